@@ -1,0 +1,79 @@
+// The load generator for machines without wrk: raw sockets, one request in flight on each, and just
+// enough of HTTP/1.1 to read answers that state their content-length. Takes its order as JSON in the
+// first argument and prints the figures as one line of JSON.
+
+import { connect } from 'node:net';
+import type { Load, Request } from './load.ts';
+
+interface Order extends Request {
+  seconds: number;
+  connections: number;
+}
+
+const order = JSON.parse(process.argv[2] ?? '{}') as Order;
+const target = new URL(order.url);
+const request = encode(order);
+const latencies: number[] = [];
+let failures = 0;
+
+const begun = performance.now();
+const deadline = begun + order.seconds * 1000;
+await Promise.all(Array.from({ length: order.connections }, converse));
+console.log(JSON.stringify(figures((performance.now() - begun) / 1000)));
+
+function encode({ headers, body }: Order): Buffer {
+  const all = { host: target.host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${target.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** One connection: asks, waits for the whole answer, asks again, until the time is over. */
+function converse(): Promise<void> {
+  return new Promise(resolve => {
+    const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
+    let received = '';
+    let asked = 0;
+    const ask = () => {
+      asked = performance.now();
+      socket.write(request);
+    };
+    socket.setEncoding('latin1');
+    socket.on('connect', ask);
+    socket.on('data', (chunk: string) => {
+      received += chunk;
+      const answer = parse(received);
+      if (!answer) return;
+      received = '';
+      note(answer.status, performance.now() - asked);
+      if (performance.now() < deadline) ask();
+      else socket.destroy();
+    });
+    // Counted by the close that follows.
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      if (performance.now() < deadline) failures++;
+      resolve();
+    });
+  });
+}
+
+/** The status of a complete answer, or null while part of it is still to come. */
+function parse(text: string): { status: number } | null {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  const head = text.slice(0, end);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head);
+  if (!length) throw new Error(`An answer without content-length:\n${head}`);
+  return text.length < end + 4 + Number(length[1]) ? null : { status: Number(head.slice(9, 12)) };
+}
+
+function note(status: number, latency: number): void {
+  latencies.push(latency);
+  if (status < 200 || status > 299) failures++;
+}
+
+function figures(seconds: number): Load {
+  const sorted = Float64Array.from(latencies).sort();
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { requests: sorted.length, failures, seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+}

@@ -1,0 +1,67 @@
+// Drives one server with one request, over and over, on a fixed number of keep-alive connections: each
+// sends its next request when the last is answered. Uses wrk where it is installed, generator.ts where
+// not; both run as a process of their own, on the other core than the server.
+
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { onCore } from './process.ts';
+
+export interface Request {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface Load {
+  requests: number;
+  /** Answers outside 2xx, and connections that failed. */
+  failures: number;
+  seconds: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+export const CONNECTIONS = 64;
+export const GENERATOR = Bun.which('wrk') ? 'wrk' : 'bench/generator.ts';
+
+export async function drive(request: Request, seconds: number, folder: string): Promise<Load> {
+  const command = GENERATOR === 'wrk' ? wrk(request, seconds, folder) : own(request, seconds);
+  const child = Bun.spawn(onCore(1, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
+  const output = await child.stdout.text();
+  if ((await child.exited) !== 0) throw new Error(`${GENERATOR} failed:\n${output}`);
+  const load = JSON.parse(output.trim().split('\n').at(-1)!) as Load;
+  if (load.failures > 0)
+    throw new Error(`${load.failures} of ${load.requests} requests failed: ${request.url}`);
+  return load;
+}
+
+function own(request: Request, seconds: number): string[] {
+  const order = { ...request, seconds, connections: CONNECTIONS };
+  return [process.execPath, path.join(import.meta.dirname, 'generator.ts'), JSON.stringify(order)];
+}
+
+function wrk(request: Request, seconds: number, folder: string): string[] {
+  const script = path.join(folder, 'request.lua');
+  fs.writeFileSync(script, luaScript(request));
+  return ['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, request.url];
+}
+
+/** `done` hands over exact figures, where the printed report of wrk rounds them. */
+function luaScript({ headers, body }: Request): string {
+  const quoted = (text: string) => `[==[${text}]==]`;
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `wrk.headers[ ${quoted(name)} ] = ${quoted(value)}`,
+  );
+  return `
+wrk.method = 'POST'
+wrk.body = ${quoted(body)}
+${lines.join('\n')}
+function done(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"failures":%d,"seconds":%f,"p50Ms":%f,"p99Ms":%f}\\n',
+    summary.requests, e.status + e.connect + e.read + e.write + e.timeout, summary.duration / 1e6,
+    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
+end
+`;
+}

@@ -1,0 +1,164 @@
+// The benchmark: what a check costs, next to a bare echo server, on both engines, with many rules and
+// with a long audit log. Prints figures and says which targets they reach; it fails only when something
+// answers wrongly, never because something is slow.
+
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPostgres, type TestPostgres } from '../test/support/postgres.ts';
+import { drive } from './load.ts';
+import { makeReport, renderReport, type Sample, type Series, type Target } from './report.ts';
+import { checkAnswer, openSubject, type Running, SUBJECTS, type Subject } from './subjects.ts';
+
+const USAGE = `Usage: npm run bench -- [options]
+
+  --seconds <n>   length of one measurement (4)
+  --rounds <n>    measurements of each line, taken in turn (3)
+  --only <names>  only these lines, by comma: ${SUBJECTS.map(subject => subject.name).join(', ')}
+  --json          print JSON instead of the table
+  --help          print this
+`;
+
+const TARGETS: Target[] = ['sqlite', 'postgres'].flatMap(engine => [
+  { label: `check on ${engine} against echo`, of: engine, against: 'echo', atMost: 2 },
+  { label: `10,000 rules against 10, ${engine}`, of: `${engine}-rules`, against: engine, atMost: 1.1 },
+  {
+    label: `10,000 rules like a*b against 10, ${engine}`,
+    of: `${engine}-stars`,
+    against: engine,
+    atMost: 1.1,
+  },
+  {
+    label: `1,000,000 entries against none, ${engine}`,
+    of: `${engine}-entries`,
+    against: engine,
+    atMost: 1.1,
+  },
+]);
+
+const WARM_UP_SECONDS = 2;
+
+interface Options {
+  seconds: number;
+  rounds: number;
+  subjects: Subject[];
+  json: boolean;
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  await using resources = new AsyncDisposableStack();
+  process.once('SIGINT', () => resources.disposeAsync().finally(() => process.exit(130)));
+
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'toolgate-bench-'));
+  resources.defer(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const running = await openAll(options.subjects, folder, resources);
+  const series = await measure(running, options, folder);
+  progress('');
+
+  const report = makeReport(series, TARGETS, { seconds: options.seconds, rounds: options.rounds });
+  console.log(options.json ? JSON.stringify(report, null, 2) : renderReport(report));
+}
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '4' },
+      rounds: { type: 'string', default: '3' },
+      only: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    process.exit(0);
+  }
+  return {
+    seconds: positive('--seconds', values.seconds),
+    rounds: positive('--rounds', values.rounds),
+    subjects: choose(values.only),
+    json: values.json,
+  };
+}
+
+function positive(name: string, text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`${name} takes a whole number from 1, not "${text}"`);
+  return Number(text);
+}
+
+function choose(only: string | undefined): Subject[] {
+  if (only === undefined) return SUBJECTS;
+  const names = only.split(',').map(name => name.trim());
+  const unknown = names.find(name => !SUBJECTS.some(subject => subject.name === name));
+  if (unknown !== undefined) throw new Error(`There is no line "${unknown}"\n\n${USAGE}`);
+  return SUBJECTS.filter(subject => names.includes(subject.name));
+}
+
+/** All servers at once: those that are not asked stand idle, and rounds can go from one to the next. */
+async function openAll(
+  subjects: Subject[],
+  folder: string,
+  resources: AsyncDisposableStack,
+): Promise<Running[]> {
+  const running: Running[] = [];
+  const postgres = await openPostgres(subjects, resources);
+  const place = { folder, resources, newDatabase: () => postgres!.createDatabase() };
+  for (const subject of subjects) {
+    if (subject.service?.engine === 'postgres' && !postgres) continue;
+    progress(`starting ${subject.label}`);
+    running.push(await openSubject(subject, place));
+  }
+  return running;
+}
+
+async function openPostgres(
+  subjects: Subject[],
+  resources: AsyncDisposableStack,
+): Promise<TestPostgres | null> {
+  if (!subjects.some(subject => subject.service?.engine === 'postgres')) return null;
+  progress('starting PostgreSQL');
+  const postgres = await startPostgres();
+  if (postgres) resources.defer(() => postgres.close());
+  else console.error('No PostgreSQL found: its lines are left out.');
+  return postgres;
+}
+
+async function measure(running: Running[], options: Options, folder: string): Promise<Series[]> {
+  for (const { subject, request } of running) {
+    progress(`warming up ${subject.label}`);
+    await checkAnswer(request);
+    await drive(request, WARM_UP_SECONDS, folder);
+  }
+  const series: Series[] = running.map(({ subject }) => ({ ...subject, samples: [] }));
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const [index, one] of running.entries()) {
+      progress(`round ${round} of ${options.rounds}: ${one.subject.label}`);
+      series[index]!.samples.push(await takeSample(one, options.seconds, folder));
+    }
+  }
+  for (const { request } of running) await checkAnswer(request);
+  return series;
+}
+
+async function takeSample({ server, request }: Running, seconds: number, folder: string): Promise<Sample> {
+  const before = server.cpuMicroseconds();
+  const load = await drive(request, seconds, folder);
+  return {
+    cpuMicros: (server.cpuMicroseconds() - before) / load.requests,
+    perSecond: load.requests / load.seconds,
+    p50Ms: load.p50Ms,
+    p99Ms: load.p99Ms,
+  };
+}
+
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+  else if (text !== '') console.error(text);
+}
+
+await main().catch(error => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

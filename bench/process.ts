@@ -1,0 +1,114 @@
+// Starts a server in a process of its own, waits until it is ready, reads the CPU time it has used so
+// far, and stops it. What the server is and what it is asked is left to subjects.ts.
+
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+
+export interface Server {
+  url: string;
+  /** User and system time of all threads and children, since the start. */
+  cpuMicroseconds(): number;
+  stop(): Promise<void>;
+}
+
+const READY_WITHIN_MS = 60_000;
+const STOPPED_WITHIN_MS = 20_000;
+
+export async function startServer(
+  script: string[],
+  env: Record<string, string>,
+  logFile: string,
+): Promise<Server> {
+  const port = freePort();
+  const log = fs.openSync(logFile, 'a');
+  const child = Bun.spawn(onCore(0, [process.execPath, ...script]), {
+    env: { ...process.env, ...env, TOOLGATE_HOST: '127.0.0.1', TOOLGATE_PORT: String(port) },
+    stdin: 'ignore',
+    stdout: log,
+    stderr: log,
+  });
+  fs.closeSync(log);
+  const server = {
+    url: `http://127.0.0.1:${port}`,
+    cpuMicroseconds: () => cpuTicks(child.pid) * MICROSECONDS_PER_TICK,
+    stop: () => stop(child),
+  };
+  if (await ready(`${server.url}/readyz`, () => child.exitCode === null)) return server;
+  await server.stop();
+  throw new Error(`${script.join(' ')} did not get ready:\n${fs.readFileSync(logFile, 'utf8').slice(-4000)}`);
+}
+
+/** The command bound to one core, where that is possible: server and generator must not share one. */
+export function onCore(core: number, command: string[]): string[] {
+  const canPin = os.availableParallelism() > 1 && Bun.which('taskset') !== null;
+  return canPin ? ['taskset', '--cpu-list', String(core), ...command] : command;
+}
+
+function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  listener.stop(true);
+  return listener.port;
+}
+
+async function ready(url: string, alive: () => boolean): Promise<boolean> {
+  const deadline = Date.now() + READY_WITHIN_MS;
+  while (alive() && Date.now() < deadline) {
+    const status = await fetch(url).then(
+      response => response.status,
+      () => 0,
+    );
+    if (status === 200) return true;
+    await Bun.sleep(50);
+  }
+  return false;
+}
+
+async function stop(child: Bun.Subprocess): Promise<void> {
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS);
+  await child.exited;
+  clearTimeout(timer);
+}
+
+const MICROSECONDS_PER_TICK = 1_000_000 / clockTicks();
+
+function clockTicks(): number {
+  return Number(spawnSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }).stdout) || 100;
+}
+
+function cpuTicks(root: number): number {
+  let ticks = 0;
+  const table = processTable();
+  const waiting = [root];
+  for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
+    ticks += table.get(pid)?.ticks ?? 0;
+    for (const [child, { parent }] of table) if (parent === pid) waiting.push(child);
+  }
+  return ticks;
+}
+
+function processTable(): Map<number, { parent: number; ticks: number }> {
+  const table = new Map<number, { parent: number; ticks: number }>();
+  for (const name of fs.readdirSync('/proc').filter(entry => /^\d+$/.test(entry))) {
+    const fields = statFields(name);
+    // ppid, then utime, stime, and cutime, cstime of the children that have ended.
+    if (fields) table.set(Number(name), { parent: fields[1]!, ticks: sum(fields.slice(11, 15)) });
+  }
+  return table;
+}
+
+/** The fields of /proc/<pid>/stat after the name, which may hold blanks and brackets itself. */
+function statFields(pid: string): number[] | null {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+  } catch {
+    return null;
+  }
+}
+
+const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);

@@ -1,0 +1,411 @@
+// Every setting, once: its name, its meaning, its default and how its text is read. Settings come from the
+// environment or from a server file in YAML; the environment wins. A wrong value stops the start with a
+// sentence that says which setting, why, and what would be right.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { parse as parseYaml } from 'yaml';
+import { parseDuration } from './core/approval.ts';
+
+interface Setting<T> {
+  env: string;
+  meaning: string;
+  /** The default as a person would write it; null when there is none. */
+  fallback: string | null;
+  secret: boolean;
+  read: (text: string) => T;
+}
+
+/** Thrown by a reader: completes the sentence "NAME must be …". */
+class Wrong extends Error {}
+
+function setting<T>(env: string, fallback: string, read: (text: string) => T, meaning: string): Setting<T> {
+  return { env, fallback, read, meaning, secret: false };
+}
+
+function optional<T>(env: string, read: (text: string) => T, meaning: string): Setting<T | null> {
+  return { env, fallback: null, read, meaning, secret: false };
+}
+
+function secret<T>(env: string, read: (text: string) => T, meaning: string): Setting<T | null> {
+  return { env, fallback: null, read, meaning, secret: true };
+}
+
+const MIB = 1024 * 1024;
+
+export const SETTINGS = {
+  port: setting('TOOLGATE_PORT', '8787', wholeNumber(0, 65535), 'Port to listen on; 0 takes a free one.'),
+  host: setting('TOOLGATE_HOST', '127.0.0.1', text, 'Address to listen on; 0.0.0.0 for every interface.'),
+  publicUrl: optional(
+    'TOOLGATE_PUBLIC_URL',
+    webUrl,
+    'Address under which people and agents reach the service; links are made with it. Default: http://<host>:<port>.',
+  ),
+  dataDir: setting(
+    'TOOLGATE_DATA_DIR',
+    './data',
+    path,
+    'Folder for the embedded database and generated secrets.',
+  ),
+  databaseUrl: optional(
+    'TOOLGATE_DATABASE_URL',
+    databaseUrl,
+    'sqlite:<path> or postgres://…. Default: toolgate.db in the data folder.',
+  ),
+  databasePool: setting(
+    'TOOLGATE_DATABASE_POOL',
+    '8',
+    wholeNumber(1, 100),
+    'PostgreSQL connections for everything but checks.',
+  ),
+  logLevel: setting(
+    'TOOLGATE_LOG_LEVEL',
+    'info',
+    oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
+    'Least severe log lines to write (JSON, to standard output).',
+  ),
+  masterKey: secret(
+    'TOOLGATE_MASTER_KEY',
+    masterKey,
+    'Base64 of 32 bytes; encrypts secrets at rest. Default: generated into the data folder. Replicas share one.',
+  ),
+  adminToken: secret(
+    'TOOLGATE_ADMIN_TOKEN',
+    longText(32),
+    'Token for /admin/v1, 32 characters or more. Default: generated into the data folder.',
+  ),
+  queueLimit: setting(
+    'TOOLGATE_QUEUE_LIMIT',
+    '10000',
+    wholeNumber(1, 1_000_000),
+    'Checks that may wait for the audit commit; more are answered 503.',
+  ),
+  checkBodyLimit: setting(
+    'TOOLGATE_CHECK_BODY_LIMIT',
+    String(MIB),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of a check.',
+  ),
+  mcpBodyLimit: setting(
+    'TOOLGATE_MCP_BODY_LIMIT',
+    String(4 * MIB),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of an MCP message.',
+  ),
+  policyBodyLimit: setting(
+    'TOOLGATE_POLICY_BODY_LIMIT',
+    String(8 * MIB),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of a policy.',
+  ),
+  bodyLimit: setting(
+    'TOOLGATE_BODY_LIMIT',
+    String(64 * 1024),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of any other body.',
+  ),
+  approvalTimeout: setting(
+    'TOOLGATE_APPROVAL_TIMEOUT',
+    '60m',
+    duration,
+    'How long an approval stays open: 90s, 60m, 24h.',
+  ),
+  approvePage: setting(
+    'TOOLGATE_APPROVE_PAGE',
+    'auto',
+    oneOf('auto', 'confirm'),
+    'Whether an approval link submits itself (auto) or waits for a click (confirm).',
+  ),
+  maxOpenApprovalsPerSession: setting(
+    'TOOLGATE_MAX_OPEN_APPROVALS_PER_SESSION',
+    '20',
+    wholeNumber(1, 1_000_000),
+    'Approvals that may be open per session; beyond, calls are denied.',
+  ),
+  maxOpenApprovalsPerKey: setting(
+    'TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY',
+    '100',
+    wholeNumber(1, 1_000_000),
+    'Approvals that may be open per key; beyond, calls are denied.',
+  ),
+  trustedProxies: setting(
+    'TOOLGATE_TRUSTED_PROXIES',
+    '',
+    cidrs,
+    'Networks (CIDR, comma-separated) whose X-Forwarded-For is believed.',
+  ),
+  smtpUrl: secret(
+    'TOOLGATE_SMTP_URL',
+    smtpUrl,
+    'Mail server for notifications: smtp://user:password@host:587.',
+  ),
+  mailFrom: optional('TOOLGATE_MAIL_FROM', text, 'Sender of notifications by e-mail.'),
+  approverEmails: setting(
+    'TOOLGATE_APPROVER_EMAILS',
+    '',
+    emails,
+    'Who gets approval e-mails, comma-separated.',
+  ),
+  slackWebhookUrl: secret('TOOLGATE_SLACK_WEBHOOK_URL', webUrl, 'Slack incoming webhook for notifications.'),
+  notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'Address that gets each notification as a JSON POST.'),
+  allowPrivateNetworks: optional(
+    'TOOLGATE_ALLOW_PRIVATE_NETWORKS',
+    trueOrFalse,
+    'Whether webhooks and Connected Tools may be on private addresses. Default: only while listening on loopback.',
+  ),
+  toolsList: setting(
+    'TOOLGATE_TOOLS_LIST',
+    'all',
+    oneOf('all', 'callable'),
+    'Whether tools/list shows every tool, or only those the credential could call.',
+  ),
+  stdioStderr: setting(
+    'TOOLGATE_STDIO_STDERR',
+    'drop',
+    oneOf('drop', 'inherit'),
+    'What happens to the standard error of stdio servers: counted and dropped, or shown while debugging.',
+  ),
+};
+
+type Settings = typeof SETTINGS;
+type Values = { [Name in keyof Settings]: ReturnType<Settings[Name]['read']> };
+
+export interface StdioServer {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+export interface Config extends Values {
+  stdioServers: Record<string, StdioServer>;
+}
+
+export interface Origin {
+  name: string;
+  env: string;
+  meaning: string;
+  fallback: string | null;
+  /** As given, or the default; secrets are masked. */
+  value: string | null;
+  origin: 'default' | 'environment' | 'file';
+}
+
+export interface LoadedConfig {
+  config: Config;
+  origins: Origin[];
+  /** Settings in the environment that nobody reads: most likely misspelt. */
+  unknown: string[];
+  file: string | null;
+}
+
+export class ConfigError extends Error {}
+
+type Env = Record<string, string | undefined>;
+
+/** Read by clients, the command line and tests; not settings of the service. */
+const ELSEWHERE = /^TOOLGATE_(CONFIG|API_KEY|BASE_URL|TEST_.*)$/;
+
+export function loadConfig(env: Env, cwd: string): LoadedConfig {
+  const file = readFile(env, cwd);
+  const values: Record<string, unknown> = {};
+  const origins: Origin[] = [];
+  for (const [name, each] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
+    const given = env[each.env] || undefined;
+    const raw = given ?? file.values[name] ?? each.fallback;
+    const origin = given !== undefined ? 'environment' : file.values[name] !== undefined ? 'file' : 'default';
+    values[name] = raw === null ? null : readSetting(origin === 'file' ? name : each.env, each, raw);
+    const value = each.secret && raw !== null ? '********' : raw;
+    origins.push({ name, env: each.env, meaning: each.meaning, fallback: each.fallback, value, origin });
+  }
+  const known = new Set(Object.values(SETTINGS).map(each => each.env));
+  const unknown = Object.keys(env).filter(
+    name => name.startsWith('TOOLGATE_') && !known.has(name) && !ELSEWHERE.test(name),
+  );
+  const config = { ...(values as Values), stdioServers: file.stdioServers };
+  checkTogether(config);
+  return { config, origins, unknown, file: file.path };
+}
+
+/** Where links point when no public address is set. */
+export function publicUrl(config: Config, port: number): string {
+  if (config.publicUrl !== null) return config.publicUrl;
+  const host = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+export function listensOnLoopback(config: Config): boolean {
+  if (config.host === 'localhost') return true;
+  return ipaddr.isValid(config.host) && ipaddr.process(config.host).range() === 'loopback';
+}
+
+function readSetting(name: string, each: Setting<unknown>, raw: string): unknown {
+  try {
+    return each.read(raw);
+  } catch (error) {
+    if (!(error instanceof Wrong)) throw error;
+    const shown = each.secret ? '(hidden)' : JSON.stringify(raw);
+    throw new ConfigError(`${name} is ${shown}: it must be ${error.message}.`);
+  }
+}
+
+function checkTogether(config: Config): void {
+  if (config.smtpUrl === null) return;
+  if (config.mailFrom === null) {
+    throw new ConfigError(
+      'TOOLGATE_SMTP_URL is set but TOOLGATE_MAIL_FROM is not: set it to the sender, for example toolgate@example.com.',
+    );
+  }
+  if (config.approverEmails.length === 0) {
+    throw new ConfigError(
+      'TOOLGATE_SMTP_URL is set but TOOLGATE_APPROVER_EMAILS is not: set it to the approvers, for example ops@example.com.',
+    );
+  }
+}
+
+interface ServerFile {
+  path: string | null;
+  values: Record<string, string | undefined>;
+  stdioServers: Record<string, StdioServer>;
+}
+
+function readFile(env: Env, cwd: string): ServerFile {
+  const named = env['TOOLGATE_CONFIG'];
+  const file = named ? resolve(cwd, named) : join(cwd, 'toolgate.yaml');
+  if (!existsSync(file)) {
+    if (named) throw new ConfigError(`TOOLGATE_CONFIG is ${JSON.stringify(named)}: there is no such file.`);
+    return { path: null, values: {}, stdioServers: {} };
+  }
+  let content: unknown;
+  try {
+    content = parseYaml(readFileSync(file, 'utf8')) ?? {};
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be read: ${(error as Error).message.split('\n')[0]}`);
+  }
+  if (!isObject(content)) throw new ConfigError(`${file}: expected settings as "name: value" lines.`);
+  const { stdioServers, ...rest } = content;
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(rest)) {
+    if (!(name in SETTINGS))
+      throw new ConfigError(`${file}: unknown setting "${name}"; \`toolgate config\` lists them.`);
+    values[name] = Array.isArray(value) ? value.join(',') : String(value ?? '');
+  }
+  return { path: file, values, stdioServers: readStdioServers(file, stdioServers ?? {}) };
+}
+
+function readStdioServers(file: string, value: unknown): Record<string, StdioServer> {
+  const wrong = (what: string) => new ConfigError(`${file}: stdioServers${what}`);
+  if (!isObject(value)) throw wrong(' must be an object: { <name>: { command, args, env } }.');
+  const servers: Record<string, StdioServer> = {};
+  for (const [name, server] of Object.entries(value)) {
+    if (!isObject(server) || typeof server['command'] !== 'string' || server['command'] === '') {
+      throw wrong(`.${name} needs "command", the program to start.`);
+    }
+    const { command, args = [], env = {}, ...others } = server;
+    const odd = Object.keys(others)[0];
+    if (odd !== undefined) throw wrong(`.${name} has the unknown field "${odd}"; known: command, args, env.`);
+    if (!Array.isArray(args) || !args.every(arg => typeof arg === 'string')) {
+      throw wrong(`.${name}.args must be a list of strings.`);
+    }
+    if (!isObject(env) || !Object.values(env).every(each => typeof each === 'string')) {
+      throw wrong(`.${name}.env must hold strings only.`);
+    }
+    servers[name] = { command: command as string, args, env: env as Record<string, string> };
+  }
+  return servers;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(raw: string): string {
+  if (raw.trim() === '') throw new Wrong('set to something');
+  return raw.trim();
+}
+
+function longText(length: number): (raw: string) => string {
+  return raw => {
+    if (raw.length < length) throw new Wrong(`at least ${length} characters long`);
+    return raw;
+  };
+}
+
+function path(raw: string): string {
+  return text(raw);
+}
+
+function wholeNumber(min: number, max: number): (raw: string) => number {
+  return raw => {
+    const value = /^[0-9]{1,15}$/.test(raw) ? Number(raw) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new Wrong(`a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+function oneOf<const T extends string>(...words: T[]): (raw: string) => T {
+  return raw => {
+    const found = words.find(word => word === raw);
+    if (found === undefined) throw new Wrong(`one of ${words.join(', ')}`);
+    return found;
+  };
+}
+
+function trueOrFalse(raw: string): boolean {
+  return oneOf('true', 'false')(raw) === 'true';
+}
+
+function duration(raw: string): number {
+  const ms = parseDuration(raw);
+  if (ms === null) throw new Wrong('a duration such as 90s, 60m, 24h or 7d');
+  return ms;
+}
+
+function webUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Wrong('an http:// or https:// address');
+  return raw.replace(/\/+$/, '');
+}
+
+function smtpUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  if (url === null || !/^smtps?:$/.test(url.protocol)) {
+    throw new Wrong('an address such as smtp://user:password@host:587 or smtps://host');
+  }
+  return raw;
+}
+
+function databaseUrl(raw: string): string {
+  if (/^sqlite:.+/.test(raw) || /^postgres(ql)?:\/\//.test(raw)) return raw;
+  throw new Wrong('sqlite:<path> or postgres://user:password@host:5432/database');
+}
+
+function masterKey(raw: string): Uint8Array {
+  const bytes = /^[A-Za-z0-9+/]{43}=$/.test(raw) ? Buffer.from(raw, 'base64') : null;
+  if (bytes?.length !== 32) throw new Wrong('base64 of 32 bytes (make one with: openssl rand -base64 32)');
+  return new Uint8Array(bytes);
+}
+
+function list(raw: string): string[] {
+  return raw
+    .split(',')
+    .map(each => each.trim())
+    .filter(each => each !== '');
+}
+
+function emails(raw: string): string[] {
+  const found = list(raw);
+  const odd = found.find(each => !/^[^\s@<>,]+@[^\s@<>,]+$/.test(each));
+  if (odd !== undefined) throw new Wrong('e-mail addresses, comma-separated');
+  return found;
+}
+
+export type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+function cidrs(raw: string): Cidr[] {
+  return list(raw).map(each => {
+    const whole = each.includes('/') ? each : `${each}/${each.includes(':') ? 128 : 32}`;
+    if (!ipaddr.isValidCIDR(whole)) throw new Wrong('networks such as 10.0.0.0/8, comma-separated');
+    return ipaddr.parseCIDR(whole);
+  });
+}

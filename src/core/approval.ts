@@ -1,0 +1,30 @@
+// The life of an approval and the durations people write. An approval is `pending` until it is approved,
+// denied or lapses at `expiresAt`; approving with a duration opens a grant, approving without one frees
+// that call only, once. Storing any of it is the guard's work.
+
+export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'timed_out'] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+
+export const RESOLUTIONS = ['approve', 'deny'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+export function statusAfter(resolution: Resolution): 'approved' | 'denied' {
+  return resolution === 'approve' ? 'approved' : 'denied';
+}
+
+const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const GRANT_MAX = 7 * UNITS.d;
+
+/** Milliseconds of a text like `90s`, `60m`, `24h` or `7d`, or null when it is not one. */
+export function parseDuration(text: string): number | null {
+  const found = /^([1-9][0-9]{0,8})([smhd])$/.exec(text);
+  if (found === null) return null;
+  return Number(found[1]) * UNITS[found[2] as keyof typeof UNITS];
+}
+
+/** Milliseconds of a grant's duration (`<n>m`, `<n>h`, `<n>d`, 1 minute to 7 days), or null. */
+export function parseGrantDuration(text: string): number | null {
+  if (text.endsWith('s')) return null;
+  const ms = parseDuration(text);
+  return ms !== null && ms <= GRANT_MAX ? ms : null;
+}

@@ -1,0 +1,17 @@
+// Canonical JSON: one text for every spelling of the same value. Keys are sorted by UTF-16 code units, no
+// white space, numbers as the shortest text that reads back the same (RFC 8785). It is what the digest
+// that binds an approval to its call is made of.
+
+import { ExactNumber, type Json } from './json.ts';
+
+export function canonicalJson(value: Json): string {
+  if (value instanceof ExactNumber) return value.text;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const members = Object.keys(value)
+      .sort()
+      .map(key => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
+    return `{${members.join(',')}}`;
+  }
+  return JSON.stringify(value);
+}

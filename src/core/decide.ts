@@ -1,0 +1,96 @@
+// THE decision. Given a policy, a call and the facts read inside the audit transaction, says `allow`,
+// `deny` or `pending`, and why. Pure: no clock, no store, no second road around it. The arguments of the
+// call are not among its inputs; an approval is bound to them by a digest that the guard compares.
+
+import { joinName } from './name.ts';
+import { type Policy, RuleIndex } from './policy.ts';
+
+export type Decision = 'allow' | 'deny' | 'pending';
+export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonly Decision[];
+
+export interface ToolCall {
+  serverName: string;
+  toolName: string;
+}
+
+/** A policy version with its rules compiled; made once and kept as long as the version is current. */
+export interface CompiledPolicy extends Policy {
+  index: RuleIndex;
+}
+
+export function compilePolicy(policy: Policy): CompiledPolicy {
+  return { ...policy, index: new RuleIndex(policy.rules) };
+}
+
+/** What frees a call that a rule holds: an open grant, or the one-time approval of this very call. */
+export interface Freedom {
+  kind: 'grant' | 'approval';
+  referenceId: string;
+}
+
+/** What a decision may know besides the policy and the call. Read in the transaction that records it. */
+export interface Facts {
+  /** The session's full tool names; null when not scoped. */
+  scope: ReadonlySet<string> | null;
+  freedom: Freedom | null;
+  /** Set when no further approval may be opened: the sentence that says which limit is reached. */
+  approvalLimit: string | null;
+}
+
+export interface Outcome {
+  decision: Decision;
+  reason: string;
+  ruleIndex: number | null;
+  /** The approval or grant that freed the call. */
+  freedBy: Freedom | null;
+}
+
+/** Whether the facts about approvals matter for this call: only a rule that asks for one reads them. */
+export function asksForApproval(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
+  if (scope !== null && !scope.has(joinName(call.serverName, call.toolName))) return false;
+  const index = firstMatch(policy, call);
+  return index >= 0 && policy.rules[index]?.action === 'require_approval';
+}
+
+export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
+  const name = joinName(call.serverName, call.toolName);
+  if (facts.scope !== null && !facts.scope.has(name)) {
+    return outcome('deny', `${name} is outside this session's scopeTools.`, null);
+  }
+  const index = firstMatch(policy, call);
+  const rule = policy.rules[index];
+  if (rule === undefined) {
+    return outcome(
+      'deny',
+      `No rule of policy "${policy.name}" matches ${name}; unmatched calls are denied.`,
+      null,
+    );
+  }
+  const source = `Rule ${index} of policy "${policy.name}"`;
+  switch (rule.action) {
+    case 'allow':
+      return outcome('allow', `${source} allows ${name}.`, index);
+    case 'deny':
+      return outcome('deny', rule.reason || `${source} denies ${name}.`, index);
+    case 'require_approval':
+      return held(`${source} requires approval for ${name}`, rule.reason, index, facts);
+  }
+}
+
+function held(asks: string, why: string | undefined, index: number, facts: Facts): Outcome {
+  if (facts.freedom !== null) {
+    const { kind, referenceId } = facts.freedom;
+    const by = kind === 'grant' ? 'a grant opened by approval' : 'approval';
+    return { ...outcome('allow', `${asks}; freed by ${by} ${referenceId}.`, index), freedBy: facts.freedom };
+  }
+  if (facts.approvalLimit !== null) return outcome('deny', `${asks}, but ${facts.approvalLimit}.`, index);
+  return outcome('pending', why ? `${asks}. ${why}` : `${asks}.`, index);
+}
+
+function outcome(decision: Decision, reason: string, ruleIndex: number | null): Outcome {
+  return { decision, reason, ruleIndex, freedBy: null };
+}
+
+function firstMatch(policy: CompiledPolicy, call: ToolCall): number {
+  return policy.index.first(joinName(call.serverName, call.toolName), call.toolName);
+}

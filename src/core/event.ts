@@ -1,0 +1,70 @@
+// The two events about an approval: their shape, and when a delivery is tried again. Signing and sending
+// are the guard's. An event never carries the approval's token.
+
+import type { ApprovalStatus } from './approval.ts';
+
+export const EVENT_TYPES = ['approval.created', 'approval.resolved'] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+export type Surface = 'check' | 'mcp';
+export const SURFACES = ['check', 'mcp'] as const satisfies readonly Surface[];
+
+/** An approval as events and the administration show it; times are ISO 8601. */
+export interface ApprovalView {
+  referenceId: string;
+  toolCallId: string;
+  policyId: string;
+  keyId: string;
+  sessionId: string | null;
+  surface: Surface;
+  serverName: string;
+  toolName: string;
+  status: ApprovalStatus;
+  reason: string;
+  createdAt: string;
+  expiresAt: string;
+  resolvedAt: string | null;
+  resolvedBy: string | null;
+  grantExpiresAt: string | null;
+}
+
+export interface Event {
+  type: EventType;
+  timestamp: string;
+  data: ApprovalView;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Waits before each attempt. */
+export const ATTEMPT_WAITS: readonly number[] = [
+  0,
+  1 * SECOND,
+  5 * SECOND,
+  15 * SECOND,
+  60 * SECOND,
+  5 * MINUTE,
+  15 * MINUTE,
+  30 * MINUTE,
+  1 * HOUR,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+const JITTER = 0.2;
+
+/**
+ * Milliseconds to wait after `made` failed attempts, or null when the schedule is exhausted.
+ * `random` in [0, 1) spreads the retries of many deliveries by ±20 %.
+ */
+export function waitAfter(made: number, random: number): number | null {
+  const wait = ATTEMPT_WAITS[made];
+  if (wait === undefined) return null;
+  return Math.round(wait * (1 - JITTER + 2 * JITTER * random));
+}

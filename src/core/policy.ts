@@ -1,0 +1,102 @@
+// Policies and their rules, as data, and the index that finds the first matching rule fast. Reading a
+// policy from a file is policy-file.ts; what a match means for a call is decide.ts.
+
+import { textFault } from './name.ts';
+import { compilePattern, matches, type Pattern } from './pattern.ts';
+
+export const ACTIONS = ['allow', 'deny', 'require_approval'] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export interface Rule {
+  tool: string;
+  action: Action;
+  reason?: string | undefined;
+}
+
+export interface Policy {
+  id: string;
+  name: string;
+  version: number;
+  rules: readonly Rule[];
+}
+
+export const MAX_RULES = 100_000;
+export const MAX_PATTERN = 512;
+export const MAX_REASON = 1000;
+
+/** What is wrong with a rule's pattern, or null. */
+export const patternFault = (tool: string): string | null => textFault(tool, 1, MAX_PATTERN);
+export const reasonFault = (reason: string): string | null => textFault(reason, 0, MAX_REASON);
+
+const NONE = Number.POSITIVE_INFINITY;
+
+/**
+ * The rules of one policy version, compiled once. Exact names, prefixes (`a*`) and suffixes (`*a`) are
+ * looked up; only the rest is scanned, in order, and only up to the best index found so far.
+ */
+export class RuleIndex {
+  readonly #exact = new Map<string, number>();
+  readonly #prefixes = new Affixes((name, length) => name.slice(0, length));
+  readonly #suffixes = new Affixes((name, length) => name.slice(name.length - length));
+  readonly #rest: { pattern: Pattern; index: number }[] = [];
+
+  constructor(rules: readonly Rule[]) {
+    rules.forEach((rule, index) => {
+      const pattern = compilePattern(rule.tool);
+      if (!pattern.stars) setFirst(this.#exact, pattern.head, index);
+      else if (pattern.middle.length > 0 || (pattern.head !== '' && pattern.tail !== ''))
+        this.#rest.push({ pattern, index });
+      else if (pattern.tail === '') this.#prefixes.add(pattern.head, index);
+      else this.#suffixes.add(pattern.tail, index);
+    });
+  }
+
+  /** The smallest index of a rule whose pattern matches any of the names, or -1. */
+  first(...names: string[]): number {
+    let best = NONE;
+    for (const name of names) {
+      best = Math.min(
+        best,
+        this.#exact.get(name) ?? NONE,
+        this.#prefixes.first(name),
+        this.#suffixes.first(name),
+      );
+    }
+    for (const { pattern, index } of this.#rest) {
+      if (index >= best) break;
+      if (names.some(name => matches(pattern, name))) return index;
+    }
+    return best === NONE ? -1 : best;
+  }
+}
+
+/** Prefixes or suffixes, grouped by length: one look-up per length that occurs. */
+class Affixes {
+  readonly #byText = new Map<string, number>();
+  readonly #cut: (name: string, length: number) => string;
+  #lengths: number[] = [];
+
+  constructor(cut: (name: string, length: number) => string) {
+    this.#cut = cut;
+  }
+
+  add(text: string, index: number): void {
+    setFirst(this.#byText, text, index);
+    if (!this.#lengths.includes(text.length))
+      this.#lengths = [...this.#lengths, text.length].sort((a, b) => a - b);
+  }
+
+  first(name: string): number {
+    let best = NONE;
+    for (const length of this.#lengths) {
+      if (length > name.length) break;
+      const index = this.#byText.get(this.#cut(name, length));
+      if (index !== undefined && index < best) best = index;
+    }
+    return best;
+  }
+}
+
+function setFirst(map: Map<string, number>, text: string, index: number): void {
+  if (!map.has(text)) map.set(text, index);
+}

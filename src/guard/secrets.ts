@@ -1,0 +1,117 @@
+// Secrets: minting and recognising tokens, hashing them for look-up, sealing what must be read again, and
+// the digest that binds an approval to its arguments. The master key stays in here.
+
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import { canonicalJson } from '../core/canonical.ts';
+import type { Json } from '../core/json.ts';
+
+export const TOKEN_PREFIXES = {
+  key: 'tg_key_',
+  session: 'tg_ses_',
+  approval: 'tg_apr_',
+  admin: 'tg_adm_',
+} as const;
+export type TokenKind = keyof typeof TOKEN_PREFIXES;
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_CHARS = 43;
+const CHECK_CHARS = 6;
+const PREFIX_CHARS = 7;
+const TOKEN = new RegExp(`^tg_(?:key|ses|apr|adm)_[0-9A-Za-z]{${RANDOM_CHARS + CHECK_CHARS}}$`);
+const SHOWN_CHARS = 6;
+
+export interface Minted {
+  token: string;
+  hash: string;
+  /** The part that may be shown: the prefix and a few characters. */
+  prefix: string;
+}
+
+export function mintToken(kind: TokenKind): Minted {
+  const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), RANDOM_CHARS);
+  const body = TOKEN_PREFIXES[kind] + random;
+  const token = body + checksum(body);
+  return { token, hash: hashToken(token), prefix: body.slice(0, PREFIX_CHARS + SHOWN_CHARS) };
+}
+
+/** The kind of a well-formed token; null for anything else, which needs no look-up to be refused. */
+export function tokenKind(token: string): TokenKind | null {
+  if (!TOKEN.test(token)) return null;
+  const body = token.slice(0, -CHECK_CHARS);
+  if (checksum(body) !== token.slice(-CHECK_CHARS)) return null;
+  const prefix = token.slice(0, PREFIX_CHARS);
+  return (Object.keys(TOKEN_PREFIXES) as TokenKind[]).find(kind => TOKEN_PREFIXES[kind] === prefix) ?? null;
+}
+
+export function hashToken(token: string): string {
+  return new Bun.CryptoHasher('sha256').update(token).digest('hex');
+}
+
+/** Whether two texts are the same, in a time that does not tell where they differ. */
+export function sameText(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(hashToken(a)), Buffer.from(hashToken(b)));
+}
+
+function checksum(body: string): string {
+  return base62(BigInt(Bun.hash.crc32(body)), CHECK_CHARS);
+}
+
+function base62(value: bigint, length: number): string {
+  let rest = value;
+  let text = '';
+  for (let index = 0; index < length; index++) {
+    text = (BASE62[Number(rest % 62n)] as string) + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** What the master key does. Made once at start. */
+export class Vault {
+  readonly #sealing: Uint8Array;
+  readonly #digest: Uint8Array;
+  readonly fingerprint: string;
+
+  constructor(masterKey: Uint8Array) {
+    this.#sealing = derive(masterKey, 'toolgate sealing');
+    this.#digest = derive(masterKey, 'toolgate arguments digest');
+    this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
+  }
+
+  /** Encrypts with AES-256-GCM. `about` is bound to it: a sealed text moved to another row does not open. */
+  seal(plain: string, about: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce).setAAD(Buffer.from(about));
+    const sealed = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return sealed.toString('base64');
+  }
+
+  open(sealed: string, about: string): string {
+    const bytes = Buffer.from(sealed, 'base64');
+    const decipher = createDecipheriv('aes-256-gcm', this.#sealing, bytes.subarray(0, NONCE_BYTES));
+    decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    const plain = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
+    return Buffer.concat(plain).toString('utf8');
+  }
+
+  /** Absent arguments and `{}` are the same call. */
+  argsDigest(args: Json | undefined): string {
+    return createHmac('sha256', this.#digest)
+      .update(canonicalJson(args ?? {}))
+      .digest('hex');
+  }
+}
+
+function derive(masterKey: Uint8Array, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', masterKey, new Uint8Array(), purpose, 32));
+}

@@ -1,0 +1,152 @@
+// Approvals: the questions to humans. A status changes by one conditional update, so that of many who try
+// at once exactly one wins; spending is such an update too.
+
+import type { ApprovalStatus } from '../core/approval.ts';
+import type { ApprovalView, Surface } from '../core/event.ts';
+import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+
+export interface ApprovalRecord {
+  id: string;
+  toolCallId: string;
+  keyId: string;
+  sessionId: string | null;
+  policyId: string;
+  surface: Surface;
+  serverName: string;
+  toolName: string;
+  argsDigest: string;
+  reason: string;
+  status: ApprovalStatus;
+  createdAt: number;
+  expiresAt: number;
+  resolvedAt: number | null;
+  resolvedBy: string | null;
+  grantExpiresAt: number | null;
+  spentAt: number | null;
+}
+
+const COLUMNS = `id, tool_call_id AS "toolCallId", key_id AS "keyId", session_id AS "sessionId",
+  policy_id AS "policyId", surface, server_name AS "serverName", tool_name AS "toolName",
+  args_digest AS "argsDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
+  resolved_at AS "resolvedAt", resolved_by AS "resolvedBy", grant_expires_at AS "grantExpiresAt",
+  spent_at AS "spentAt"`;
+
+export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenHash: string): void {
+  tx.defer(
+    `INSERT INTO approvals (id, tool_call_id, token_hash, key_id, session_id, policy_id, surface, server_name,
+       tool_name, args_digest, reason, status, created_at, expires_at) VALUES (${placeholders(14)})`,
+    [
+      approval.id,
+      approval.toolCallId,
+      tokenHash,
+      approval.keyId,
+      approval.sessionId,
+      approval.policyId,
+      approval.surface,
+      approval.serverName,
+      approval.toolName,
+      approval.argsDigest,
+      approval.reason,
+      approval.status,
+      approval.createdAt,
+      approval.expiresAt,
+    ],
+  );
+}
+
+export async function findApproval(db: Queries, id: string): Promise<ApprovalRecord | null> {
+  const rows = await db.all<ApprovalRecord>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1`, [id]);
+  return rows[0] ?? null;
+}
+
+export async function findApprovalByToken(db: Queries, tokenHash: string): Promise<ApprovalRecord | null> {
+  const rows = await db.all<ApprovalRecord>(`SELECT ${COLUMNS} FROM approvals WHERE token_hash = $1`, [
+    tokenHash,
+  ]);
+  return rows[0] ?? null;
+}
+
+/** Newest first; of one status when given. */
+export function listApprovals(
+  db: Queries,
+  status: ApprovalStatus | null,
+  limit: number,
+  before: string,
+): Promise<ApprovalRecord[]> {
+  const ofStatus = status === null ? '' : 'status = $3 AND ';
+  return db.all(
+    `SELECT ${COLUMNS} FROM approvals WHERE ${ofStatus}id < $1 ORDER BY id DESC LIMIT $2`,
+    status === null ? [before, limit] : [before, limit, status],
+  );
+}
+
+export interface OpenCount {
+  keyId: string;
+  sessionId: string | null;
+  open: number;
+}
+
+/** Open approvals of the keys, by session. */
+export function countOpen(db: Queries, keyIds: readonly string[], now: number): Promise<OpenCount[]> {
+  const wanted = padded(keyIds);
+  return db.all(
+    `SELECT key_id AS "keyId", session_id AS "sessionId", count(*) AS open FROM approvals
+     WHERE status = 'pending' AND expires_at > $1 AND key_id IN (${placeholders(wanted.length, 1)})
+     GROUP BY key_id, session_id`,
+    [now, ...wanted],
+  );
+}
+
+export interface Spendable {
+  id: string;
+  keyId: string;
+  serverName: string;
+  toolName: string;
+  argsDigest: string;
+}
+
+/** Approved for one call and not spent yet, among the given references. */
+export function findSpendable(db: Queries, ids: readonly string[]): Promise<Spendable[]> {
+  const wanted = padded(ids);
+  return db.all(
+    `SELECT id, key_id AS "keyId", server_name AS "serverName", tool_name AS "toolName", args_digest AS "argsDigest"
+     FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
+       AND id IN (${placeholders(wanted.length)})`,
+    wanted,
+  );
+}
+
+/** Takes the one use of an approval; false when somebody else took it. */
+export async function spendApproval(tx: Transaction, id: string, now: number): Promise<boolean> {
+  return (
+    (await tx.run(
+      `UPDATE approvals SET spent_at = $2 WHERE id = $1 AND status = 'approved' AND spent_at IS NULL`,
+      [id, now],
+    )) === 1
+  );
+}
+
+/** An approval as events and the administration show it. */
+export function approvalView(approval: ApprovalRecord): ApprovalView {
+  return {
+    referenceId: approval.id,
+    toolCallId: approval.toolCallId,
+    policyId: approval.policyId,
+    keyId: approval.keyId,
+    sessionId: approval.sessionId,
+    surface: approval.surface,
+    serverName: approval.serverName,
+    toolName: approval.toolName,
+    status: approval.status,
+    reason: approval.reason,
+    createdAt: iso(approval.createdAt),
+    expiresAt: iso(approval.expiresAt),
+    resolvedAt: approval.resolvedAt === null ? null : iso(approval.resolvedAt),
+    resolvedBy: approval.resolvedBy,
+    grantExpiresAt: approval.grantExpiresAt === null ? null : iso(approval.grantExpiresAt),
+  };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,132 @@
+// The audit log: written by the group commit only, never changed. Entries are paged by id, which sorts by
+// time; a time range is therefore a range of ids.
+
+import type { Decision } from '../core/decide.ts';
+import type { Surface } from '../core/event.ts';
+import { splitName } from '../core/name.ts';
+import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
+
+export interface AuditEntry {
+  id: string;
+  at: number;
+  keyId: string;
+  sessionId: string | null;
+  surface: Surface;
+  serverName: string;
+  toolName: string;
+  decision: Decision;
+  reason: string;
+  policyId: string;
+  policyVersion: number;
+  ruleIndex: number | null;
+  referenceId: string | null;
+  latencyMs: number;
+}
+
+const FIELDS = 14;
+const MAX_ROWS = 64;
+
+/** Rows go in by powers of two, so that groups of every size need seven prepared statements. */
+const INSERTS = new Map<number, string>();
+for (let rows = 1; rows <= MAX_ROWS; rows *= 2) {
+  const values = Array.from({ length: rows }, (_, row) => `(${placeholders(FIELDS, row * FIELDS)})`).join(
+    ', ',
+  );
+  INSERTS.set(
+    rows,
+    `INSERT INTO audit (id, at, key_id, session_id, surface, server_name, tool_name, decision, reason, policy_id,
+       policy_version, rule_index, reference_id, latency_ms) VALUES ${values}`,
+  );
+}
+
+export function insertAudit(tx: Transaction, entries: readonly AuditEntry[]): void {
+  let rows = MAX_ROWS;
+  for (let at = 0; at < entries.length; at += rows) {
+    while (rows > entries.length - at) rows /= 2;
+    const params: Value[] = [];
+    for (let index = at; index < at + rows; index++) pushRow(params, entries[index] as AuditEntry);
+    tx.defer(INSERTS.get(rows) as string, params);
+  }
+}
+
+function pushRow(params: Value[], entry: AuditEntry): void {
+  params.push(
+    entry.id,
+    entry.at,
+    entry.keyId,
+    entry.sessionId,
+    entry.surface,
+    entry.serverName,
+    entry.toolName,
+    entry.decision,
+    entry.reason,
+    entry.policyId,
+    entry.policyVersion,
+    entry.ruleIndex,
+    entry.referenceId,
+    entry.latencyMs,
+  );
+}
+
+const COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
+  tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
+  rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs"`;
+
+export interface AuditFilter {
+  from?: number | undefined;
+  to?: number | undefined;
+  keyId?: string | undefined;
+  sessionId?: string | undefined;
+  decision?: Decision | undefined;
+  /** A full name, or a bare one without `__`. */
+  tool?: string | undefined;
+  surface?: Surface | undefined;
+}
+
+/** Entries from `from` (inclusive) to `to` (exclusive), newest first, older than the id `before`. */
+export function listAudit(
+  db: Queries,
+  filter: AuditFilter,
+  limit: number,
+  before: string,
+): Promise<AuditEntry[]> {
+  const { conditions, params } = where(filter);
+  params.push(before, limit);
+  return db.all(
+    `SELECT ${COLUMNS} FROM audit WHERE ${conditions} AND id < $${params.length - 1}
+     ORDER BY id DESC LIMIT $${params.length}`,
+    params,
+  );
+}
+
+function where(filter: AuditFilter): { conditions: string; params: Value[] } {
+  const params: Value[] = [firstIdAt(filter.from ?? 0)];
+  const conditions = ['id >= $1'];
+  const equal = (column: string, value: Value | undefined) => {
+    if (value === undefined) return;
+    params.push(value);
+    conditions.push(`${column} = $${params.length}`);
+  };
+  if (filter.to !== undefined) {
+    params.push(firstIdAt(filter.to));
+    conditions.push(`id < $${params.length}`);
+  }
+  equal('key_id', filter.keyId);
+  equal('session_id', filter.sessionId);
+  equal('decision', filter.decision);
+  equal('surface', filter.surface);
+  const name = filter.tool === undefined ? null : splitName(filter.tool);
+  equal('tool_name', name?.toolName ?? filter.tool);
+  equal('server_name', name?.serverName);
+  // Said literally, so that the partial index on the rarer surface can serve.
+  if (filter.surface === 'mcp') conditions.push("surface <> 'check'");
+  return { conditions: conditions.join(' AND '), params };
+}
+
+/** The smallest UUID of version 7 made at or after a time. */
+function firstIdAt(ms: number): string {
+  const hex = Math.max(0, Math.min(Math.ceil(ms), 0xffff_ffff_ffff))
+    .toString(16)
+    .padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}

@@ -1,0 +1,69 @@
+// The port to the store: what both engines offer, and nothing more. SQL is written once, with $1-style
+// parameters, in the files beside this one; only sqlite.ts and postgres.ts know which engine runs it.
+
+export type Value = string | number | null;
+export type Row = Record<string, Value>;
+
+export interface Queries {
+  all<T = Row>(sql: string, params?: readonly Value[]): Promise<T[]>;
+  /** How many rows a statement changed. */
+  run(sql: string, params?: readonly Value[]): Promise<number>;
+}
+
+export interface Transaction extends Queries {
+  /**
+   * Queues a statement whose result nobody needs; it takes effect no later than the commit, which fails
+   * if it does. On PostgreSQL it travels together with the commit and saves a round trip.
+   */
+  defer(sql: string, params: readonly Value[]): void;
+  /** Waits for further locks. */
+  lock(locks: Locks): Promise<void>;
+  /** Several statements at once, without parameters. */
+  script(sql: string): Promise<void>;
+}
+
+/**
+ * Named locks on facts (a key with its sessions and grants; a policy), held to the end of the transaction.
+ * Whoever relies on a fact shares its lock, whoever changes it holds it alone, and waiting is fair: a change
+ * never waits behind readers that came later. SQLite has one writer at a time and needs none.
+ */
+export interface Locks {
+  shared?: readonly string[];
+  exclusive?: readonly string[];
+}
+
+/** Somewhere transactions run. */
+export interface Lane extends Queries {
+  transaction<T>(locks: Locks, work: (tx: Transaction) => Promise<T>): Promise<T>;
+}
+
+export interface Db extends Lane {
+  /** A lane of its own, so that what runs there never waits for a connection. */
+  lane(): Lane;
+  /** Runs `work` without time limits, while no other process runs such work on the same store. */
+  exclusively<T>(work: (lane: Lane) => Promise<T>): Promise<T>;
+  /** Tells every replica, this one included, that there is work; a hint that may be lost. */
+  wake(): void;
+  onWake(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+/** A write that may or may not be durable: the process must not go on as if it knew. */
+export class FatalStoreError extends Error {}
+
+/** A row with this value is there already. */
+export class UniqueViolation extends Error {}
+
+/** `$1, $2, …` for one row, from the given offset on. */
+export function placeholders(count: number, offset = 0): string {
+  return Array.from({ length: count }, (_, index) => `$${offset + index + 1}`).join(', ');
+}
+
+/**
+ * Bounds the number of different statements: a list of ids is padded to the next power of two by repeating
+ * its last, so that 1 to 64 ids need seven prepared statements and not 64.
+ */
+export function padded(ids: readonly string[]): string[] {
+  const size = 2 ** Math.ceil(Math.log2(Math.max(ids.length, 1)));
+  return Array.from({ length: size }, (_, index) => ids[Math.min(index, ids.length - 1)] ?? '');
+}

@@ -1,0 +1,125 @@
+// Keys: long-lived credentials, each attached to one policy. Only the SHA-256 of a key is here.
+
+import { padded, placeholders, type Queries } from './db.ts';
+
+export const FORWARDS = ['resources', 'prompts', 'completion'] as const;
+export type Forward = (typeof FORWARDS)[number];
+
+export interface KeyRecord {
+  id: string;
+  name: string;
+  prefix: string;
+  policyId: string;
+  requireSignInToApprove: boolean;
+  notify: unknown;
+  forward: Forward[];
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'notify' | 'forward'> {
+  requireSignIn: number;
+  notify: string | null;
+  forward: string;
+}
+
+const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify, forward,
+  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+
+function fromRow({ requireSignIn, notify, forward, ...row }: KeyRow): KeyRecord {
+  return {
+    ...row,
+    requireSignInToApprove: requireSignIn === 1,
+    notify: notify === null ? null : JSON.parse(notify),
+    forward: JSON.parse(forward),
+  };
+}
+
+export async function insertKey(db: Queries, key: KeyRecord, hash: string): Promise<void> {
+  await db.run(
+    `INSERT INTO keys (id, name, hash, prefix, policy_id, require_sign_in, notify, forward, created_at, expires_at)
+     VALUES (${placeholders(10)})`,
+    [
+      key.id,
+      key.name,
+      hash,
+      key.prefix,
+      key.policyId,
+      key.requireSignInToApprove ? 1 : 0,
+      key.notify === null ? null : JSON.stringify(key.notify),
+      JSON.stringify(key.forward),
+      key.createdAt,
+      key.expiresAt,
+    ],
+  );
+}
+
+export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
+  await db.run(
+    `UPDATE keys SET name = $2, policy_id = $3, require_sign_in = $4, notify = $5, forward = $6, expires_at = $7
+     WHERE id = $1`,
+    [
+      key.id,
+      key.name,
+      key.policyId,
+      key.requireSignInToApprove ? 1 : 0,
+      key.notify === null ? null : JSON.stringify(key.notify),
+      JSON.stringify(key.forward),
+      key.expiresAt,
+    ],
+  );
+}
+
+/** True when the key was live until now. */
+export async function revokeKey(db: Queries, id: string, now: number): Promise<boolean> {
+  return (
+    (await db.run('UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now])) === 1
+  );
+}
+
+export async function findKey(db: Queries, id: string): Promise<KeyRecord | null> {
+  const [row] = await db.all<KeyRow>(`SELECT ${COLUMNS} FROM keys WHERE id = $1`, [id]);
+  return row === undefined ? null : fromRow(row);
+}
+
+export async function findKeyByHash(db: Queries, hash: string): Promise<KeyRecord | null> {
+  const [row] = await db.all<KeyRow>(`SELECT ${COLUMNS} FROM keys WHERE hash = $1`, [hash]);
+  return row === undefined ? null : fromRow(row);
+}
+
+export async function listKeys(db: Queries, limit: number, before: string): Promise<KeyRecord[]> {
+  const rows = await db.all<KeyRow>(`SELECT ${COLUMNS} FROM keys WHERE id < $1 ORDER BY id DESC LIMIT $2`, [
+    before,
+    limit,
+  ]);
+  return rows.map(fromRow);
+}
+
+export async function policyInUse(db: Queries, policyId: string): Promise<boolean> {
+  const rows = await db.all('SELECT id FROM keys WHERE policy_id = $1 AND revoked_at IS NULL LIMIT 1', [
+    policyId,
+  ]);
+  return rows.length > 0;
+}
+
+/** What a commit must know of a key: whether it lives, and under which policy version. */
+export interface KeyFacts {
+  id: string;
+  name: string;
+  notify: string | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  policyId: string;
+  policyVersion: number;
+}
+
+export function keyFacts(db: Queries, ids: readonly string[]): Promise<KeyFacts[]> {
+  const wanted = padded(ids);
+  return db.all(
+    `SELECT k.id, k.name, k.notify, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+            p.id AS "policyId", p.version AS "policyVersion"
+     FROM keys k JOIN policies p ON p.id = k.policy_id WHERE k.id IN (${placeholders(wanted.length)})`,
+    wanted,
+  );
+}

@@ -1,0 +1,50 @@
+// Brings a store to this program's schema, one migration per transaction, so that a kill leaves it at a
+// whole version. Concurrent starters wait for each other; a schema newer than the program is refused.
+
+import type { Db, Lane, Queries } from './db.ts';
+import guard from './migrations/0001_guard.sql' with { type: 'text' };
+
+export interface Migration {
+  version: number;
+  name: string;
+  sql: string;
+}
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'guard', sql: guard }];
+
+export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {
+  return db.exclusively(async lane => {
+    await lane.run(
+      'CREATE TABLE IF NOT EXISTS migrations (version bigint NOT NULL PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
+    );
+    const at = await schemaVersion(lane);
+    const newest = migrations.at(-1)?.version ?? 0;
+    if (at > newest) {
+      throw new Error(
+        `The store has schema version ${at}, this program knows ${newest}. It was written by a newer Toolgate: ` +
+          'run that version, or restore a backup made before the upgrade.',
+      );
+    }
+    for (const migration of migrations) {
+      if (migration.version > at) await apply(lane, migration, now);
+    }
+    return newest;
+  });
+}
+
+/** The version of the store's schema; 0 for a new one. */
+export async function schemaVersion(db: Queries): Promise<number> {
+  const [row] = await db.all<{ version: number | null }>('SELECT max(version) AS version FROM migrations');
+  return row?.version ?? 0;
+}
+
+async function apply(lane: Lane, migration: Migration, now: number): Promise<void> {
+  await lane.transaction({}, async tx => {
+    await tx.script(migration.sql);
+    await tx.run('INSERT INTO migrations (version, name, applied_at) VALUES ($1, $2, $3)', [
+      migration.version,
+      migration.name,
+      now,
+    ]);
+  });
+}

@@ -1,0 +1,95 @@
+// Sessions: short-lived credentials minted from a key. Only the SHA-256 of a token is here.
+
+import { padded, placeholders, type Queries } from './db.ts';
+
+export interface SessionRecord {
+  id: string;
+  keyId: string;
+  prefix: string;
+  label: string;
+  scopeTools: string[] | null;
+  createdAt: number;
+  expiresAt: number;
+  revokedAt: number | null;
+}
+
+interface SessionRow extends Omit<SessionRecord, 'scopeTools'> {
+  scopeTools: string | null;
+}
+
+const COLUMNS = `id, key_id AS "keyId", prefix, label, scope_tools AS "scopeTools", created_at AS "createdAt",
+  expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+
+function fromRow({ scopeTools, ...row }: SessionRow): SessionRecord {
+  return { ...row, scopeTools: scopeTools === null ? null : JSON.parse(scopeTools) };
+}
+
+export async function insertSession(db: Queries, session: SessionRecord, hash: string): Promise<void> {
+  await db.run(
+    `INSERT INTO sessions (id, key_id, hash, prefix, label, scope_tools, created_at, expires_at)
+     VALUES (${placeholders(8)})`,
+    [
+      session.id,
+      session.keyId,
+      hash,
+      session.prefix,
+      session.label,
+      session.scopeTools === null ? null : JSON.stringify(session.scopeTools),
+      session.createdAt,
+      session.expiresAt,
+    ],
+  );
+}
+
+export async function revokeSession(db: Queries, id: string, now: number): Promise<boolean> {
+  const sql = 'UPDATE sessions SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL';
+  return (await db.run(sql, [id, now])) === 1;
+}
+
+export async function findSession(db: Queries, id: string): Promise<SessionRecord | null> {
+  const [row] = await db.all<SessionRow>(`SELECT ${COLUMNS} FROM sessions WHERE id = $1`, [id]);
+  return row === undefined ? null : fromRow(row);
+}
+
+export async function findSessionByHash(db: Queries, hash: string): Promise<SessionRecord | null> {
+  const [row] = await db.all<SessionRow>(`SELECT ${COLUMNS} FROM sessions WHERE hash = $1`, [hash]);
+  return row === undefined ? null : fromRow(row);
+}
+
+export async function activeSessions(db: Queries, keyId: string, now: number): Promise<SessionRecord[]> {
+  const rows = await db.all<SessionRow>(
+    `SELECT ${COLUMNS} FROM sessions WHERE key_id = $1 AND revoked_at IS NULL AND expires_at > $2 ORDER BY id DESC`,
+    [keyId, now],
+  );
+  return rows.map(fromRow);
+}
+
+/** All sessions, also ended ones, newest first; of one key when `keyId` is given. */
+export async function listSessions(
+  db: Queries,
+  keyId: string | null,
+  limit: number,
+  before: string,
+): Promise<SessionRecord[]> {
+  const ofKey = keyId === null ? '' : 'key_id = $3 AND ';
+  const rows = await db.all<SessionRow>(
+    `SELECT ${COLUMNS} FROM sessions WHERE ${ofKey}id < $1 ORDER BY id DESC LIMIT $2`,
+    keyId === null ? [before, limit] : [before, limit, keyId],
+  );
+  return rows.map(fromRow);
+}
+
+export interface SessionFacts {
+  id: string;
+  expiresAt: number;
+  revokedAt: number | null;
+}
+
+export function sessionFacts(db: Queries, ids: readonly string[]): Promise<SessionFacts[]> {
+  const wanted = padded(ids);
+  return db.all(
+    `SELECT id, expires_at AS "expiresAt", revoked_at AS "revokedAt" FROM sessions
+     WHERE id IN (${placeholders(wanted.length)})`,
+    wanted,
+  );
+}

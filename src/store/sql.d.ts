@@ -1,0 +1,5 @@
+// Migrations are imported as text, so that a single-file build carries them.
+declare module '*.sql' {
+  const text: string;
+  export default text;
+}

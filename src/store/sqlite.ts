@@ -1,0 +1,180 @@
+// The embedded engine: one SQLite file, one process. Two connections: a writer whose transactions queue up
+// one after another, and a reader that only ever sees what is committed, so that a query between two steps
+// of a transaction cannot see it half done. WAL with synchronous=FULL: a commit returns after its fsync.
+
+import { Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import {
+  type Db,
+  FatalStoreError,
+  type Lane,
+  type Queries,
+  type Row,
+  type Transaction,
+  UniqueViolation,
+  type Value,
+} from './db.ts';
+
+const SQLITE_IOERR_FSYNC = 1034;
+const SQLITE_IOERR_DIR_FSYNC = 1290;
+const BUSY_TIMEOUT_MS = 1000;
+
+export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return new SqliteDb(path, onFatal);
+}
+
+class SqliteDb implements Db {
+  readonly #onFatal: (error: Error) => void;
+  readonly #lock: Database;
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  readonly #listeners: (() => void)[] = [];
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string, onFatal: (error: Error) => void) {
+    this.#onFatal = onFatal;
+    this.#lock = lockFile(path);
+    this.#writer = new Connection(path);
+    this.#reader = new Connection(path);
+  }
+
+  async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
+    return this.#reader.all<T>(sql, params);
+  }
+
+  run(sql: string, params: readonly Value[] = []): Promise<number> {
+    return this.transaction({}, tx => tx.run(sql, params));
+  }
+
+  transaction<T>(_locks: unknown, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const done = this.#queue.then(() => this.#alone(work));
+    this.#queue = done.catch(() => {});
+    return done;
+  }
+
+  async #alone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.#writer.exec('BEGIN IMMEDIATE');
+    try {
+      const result = await work(this.#writer);
+      this.#writer.exec('COMMIT');
+      return result;
+    } catch (error) {
+      if (error instanceof FatalStoreError) this.#onFatal(error);
+      this.#writer.rollback();
+      throw error;
+    }
+  }
+
+  lane(): Lane {
+    return this;
+  }
+
+  exclusively<T>(work: (lane: Lane) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
+  wake(): void {
+    for (const listener of this.#listeners) queueMicrotask(listener);
+  }
+
+  onWake(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#queue;
+    this.#reader.close();
+    this.#writer.close();
+    this.#lock.close();
+  }
+}
+
+/** One connection with its prepared statements. Errors are told apart here, once. */
+class Connection implements Queries, Transaction {
+  readonly #db: Database;
+  readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
+
+  constructor(path: string) {
+    this.#db = new Database(path, { create: true, readwrite: true });
+    this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    this.#db.exec('PRAGMA journal_mode = WAL');
+    this.#db.exec('PRAGMA synchronous = FULL');
+  }
+
+  async all<T>(sql: string, params: readonly Value[] = []): Promise<T[]> {
+    return told(() => this.#prepare(sql).all(...params) as T[]);
+  }
+
+  async run(sql: string, params: readonly Value[] = []): Promise<number> {
+    return told(() => this.#prepare(sql).run(...params).changes);
+  }
+
+  defer(sql: string, params: readonly Value[]): void {
+    told(() => this.#prepare(sql).run(...params));
+  }
+
+  async lock(): Promise<void> {}
+
+  async script(sql: string): Promise<void> {
+    this.exec(sql);
+  }
+
+  exec(sql: string): void {
+    told(() => this.#db.exec(sql));
+  }
+
+  rollback(): void {
+    if (this.#db.inTransaction) this.exec('ROLLBACK');
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #prepare(sql: string): Statement<unknown, SQLQueryBindings[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql.replace(/\$(\d+)/g, '?$1'));
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+function told<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    if (error.errno === SQLITE_IOERR_FSYNC || error.errno === SQLITE_IOERR_DIR_FSYNC) {
+      // A second fsync after a failed one can report success for pages that never reached the disk.
+      throw new FatalStoreError('The disk failed to make a write durable (fsync).', { cause: error });
+    }
+    if (error.code?.startsWith('SQLITE_CONSTRAINT'))
+      throw new UniqueViolation(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * A second process on the same file is refused. The lock is SQLite's own, on a small file beside the
+ * database: the system lets go of it when the process ends, however it ends.
+ */
+function lockFile(path: string): Database {
+  const lock = new Database(`${path}.lock`, { create: true, readwrite: true });
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE');
+    lock.exec('PRAGMA journal_mode = DELETE');
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw new Error(
+      `Another process has ${path} open. One SQLite file serves one process: stop the other one, ` +
+        'or use PostgreSQL (TOOLGATE_DATABASE_URL=postgres://…) to run several.',
+      { cause: error },
+    );
+  }
+}
