@@ -10,8 +10,9 @@ const server = Bun.serve({
     return Response.json({
       decision: 'allow',
       reason: `Rule 9 of policy "bench" allows ${call.serverName}__${call.toolName}.`,
-      ruleIndex: 9,
-      auditId: '01890a5d-ac96-774b-bcce-b302099a8057',
+      policyId: '01890a5d-ac96-774b-bcce-b302099a8057',
+      toolCallId: '01890a5d-ac96-774b-bcce-b302099a8058',
+      latencyMs: 0,
     });
   },
 });

@@ -25,7 +25,8 @@ export interface Transaction extends Queries {
 /**
  * Named locks on facts (a key with its sessions and grants; a policy), held to the end of the transaction.
  * Whoever relies on a fact shares its lock, whoever changes it holds it alone, and waiting is fair: a change
- * never waits behind readers that came later. SQLite has one writer at a time and needs none.
+ * never waits behind readers that came later. They are taken in the order of their names, so that no two
+ * transactions wait for each other in a ring. SQLite has one writer at a time and needs none.
  */
 export interface Locks {
   shared?: readonly string[];

@@ -11,34 +11,33 @@ export interface KeyRecord {
   prefix: string;
   policyId: string;
   requireSignInToApprove: boolean;
-  notify: unknown;
+  /** Its own notification targets, encrypted; null: the service's. */
+  notifySealed: string | null;
   forward: Forward[];
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
 }
 
-interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'notify' | 'forward'> {
+interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward'> {
   requireSignIn: number;
-  notify: string | null;
   forward: string;
 }
 
-const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify, forward,
+const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify_sealed AS "notifySealed", forward,
   created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
 
-function fromRow({ requireSignIn, notify, forward, ...row }: KeyRow): KeyRecord {
+function fromRow({ requireSignIn, forward, ...row }: KeyRow): KeyRecord {
   return {
     ...row,
     requireSignInToApprove: requireSignIn === 1,
-    notify: notify === null ? null : JSON.parse(notify),
     forward: JSON.parse(forward),
   };
 }
 
 export async function insertKey(db: Queries, key: KeyRecord, hash: string): Promise<void> {
   await db.run(
-    `INSERT INTO keys (id, name, hash, prefix, policy_id, require_sign_in, notify, forward, created_at, expires_at)
+    `INSERT INTO keys (id, name, hash, prefix, policy_id, require_sign_in, notify_sealed, forward, created_at, expires_at)
      VALUES (${placeholders(10)})`,
     [
       key.id,
@@ -47,7 +46,7 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
       key.prefix,
       key.policyId,
       key.requireSignInToApprove ? 1 : 0,
-      key.notify === null ? null : JSON.stringify(key.notify),
+      key.notifySealed,
       JSON.stringify(key.forward),
       key.createdAt,
       key.expiresAt,
@@ -57,14 +56,14 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
 
 export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
   await db.run(
-    `UPDATE keys SET name = $2, policy_id = $3, require_sign_in = $4, notify = $5, forward = $6, expires_at = $7
+    `UPDATE keys SET name = $2, policy_id = $3, require_sign_in = $4, notify_sealed = $5, forward = $6, expires_at = $7
      WHERE id = $1`,
     [
       key.id,
       key.name,
       key.policyId,
       key.requireSignInToApprove ? 1 : 0,
-      key.notify === null ? null : JSON.stringify(key.notify),
+      key.notifySealed,
       JSON.stringify(key.forward),
       key.expiresAt,
     ],
@@ -107,7 +106,7 @@ export async function policyInUse(db: Queries, policyId: string): Promise<boolea
 export interface KeyFacts {
   id: string;
   name: string;
-  notify: string | null;
+  notifySealed: string | null;
   expiresAt: number | null;
   revokedAt: number | null;
   policyId: string;
@@ -117,7 +116,7 @@ export interface KeyFacts {
 export function keyFacts(db: Queries, ids: readonly string[]): Promise<KeyFacts[]> {
   const wanted = padded(ids);
   return db.all(
-    `SELECT k.id, k.name, k.notify, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+    `SELECT k.id, k.name, k.notify_sealed AS "notifySealed", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
             p.id AS "policyId", p.version AS "policyVersion"
      FROM keys k JOIN policies p ON p.id = k.policy_id WHERE k.id IN (${placeholders(wanted.length)})`,
     wanted,

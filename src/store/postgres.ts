@@ -267,11 +267,14 @@ class PostgresTransaction implements Transaction {
     this.lock(locks).catch(() => {});
   }
 
-  async lock(locks: Locks): Promise<void> {
-    await Promise.all([
-      this.#acquire('pg_advisory_xact_lock_shared', locks.shared ?? []),
-      this.#acquire('pg_advisory_xact_lock', locks.exclusive ?? []),
-    ]);
+  async lock({ shared = [], exclusive = [] }: Locks): Promise<void> {
+    const names = [...new Set([...shared, ...exclusive])].sort();
+    if (names.length === 0) return;
+    const calls = padded(names).map((name, index) => {
+      const lock = exclusive.includes(name) ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared';
+      return `${lock}(hashtextextended($${index + 1}, 0))`;
+    });
+    await this.#send(`SELECT ${calls.join(', ')}`, padded(names));
   }
 
   async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
@@ -304,14 +307,6 @@ class PostgresTransaction implements Transaction {
     await rolledBack;
     const first = answers.find(answer => answer.status === 'rejected');
     return first === undefined || !(error instanceof SQL.PostgresError) ? error : first.reason;
-  }
-
-  /** Names in sorted order: two transactions that want the same locks never wait for each other in a ring. */
-  async #acquire(lock: string, names: readonly string[]): Promise<void> {
-    if (names.length === 0) return;
-    const wanted = padded([...names].sort());
-    const calls = wanted.map((_, index) => `${lock}(hashtextextended($${index + 1}, 0))`).join(', ');
-    await this.#send(`SELECT ${calls}`, wanted);
   }
 
   #send(sql: string, params: readonly Value[]): Promise<Answer> {

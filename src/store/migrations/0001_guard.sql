@@ -35,7 +35,7 @@ CREATE TABLE keys (
   prefix text NOT NULL,
   policy_id text NOT NULL,
   require_sign_in bigint NOT NULL,
-  notify text,
+  notify_sealed text,
   forward text NOT NULL,
   created_at bigint NOT NULL,
   expires_at bigint,

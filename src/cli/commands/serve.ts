@@ -1,0 +1,81 @@
+// toolgate serve: runs the service until it is told to stop.
+
+import { styleText } from 'node:util';
+import { Command } from 'commander';
+import { ConfigError, loadConfig } from '../../config.ts';
+import type { Log } from '../../log.ts';
+import type { Running, Welcome } from '../../main.ts';
+
+const EXIT_FAILURE = 1;
+/** The outcome of a write is unknown: whoever restarts us should look at the disk first. */
+const EXIT_STORE_BROKEN = 70;
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('Run the service. Settings are environment variables; `toolgate config` lists them.')
+    .addHelpText('after', '\nExamples:\n  toolgate serve\n  TOOLGATE_PORT=9000 toolgate serve')
+    .action(serve);
+}
+
+async function serve(): Promise<void> {
+  try {
+    const loaded = loadConfig(process.env, process.cwd());
+    const [{ createLog }, { start }] = await Promise.all([import('../../log.ts'), import('../../main.ts')]);
+    const log = createLog(loaded.config.logLevel, line => process.stderr.write(line));
+    for (const name of loaded.unknown)
+      log.warn({ name }, 'unknown setting in the environment; `toolgate config` lists them');
+    const onFatal = (error: Error) => {
+      log.fatal({ err: error }, 'the store is broken; stopping at once');
+      process.exit(EXIT_STORE_BROKEN);
+    };
+    const running = await start(loaded.config, { log, onFatal });
+    process.stdout.write(banner(running.url, running.welcome));
+    stopOnSignals(running, log);
+  } catch (error) {
+    process.stderr.write(`toolgate: ${explain(error)}\n`);
+    process.exit(EXIT_FAILURE);
+  }
+}
+
+function stopOnSignals(running: Running, log: Log): void {
+  let stopping = false;
+  const stop = async (signal: string) => {
+    // A second signal means now.
+    if (stopping) process.exit(EXIT_FAILURE);
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    await running.stop();
+    log.info('stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal));
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  const { message, code } = error as Error & { code?: string };
+  if (code === 'EADDRINUSE')
+    return 'The port is taken. Choose another with TOOLGATE_PORT, or stop what uses it.';
+  return message;
+}
+
+function banner(url: string, { key, setupUrl, adminTokenPath }: Welcome): string {
+  const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
+  const lines = ['', `  ${bold('Toolgate')} serves on ${url}`, `  API reference: ${url}/docs`, ''];
+  if (key !== null) {
+    lines.push(
+      `  Your first key, shown this once: ${bold(key)}`,
+      '  It uses the policy "default". Try it:',
+      '',
+    );
+    lines.push(`  ${curl(url, key)}`, '');
+  }
+  if (setupUrl !== null) lines.push(`  Create the first operator (one-time link): ${setupUrl}`, '');
+  if (key !== null && adminTokenPath !== null) lines.push(`  Admin token: in ${adminTokenPath}`, '');
+  return `${lines.join('\n')}\n`;
+}
+
+function curl(url: string, key: string): string {
+  const body = JSON.stringify({ serverName: 'github', toolName: 'get_issue', args: { number: 1 } });
+  return `curl -s ${url}/v1/check -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'`;
+}

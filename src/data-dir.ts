@@ -1,0 +1,42 @@
+// Secrets that the service makes for itself on first start, kept in the data folder, readable by its owner
+// only: the master key and the admin token.
+
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { mintToken } from './guard/secrets.ts';
+
+const MASTER_KEY = 'master.key';
+const ADMIN_TOKEN = 'admin.token';
+
+export function masterKeyIn(dataDir: string): Uint8Array {
+  const text = keep(dataDir, MASTER_KEY, () =>
+    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64'),
+  );
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length !== 32) throw new Error(`${join(dataDir, MASTER_KEY)} does not hold base64 of 32 bytes.`);
+  return new Uint8Array(bytes);
+}
+
+export function adminTokenIn(dataDir: string): string {
+  return keep(dataDir, ADMIN_TOKEN, () => mintToken('admin').token);
+}
+
+export function adminTokenPath(dataDir: string): string {
+  return join(dataDir, ADMIN_TOKEN);
+}
+
+/** The file's text; made once, durably, and never replaced. */
+function keep(dataDir: string, name: string, make: () => string): string {
+  const path = join(dataDir, name);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if (existsSync(path)) return readFileSync(path, 'utf8').trim();
+  const text = make();
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, `${text}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return text;
+}

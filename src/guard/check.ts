@@ -1,0 +1,198 @@
+// THE check. Both surfaces end here: a call is judged inside the transaction that records it, under locks
+// that keep its facts true until the commit, and its verdict exists only once that commit has returned.
+// Arguments are looked at for one digest, if a rule asks for approval, and are never written anywhere.
+
+import {
+  asksForApproval,
+  type CompiledPolicy,
+  type Decision,
+  decide,
+  type Outcome,
+  type ToolCall,
+} from '../core/decide.ts';
+import type { GuardError } from '../core/errors.ts';
+import type { Surface } from '../core/event.ts';
+import type { Json } from '../core/json.ts';
+import { type ApprovalRecord, insertApproval } from '../store/approvals.ts';
+import { type AuditEntry, insertAudit } from '../store/audit.ts';
+import type { Transaction } from '../store/db.ts';
+import type { KeyFacts } from '../store/keys.ts';
+import { insertNotification } from '../store/notifications.ts';
+import type { GroupWork } from './commit.ts';
+import { type Principal, unauthenticated } from './credentials.ts';
+import { ApprovalFacts, CredentialFacts } from './facts.ts';
+import { type Guard, keyLock, newId, POLICIES_LOCK, timeOfId } from './guard.ts';
+import { channelsOf } from './keys.ts';
+import { emit } from './outbox.ts';
+import { CompiledPolicies } from './policies.ts';
+import { mintToken } from './secrets.ts';
+
+export interface CheckRequest {
+  principal: Principal;
+  surface: Surface;
+  call: ToolCall;
+  args: Json | undefined;
+  /** An approved, unspent approval of this very call, when the caller names one. */
+  referenceId: string | null;
+  /** `performance.now()` at arrival. */
+  startedAt: number;
+}
+
+export interface Verdict {
+  decision: Decision;
+  reason: string;
+  policyId: string;
+  toolCallId: string;
+  referenceId?: string;
+  message?: string;
+  latencyMs: number;
+}
+
+const PENDING_MESSAGE =
+  'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
+  'by the approval.resolved webhook with this referenceId.';
+
+/** A request whose credential lives, with the policy version that decides it. */
+interface Case {
+  request: CheckRequest;
+  key: KeyFacts;
+  policy: CompiledPolicy;
+}
+
+export class Judge implements GroupWork<CheckRequest, Verdict> {
+  readonly #guard: Guard;
+  readonly #policies = new CompiledPolicies();
+
+  constructor(guard: Guard) {
+    this.#guard = guard;
+  }
+
+  shares(requests: readonly CheckRequest[]): string[] {
+    return [POLICIES_LOCK, ...new Set(requests.map(each => keyLock(each.principal.keyId)))];
+  }
+
+  async judge(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
+    const now = this.#guard.now();
+    const credentials = await CredentialFacts.read(tx, requests, now);
+    const cases: (Case | null)[] = [];
+    for (const request of requests) cases.push(await this.#case(tx, credentials, request));
+    const held = cases.filter(
+      each => each !== null && asksForApproval(each.policy, each.request.call, each.request.principal.scope),
+    ) as Case[];
+    const asked = new Set(held);
+    const approvals =
+      held.length > 0
+        ? await ApprovalFacts.read(
+            this.#guard,
+            tx,
+            held.map(each => each.request),
+            now,
+          )
+        : null;
+    const entries: AuditEntry[] = [];
+    const results: (Verdict | GuardError)[] = [];
+    for (const each of cases) {
+      if (each === null) results.push(unauthenticated());
+      else results.push(await this.#settle(tx, each, asked.has(each) ? approvals : null, entries, now));
+    }
+    insertAudit(tx, entries);
+    return results;
+  }
+
+  async #case(tx: Transaction, credentials: CredentialFacts, request: CheckRequest): Promise<Case | null> {
+    const key = credentials.live(request);
+    if (key === null) return null;
+    const { policyId, policyVersion } = key;
+    const policy =
+      this.#policies.kept(policyId, policyVersion) ?? (await this.#policies.get(tx, policyId, policyVersion));
+    return { request, key, policy };
+  }
+
+  async #settle(
+    tx: Transaction,
+    { request, key, policy }: Case,
+    approvals: ApprovalFacts | null,
+    entries: AuditEntry[],
+    now: number,
+  ): Promise<Verdict> {
+    const outcome = decide(policy, request.call, {
+      scope: request.principal.scope,
+      freedom: approvals === null ? null : await approvals.freedom(tx, request, now),
+      approvalLimit: approvals?.limit(request) ?? null,
+    });
+    const entry = auditEntry(request, policy, outcome);
+    entries.push(entry);
+    if (outcome.decision !== 'pending' || approvals === null) return verdict(entry);
+    const approval = this.#approval(request, entry, now);
+    entry.referenceId = approval.id;
+    this.#ask(tx, key, approval, approvals, now);
+    approvals.opened(request);
+    return { ...verdict(entry), referenceId: approval.id, message: PENDING_MESSAGE };
+  }
+
+  #approval({ args }: CheckRequest, entry: AuditEntry, now: number): ApprovalRecord {
+    return {
+      id: newId(),
+      toolCallId: entry.id,
+      keyId: entry.keyId,
+      sessionId: entry.sessionId,
+      policyId: entry.policyId,
+      surface: entry.surface,
+      serverName: entry.serverName,
+      toolName: entry.toolName,
+      argsDigest: this.#guard.vault.argsDigest(args),
+      reason: entry.reason,
+      status: 'pending',
+      createdAt: now,
+      expiresAt: now + this.#guard.settings.approvalTimeout,
+      resolvedAt: null,
+      resolvedBy: null,
+      grantExpiresAt: null,
+      spentAt: null,
+    };
+  }
+
+  /** The approval, its event and its notifications: all in the transaction of the audit entry. */
+  #ask(
+    tx: Transaction,
+    key: KeyFacts,
+    approval: ApprovalRecord,
+    approvals: ApprovalFacts,
+    now: number,
+  ): void {
+    const { token, hash } = mintToken('approval');
+    insertApproval(tx, approval, hash);
+    emit(tx, approvals.subscribers, 'approval.created', approval, now);
+    for (const channel of channelsOf(this.#guard, key.id, key.notifySealed)) {
+      const id = newId();
+      const tokenSealed = this.#guard.vault.seal(token, `notification ${id}`);
+      insertNotification(tx, { id, approvalId: approval.id, channel, tokenSealed, createdAt: now });
+    }
+  }
+}
+
+function auditEntry(request: CheckRequest, policy: CompiledPolicy, outcome: Outcome): AuditEntry {
+  const { principal, call, surface, startedAt } = request;
+  const id = newId();
+  return {
+    id,
+    at: timeOfId(id),
+    keyId: principal.keyId,
+    sessionId: principal.sessionId,
+    surface,
+    serverName: call.serverName,
+    toolName: call.toolName,
+    decision: outcome.decision,
+    reason: outcome.reason,
+    policyId: policy.id,
+    policyVersion: policy.version,
+    ruleIndex: outcome.ruleIndex,
+    referenceId: outcome.freedBy?.referenceId ?? null,
+    latencyMs: Math.round(performance.now() - startedAt),
+  };
+}
+
+function verdict(entry: AuditEntry): Verdict {
+  const { decision, reason, policyId, id, latencyMs } = entry;
+  return { decision, reason, policyId, toolCallId: id, latencyMs };
+}

@@ -1,0 +1,121 @@
+// Group commit: checks that wait share one transaction and one fsync. A lone check starts a commit at once;
+// those that arrive while it runs make up the next group. Nobody gets an answer before the commit of their
+// group has returned. What is decided and written inside is check.ts's.
+
+import { GuardError } from '../core/errors.ts';
+import type { Db, Lane, Transaction } from '../store/db.ts';
+
+/** More than this in one transaction only delays the first without making the last any cheaper. */
+const MAX_GROUP = 256;
+const CHECK_LIMIT_MS = 3000;
+const SWEEP_MS = 100;
+
+export interface CommitObserver {
+  committed(size: number): void;
+  failed(error: unknown): void;
+}
+
+interface Waiting<Request, Result> {
+  request: Request;
+  deadline: number;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+export interface GroupWork<Request, Result> {
+  /** Locks that the group's transaction starts with. */
+  shares(requests: readonly Request[]): string[];
+  /** Decides and writes; one result, or error, per request, in order. */
+  judge(tx: Transaction, requests: readonly Request[]): Promise<(Result | GuardError)[]>;
+}
+
+export class GroupCommit<Request, Result> {
+  readonly #lane: Lane;
+  readonly #work: GroupWork<Request, Result>;
+  readonly #limit: number;
+  readonly #observer: CommitObserver;
+  #queue: Waiting<Request, Result>[] = [];
+  #flying: Waiting<Request, Result>[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(db: Db, work: GroupWork<Request, Result>, limit: number, observer: CommitObserver) {
+    this.#lane = db.lane();
+    this.#work = work;
+    this.#limit = limit;
+    this.#observer = observer;
+  }
+
+  get depth(): number {
+    return this.#queue.length + this.#flying.length;
+  }
+
+  submit(request: Request): Promise<Result> {
+    if (this.#queue.length >= this.#limit) {
+      return Promise.reject(
+        new GuardError('overloaded', 'Too many checks are waiting for the audit log.', { retryAfter: 1 }),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ request, deadline: performance.now() + CHECK_LIMIT_MS, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Resolves once everything submitted so far is answered. */
+  async drain(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const sweeper = setInterval(() => this.#expire(), SWEEP_MS);
+    while (this.#queue.length > 0) {
+      // One turn of the event loop: whatever has arrived by then rides along.
+      await new Promise(setImmediate);
+      this.#flying = this.#queue.splice(0, MAX_GROUP);
+      if (this.#flying.length > 0) await this.#commit(this.#flying);
+      this.#flying = [];
+    }
+    clearInterval(sweeper);
+    this.#running = null;
+  }
+
+  async #commit(group: readonly Waiting<Request, Result>[]): Promise<void> {
+    const requests = group.map(each => each.request);
+    try {
+      const results = await this.#lane.transaction({ shared: this.#work.shares(requests) }, tx =>
+        this.#work.judge(tx, requests),
+      );
+      this.#observer.committed(group.length);
+      group.forEach((each, index) => {
+        const result = results[index] as Result | GuardError;
+        if (result instanceof GuardError) each.reject(result);
+        else each.resolve(result);
+      });
+    } catch (error) {
+      this.#observer.failed(error);
+      const failed = auditFailed(error);
+      for (const each of group) each.reject(failed);
+    }
+  }
+
+  /** A check is answered in time even while the store is not; its entry may still be written. */
+  #expire(): void {
+    const now = performance.now();
+    const late = (each: Waiting<Request, Result>) => each.deadline <= now;
+    const expired = [...this.#flying.filter(late), ...this.#queue.filter(late)];
+    if (expired.length === 0) return;
+    this.#queue = this.#queue.filter(each => !late(each));
+    const failed = auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
+    for (const each of expired) each.reject(failed);
+  }
+}
+
+function auditFailed(cause: unknown): GuardError {
+  return new GuardError(
+    'audit_failed',
+    'The decision could not be recorded, so there is none. Do not proceed.',
+    {
+      cause,
+    },
+  );
+}

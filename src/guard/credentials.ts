@@ -1,0 +1,83 @@
+// From a token to a Principal. Unknown, revoked and expired look the same from outside. What is remembered
+// here only spares a look-up before a check: the audit commit asks the store again, always.
+
+import { GuardError } from '../core/errors.ts';
+import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
+import { findSessionByHash } from '../store/sessions.ts';
+import type { Guard } from './guard.ts';
+import { hashToken, tokenKind } from './secrets.ts';
+
+/** An agent's credential, once authenticated. */
+export interface Principal {
+  kind: 'key' | 'session';
+  keyId: string;
+  sessionId: string | null;
+  /** The session's full tool names; null when not scoped. */
+  scope: ReadonlySet<string> | null;
+}
+
+export function unauthenticated(): GuardError {
+  return new GuardError(
+    'unauthenticated',
+    'The key or session token is missing, unknown, revoked or expired.',
+  );
+}
+
+/** Looks the token up in the store. A malformed one is refused without a look-up. */
+export async function authenticate(guard: Guard, token: string): Promise<Principal> {
+  const principal = await look(guard, tokenKind(token), hashToken(token));
+  if (principal === null) throw unauthenticated();
+  return principal;
+}
+
+async function look(guard: Guard, kind: string | null, hash: string): Promise<Principal | null> {
+  const now = guard.now();
+  if (kind === 'key') {
+    const key = await findKeyByHash(guard.db, hash);
+    return key !== null && keyLives(key, now) ? { kind, keyId: key.id, sessionId: null, scope: null } : null;
+  }
+  if (kind !== 'session') return null;
+  const session = await findSessionByHash(guard.db, hash);
+  if (session === null || session.revokedAt !== null || session.expiresAt <= now) return null;
+  const key = await findKey(guard.db, session.keyId);
+  if (key === null || !keyLives(key, now)) return null;
+  const scope = session.scopeTools === null ? null : new Set(session.scopeTools);
+  return { kind, keyId: key.id, sessionId: session.id, scope };
+}
+
+export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: number): boolean {
+  return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+}
+
+const REMEMBERED = 10_000;
+
+/** Principals that checks have used lately, by the hash of their token; the oldest are forgotten first. */
+export class PrincipalMemory {
+  readonly #guard: Guard;
+  readonly #known = new Map<string, Principal>();
+
+  constructor(guard: Guard) {
+    this.#guard = guard;
+  }
+
+  /** A remembered principal at once; a new one by look-up. */
+  recall(token: string): Principal | Promise<Principal> {
+    const kind = tokenKind(token);
+    if (kind === null) throw unauthenticated();
+    const hash = hashToken(token);
+    return this.#known.get(hash) ?? this.#learn(kind, hash);
+  }
+
+  /** The audit commit found the credential dead. */
+  forget(principal: Principal): void {
+    for (const [hash, known] of this.#known) if (known === principal) this.#known.delete(hash);
+  }
+
+  async #learn(kind: string, hash: string): Promise<Principal> {
+    const principal = await look(this.#guard, kind, hash);
+    if (principal === null) throw unauthenticated();
+    if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
+    this.#known.set(hash, principal);
+    return principal;
+  }
+}

@@ -1,0 +1,119 @@
+// Keys: created (and shown once), changed, revoked at once. A key's own notification targets may hold
+// secrets, so they are sealed at rest.
+
+import { GuardError } from '../core/errors.ts';
+import type { Transaction } from '../store/db.ts';
+import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
+import { findPolicy } from '../store/policies.ts';
+import { recordChange } from './changes.ts';
+import { type Actor, type ChannelKind, type Guard, keyLock, newId, POLICIES_LOCK } from './guard.ts';
+import { mintToken, type Vault } from './secrets.ts';
+
+/** A key's own notification targets; they replace the service's. */
+export interface NotifyTargets {
+  emails?: string[] | undefined;
+  slackWebhookUrl?: string | undefined;
+  url?: string | undefined;
+}
+
+export interface KeyInput {
+  name: string;
+  policyId: string;
+  requireSignInToApprove: boolean;
+  expiresAt: number | null;
+  notify: NotifyTargets | null;
+  forward: Forward[];
+}
+
+export async function createKey(
+  guard: Guard,
+  actor: Actor,
+  input: KeyInput,
+): Promise<{ key: KeyRecord; token: string }> {
+  const { token, hash, prefix } = mintToken('key');
+  const { notify, ...rest } = input;
+  const id = newId();
+  const key: KeyRecord = {
+    ...rest,
+    id,
+    prefix,
+    notifySealed: sealTargets(guard.vault, id, notify),
+    createdAt: guard.now(),
+    revokedAt: null,
+  };
+  await guard.db.transaction({ shared: [POLICIES_LOCK] }, async tx => {
+    await wantPolicy(tx, key.policyId);
+    await insertKey(tx, key, hash);
+    await recordChange(tx, guard, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
+  });
+  return { key, token };
+}
+
+export async function changeKey(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+  input: Partial<KeyInput>,
+): Promise<KeyRecord> {
+  return guard.db.transaction({ shared: [POLICIES_LOCK], exclusive: [keyLock(id)] }, async tx => {
+    const current = await wantKey(tx, id);
+    if (current.revokedAt !== null)
+      throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
+    const { notify, ...rest } = input;
+    const key: KeyRecord = { ...current, ...rest };
+    if (notify !== undefined) key.notifySealed = sealTargets(guard.vault, id, notify);
+    if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
+    await updateKey(tx, key);
+    await recordChange(tx, guard, actor, 'key.update', id, { changed: Object.keys(input) });
+    return key;
+  });
+}
+
+/** No check of this key or its sessions is allowed once this returned. Revoking twice is no error. */
+export async function endKey(guard: Guard, actor: Actor, id: string): Promise<void> {
+  await guard.db.transaction({ exclusive: [keyLock(id)] }, async tx => {
+    const key = await wantKey(tx, id);
+    if (await revokeKey(tx, id, guard.now())) {
+      await recordChange(tx, guard, actor, 'key.revoke', id, { name: key.name });
+    }
+  });
+}
+
+const about = (keyId: string): string => `key ${keyId} notify`;
+
+function sealTargets(vault: Vault, keyId: string, targets: NotifyTargets | null): string | null {
+  return targets === null ? null : vault.seal(JSON.stringify(targets), about(keyId));
+}
+
+export function openTargets(vault: Vault, keyId: string, sealed: string | null): NotifyTargets | null {
+  return sealed === null ? null : JSON.parse(vault.open(sealed, about(keyId)));
+}
+
+/** The channels that carry a key's approval links. */
+export function channelsOf(guard: Guard, keyId: string, sealed: string | null): readonly ChannelKind[] {
+  const targets = openTargets(guard.vault, keyId, sealed);
+  if (targets === null) return guard.settings.channels;
+  const own: ChannelKind[] = [];
+  if (targets.emails?.length) own.push('email');
+  if (targets.slackWebhookUrl) own.push('slack');
+  if (targets.url) own.push('http');
+  return own.length > 0 ? own : guard.settings.channels;
+}
+
+export function noSuchKey(): GuardError {
+  return new GuardError('not_found', 'There is no key with this id.');
+}
+
+async function wantKey(tx: Transaction, id: string): Promise<KeyRecord> {
+  const key = await findKey(tx, id);
+  if (key === null) throw noSuchKey();
+  return key;
+}
+
+async function wantPolicy(tx: Transaction, id: string): Promise<void> {
+  if ((await findPolicy(tx, id)) === null) {
+    throw new GuardError('invalid_input', '/policyId: there is no policy with this id', {
+      errors: [{ path: '/policyId', message: 'there is no policy with this id' }],
+    });
+  }
+}

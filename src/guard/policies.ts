@@ -1,0 +1,136 @@
+// Policies: created, replaced by a new version, deleted while no key uses them. Compiled versions are kept
+// in memory; a version never changes, so what is kept is never stale.
+
+import { type CompiledPolicy, compilePolicy } from '../core/decide.ts';
+import { GuardError } from '../core/errors.ts';
+import type { Rule } from '../core/policy.ts';
+import { type Queries, UniqueViolation } from '../store/db.ts';
+import { policyInUse } from '../store/keys.ts';
+import {
+  findPolicy,
+  findPolicyVersion,
+  insertPolicy,
+  insertPolicyVersion,
+  markPolicyDeleted,
+  type PolicyRecord,
+  updatePolicy,
+} from '../store/policies.ts';
+import { recordChange } from './changes.ts';
+import { type Actor, type Guard, newId, POLICIES_LOCK } from './guard.ts';
+
+export interface PolicyInput {
+  name: string;
+  description: string;
+  rules: Rule[];
+}
+
+export async function createPolicy(guard: Guard, actor: Actor, input: PolicyInput): Promise<PolicyRecord> {
+  const now = guard.now();
+  const policy = {
+    id: newId(),
+    name: input.name,
+    description: input.description,
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
+  };
+  return namedOnce(input.name, () =>
+    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
+      await insertPolicy(tx, policy);
+      await insertPolicyVersion(tx, policy.id, version(policy, input.rules, actor));
+      await recordChange(tx, guard, actor, 'policy.create', policy.id, {
+        name: policy.name,
+        rules: input.rules.length,
+      });
+      return policy;
+    }),
+  );
+}
+
+/** A new version; it decides from the moment this returns. */
+export async function replacePolicy(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+  input: { name?: string | undefined; description?: string | undefined; rules: Rule[] },
+): Promise<PolicyRecord> {
+  const now = guard.now();
+  return namedOnce(input.name ?? '', () =>
+    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
+      const current = await findPolicy(tx, id);
+      if (current === null) throw noSuchPolicy();
+      const policy: PolicyRecord = {
+        ...current,
+        name: input.name ?? current.name,
+        description: input.description ?? current.description,
+        version: current.version + 1,
+        updatedAt: now,
+      };
+      await insertPolicyVersion(tx, id, version(policy, input.rules, actor));
+      await updatePolicy(tx, policy);
+      await recordChange(tx, guard, actor, 'policy.update', id, {
+        name: policy.name,
+        version: policy.version,
+        rules: input.rules.length,
+      });
+      return policy;
+    }),
+  );
+}
+
+export async function deletePolicy(guard: Guard, actor: Actor, id: string): Promise<void> {
+  await guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
+    const policy = await findPolicy(tx, id);
+    if (policy === null) throw noSuchPolicy();
+    if (await policyInUse(tx, id)) {
+      throw new GuardError(
+        'conflict',
+        'Keys use this policy. Attach them to another one or revoke them first.',
+      );
+    }
+    await markPolicyDeleted(tx, id, guard.now());
+    await recordChange(tx, guard, actor, 'policy.delete', id, { name: policy.name });
+  });
+}
+
+const KEPT_VERSIONS = 1000;
+
+/** Compiled policy versions, by policy; the least lately loaded are dropped first. */
+export class CompiledPolicies {
+  readonly #kept = new Map<string, CompiledPolicy>();
+
+  /** Reads the version through `db` unless it is the one kept for its policy. */
+  async get(db: Queries, policyId: string, wanted: number): Promise<CompiledPolicy> {
+    const kept = this.#kept.get(policyId);
+    if (kept?.version === wanted) return kept;
+    const policy = await findPolicyVersion(db, policyId, wanted);
+    if (policy === null) throw new Error(`policy ${policyId} lacks its version ${wanted}`);
+    const compiled = compilePolicy(policy);
+    if (this.#kept.size >= KEPT_VERSIONS) this.#kept.delete(this.#kept.keys().next().value as string);
+    this.#kept.set(policyId, compiled);
+    return compiled;
+  }
+
+  /** The version kept, when it is the wanted one. */
+  kept(policyId: string, wanted: number): CompiledPolicy | null {
+    const kept = this.#kept.get(policyId);
+    return kept?.version === wanted ? kept : null;
+  }
+}
+
+export function noSuchPolicy(): GuardError {
+  return new GuardError('not_found', 'There is no policy with this id.');
+}
+
+function version(policy: PolicyRecord, rules: Rule[], actor: Actor) {
+  return { version: policy.version, name: policy.name, rules, createdAt: policy.updatedAt, createdBy: actor };
+}
+
+async function namedOnce<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new GuardError('conflict', `There is a policy named "${name}" already.`, { cause: error });
+  }
+}

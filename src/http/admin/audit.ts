@@ -1,0 +1,131 @@
+// /admin/v1/audit: reading the audit log, page by page or as one stream. A stream holds one page in memory
+// at a time and waits for its reader.
+
+import { z } from 'zod';
+import { DECISIONS } from '../../core/decide.ts';
+import { SURFACES } from '../../core/event.ts';
+import { type AuditEntry, type AuditFilter, listAudit } from '../../store/audit.ts';
+import type { Queries } from '../../store/db.ts';
+import { before, iso, isoTime, list, page, paged, timeIn, uuid } from '../fields.ts';
+import { type Route, route } from '../route.ts';
+
+const filter = {
+  from: timeIn.optional(),
+  to: timeIn.optional(),
+  keyId: uuid.optional(),
+  sessionId: uuid.optional(),
+  decision: z.enum(DECISIONS).optional(),
+  tool: z.string().min(1).max(300).optional().meta({ description: 'A full name, or a bare tool name.' }),
+  surface: z.enum(SURFACES).optional(),
+};
+
+const entry = z.object({
+  id: uuid,
+  at: isoTime,
+  keyId: uuid,
+  sessionId: uuid.nullable(),
+  surface: z.enum(SURFACES),
+  serverName: z.string(),
+  toolName: z.string(),
+  decision: z.enum(DECISIONS),
+  reason: z.string(),
+  policyId: uuid,
+  policyVersion: z.int(),
+  ruleIndex: z.int().nullable(),
+  referenceId: uuid.nullable(),
+  latencyMs: z.int(),
+});
+
+const show = (row: AuditEntry) => ({ ...row, at: iso(row.at) });
+
+export const auditRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Read the audit log, newest first',
+    query: z.strictObject({ ...page, ...filter }),
+    answers: { 200: { description: 'Entries.', schema: list('entries', entry) } },
+    handle: async ({ services, query }) => {
+      const rows = await listAudit(services.guard.db, query, query.limit + 1, before(query));
+      return Response.json(paged('entries', rows, query.limit, row => row.id, show));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/export',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Stream the audit log, newest first',
+    query: z.strictObject({ ...filter, format: z.enum(['jsonl', 'csv']).default('jsonl') }),
+    answers: { 200: { description: 'One entry per line.', type: 'application/jsonl' } },
+    handle: ({ services, query }) => {
+      const { format, ...filters } = query;
+      const { type, write, head } = FORMATS[format];
+      return new Response(stream(lines(services.guard.db, filters, head, write)), {
+        headers: {
+          'Content-Type': type,
+          'Content-Disposition': `attachment; filename="toolgate-audit.${format}"`,
+          'Cache-Control': 'no-store',
+        },
+      });
+    },
+  }),
+];
+
+const COLUMNS = Object.keys(entry.shape) as (keyof AuditEntry)[];
+
+const FORMATS = {
+  jsonl: {
+    type: 'application/jsonl',
+    head: '',
+    write: (row: AuditEntry) => `${JSON.stringify(show(row))}\n`,
+  },
+  csv: {
+    type: 'text/csv; charset=utf-8',
+    head: `${COLUMNS.join(',')}\r\n`,
+    write: (row: AuditEntry) => `${COLUMNS.map(column => csvCell(show(row)[column])).join(',')}\r\n`,
+  },
+};
+
+/** Quoted where needed; a cell that a spreadsheet would run as a formula is defused with an apostrophe. */
+function csvCell(value: string | number | null): string {
+  if (value === null) return '';
+  if (typeof value === 'number') return String(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const EXPORT_PAGE = 1000;
+
+async function* lines(
+  db: Queries,
+  filter: AuditFilter,
+  head: string,
+  write: (row: AuditEntry) => string,
+): AsyncGenerator<string> {
+  if (head !== '') yield head;
+  let from = before({});
+  for (;;) {
+    const rows = await listAudit(db, filter, EXPORT_PAGE, from);
+    if (rows.length > 0) yield rows.map(write).join('');
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < EXPORT_PAGE) return;
+    from = last.id;
+  }
+}
+
+function stream(texts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await texts.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await texts.return(undefined);
+    },
+  });
+}

@@ -1,0 +1,144 @@
+// /admin/v1/keys: long-lived keys. A key is in the answer that creates it and nowhere else.
+
+import { z } from 'zod';
+import { changeKey, createKey, endKey, openTargets } from '../../guard/keys.ts';
+import type { Vault } from '../../guard/secrets.ts';
+import { FORWARDS, type KeyRecord, listKeys } from '../../store/keys.ts';
+import { before, iso, isoOrNull, isoTime, label, list, page, paged, timeIn, uuid } from '../fields.ts';
+import { actorOf, type Route, route } from '../route.ts';
+
+const webUrl = z.url({ protocol: /^https?$/ });
+
+const notify = z
+  .strictObject({
+    emails: z.array(z.email()).min(1).max(50).optional(),
+    slackWebhookUrl: webUrl.optional(),
+    url: webUrl.optional(),
+  })
+  .nullable()
+  .meta({ description: 'Where this key’s approval links go; null: where the service’s go.' });
+
+const fields = {
+  name: label(1, 200, 'For people; approvers see it.'),
+  policyId: uuid,
+  requireSignInToApprove: z.boolean().meta({ description: 'Approving needs a signed-in operator.' }),
+  expiresAt: timeIn.nullable(),
+  notify,
+  forward: z
+    .array(z.enum(FORWARDS))
+    .transform(values => [...new Set(values)])
+    .meta({ description: 'What besides tools its MCP proxy forwards.' }),
+};
+
+const shown = z.object({
+  id: uuid,
+  name: z.string(),
+  prefix: z.string(),
+  policyId: uuid,
+  requireSignInToApprove: z.boolean(),
+  expiresAt: isoTime.nullable(),
+  notify,
+  forward: z.array(z.enum(FORWARDS)),
+  createdAt: isoTime,
+  revokedAt: isoTime.nullable(),
+});
+
+function show(vault: Vault, key: KeyRecord) {
+  const { notifySealed, ...rest } = key;
+  return {
+    ...rest,
+    notify: maskTargets(vault, key.id, notifySealed),
+    createdAt: iso(key.createdAt),
+    expiresAt: isoOrNull(key.expiresAt),
+    revokedAt: isoOrNull(key.revokedAt),
+  };
+}
+
+/** Addresses of notifiers are secrets: only their host is shown. */
+function maskTargets(vault: Vault, keyId: string, sealed: string | null) {
+  const targets = openTargets(vault, keyId, sealed);
+  if (targets === null) return null;
+  const masked = (url: string | undefined) => (url === undefined ? undefined : `${new URL(url).origin}/…`);
+  return { ...targets, slackWebhookUrl: masked(targets.slackWebhookUrl), url: masked(targets.url) };
+}
+
+const tag = 'keys';
+
+export const keyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/keys',
+    access: 'view',
+    tag,
+    summary: 'List keys, revoked ones too, newest first',
+    query: z.strictObject(page),
+    answers: { 200: { description: 'Keys, without their secret.', schema: list('keys', shown) } },
+    handle: async ({ services, query }) => {
+      const rows = await listKeys(services.guard.db, query.limit + 1, before(query));
+      return Response.json(
+        paged(
+          'keys',
+          rows,
+          query.limit,
+          row => row.id,
+          row => show(services.guard.vault, row),
+        ),
+      );
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/keys',
+    access: 'admin',
+    tag,
+    summary: 'Create a key',
+    description: '`key` is shown in this answer only.',
+    body: z.strictObject({
+      name: fields.name,
+      policyId: fields.policyId,
+      requireSignInToApprove: fields.requireSignInToApprove.default(false),
+      expiresAt: fields.expiresAt.default(null),
+      notify: fields.notify.default(null),
+      forward: fields.forward.default([]),
+    }),
+    answers: { 201: { description: 'The key.', schema: shown.extend({ key: z.string() }) } },
+    handle: async incoming => {
+      const { guard } = incoming.services;
+      const { key, token } = await createKey(guard, actorOf(incoming), incoming.body);
+      const body = { ...show(guard.vault, key), key: token };
+      return Response.json(body, { status: 201, headers: { 'Cache-Control': 'no-store' } });
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/v1/keys/:id',
+    access: 'admin',
+    tag,
+    summary: 'Change a key',
+    body: z.strictObject(fields).partial(),
+    answers: { 200: { description: 'The key.', schema: shown } },
+    handle: async incoming => {
+      const { guard } = incoming.services;
+      const given = Object.entries(incoming.body).filter(([, value]) => value !== undefined);
+      const key = await changeKey(
+        guard,
+        actorOf(incoming),
+        incoming.params['id'] ?? '',
+        Object.fromEntries(given),
+      );
+      return Response.json(show(guard.vault, key));
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/v1/keys/:id',
+    access: 'admin',
+    tag,
+    summary: 'Revoke a key and its sessions at once',
+    answers: { 204: { description: 'Revoked, now or before.' } },
+    handle: async incoming => {
+      await endKey(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      return new Response(null, { status: 204 });
+    },
+  }),
+];

@@ -1,0 +1,34 @@
+// /admin/v1/setup: the first operator, by the one-time link that the start prints.
+
+import { z } from 'zod';
+import { setUpFirstOperator } from '../../guard/operators.ts';
+import { ROLES } from '../../store/operators.ts';
+import { iso, isoTime, uuid } from '../fields.ts';
+import { type Route, route } from '../route.ts';
+
+export const setupRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/v1/setup',
+    access: 'public',
+    tag: 'operators',
+    summary: 'Create the first operator',
+    description: 'Only while there is none, with the token of the one-time link printed at start.',
+    body: z.strictObject({
+      token: z.string().min(1).max(200),
+      email: z.email().max(320),
+      password: z.string().max(1000),
+    }),
+    answers: {
+      201: {
+        description: 'The operator.',
+        schema: z.object({ id: uuid, email: z.string(), role: z.enum(ROLES), createdAt: isoTime }),
+      },
+      410: { description: 'The link is used or unknown, or there is an operator already.' },
+    },
+    handle: async ({ services, body }) => {
+      const operator = await setUpFirstOperator(services.guard, body);
+      return Response.json({ ...operator, createdAt: iso(operator.createdAt) }, { status: 201 });
+    },
+  }),
+];

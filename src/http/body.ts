@@ -1,0 +1,65 @@
+// Reading what a caller sent: bounded, strictly parsed, checked against a schema. A body past its limit is
+// refused by its declared length, or at the byte that crosses it.
+
+import type { z } from 'zod';
+import { GuardError, type InputFault, invalidInput } from '../core/errors.ts';
+import { type Json, parseJsonBytes } from '../core/json.ts';
+
+export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length');
+  if (declared !== null) {
+    if (Number(declared) > limit) throw tooLarge(limit);
+    return new Uint8Array(await request.arrayBuffer());
+  }
+  if (request.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(limit: number): GuardError {
+  return new GuardError('too_large', `The body is larger than ${limit} bytes.`);
+}
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+
+/** The JSON body, untrusted. An empty one is `{}` where a route says that it may be left out. */
+export async function readJson(request: Request, limit: number, mayBeEmpty: boolean): Promise<Json> {
+  const type = request.headers.get('content-type');
+  if (type !== null && !JSON_TYPE.test(type)) throw wrongType();
+  const bytes = await readBytes(request, limit);
+  if (bytes.length === 0 && mayBeEmpty) return {};
+  if (type === null) throw wrongType();
+  return parseJsonBytes(bytes);
+}
+
+function wrongType(): GuardError {
+  return new GuardError('unsupported_media_type', 'Send the body as application/json, in UTF-8.');
+}
+
+/** Checks a value; faults come with JSON Pointers and never with the values themselves. */
+export function fit<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalidInput(parsed.error.issues.flatMap(faults));
+}
+
+function faults(issue: z.core.$ZodIssue): InputFault[] {
+  const path = issue.path.map(pointerPart).join('');
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map(key => ({ path: path + pointerPart(key), message: 'unknown field' }));
+  }
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
+    return [{ path, message: 'is required' }];
+  }
+  return [{ path, message: issue.message }];
+}
+
+function pointerPart(part: PropertyKey): string {
+  return `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}

@@ -1,0 +1,87 @@
+// Schemas that several routes share: names, times, ids, pages. A schema checks, gives the type and is shown
+// in the OpenAPI document.
+
+import { z } from 'zod';
+import { textFault } from '../core/name.ts';
+import { ACTIONS, MAX_RULES, patternFault, reasonFault } from '../core/policy.ts';
+
+/** A string checked by one of the core's own fault finders. */
+export function text(fault: (value: string) => string | null, description: string, example?: string) {
+  const checked = z.string().superRefine((value, context) => {
+    const message = fault(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+  return checked.meta(example === undefined ? { description } : { description, example });
+}
+
+export const label = (min: number, max: number, description: string) =>
+  text(value => textFault(value, min, max), description);
+
+export const uuid = z.uuid().meta({ description: 'A UUID (version 7: it sorts by time).' });
+
+export const isoTime = z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
+
+/** A time in a request: ISO 8601 in UTC or with an offset, as milliseconds. */
+export const timeIn = z.iso
+  .datetime({ offset: true })
+  .transform(value => Date.parse(value))
+  .meta({ description: 'ISO 8601, in UTC or with an offset.' });
+
+export const rule = z.strictObject({
+  tool: text(patternFault, 'Tool name pattern; `*` stands for any run of characters.', 'github__*'),
+  action: z.enum(ACTIONS),
+  reason: text(reasonFault, 'Shown to whoever meets the rule.').optional(),
+});
+
+export const rules = z
+  .array(rule)
+  .max(MAX_RULES)
+  .meta({ description: 'Tried in order; the first match decides.' });
+
+const MAX_LIMIT = 1000;
+const DEFAULT_LIMIT = 50;
+
+export const wholeNumberText = (max: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .refine(value => value >= 1 && value <= max, `must be from 1 to ${max}`)
+    .meta({ type: 'integer', minimum: 1, maximum: max });
+
+/** Query of every list: how many, and after which. */
+export const page = {
+  limit: wholeNumberText(MAX_LIMIT).default(DEFAULT_LIMIT),
+  cursor: z.uuid().optional().meta({ description: '`nextCursor` of the page before.' }),
+};
+
+/** Sorts after every id. */
+const LAST = 'z';
+
+/** The id to list from. */
+export const before = (query: { cursor?: string | undefined }): string => query.cursor ?? LAST;
+
+/** A page as every list shows it: one row more than asked for tells whether there is another. */
+export function paged<Name extends string, Row, Shown>(
+  name: Name,
+  rows: readonly Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+  show: (row: Row) => Shown,
+): Record<Name, Shown[]> & { nextCursor: string | null } {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const nextCursor = rows.length > limit && last !== undefined ? cursorOf(last) : null;
+  return { [name]: shown.map(show), nextCursor } as Record<Name, Shown[]> & { nextCursor: string | null };
+}
+
+export const list = <Name extends string>(name: Name, item: z.ZodType) =>
+  z.object({ [name]: z.array(item), nextCursor: z.string().nullable() });
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms);
+}

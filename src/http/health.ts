@@ -1,0 +1,55 @@
+// For machines that watch the service: is the process alive, can it serve, what does it count.
+
+import { z } from 'zod';
+import { GuardError } from '../core/errors.ts';
+import { MIGRATIONS, schemaVersion } from '../store/migrate.ts';
+import { type Route, route, type Services } from './route.ts';
+
+const state = z.object({ status: z.literal('ok'), version: z.string() });
+
+export const healthRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/healthz',
+    access: 'public',
+    tag: 'health',
+    summary: 'The process lives',
+    answers: { 200: { description: 'It does.', schema: state } },
+    handle: ({ services }) => Response.json({ status: 'ok', version: services.version }),
+  }),
+  route({
+    method: 'GET',
+    path: '/readyz',
+    access: 'public',
+    tag: 'health',
+    summary: 'The store is reachable and its schema is this program’s',
+    answers: { 200: { description: 'Ready to decide.', schema: state }, 503: { description: 'Not ready.' } },
+    handle: async ({ services }) => {
+      await wantReady(services);
+      return Response.json({ status: 'ok', version: services.version });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/metrics',
+    access: 'public',
+    tag: 'health',
+    summary: 'Metrics for Prometheus',
+    answers: { 200: { description: 'Prometheus text format.', type: 'text/plain' } },
+    handle: async ({ services: { metrics } }) =>
+      new Response(await metrics.registry.metrics(), {
+        headers: { 'Content-Type': metrics.registry.contentType },
+      }),
+  }),
+];
+
+async function wantReady(services: Services): Promise<void> {
+  if (!services.open()) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 5 });
+  try {
+    const version = await schemaVersion(services.guard.db);
+    if (version === MIGRATIONS.at(-1)?.version) return;
+  } catch (error) {
+    throw new GuardError('not_ready', 'The store cannot be reached.', { cause: error, retryAfter: 1 });
+  }
+  throw new GuardError('not_ready', 'The store has the schema of another version.', { retryAfter: 5 });
+}

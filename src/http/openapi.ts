@@ -1,0 +1,168 @@
+// The OpenAPI document, made from the same schemas that validate, and the reference page that shows it.
+
+import { z } from 'zod';
+import { docsPage } from './docs.ts';
+import type { Access, Answer, Route } from './route.ts';
+import { route } from './route.ts';
+
+export function openapiRoutes(routes: () => readonly Route[]): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      access: 'public',
+      tag: 'reference',
+      summary: 'This API as an OpenAPI document',
+      answers: { 200: { description: 'OpenAPI 3.1.', type: 'application/json' } },
+      handle: ({ services }) => Response.json(openapi(routes(), services.version)),
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      access: 'public',
+      tag: 'reference',
+      summary: 'This API as a page to read',
+      answers: { 200: { description: 'HTML.', type: 'text/html' } },
+      handle: ({ services }) => docsPage(openapi(routes(), services.version)),
+    }),
+  ];
+}
+
+const problemSchema = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string().meta({ description: 'A stable word for programs.' }),
+  requestId: z.string(),
+  errors: z
+    .array(z.object({ path: z.string().meta({ description: 'JSON Pointer.' }), message: z.string() }))
+    .optional(),
+});
+
+const SECURITY: Record<Access, string | null> = {
+  public: null,
+  agent: 'agentCredential',
+  key: 'key',
+  view: 'adminToken',
+  resolve: 'adminToken',
+  admin: 'adminToken',
+};
+
+export type OpenApi = ReturnType<typeof openapi>;
+
+export function openapi(routes: readonly Route[], version: string) {
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const each of routes) {
+    const path = each.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [each.method.toLowerCase()]: operation(each) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Toolgate',
+      version,
+      description: 'Decides whether an agent’s tool call may proceed, and records every decision first.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: { Problem: jsonSchema(problemSchema, 'output') },
+      securitySchemes: {
+        agentCredential: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A key (`tg_key_…`) or a session token (`tg_ses_…`).',
+        },
+        key: { type: 'http', scheme: 'bearer', description: 'A long-lived key (`tg_key_…`).' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'The admin token.' },
+      },
+    },
+  };
+}
+
+interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  security: Record<string, string[]>[];
+  parameters: { name: string; in: string; required: boolean; schema: object }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: object }> };
+  responses: Record<string, object>;
+}
+
+function operation(route: Route): Operation {
+  const security = SECURITY[route.access];
+  return {
+    operationId: operationId(route),
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: security === null ? [] : [{ [security]: [] }],
+    parameters: [...pathParameters(route), ...queryParameters(route)],
+    ...(route.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: route.bodyOptional !== true,
+            content: { 'application/json': { schema: jsonSchema(route.body, 'input') } },
+          },
+        }),
+    responses: responses(route),
+  };
+}
+
+function operationId({ method, path }: Route): string {
+  const words = path.split('/').filter(part => part !== '' && part !== 'v1');
+  const named = words.map(part =>
+    part.replace(/^:/, 'by-').replace(/[^A-Za-z]+(.)?/g, (_, next = '') => next.toUpperCase()),
+  );
+  return method.toLowerCase() + named.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function pathParameters(route: Route) {
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(found => found[1] as string);
+  return names.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+}
+
+function queryParameters(route: Route) {
+  if (route.query === undefined) return [];
+  const { properties = {}, required = [] } = jsonSchema(route.query, 'input') as {
+    properties?: Record<string, object>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }));
+}
+
+function responses(route: Route): Record<string, object> {
+  const found: Record<string, object> = {};
+  for (const [status, answer] of Object.entries(route.answers))
+    found[status] = response(answer, Number(status));
+  found['default'] = {
+    description: 'A problem (RFC 9457).',
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
+  return found;
+}
+
+function response(answer: Answer, status: number): object {
+  if (answer.schema === undefined && answer.type === undefined) {
+    if (status < 400) return { description: answer.description };
+    const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+    return { description: answer.description, content };
+  }
+  const schema = answer.schema === undefined ? { type: 'string' } : jsonSchema(answer.schema, 'output');
+  return { description: answer.description, content: { [answer.type ?? 'application/json']: { schema } } };
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return rest;
+}

@@ -1,0 +1,98 @@
+// What a route is: method, path, who may call it, what it takes and gives. The server dispatches by these,
+// the OpenAPI document is made from them, and the test matrix walks them: there is no route beside them.
+
+import type { z } from 'zod';
+import type { Config } from '../config.ts';
+import type { CheckRequest, Verdict } from '../guard/check.ts';
+import type { GroupCommit } from '../guard/commit.ts';
+import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
+import type { Actor, Guard } from '../guard/guard.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** What the routes work with; made once in main.ts. */
+export interface Services {
+  guard: Guard;
+  checks: GroupCommit<CheckRequest, Verdict>;
+  principals: PrincipalMemory;
+  config: Config;
+  metrics: Metrics;
+  log: Log;
+  /** The hash of the admin token. */
+  adminTokenHash: string;
+  version: string;
+  /** Whether requests are still taken; false once a stop was asked for. */
+  open: () => boolean;
+}
+
+/**
+ * Who may call a route. `agent`: a key or a session. `key`: a key only. `view`, `resolve`, `admin`: the
+ * administration, from the least role to the greatest.
+ */
+export type Access = 'public' | 'agent' | 'key' | 'view' | 'resolve' | 'admin';
+
+export type Who =
+  | { kind: 'nobody' }
+  | { kind: 'agent'; principal: Principal }
+  | { kind: 'operator'; actor: Actor };
+
+export interface Incoming<Body, Query> {
+  services: Services;
+  request: Request;
+  /** `performance.now()` at arrival. */
+  startedAt: number;
+  who: Who;
+  params: Record<string, string>;
+  body: Body;
+  query: Query;
+}
+
+export interface Answer {
+  description: string;
+  schema?: z.ZodType;
+  /** Other than JSON. */
+  type?: string;
+}
+
+export type BodyLimit = 'checkBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With `:name` for parameters. */
+  path: string;
+  access: Access;
+  tag: string;
+  summary: string;
+  description?: string;
+  body?: z.ZodType;
+  /** The body may be left out; it then counts as `{}`. */
+  bodyOptional?: boolean;
+  bodyLimit?: BodyLimit;
+  query?: z.ZodObject;
+  answers: Record<number, Answer>;
+  handle: (incoming: Incoming<never, never>) => Response | Promise<Response>;
+}
+
+type Defined<Body extends z.ZodType, Query extends z.ZodObject> = Omit<Route, 'body' | 'query' | 'handle'> & {
+  body?: Body;
+  query?: Query;
+  handle: (incoming: Incoming<z.output<Body>, z.output<Query>>) => Response | Promise<Response>;
+};
+
+/** Ties a handler's types to its schemas. */
+export function route<Body extends z.ZodType, Query extends z.ZodObject>(
+  defined: Defined<Body, Query>,
+): Route {
+  return defined as unknown as Route;
+}
+
+/** The agent behind a route whose access says that there is one. */
+export function agentOf(incoming: { who: Who }): Principal {
+  if (incoming.who.kind !== 'agent') throw new Error('the route has no agent: its access is wrong');
+  return incoming.who.principal;
+}
+
+export function actorOf(incoming: { who: Who }): Actor {
+  if (incoming.who.kind !== 'operator') throw new Error('the route has no operator: its access is wrong');
+  return incoming.who.actor;
+}

@@ -1,0 +1,93 @@
+// /v1/sessions: minting, listing and revoking sessions, by the long-lived key only.
+
+import { z } from 'zod';
+import { splitName } from '../core/name.ts';
+import { endSession, listActiveSessions, mintSession } from '../guard/sessions.ts';
+import type { SessionRecord } from '../store/sessions.ts';
+import { iso, isoTime, label, uuid } from './fields.ts';
+import { agentOf, type Route, route } from './route.ts';
+
+const MAX_MINUTES = 1440;
+const DEFAULT_MINUTES = 60;
+const MAX_SCOPE = 10_000;
+
+const fullName = z
+  .string()
+  .refine(value => splitName(value) !== null, 'must be a full tool name, <name>__<tool>')
+  .meta({ example: 'github__create_issue' });
+
+const body = z.strictObject({
+  label: label(0, 200, 'A label for the run.').default(''),
+  ttlMinutes: z.int().min(1).max(MAX_MINUTES).default(DEFAULT_MINUTES),
+  scopeTools: z
+    .array(fullName)
+    .max(MAX_SCOPE)
+    .nullable()
+    .default(null)
+    .meta({ description: 'Full tool names the session may call; null: not scoped; []: none.' }),
+});
+
+const listed = z.object({
+  id: uuid,
+  label: z.string(),
+  prefix: z.string(),
+  scopeTools: z.array(z.string()).nullable(),
+  createdAt: isoTime,
+  expiresAt: isoTime,
+});
+const minted = listed.omit({ createdAt: true }).extend({ token: z.string() });
+
+export function showSession(session: SessionRecord) {
+  const { id, label, prefix, scopeTools } = session;
+  return {
+    id,
+    label,
+    prefix,
+    scopeTools,
+    createdAt: iso(session.createdAt),
+    expiresAt: iso(session.expiresAt),
+  };
+}
+
+export const sessionRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/v1/sessions',
+    access: 'key',
+    tag: 'sessions',
+    summary: 'Mint a session token',
+    description: 'The token is shown in this answer only. A session never outlives its key.',
+    body,
+    bodyOptional: true,
+    answers: { 201: { description: 'The session, with its token.', schema: minted } },
+    handle: async incoming => {
+      const { session, token } = await mintSession(incoming.services.guard, agentOf(incoming), incoming.body);
+      const { createdAt: _, ...shown } = showSession(session);
+      return Response.json({ token, ...shown }, { status: 201, headers: { 'Cache-Control': 'no-store' } });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/sessions',
+    access: 'key',
+    tag: 'sessions',
+    summary: 'List the active sessions of the calling key, newest first',
+    answers: { 200: { description: 'The sessions.', schema: z.object({ sessions: z.array(listed) }) } },
+    handle: async incoming => {
+      const sessions = await listActiveSessions(incoming.services.guard, agentOf(incoming));
+      return Response.json({ sessions: sessions.map(showSession) });
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/sessions/:id',
+    access: 'key',
+    tag: 'sessions',
+    summary: 'Revoke a session at once',
+    answers: { 204: { description: 'Revoked, now or before.' } },
+    handle: async incoming => {
+      await endSession(incoming.services.guard, agentOf(incoming), incoming.params['id'] ?? '');
+      return new Response(null, { status: 204 });
+    },
+  }),
+];

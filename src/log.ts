@@ -1,0 +1,51 @@
+// JSON log lines to standard output. Nothing that may hold a secret or an argument is ever handed to it: no
+// bodies, no headers, no query strings; the redaction below is the second fence. Tokens in text are masked.
+
+import pino from 'pino';
+
+export type Log = pino.Logger;
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+const TOKENS = /\b(tg_(?:key|ses|apr|adm)_|whsec_)[0-9A-Za-z+/=]+/g;
+
+export function maskTokens(text: string): string {
+  return text.replace(TOKENS, '$1…');
+}
+
+export function createLog(level: LogLevel, write: (line: string) => void): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: label => ({ level: label }) },
+      redact: [
+        '*.authorization',
+        '*.cookie',
+        '*.token',
+        '*.password',
+        '*.secret',
+        '*.args',
+        'args',
+        'token',
+        'password',
+      ],
+      serializers: { err: describeError },
+    },
+    { write: line => write(maskTokens(line)) },
+  );
+}
+
+/** An error's own words and where it came from; database errors' details may hold values and stay out. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: 'not an error object' };
+  const { name, message, stack, cause } = error;
+  const code = (error as { code?: unknown }).code;
+  return {
+    name,
+    message,
+    ...(typeof code === 'string' ? { code } : {}),
+    stack: stack?.split('\n').slice(1, 8).join('\n'),
+    ...(cause === undefined ? {} : { cause: describeError(cause) }),
+  };
+}

@@ -1,0 +1,152 @@
+// The only file that knows everything: configuration, store, guard, web surface, and how they stop. It reads
+// no environment and installs no signal handler; the command line does.
+
+import { join } from 'node:path';
+import pkg from '../package.json' with { type: 'json' };
+import { type Config, publicUrl } from './config.ts';
+import { adminTokenIn, adminTokenPath, masterKeyIn } from './data-dir.ts';
+import { Judge } from './guard/check.ts';
+import { GroupCommit } from './guard/commit.ts';
+import { PrincipalMemory } from './guard/credentials.ts';
+import { claimStore, setUpStore } from './guard/first-start.ts';
+import type { ChannelKind, Guard } from './guard/guard.ts';
+import { offerSetup } from './guard/operators.ts';
+import { hashToken, Vault } from './guard/secrets.ts';
+import type { Services } from './http/route.ts';
+import { createHandler } from './http/server.ts';
+import type { Log } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import type { Db } from './store/db.ts';
+import { migrate } from './store/migrate.ts';
+import { openPostgres } from './store/postgres.ts';
+import { openSqlite } from './store/sqlite.ts';
+
+export const VERSION: string = pkg.version;
+
+export interface Running {
+  url: string;
+  /** What a person should see once: a new store's key, the link for the first operator. */
+  welcome: Welcome;
+  /** Finishes what is under way, then lets go of everything. */
+  stop: () => Promise<void>;
+}
+
+export interface Welcome {
+  key: string | null;
+  setupUrl: string | null;
+  adminTokenPath: string | null;
+}
+
+export interface Environment {
+  log: Log;
+  /** Called when the process can no longer promise what it wrote. */
+  onFatal: (error: Error) => void;
+  now?: () => number;
+}
+
+/** No body is ever larger; each route has its own, smaller limit. */
+const MAX_BODY = 128 * 1024 * 1024;
+const STOP_MS = 8000;
+
+export async function start(config: Config, { log, onFatal, now = Date.now }: Environment): Promise<Running> {
+  const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
+  const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
+  const db = await openStore(config, onFatal);
+  try {
+    await migrate(db, now());
+    const guard: Guard = { db, vault, now, settings: { ...config, channels: channels(config) } };
+    await claimStore(guard);
+    const key = await setUpStore(guard);
+    const services = createServices(config, guard, adminToken, log);
+    const serving = serve(config, services);
+    const url = publicUrl(config, serving.port);
+    const setupToken = await offerSetup(guard);
+    const welcome = {
+      key,
+      setupUrl: setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`,
+      adminTokenPath: config.adminToken === null ? adminTokenPath(config.dataDir) : null,
+    };
+    log.info({ url, version: VERSION }, 'serving');
+    const stop = async () => {
+      await serving.stop();
+      await services.checks.drain();
+      await db.close();
+    };
+    return { url, welcome, stop };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
+  const url = config.databaseUrl ?? `sqlite:${join(config.dataDir, 'toolgate.db')}`;
+  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), onFatal);
+  return openPostgres(url, config.databasePool);
+}
+
+function channels(config: Config): ChannelKind[] {
+  const found: ChannelKind[] = [];
+  if (config.smtpUrl !== null) found.push('email');
+  if (config.slackWebhookUrl !== null) found.push('slack');
+  if (config.notifyUrl !== null) found.push('http');
+  return found.length > 0 ? found : ['terminal'];
+}
+
+interface Stoppable extends Services {
+  close: () => void;
+}
+
+function createServices(config: Config, guard: Guard, adminToken: string, log: Log): Stoppable {
+  let open = true;
+  const metrics = createMetrics(() => checks.depth);
+  const checks = new GroupCommit(guard.db, new Judge(guard), config.queueLimit, {
+    committed: size => metrics.groupSize.observe(size),
+    failed: error => {
+      metrics.commitErrors.inc();
+      log.error({ err: error }, 'audit commit failed');
+    },
+  });
+  return {
+    guard,
+    checks,
+    principals: new PrincipalMemory(guard),
+    config,
+    metrics,
+    log,
+    adminTokenHash: hashToken(adminToken),
+    version: VERSION,
+    open: () => open,
+    close: () => {
+      open = false;
+    },
+  };
+}
+
+function serve(config: Config, services: Stoppable): { port: number; stop: () => Promise<void> } {
+  const handle = createHandler(services);
+  let underWay = 0;
+  const server = Bun.serve({
+    hostname: config.host,
+    port: config.port,
+    maxRequestBodySize: MAX_BODY,
+    async fetch(request) {
+      underWay++;
+      try {
+        return await handle(request);
+      } finally {
+        underWay--;
+      }
+    },
+  });
+  const stop = async () => {
+    services.close();
+    server.stop();
+    const end = performance.now() + STOP_MS;
+    while (underWay > 0 && performance.now() < end) await Bun.sleep(5);
+    // Answers handed over just now still have to be written to their sockets.
+    await Promise.race([server.stop(false), Bun.sleep(50)]);
+    await server.stop(true);
+  };
+  return { port: server.port ?? config.port, stop };
+}

@@ -1,0 +1,12 @@
+// What a test needs beyond Node and npm. Where it is missing, the test is left out with a loud line; with
+// TOOLGATE_TEST_STRICT=1, as in CI, a missing part is a failure.
+
+export function need(there: boolean, what: string): boolean {
+  if (there) return true;
+  if (process.env['TOOLGATE_TEST_STRICT'] === '1') throw new Error(`missing, and TOOLGATE_TEST_STRICT=1: ${what}`);
+  console.warn(`\n*** SKIPPED, because this machine lacks it: ${what} ***\n`);
+  return false;
+}
+
+/** The long form of the promise tests: `npm run promises`. */
+export const LONG = process.env['TOOLGATE_TEST_LONG'] === '1';

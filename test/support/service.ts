@@ -1,0 +1,192 @@
+// The real service in a process of its own, on either engine, for tests that speak to it over HTTP. Starts
+// from the tree's own source, or from a mutant of it.
+
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Rule } from '../../src/core/policy.ts';
+import { need } from './need.ts';
+import { sharedPostgres } from './postgres.ts';
+
+export const ROOT = resolve(import.meta.dir, '../..');
+export const BUN = process.execPath;
+export const ADMIN_TOKEN = 'admin-token-for-tests-0123456789abcdef';
+const START_MS = 15_000;
+
+export type Engine = 'sqlite' | 'postgres';
+
+/** Both engines; PostgreSQL is left out loudly where there is none. */
+export async function engines(): Promise<Engine[]> {
+  const postgres = await sharedPostgres();
+  return need(postgres !== null, 'PostgreSQL (npm package, system binaries or TOOLGATE_TEST_PG_URL)')
+    ? ['sqlite', 'postgres']
+    : ['sqlite'];
+}
+
+export interface ServiceOptions {
+  engine?: Engine;
+  /** An existing store, to start again on; else a fresh one. */
+  databaseUrl?: string;
+  dataDir?: string;
+  env?: Record<string, string>;
+  /** Root of the source tree to run: the project's own, or a mutant's. */
+  root?: string;
+  /** A command to run the service under, such as strace. */
+  wrap?: string[];
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came back
+  body: any;
+  text: string;
+}
+
+export class TestService {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly databaseUrl: string;
+  readonly process: Bun.Subprocess;
+  readonly #output: { text: string };
+  readonly #ownsData: boolean;
+
+  constructor(
+    url: string,
+    dataDir: string,
+    databaseUrl: string,
+    child: Bun.Subprocess,
+    output: { text: string },
+    ownsData: boolean,
+  ) {
+    this.url = url;
+    this.dataDir = dataDir;
+    this.databaseUrl = databaseUrl;
+    this.process = child;
+    this.#output = output;
+    this.#ownsData = ownsData;
+  }
+
+  /** Everything written to standard output and standard error so far. */
+  get output(): string {
+    return this.#output.text;
+  }
+
+  async request(method: string, path: string, init: RequestInit = {}): Promise<Reply> {
+    const response = await fetch(this.url + path, { redirect: 'manual', ...init, method });
+    const text = await response.text();
+    let body: unknown = text;
+    try {
+      body = JSON.parse(text);
+    } catch {}
+    return { status: response.status, headers: response.headers, body, text };
+  }
+
+  json(method: string, path: string, token: string | null, body?: unknown): Promise<Reply> {
+    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+    if (body === undefined) return this.request(method, path, { headers });
+    headers['Content-Type'] = 'application/json';
+    return this.request(method, path, { headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
+  }
+
+  admin(method: string, path: string, body?: unknown): Promise<Reply> {
+    return this.json(method, `/admin/v1${path}`, ADMIN_TOKEN, body);
+  }
+
+  check(token: string, serverName: string, toolName: string, more: Record<string, unknown> = {}): Promise<Reply> {
+    return this.json('POST', '/v1/check', token, { serverName, toolName, ...more });
+  }
+
+  /** A policy of these rules and a key attached to it. */
+  async newKey(
+    rules: Rule[],
+    more: Record<string, unknown> = {},
+  ): Promise<{ key: string; keyId: string; policyId: string; policyName: string }> {
+    const policyName = `policy-${crypto.randomUUID()}`;
+    const policy = await this.admin('POST', '/policies', { name: policyName, rules });
+    if (policy.status !== 201) throw new Error(`policy refused: ${policy.text}`);
+    const key = await this.admin('POST', '/keys', { name: 'test', policyId: policy.body.id, ...more });
+    if (key.status !== 201) throw new Error(`key refused: ${key.text}`);
+    return { key: key.body.key, keyId: key.body.id, policyId: policy.body.id, policyName };
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number> {
+    this.process.kill(signal);
+    return this.process.exited;
+  }
+
+  /** Stops cleanly and removes what it wrote. */
+  async close(): Promise<void> {
+    await this.kill('SIGTERM');
+    if (this.#ownsData) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+export async function startService(options: ServiceOptions = {}): Promise<TestService> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));
+  const databaseUrl = options.databaseUrl ?? (await freshDatabase(options.engine ?? 'sqlite', dataDir));
+  const output = { text: '' };
+  const root = options.root ?? ROOT;
+  const child = Bun.spawn([...(options.wrap ?? []), BUN, join(root, 'src/cli/main.ts'), 'serve'], {
+    cwd: dataDir,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: dataDir,
+      TOOLGATE_PORT: '0',
+      TOOLGATE_DATA_DIR: dataDir,
+      TOOLGATE_DATABASE_URL: databaseUrl,
+      TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+      ...options.env,
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  collect(child.stdout, output);
+  collect(child.stderr, output);
+  const url = await ready(child, output);
+  return new TestService(url, dataDir, databaseUrl, child, output, options.dataDir === undefined);
+}
+
+/** The output of a service that must not start. */
+export async function failToStart(options: ServiceOptions): Promise<string> {
+  let service: TestService;
+  try {
+    service = await startService(options);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  await service.close();
+  throw new Error('the service started, and it must not have');
+}
+
+async function freshDatabase(engine: Engine, dataDir: string): Promise<string> {
+  if (engine === 'sqlite') return `sqlite:${join(dataDir, 'toolgate.db')}`;
+  const postgres = await sharedPostgres();
+  if (postgres === null) throw new Error('there is no PostgreSQL here');
+  return postgres.createDatabase();
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, output: { text: string }): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) output.text += decoder.decode(chunk, { stream: true });
+}
+
+async function ready(child: Bun.Subprocess, output: { text: string }): Promise<string> {
+  const end = Date.now() + START_MS;
+  while (Date.now() < end) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      await Bun.sleep(20);
+      throw new Error(`the service ended with ${child.exitCode ?? child.signalCode}:\n${output.text}`);
+    }
+    const url = /serves on (http:\S+)/.exec(output.text)?.[1];
+    if (url !== undefined) return url;
+    await Bun.sleep(5);
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the service did not start within ${START_MS} ms:\n${output.text}`);
+}
+
+export function onPath(command: string): boolean {
+  return (process.env['PATH'] ?? '').split(':').some(folder => existsSync(join(folder, command)));
+}
