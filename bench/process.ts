@@ -1,9 +1,9 @@
 // Starts a server in a process of its own, waits until it is ready, reads the CPU time it has used so
-// far, and stops it. What the server is and what it is asked is left to subjects.ts.
+// far, and stops it. Linux only, because CPU time comes from /proc. What the server is and what it is asked
+// is left to subjects.ts.
 
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 
 export interface Server {
   url: string;
@@ -39,10 +39,22 @@ export async function startServer(
   throw new Error(`${script.join(' ')} did not get ready:\n${fs.readFileSync(logFile, 'utf8').slice(-4000)}`);
 }
 
-/** The command bound to one core, where that is possible: server and generator must not share one. */
-export function onCore(core: number, command: string[]): string[] {
-  const canPin = os.availableParallelism() > 1 && Bun.which('taskset') !== null;
-  return canPin ? ['taskset', '--cpu-list', String(core), ...command] : command;
+/** The command bound to one core, where there are two: server and generator must not share theirs. */
+export function onCore(which: 0 | 1, command: string[]): string[] {
+  if (CORES.length < 2 || Bun.which('taskset') === null) return command;
+  return ['taskset', '--cpu-list', String(CORES[which]), ...command];
+}
+
+const CORES = allowedCores();
+
+/** In a container these need not begin at 0. */
+function allowedCores(): number[] {
+  const status = fs.readFileSync('/proc/self/status', 'utf8');
+  const ranges = /^Cpus_allowed_list:\s*(.*)$/m.exec(status)?.[1]?.split(',') ?? [];
+  return ranges.flatMap(range => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
 }
 
 function freePort(): number {

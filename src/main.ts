@@ -13,9 +13,9 @@ import type { ChannelKind, Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
 import type { Services } from './http/route.ts';
-import { createHandler } from './http/server.ts';
+import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
-import { createMetrics } from './metrics.ts';
+import { Metrics } from './metrics.ts';
 import type { Db } from './store/db.ts';
 import { migrate } from './store/migrate.ts';
 import { openPostgres } from './store/postgres.ts';
@@ -44,10 +44,6 @@ export interface Environment {
   now?: () => number;
 }
 
-/** No body is ever larger; each route has its own, smaller limit. */
-const MAX_BODY = 128 * 1024 * 1024;
-const STOP_MS = 8000;
-
 export async function start(config: Config, { log, onFatal, now = Date.now }: Environment): Promise<Running> {
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
   const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
@@ -58,7 +54,7 @@ export async function start(config: Config, { log, onFatal, now = Date.now }: En
     await claimStore(guard);
     const key = await setUpStore(guard);
     const services = createServices(config, guard, adminToken, log);
-    const serving = serve(config, services);
+    const serving = serve(services, config.host, config.port);
     const url = publicUrl(config, serving.port);
     const setupToken = await offerSetup(guard);
     const welcome = {
@@ -93,17 +89,12 @@ function channels(config: Config): ChannelKind[] {
   return found.length > 0 ? found : ['terminal'];
 }
 
-interface Stoppable extends Services {
-  close: () => void;
-}
-
-function createServices(config: Config, guard: Guard, adminToken: string, log: Log): Stoppable {
-  let open = true;
-  const metrics = createMetrics(() => checks.depth);
+function createServices(config: Config, guard: Guard, adminToken: string, log: Log): Services {
+  const metrics = new Metrics(() => checks.depth);
   const checks = new GroupCommit(guard.db, new Judge(guard), config.queueLimit, {
-    committed: size => metrics.groupSize.observe(size),
+    committed: size => metrics.committed(size),
     failed: error => {
-      metrics.commitErrors.inc();
+      metrics.commitFailed();
       log.error({ err: error }, 'audit commit failed');
     },
   });
@@ -116,37 +107,5 @@ function createServices(config: Config, guard: Guard, adminToken: string, log: L
     log,
     adminTokenHash: hashToken(adminToken),
     version: VERSION,
-    open: () => open,
-    close: () => {
-      open = false;
-    },
   };
-}
-
-function serve(config: Config, services: Stoppable): { port: number; stop: () => Promise<void> } {
-  const handle = createHandler(services);
-  let underWay = 0;
-  const server = Bun.serve({
-    hostname: config.host,
-    port: config.port,
-    maxRequestBodySize: MAX_BODY,
-    async fetch(request) {
-      underWay++;
-      try {
-        return await handle(request);
-      } finally {
-        underWay--;
-      }
-    },
-  });
-  const stop = async () => {
-    services.close();
-    server.stop();
-    const end = performance.now() + STOP_MS;
-    while (underWay > 0 && performance.now() < end) await Bun.sleep(5);
-    // Answers handed over just now still have to be written to their sockets.
-    await Promise.race([server.stop(false), Bun.sleep(50)]);
-    await server.stop(true);
-  };
-  return { port: server.port ?? config.port, stop };
 }

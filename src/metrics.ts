@@ -1,59 +1,110 @@
-// What the service counts, for Prometheus. No label ever holds a name that a caller can choose.
+// What the service counts, in the Prometheus text format. Counting is on the path of every check, so it is
+// plain additions; texts are made only when somebody asks. No label holds a name that a caller can choose.
 
-import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import type { Decision } from './core/decide.ts';
-import type { Surface } from './core/event.ts';
+import { DECISIONS, type Decision } from './core/decide.ts';
+import { SURFACES, type Surface } from './core/event.ts';
 
-export type Metrics = ReturnType<typeof createMetrics>;
+const CHECK_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-export function createMetrics(queueDepth: () => number) {
-  const registry = new Registry();
-  const registers = [registry];
-  const verdicts = new Counter({
-    name: 'toolgate_verdicts_total',
-    help: 'Verdicts given, by decision and surface.',
-    labelNames: ['decision', 'surface'],
-    registers,
-  });
-  const checkSeconds = new Histogram({
-    name: 'toolgate_check_seconds',
-    help: 'Time from the arrival of a check to its verdict, audit commit included.',
-    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3],
-    registers,
-  });
-  const groupSize = new Histogram({
-    name: 'toolgate_commit_group_size',
-    help: 'Checks that shared one audit commit.',
-    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-    registers,
-  });
-  const commitErrors = new Counter({
-    name: 'toolgate_commit_errors_total',
-    help: 'Audit commits that failed; their checks got no verdict.',
-    registers,
-  });
-  new Gauge({
-    name: 'toolgate_queue_depth',
-    help: 'Checks waiting for their audit commit.',
-    registers,
-    collect() {
-      this.set(queueDepth());
-    },
-  });
-  const requests = new Counter({
-    name: 'toolgate_http_requests_total',
-    help: 'HTTP requests answered, by status.',
-    labelNames: ['status'],
-    registers,
-  });
-  return {
-    registry,
-    groupSize,
-    commitErrors,
-    answered: (status: number) => requests.inc({ status: String(status) }),
-    verdict: (decision: Decision, surface: Surface, seconds: number) => {
-      verdicts.inc({ decision, surface });
-      checkSeconds.observe(seconds);
-    },
-  };
+export class Metrics {
+  readonly #verdicts = new Map<string, number>();
+  readonly #answers = new Map<number, number>();
+  readonly #checkSeconds = new Histogram(CHECK_SECONDS);
+  readonly #groupSizes = new Histogram(GROUP_SIZES);
+  readonly #queueDepth: () => number;
+  #commitErrors = 0;
+
+  constructor(queueDepth: () => number) {
+    this.#queueDepth = queueDepth;
+    for (const surface of SURFACES)
+      for (const decision of DECISIONS) this.#verdicts.set(decision + surface, 0);
+  }
+
+  verdict(decision: Decision, surface: Surface, seconds: number): void {
+    const series = decision + surface;
+    this.#verdicts.set(series, (this.#verdicts.get(series) ?? 0) + 1);
+    this.#checkSeconds.observe(seconds);
+  }
+
+  answered(status: number): void {
+    this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+  }
+
+  committed(size: number): void {
+    this.#groupSizes.observe(size);
+  }
+
+  commitFailed(): void {
+    this.#commitErrors++;
+  }
+
+  text(): string {
+    const verdicts = SURFACES.flatMap(surface =>
+      DECISIONS.map(
+        decision =>
+          `toolgate_verdicts_total{decision="${decision}",surface="${surface}"} ${this.#verdicts.get(decision + surface)}`,
+      ),
+    );
+    const answers = [...this.#answers].map(
+      ([status, count]) => `toolgate_http_requests_total{status="${status}"} ${count}`,
+    );
+    return [
+      ...family('toolgate_verdicts_total', 'counter', 'Verdicts given, by decision and surface.', verdicts),
+      ...family(
+        'toolgate_check_seconds',
+        'histogram',
+        'Time from the arrival of a check to its verdict, audit commit included.',
+        this.#checkSeconds.lines('toolgate_check_seconds'),
+      ),
+      ...family(
+        'toolgate_commit_group_size',
+        'histogram',
+        'Checks that shared one audit commit.',
+        this.#groupSizes.lines('toolgate_commit_group_size'),
+      ),
+      ...family('toolgate_queue_depth', 'gauge', 'Checks waiting for their audit commit.', [
+        `toolgate_queue_depth ${this.#queueDepth()}`,
+      ]),
+      ...family(
+        'toolgate_commit_errors_total',
+        'counter',
+        'Audit commits that failed; their checks got no verdict.',
+        [`toolgate_commit_errors_total ${this.#commitErrors}`],
+      ),
+      ...family('toolgate_http_requests_total', 'counter', 'HTTP requests answered, by status.', answers),
+      '',
+    ].join('\n');
+  }
+}
+
+class Histogram {
+  readonly #bounds: readonly number[];
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++;
+    this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
+    this.#sum += value;
+  }
+
+  lines(name: string): string[] {
+    let seen = 0;
+    const buckets = this.#counts.map((count, index) => {
+      seen += count;
+      return `${name}_bucket{le="${this.#bounds[index] ?? '+Inf'}"} ${seen}`;
+    });
+    return [...buckets, `${name}_sum ${this.#sum}`, `${name}_count ${seen}`];
+  }
+}
+
+function family(name: string, type: string, help: string, lines: string[]): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
 }

@@ -92,5 +92,5 @@ function outcome(decision: Decision, reason: string, ruleIndex: number | null): 
 }
 
 function firstMatch(policy: CompiledPolicy, call: ToolCall): number {
-  return policy.index.first(joinName(call.serverName, call.toolName), call.toolName);
+  return policy.index.firstFor(joinName(call.serverName, call.toolName), call.toolName);
 }

@@ -5,7 +5,7 @@ import { GuardError } from '../core/errors.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findSessionByHash } from '../store/sessions.ts';
 import type { Guard } from './guard.ts';
-import { hashToken, tokenKind } from './secrets.ts';
+import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
 
 /** An agent's credential, once authenticated. */
 export interface Principal {
@@ -25,12 +25,13 @@ export function unauthenticated(): GuardError {
 
 /** Looks the token up in the store. A malformed one is refused without a look-up. */
 export async function authenticate(guard: Guard, token: string): Promise<Principal> {
-  const principal = await look(guard, tokenKind(token), hashToken(token));
+  const kind = tokenKind(token);
+  const principal = kind === null ? null : await look(guard, kind, hashToken(token));
   if (principal === null) throw unauthenticated();
   return principal;
 }
 
-async function look(guard: Guard, kind: string | null, hash: string): Promise<Principal | null> {
+async function look(guard: Guard, kind: TokenKind, hash: string): Promise<Principal | null> {
   const now = guard.now();
   if (kind === 'key') {
     const key = await findKeyByHash(guard.db, hash);
@@ -51,7 +52,7 @@ export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: n
 
 const REMEMBERED = 10_000;
 
-/** Principals that checks have used lately, by the hash of their token; the oldest are forgotten first. */
+/** Principals that checks have used lately, by their token; the oldest are forgotten first. */
 export class PrincipalMemory {
   readonly #guard: Guard;
   readonly #known = new Map<string, Principal>();
@@ -62,22 +63,18 @@ export class PrincipalMemory {
 
   /** A remembered principal at once; a new one by look-up. */
   recall(token: string): Principal | Promise<Principal> {
-    const kind = tokenKind(token);
-    if (kind === null) throw unauthenticated();
-    const hash = hashToken(token);
-    return this.#known.get(hash) ?? this.#learn(kind, hash);
+    return this.#known.get(token) ?? this.#learn(token);
   }
 
   /** The audit commit found the credential dead. */
   forget(principal: Principal): void {
-    for (const [hash, known] of this.#known) if (known === principal) this.#known.delete(hash);
+    for (const [token, known] of this.#known) if (known === principal) this.#known.delete(token);
   }
 
-  async #learn(kind: string, hash: string): Promise<Principal> {
-    const principal = await look(this.#guard, kind, hash);
-    if (principal === null) throw unauthenticated();
+  async #learn(token: string): Promise<Principal> {
+    const principal = await authenticate(this.#guard, token);
     if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
-    this.#known.set(hash, principal);
+    this.#known.set(token, principal);
     return principal;
   }
 }

@@ -36,15 +36,14 @@ export const healthRoutes: Route[] = [
     tag: 'health',
     summary: 'Metrics for Prometheus',
     answers: { 200: { description: 'Prometheus text format.', type: 'text/plain' } },
-    handle: async ({ services: { metrics } }) =>
-      new Response(await metrics.registry.metrics(), {
-        headers: { 'Content-Type': metrics.registry.contentType },
+    handle: ({ services: { metrics } }) =>
+      new Response(metrics.text(), {
+        headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
       }),
   }),
 ];
 
 async function wantReady(services: Services): Promise<void> {
-  if (!services.open()) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 5 });
   try {
     const version = await schemaVersion(services.guard.db);
     if (version === MIGRATIONS.at(-1)?.version) return;

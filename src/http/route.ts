@@ -21,8 +21,6 @@ export interface Services {
   /** The hash of the admin token. */
   adminTokenHash: string;
   version: string;
-  /** Whether requests are still taken; false once a stop was asked for. */
-  open: () => boolean;
 }
 
 /**

@@ -118,7 +118,8 @@ class Connection implements Queries, Transaction {
   async lock(): Promise<void> {}
 
   async script(sql: string): Promise<void> {
-    this.exec(sql);
+    // Rows live in the tree of their primary key: one tree less to write per audit entry.
+    this.exec(sql.replace(/\n\);/g, '\n) WITHOUT ROWID;'));
   }
 
   exec(sql: string): void {

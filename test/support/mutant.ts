@@ -28,7 +28,10 @@ export function mutant(...patches: Patch[]): Mutant {
     const text = readFileSync(path, 'utf8');
     const places = text.split(find).length - 1;
     if (places !== 1) throw new Error(`the mutation of ${file} applies ${places} times, not once: ${find}`);
-    writeFileSync(path, text.replace(find, () => replace));
+    writeFileSync(
+      path,
+      text.replace(find, () => replace),
+    );
   }
   return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
 }

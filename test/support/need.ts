@@ -3,7 +3,8 @@
 
 export function need(there: boolean, what: string): boolean {
   if (there) return true;
-  if (process.env['TOOLGATE_TEST_STRICT'] === '1') throw new Error(`missing, and TOOLGATE_TEST_STRICT=1: ${what}`);
+  if (process.env['TOOLGATE_TEST_STRICT'] === '1')
+    throw new Error(`missing, and TOOLGATE_TEST_STRICT=1: ${what}`);
   console.warn(`\n*** SKIPPED, because this machine lacks it: ${what} ***\n`);
   return false;
 }

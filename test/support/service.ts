@@ -86,14 +86,22 @@ export class TestService {
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
     if (body === undefined) return this.request(method, path, { headers });
     headers['Content-Type'] = 'application/json';
-    return this.request(method, path, { headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
+    return this.request(method, path, {
+      headers,
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
   }
 
   admin(method: string, path: string, body?: unknown): Promise<Reply> {
     return this.json(method, `/admin/v1${path}`, ADMIN_TOKEN, body);
   }
 
-  check(token: string, serverName: string, toolName: string, more: Record<string, unknown> = {}): Promise<Reply> {
+  check(
+    token: string,
+    serverName: string,
+    toolName: string,
+    more: Record<string, unknown> = {},
+  ): Promise<Reply> {
     return this.json('POST', '/v1/check', token, { serverName, toolName, ...more });
   }
 

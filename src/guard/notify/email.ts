@@ -1,0 +1,98 @@
+// The notification by e-mail: plain text and HTML, each complete on its own, over the operator's mail server.
+// Every send has its own connection and one time limit, so a server that stalls holds up nothing else.
+
+import { createTransport } from 'nodemailer';
+import { clipped, fullName, htmlText, type NotificationMessage, plainText, visible } from './message.ts';
+
+const TIMEOUT_MS = 15_000;
+const NAME_CHARS = 120;
+const KEY_CHARS = 60;
+
+export interface MailRoute {
+  /** smtp:// or smtps://, with the credentials in it. */
+  smtpUrl: string;
+  from: string;
+  to: string[];
+  timeoutMs?: number;
+}
+
+export interface MailResult {
+  /** Addresses that the server refused while it took the message for others. */
+  rejected: string[];
+}
+
+/** Throws with a short sentence without secrets unless the server took the message for somebody. */
+export async function sendEmail(route: MailRoute, message: NotificationMessage): Promise<MailResult> {
+  const timeoutMs = route.timeoutMs ?? TIMEOUT_MS;
+  const transport = openTransport(route.smtpUrl, timeoutMs);
+  const late = Promise.withResolvers<never>();
+  // The transport's own limits are per step: a server that trickles its replies would pass them all.
+  const timer = setTimeout(() => late.reject({ code: 'ETIMEDOUT' }), timeoutMs);
+  try {
+    const sent = await Promise.race([transport.sendMail(mailOf(route, message)), late.promise]);
+    return { rejected: sent.rejected };
+  } catch (error) {
+    throw told(error, timeoutMs);
+  } finally {
+    clearTimeout(timer);
+    transport.close({ force: true });
+  }
+}
+
+// A pool of one: only a pool can be closed while it is busy.
+function openTransport(url: string, timeoutMs: number) {
+  return createTransport({
+    url,
+    pool: true,
+    maxConnections: 1,
+    maxRequeues: 0,
+    dnsTimeout: timeoutMs,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+function mailOf({ from, to }: MailRoute, message: NotificationMessage) {
+  return {
+    from,
+    // As objects, so that an address is never read as a list of addresses.
+    to: to.map(address => ({ name: '', address })),
+    subject: subject(message),
+    text: plainText(message),
+    html: htmlText(message),
+    // The same for every attempt: a mail program that got it twice can show it once.
+    messageId: `<approval.${message.referenceId}@${domainOf(from)}>`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  };
+}
+
+function subject(message: NotificationMessage): string {
+  const name = clipped(fullName(message), NAME_CHARS);
+  return `Approve ${name}? (key "${clipped(visible(message.keyName), KEY_CHARS)}")`;
+}
+
+function domainOf(from: string): string {
+  return /@([A-Za-z0-9.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
+}
+
+const SENTENCES: Record<string, string> = {
+  EAUTH: 'the mail server refused the user name or password',
+  ENOAUTH: 'the mail server refused the user name or password',
+  EENVELOPE: 'the mail server refused the sender or every recipient',
+  EMESSAGE: 'the mail server refused the message',
+  EDNS: 'the name of the mail server could not be resolved',
+  ETLS: 'no secure connection to the mail server',
+  ECONNECTION: 'the mail server closed the connection',
+  EPROTOCOL: 'the mail server gave an answer that is not SMTP',
+};
+
+/** What servers and libraries say can repeat addresses and credentials; the reply code cannot. */
+function told(error: unknown, timeoutMs: number): Error {
+  const { code, responseCode } = (error ?? {}) as { code?: string; responseCode?: number };
+  if (code === 'ETIMEDOUT') return new Error(`no answer from the mail server within ${timeoutMs / 1000} s`);
+  const sentence = SENTENCES[code ?? ''] ?? 'no connection to the mail server';
+  return new Error(responseCode ? `${sentence} (${responseCode})` : sentence, { cause: error });
+}

@@ -1,0 +1,150 @@
+// What the promise tests share: seeded randomness, the store read from outside the service, verdicts held
+// against the audit log, system-call faults, and the one line of figures each test prints.
+
+import { Database } from 'bun:sqlite';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SQL } from 'bun';
+import type { Answer } from './load.ts';
+import { onPath } from './service.ts';
+
+/** Printed with every figure; set TOOLGATE_TEST_SEED to run the same choices again. */
+export const SEED = Number(process.env['TOOLGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
+
+/** Numbers in [0, 1), the same ones for the same seed (mulberry32). */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+export function figures(promise: string, values: Record<string, string | number>): void {
+  const text = Object.entries(values).map(([name, value]) => `${name}=${value}`);
+  console.log(`${promise}: ${text.join(' ')}`);
+}
+
+export function newDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'toolgate-test-'));
+}
+
+/** Polls for a condition; a time-out is an error that says what never came. */
+export async function until(
+  what: string,
+  reached: () => boolean | Promise<boolean>,
+  withinMs = 20_000,
+): Promise<void> {
+  const end = performance.now() + withinMs;
+  while (!(await reached())) {
+    if (performance.now() > end) throw new Error(`never happened within ${withinMs} ms: ${what}`);
+    await Bun.sleep(5);
+  }
+}
+
+/** Statements from outside the service, the rows of the last one returned. */
+export async function sql<T>(databaseUrl: string, ...statements: string[]): Promise<T[]> {
+  if (databaseUrl.startsWith('sqlite:')) return sqliteRows(databaseUrl.slice('sqlite:'.length), statements);
+  const server = new SQL(databaseUrl, { max: 1 });
+  try {
+    let rows: T[] = [];
+    for (const statement of statements) rows = [...((await server.unsafe(statement)) as T[])];
+    return rows;
+  } finally {
+    await server.close();
+  }
+}
+
+function sqliteRows<T>(path: string, statements: string[]): T[] {
+  const file = new Database(path);
+  try {
+    file.exec('PRAGMA busy_timeout = 5000');
+    let rows: unknown[] = [];
+    for (const statement of statements) rows = file.prepare(statement).all();
+    return rows as T[];
+  } finally {
+    file.close();
+  }
+}
+
+export interface Verdict {
+  decision: string;
+  toolCallId: string;
+  referenceId?: string;
+}
+
+/** The verdict in an answer, or null when it holds none. */
+export function verdictOf({ text }: { text: string }): Verdict | null {
+  try {
+    const body = JSON.parse(text);
+    return typeof body?.decision === 'string' ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Every verdict that clients received, and what else they got. */
+export class Received {
+  readonly verdicts: Verdict[] = [];
+  readonly refusals = new Map<number, number>();
+  slowestMs = 0;
+
+  take(answer: Answer): void {
+    const verdict = verdictOf(answer);
+    if (verdict !== null) this.verdicts.push(verdict);
+    else this.refusals.set(answer.status, (this.refusals.get(answer.status) ?? 0) + 1);
+    this.slowestMs = Math.max(this.slowestMs, answer.receivedAt - answer.sentAt);
+  }
+}
+
+export interface Comparison {
+  /** Verdicts that the log does not have, or has with another decision. */
+  lost: number;
+  /** Verdicts with more than one entry, or entries with one id. */
+  twice: number;
+  /** Entries that no client received as a verdict. */
+  unanswered: number;
+}
+
+export async function againstLog(databaseUrl: string, verdicts: readonly Verdict[]): Promise<Comparison> {
+  const entries = await sql<{ id: string; decision: string }>(databaseUrl, 'SELECT id, decision FROM audit');
+  const log = new Map(entries.map(({ id, decision }) => [id, decision]));
+  const received = new Set(verdicts.map(each => each.toolCallId));
+  return {
+    lost: verdicts.filter(each => log.get(each.toolCallId) !== each.decision).length,
+    twice: entries.length - log.size + (verdicts.length - received.size),
+    unanswered: [...log.keys()].filter(id => !received.has(id)).length,
+  };
+}
+
+// --- system-call faults --------------------------------------------------------------------------
+
+/** Whether this process may trace one it started. */
+export function canTrace(): boolean {
+  if (!onPath('strace')) return false;
+  return Bun.spawnSync(['strace', '-o', '/dev/null', 'true'], { stderr: 'ignore' }).exitCode === 0;
+}
+
+/** Makes system calls of a running process fail until the returned function is called. */
+export async function inject(pid: number, fault: string): Promise<() => Promise<void>> {
+  const tracer = Bun.spawn(
+    ['strace', '-f', '-q', '-o', '/dev/null', '-e', `inject=${fault}`, '-p', String(pid)],
+    { stderr: 'pipe', stdout: 'ignore' },
+  );
+  await until('strace attached', async () => {
+    if (tracer.exitCode !== null) throw new Error(`strace: ${await new Response(tracer.stderr).text()}`);
+    return tracerOf(pid) === tracer.pid;
+  });
+  return async () => {
+    tracer.kill('SIGINT');
+    await tracer.exited;
+  };
+}
+
+function tracerOf(pid: number): number {
+  const status = Bun.spawnSync(['cat', `/proc/${pid}/status`]).stdout.toString();
+  return Number(/^TracerPid:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+}
