@@ -363,7 +363,9 @@ function duration(raw: string): number {
 
 function webUrl(raw: string): string {
   const url = URL.canParse(raw) ? new URL(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new Wrong('an http:// or https:// address');
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '') {
+    throw new Wrong('an http:// or https:// address, without a user name or password in it');
+  }
   return raw.replace(/\/+$/, '');
 }
 

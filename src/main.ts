@@ -3,21 +3,26 @@
 
 import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
-import { type Config, publicUrl } from './config.ts';
+import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { adminTokenIn, adminTokenPath, masterKeyIn } from './data-dir.ts';
+import type { TargetRules } from './guard/addresses.ts';
 import { Judge } from './guard/check.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
+import type { Attempt } from './guard/deliver.ts';
 import { claimStore, setUpStore } from './guard/first-start.ts';
-import type { ChannelKind, Guard } from './guard/guard.ts';
+import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
+import { Worker } from './guard/worker.ts';
+import { RateLimit } from './http/rate-limit.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import type { Db } from './store/db.ts';
 import { migrate } from './store/migrate.ts';
+import type { ChannelKind } from './store/notifications.ts';
 import { openPostgres } from './store/postgres.ts';
 import { openSqlite } from './store/sqlite.ts';
 
@@ -41,10 +46,17 @@ export interface Environment {
   log: Log;
   /** Called when the process can no longer promise what it wrote. */
   onFatal: (error: Error) => void;
+  /** Where notifications for the terminal go. */
+  print: (text: string) => void;
   now?: () => number;
 }
 
-export async function start(config: Config, { log, onFatal, now = Date.now }: Environment): Promise<Running> {
+const APPROVE_PER_MINUTE = 100;
+
+export async function start(
+  config: Config,
+  { log, onFatal, print, now = Date.now }: Environment,
+): Promise<Running> {
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
   const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
   const db = await openStore(config, onFatal);
@@ -56,6 +68,8 @@ export async function start(config: Config, { log, onFatal, now = Date.now }: En
     const services = createServices(config, guard, adminToken, log);
     const serving = serve(services, config.host, config.port);
     const url = publicUrl(config, serving.port);
+    const worker = createWorker(config, services, url, print);
+    worker.start();
     const setupToken = await offerSetup(guard);
     const welcome = {
       key,
@@ -66,6 +80,7 @@ export async function start(config: Config, { log, onFatal, now = Date.now }: En
     const stop = async () => {
       await serving.stop();
       await services.checks.drain();
+      await worker.stop();
       await db.close();
     };
     return { url, welcome, stop };
@@ -105,7 +120,32 @@ function createServices(config: Config, guard: Guard, adminToken: string, log: L
     config,
     metrics,
     log,
+    targetRules: targetRules(config),
+    approveLimit: new RateLimit(APPROVE_PER_MINUTE),
     adminTokenHash: hashToken(adminToken),
     version: VERSION,
   };
+}
+
+/** Private targets are fair while only this machine can reach us; else the operator has to say so. */
+function targetRules(config: Config): TargetRules {
+  return { allowPrivate: config.allowPrivateNetworks ?? listensOnLoopback(config) };
+}
+
+function createWorker(
+  config: Config,
+  services: Services,
+  url: string,
+  print: (text: string) => void,
+): Worker {
+  const { guard, targetRules: rules, metrics, log } = services;
+  const observer = {
+    delivered: (attempt: Attempt) => metrics.delivered(attempt.error === null),
+    notified: (channel: ChannelKind, error: string | null) => {
+      metrics.notified(channel, error === null);
+      if (error !== null) log.warn({ channel, error }, 'a notification could not be sent');
+    },
+    failed: (error: unknown) => log.error({ err: error }, 'background work failed'),
+  };
+  return new Worker(guard, rules, { ...config, publicUrl: url, rules, print }, observer);
 }

@@ -3,6 +3,7 @@
 
 import { DECISIONS, type Decision } from './core/decide.ts';
 import { SURFACES, type Surface } from './core/event.ts';
+import type { ChannelKind } from './store/notifications.ts';
 
 const CHECK_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -13,6 +14,8 @@ export class Metrics {
   readonly #checkSeconds = new Histogram(CHECK_SECONDS);
   readonly #groupSizes = new Histogram(GROUP_SIZES);
   readonly #queueDepth: () => number;
+  readonly #deliveries = new Map<string, number>();
+  readonly #notifications = new Map<string, number>();
   #commitErrors = 0;
 
   constructor(queueDepth: () => number) {
@@ -22,13 +25,12 @@ export class Metrics {
   }
 
   verdict(decision: Decision, surface: Surface, seconds: number): void {
-    const series = decision + surface;
-    this.#verdicts.set(series, (this.#verdicts.get(series) ?? 0) + 1);
+    add(this.#verdicts, decision + surface);
     this.#checkSeconds.observe(seconds);
   }
 
   answered(status: number): void {
-    this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+    add(this.#answers, status);
   }
 
   committed(size: number): void {
@@ -37,6 +39,14 @@ export class Metrics {
 
   commitFailed(): void {
     this.#commitErrors++;
+  }
+
+  delivered(ok: boolean): void {
+    add(this.#deliveries, `outcome="${ok ? 'ok' : 'failed'}"`);
+  }
+
+  notified(channel: ChannelKind, ok: boolean): void {
+    add(this.#notifications, `channel="${channel}",outcome="${ok ? 'ok' : 'failed'}"`);
   }
 
   text(): string {
@@ -73,6 +83,18 @@ export class Metrics {
         [`toolgate_commit_errors_total ${this.#commitErrors}`],
       ),
       ...family('toolgate_http_requests_total', 'counter', 'HTTP requests answered, by status.', answers),
+      ...family(
+        'toolgate_delivery_attempts_total',
+        'counter',
+        'Attempts to deliver an event to a webhook, by outcome.',
+        labelled('toolgate_delivery_attempts_total', this.#deliveries),
+      ),
+      ...family(
+        'toolgate_notification_attempts_total',
+        'counter',
+        'Attempts to send an approval link, by channel and outcome.',
+        labelled('toolgate_notification_attempts_total', this.#notifications),
+      ),
       '',
     ].join('\n');
   }
@@ -103,6 +125,14 @@ class Histogram {
     });
     return [...buckets, `${name}_sum ${this.#sum}`, `${name}_count ${seen}`];
   }
+}
+
+function add<Series>(counts: Map<Series, number>, series: Series): void {
+  counts.set(series, (counts.get(series) ?? 0) + 1);
+}
+
+function labelled(name: string, counts: Map<string, number>): string[] {
+  return [...counts].map(([labels, count]) => `${name}{${labels}} ${count}`);
 }
 
 function family(name: string, type: string, help: string, lines: string[]): string[] {

@@ -99,6 +99,11 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     return results;
   }
 
+  /** A held call has left work in the outbox. */
+  committed(results: readonly (Verdict | GuardError)[]): void {
+    if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#guard.db.wake();
+  }
+
   async #case(tx: Transaction, credentials: CredentialFacts, request: CheckRequest): Promise<Case | null> {
     const key = credentials.live(request);
     if (key === null) return null;

@@ -27,6 +27,8 @@ export interface GroupWork<Request, Result> {
   shares(requests: readonly Request[]): string[];
   /** Decides and writes; one result, or error, per request, in order. */
   judge(tx: Transaction, requests: readonly Request[]): Promise<(Result | GuardError)[]>;
+  /** Called once the results are committed. */
+  committed(results: readonly (Result | GuardError)[]): void;
 }
 
 export class GroupCommit<Request, Result> {
@@ -86,6 +88,7 @@ export class GroupCommit<Request, Result> {
         this.#work.judge(tx, requests),
       );
       this.#observer.committed(group.length);
+      this.#work.committed(results);
       group.forEach((each, index) => {
         const result = results[index] as Result | GuardError;
         if (result instanceof GuardError) each.reject(result);

@@ -2,6 +2,7 @@
 // Operations are functions over it, one transaction each.
 
 import type { Db } from '../store/db.ts';
+import type { ChannelKind } from '../store/notifications.ts';
 import type { Vault } from './secrets.ts';
 
 export interface GuardSettings {
@@ -11,8 +12,6 @@ export interface GuardSettings {
   /** Channels that carry approval links when a key names none of its own. */
   channels: readonly ChannelKind[];
 }
-
-export type ChannelKind = 'email' | 'slack' | 'http' | 'terminal';
 
 export interface Guard {
   db: Db;

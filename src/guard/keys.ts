@@ -4,9 +4,10 @@
 import { GuardError } from '../core/errors.ts';
 import type { Transaction } from '../store/db.ts';
 import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
+import type { ChannelKind } from '../store/notifications.ts';
 import { findPolicy } from '../store/policies.ts';
 import { recordChange } from './changes.ts';
-import { type Actor, type ChannelKind, type Guard, keyLock, newId, POLICIES_LOCK } from './guard.ts';
+import { type Actor, type Guard, keyLock, newId, POLICIES_LOCK } from './guard.ts';
 import { mintToken, type Vault } from './secrets.ts';
 
 /** A key's own notification targets; they replace the service's. */

@@ -28,6 +28,29 @@ function tooLarge(limit: number): GuardError {
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+
+/** Whether the body comes as a browser sends a form. */
+export function isForm(request: Request): boolean {
+  return FORM_TYPE.test(request.headers.get('content-type') ?? '');
+}
+
+export async function readForm(request: Request, limit: number): Promise<Record<string, string>> {
+  const bytes = await readBytes(request, limit);
+  return fields(new URLSearchParams(new TextDecoder().decode(bytes)));
+}
+
+/** Every name once: a repeated one has no single meaning. */
+export function fields(params: URLSearchParams): Record<string, string> {
+  const found: Record<string, string> = Object.create(null);
+  for (const [name, value] of params) {
+    if (name in found)
+      throw new GuardError('invalid_input', `The field ${JSON.stringify(name)} is repeated.`);
+    found[name] = value;
+  }
+  return found;
+}
+
 /** The JSON body, untrusted. An empty one is `{}` where a route says that it may be left out. */
 export async function readJson(request: Request, limit: number, mayBeEmpty: boolean): Promise<Json> {
   const type = request.headers.get('content-type');

@@ -284,7 +284,9 @@ function curl(document: OpenApi, call: Call): string {
   const lines = [call.method === 'GET' ? `curl ${url}` : `curl -X ${call.method} ${url}`];
   if (scheme !== undefined) lines.push(`-H "Authorization: Bearer $${variable}"`);
   if (body !== undefined) {
-    const json = JSON.stringify(sample(document, body, 'body'), null, 2).replaceAll("'", "'\\''");
+    const json = JSON.stringify(sample(document, body, 'body'), null, 2)
+      .replaceAll("'", "'\\''")
+      .replaceAll('\n', '\n  ');
     lines.push("-H 'Content-Type: application/json'", `-d '${json}'`);
   }
   return lines.join(' \\\n  ');
@@ -355,7 +357,7 @@ article:target { border-color: var(--accent); box-shadow: 0 0 0 1px var(--accent
   .docs main { padding: 2.5rem 3rem 6rem; max-width: 78rem; }
 }
 @media (min-width: 80rem) {
-  article { grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); padding: 1.75rem; }
+  article { grid-template-columns: minmax(0, 1fr) minmax(0, 28rem); padding: 1.75rem; }
   .shown { position: sticky; top: 1rem; align-self: start; }
 }
 `;

@@ -3,12 +3,15 @@
 
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
+import type { GuardError } from '../core/errors.ts';
+import type { TargetRules } from '../guard/addresses.ts';
 import type { CheckRequest, Verdict } from '../guard/check.ts';
 import type { GroupCommit } from '../guard/commit.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Actor, Guard } from '../guard/guard.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 /** What the routes work with; made once in main.ts. */
 export interface Services {
@@ -18,6 +21,9 @@ export interface Services {
   config: Config;
   metrics: Metrics;
   log: Log;
+  /** Where webhooks may lead. */
+  targetRules: TargetRules;
+  approveLimit: RateLimit;
   /** The hash of the admin token. */
   adminTokenHash: string;
   version: string;
@@ -66,6 +72,12 @@ export interface Route {
   /** The body may be left out; it then counts as `{}`. */
   bodyOptional?: boolean;
   bodyLimit?: BodyLimit;
+  /** The body may also come as a browser sends a form. */
+  form?: boolean;
+  /** Counts against the limit per client address. */
+  rateLimited?: boolean;
+  /** An error as a page, where a person meets it; null: as a problem body. */
+  refusal?: (error: GuardError, request: Request) => Response | null;
   query?: z.ZodObject;
   answers: Record<number, Answer>;
   handle: (incoming: Incoming<never, never>) => Response | Promise<Response>;

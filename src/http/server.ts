@@ -4,19 +4,24 @@
 
 import { GuardError } from '../core/errors.ts';
 import { adminRoutes } from './admin/routes.ts';
+import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
-import { fit, readJson } from './body.ts';
+import { fields, fit, isForm, readForm, readJson } from './body.ts';
 import { checkRoutes } from './check.ts';
+import { clientIp } from './client-ip.ts';
 import { asGuardError, problem, STATUS } from './errors.ts';
 import { healthRoutes } from './health.ts';
 import { openapiRoutes } from './openapi.ts';
 import type { Incoming, Route, Services } from './route.ts';
 import { sessionRoutes } from './sessions.ts';
+import { setupPageRoutes } from './setup.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
   ...sessionRoutes,
+  ...approveRoutes,
   ...adminRoutes,
+  ...setupPageRoutes,
   ...healthRoutes,
   ...openapiRoutes(() => routes),
 ];
@@ -52,7 +57,7 @@ export function serve(services: Services, host: string, port: number): Serving {
   return { port: server.port ?? port, stop };
 }
 
-type Handler = (request: Bun.BunRequest) => Response | Promise<Response>;
+type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Response | Promise<Response>;
 
 /** Takes requests in and hands answers out. */
 class Desk {
@@ -81,36 +86,45 @@ class Desk {
     const get = here.get('GET');
     if (get !== undefined) here.set('HEAD', get);
     const allow = [...here.keys()].join(', ');
-    return request => {
+    return (request, server) => {
       const route = here.get(request.method);
-      if (route !== undefined) return this.#answer(route, request);
+      if (route !== undefined) return this.#answer(route, request, server);
       return this.refuse(request, new GuardError('method_not_allowed', `This path takes ${allow}.`), {
         Allow: allow,
       });
     };
   }
 
-  async #answer(route: Route, request: Bun.BunRequest): Promise<Response> {
+  async #answer(route: Route, request: Bun.BunRequest, server: Bun.Server<undefined>): Promise<Response> {
     const services = this.#services;
     const startedAt = performance.now();
     this.underWay++;
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
+      if (route.rateLimited) this.#admit(request, server);
       const identified = identify(services, request, route.access);
       const who = identified instanceof Promise ? await identified : identified;
       const body =
         route.body === undefined ? undefined : fit(route.body, await readBody(services, route, request));
-      const query = route.query === undefined ? undefined : fit(route.query, readQuery(request.url));
+      const query =
+        route.query === undefined ? undefined : fit(route.query, fields(new URL(request.url).searchParams));
       const { params } = request;
       const incoming: Incoming<unknown, unknown> = { services, request, startedAt, who, params, body, query };
       const response = await route.handle(incoming as Incoming<never, never>);
       services.metrics.answered(response.status);
       return response;
     } catch (error) {
-      return this.refuse(request, error);
+      return route.refusal?.(asGuardError(error), request) ?? this.refuse(request, error);
     } finally {
       this.underWay--;
     }
+  }
+
+  #admit(request: Request, server: Bun.Server<undefined>): void {
+    const { approveLimit, config, guard } = this.#services;
+    const peer = server.requestIP(request)?.address ?? '';
+    const client = clientIp(peer, request.headers.get('x-forwarded-for'), config.trustedProxies);
+    approveLimit.admit(client, guard.now());
   }
 
   refuse(request: Request, error: unknown, headers: Record<string, string> = {}): Response {
@@ -126,17 +140,8 @@ class Desk {
   }
 }
 
-function readBody(services: Services, route: Route, request: Request) {
-  return readJson(request, services.config[route.bodyLimit ?? 'bodyLimit'], route.bodyOptional ?? false);
-}
-
-/** Every parameter once: a repeated one has no single meaning. */
-function readQuery(url: string): Record<string, string> {
-  const query: Record<string, string> = Object.create(null);
-  for (const [name, value] of new URL(url).searchParams) {
-    if (name in query)
-      throw new GuardError('invalid_input', `The parameter ${JSON.stringify(name)} is repeated.`);
-    query[name] = value;
-  }
-  return query;
+function readBody(services: Services, route: Route, request: Request): Promise<unknown> {
+  const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
+  if (route.form === true && isForm(request)) return readForm(request, limit);
+  return readJson(request, limit, route.bodyOptional ?? false);
 }

@@ -80,6 +80,37 @@ export function listApprovals(
   );
 }
 
+export interface Resolved {
+  status: 'approved' | 'denied';
+  at: number;
+  by: string;
+  grantExpiresAt: number | null;
+}
+
+/** Answers a question that is still open; false when it is not, whoever came first. */
+export async function resolveApproval(tx: Transaction, id: string, resolved: Resolved): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE approvals SET status = $2, resolved_at = $3, resolved_by = $4, grant_expires_at = $5
+     WHERE id = $1 AND status = 'pending' AND expires_at > $3`,
+    [id, resolved.status, resolved.at, resolved.by, resolved.grantExpiresAt],
+  );
+  return changed === 1;
+}
+
+/**
+ * Marks lapsed approvals, at most `limit`, and answers those that this very statement changed. The condition
+ * stands in the outer WHERE too: of two replicas that chose the same row, the second then leaves it.
+ */
+export function lapseApprovals(tx: Transaction, now: number, limit: number): Promise<ApprovalRecord[]> {
+  return tx.all(
+    `UPDATE approvals SET status = 'timed_out', resolved_at = $1
+     WHERE status = 'pending' AND expires_at <= $1
+       AND id IN (SELECT id FROM approvals WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2)
+     RETURNING ${COLUMNS}`,
+    [now, limit],
+  );
+}
+
 export interface OpenCount {
   keyId: string;
   sessionId: string | null;

@@ -55,6 +55,9 @@ export async function findGrant(db: Queries, id: string): Promise<GrantRecord | 
   return rows[0] ?? null;
 }
 
-export async function revokeGrant(db: Queries, id: string, now: number): Promise<void> {
-  await db.run('UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now]);
+/** True when the grant was not revoked until now. */
+export async function revokeGrant(db: Queries, id: string, now: number): Promise<boolean> {
+  return (
+    (await db.run('UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now])) === 1
+  );
 }

@@ -1,18 +1,23 @@
 // Notifications waiting to carry an approval's link to a person. The token is here only encrypted, and only
 // until it was sent or the approval ended.
 
-import type { Transaction } from './db.ts';
+import type { Queries, Transaction } from './db.ts';
 
-export interface NotificationRecord {
+/** How a link reaches a person. */
+export type ChannelKind = 'email' | 'slack' | 'http' | 'terminal';
+
+export type NotificationStatus = 'pending' | 'sent' | 'failed' | 'dropped';
+export const NOTIFICATION_STATUSES = ['pending', 'sent', 'failed', 'dropped'] as const;
+
+export interface NewNotification {
   id: string;
   approvalId: string;
-  /** Where it goes: a channel with its target, as JSON. */
-  channel: string;
+  channel: ChannelKind;
   tokenSealed: string;
   createdAt: number;
 }
 
-export function insertNotification(tx: Transaction, notification: NotificationRecord): void {
+export function insertNotification(tx: Transaction, notification: NewNotification): void {
   tx.defer(
     `INSERT INTO notifications (id, approval_id, channel, token_sealed, status, attempts, next_attempt_at,
        leased_until, created_at) VALUES ($1, $2, $3, $4, 'pending', 0, $5, 0, $5)`,
@@ -23,5 +28,87 @@ export function insertNotification(tx: Transaction, notification: NotificationRe
       notification.tokenSealed,
       notification.createdAt,
     ],
+  );
+}
+
+export interface LeasedNotification {
+  id: string;
+  approvalId: string;
+  channel: ChannelKind;
+  tokenSealed: string;
+  attempts: number;
+}
+
+/** Takes due notifications until `until`; see leaseDeliveries for why the condition stands twice. */
+export function leaseNotifications(
+  tx: Transaction,
+  now: number,
+  until: number,
+  limit: number,
+): Promise<LeasedNotification[]> {
+  return tx.all(
+    `UPDATE notifications SET leased_until = $2
+     WHERE status = 'pending' AND leased_until <= $1 AND id IN (
+       SELECT id FROM notifications WHERE status = 'pending' AND next_attempt_at <= $1 AND leased_until <= $1
+       ORDER BY next_attempt_at LIMIT $3)
+     RETURNING id, approval_id AS "approvalId", channel, token_sealed AS "tokenSealed", attempts`,
+    [now, until, limit],
+  );
+}
+
+export async function settleNotification(
+  db: Queries,
+  id: string,
+  then: { status: NotificationStatus; nextAttemptAt: number | null; error: string | null },
+): Promise<void> {
+  const token = then.status === 'pending' ? 'token_sealed' : 'NULL';
+  await db.run(
+    `UPDATE notifications SET status = $2, next_attempt_at = $3, last_error = $4, leased_until = 0,
+       attempts = attempts + 1, token_sealed = ${token} WHERE id = $1 AND status = 'pending'`,
+    [id, then.status, then.nextAttemptAt, then.error],
+  );
+}
+
+/** The question is answered or has lapsed: what was not sent never will be. */
+export function dropNotifications(tx: Transaction, approvalId: string): void {
+  tx.defer(
+    `UPDATE notifications SET status = 'dropped', next_attempt_at = NULL, token_sealed = NULL
+     WHERE approval_id = $1 AND status = 'pending'`,
+    [approvalId],
+  );
+}
+
+export interface NotificationRecord {
+  id: string;
+  approvalId: string;
+  channel: string;
+  status: NotificationStatus;
+  attempts: number;
+  nextAttemptAt: number | null;
+  lastError: string | null;
+  createdAt: number;
+}
+
+export function listNotifications(
+  db: Queries,
+  filter: { status: NotificationStatus | null; approvalId: string | null },
+  limit: number,
+  before: string,
+): Promise<NotificationRecord[]> {
+  const params: (string | number)[] = [before, limit];
+  let conditions = 'id < $1';
+  for (const [column, value] of [
+    ['status', filter.status],
+    ['approval_id', filter.approvalId],
+  ] as const) {
+    if (value === null) continue;
+    params.push(value);
+    conditions += ` AND ${column} = $${params.length}`;
+  }
+  return db.all(
+    `SELECT id, approval_id AS "approvalId", channel, status, attempts, next_attempt_at AS "nextAttemptAt",
+       last_error AS "lastError", created_at AS "createdAt"
+     FROM notifications WHERE ${conditions} ORDER BY id DESC LIMIT $2`,
+    params,
   );
 }

@@ -38,6 +38,7 @@ class SqliteDb implements Db {
     this.#lock = lockFile(path);
     this.#writer = new Connection(path);
     this.#reader = new Connection(path);
+    this.#reader.exec('PRAGMA query_only = ON');
   }
 
   async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {

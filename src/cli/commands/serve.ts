@@ -28,7 +28,7 @@ async function serve(): Promise<void> {
       log.fatal({ err: error }, 'the store is broken; stopping at once');
       process.exit(EXIT_STORE_BROKEN);
     };
-    const running = await start(loaded.config, { log, onFatal });
+    const running = await start(loaded.config, { log, onFatal, print: text => process.stdout.write(text) });
     process.stdout.write(banner(running.url, running.welcome));
     stopOnSignals(running, log);
   } catch (error) {

@@ -75,7 +75,7 @@ export function facts(message: NotificationMessage): Fact[] {
 }
 
 const ADVICE =
-  'Approving frees this one call. The links work once, for whoever holds them: do not pass this message on. ' +
+  'Approving frees this one call. The links work once; do not pass this message on. ' +
   'If you do nothing, the call stays blocked.';
 
 export function plainText(message: NotificationMessage): string {
@@ -141,7 +141,7 @@ export function htmlText(message: NotificationMessage): string {
 <div class="card" style="${CARD}">
 <p style="margin:0">An agent asks to call</p>
 <p style="${NAME}">${escapeHtml(fullName(message))}</p>
-<table role="presentation" style="border-collapse:collapse;width:100%;margin:0 0 20px;font-size:15px">
+<table style="border-collapse:collapse;width:100%;margin:0 0 20px;font-size:15px">
 ${rows.join('\n')}
 </table>
 <p style="margin:0 0 12px">

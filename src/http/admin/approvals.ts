@@ -3,9 +3,11 @@
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { SURFACES } from '../../core/event.ts';
+import { resolveByOperator } from '../../guard/approvals.ts';
 import { approvalView, listApprovals } from '../../store/approvals.ts';
+import { resolution } from '../approve.ts';
 import { before, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { actorOf, type Route, route } from '../route.ts';
 
 export const approval = z.object({
   referenceId: uuid,
@@ -42,6 +44,30 @@ export const approvalAdminRoutes: Route[] = [
         before(query),
       );
       return Response.json(paged('approvals', rows, query.limit, row => row.id, approvalView));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/approvals/:referenceId/resolve',
+    access: 'resolve',
+    tag: 'approvals (administration)',
+    summary: 'Answer an approval',
+    body: resolution,
+    answers: {
+      200: { description: 'The approval, answered.', schema: approval },
+      409: { description: 'It was answered before, or has lapsed.' },
+    },
+    handle: async incoming => {
+      const { action, duration } = incoming.body;
+      const resolve = { action, grantMs: duration ?? null };
+      const referenceId = incoming.params['referenceId'] ?? '';
+      const resolved = await resolveByOperator(
+        incoming.services.guard,
+        actorOf(incoming),
+        referenceId,
+        resolve,
+      );
+      return Response.json(approvalView(resolved));
     },
   }),
 ];

@@ -4,17 +4,23 @@ import type { Route } from '../route.ts';
 import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { changeRoutes } from './changes.ts';
+import { grantRoutes } from './grants.ts';
 import { keyRoutes } from './keys.ts';
+import { notificationRoutes } from './notifications.ts';
 import { policyRoutes } from './policies.ts';
 import { sessionAdminRoutes } from './sessions.ts';
 import { setupRoutes } from './setup.ts';
 import { statsRoutes } from './stats.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 export const adminRoutes: Route[] = [
   ...policyRoutes,
   ...keyRoutes,
   ...sessionAdminRoutes,
   ...approvalAdminRoutes,
+  ...grantRoutes,
+  ...notificationRoutes,
+  ...webhookRoutes,
   ...auditRoutes,
   ...statsRoutes,
   ...changeRoutes,

@@ -154,19 +154,19 @@ CREATE TABLE deliveries (
   leased_until bigint NOT NULL,
   created_at bigint NOT NULL
 );
-CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at, leased_until) WHERE status = 'pending';
 CREATE INDEX deliveries_webhook ON deliveries (webhook_id, id);
 
 CREATE TABLE attempts (
+  id text NOT NULL PRIMARY KEY,
   delivery_id text NOT NULL,
-  number bigint NOT NULL,
   at bigint NOT NULL,
   status bigint,
   duration_ms bigint NOT NULL,
   error text,
-  response text,
-  PRIMARY KEY (delivery_id, number)
+  response text
 );
+CREATE INDEX attempts_delivery ON attempts (delivery_id, id);
 
 -- Where an approval's link goes. The token is kept encrypted, and only until it was sent or has lapsed.
 CREATE TABLE notifications (
@@ -182,7 +182,8 @@ CREATE TABLE notifications (
   created_at bigint NOT NULL
 );
 CREATE INDEX notifications_due ON notifications (next_attempt_at) WHERE status = 'pending';
-CREATE INDEX notifications_approval ON notifications (approval_id);
+CREATE INDEX notifications_approval ON notifications (approval_id, id);
+CREATE INDEX notifications_status ON notifications (status, id);
 
 CREATE TABLE operators (
   id text NOT NULL PRIMARY KEY,

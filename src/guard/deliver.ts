@@ -1,0 +1,92 @@
+// One attempt at one delivery: sign, send safely, record, schedule the next. The outcome is recorded after
+// the answer, never before: a crash in between sends again, and an event is delivered at least once.
+
+import { GuardError } from '../core/errors.ts';
+import { waitAfter } from '../core/event.ts';
+import {
+  type AttemptRecord,
+  type DeliveryStatus,
+  findEventBody,
+  type Leased,
+  recordAttempt,
+} from '../store/deliveries.ts';
+import { findWebhook, type WebhookRecord } from '../store/webhooks.ts';
+import type { TargetRules } from './addresses.ts';
+import { type Guard, newId } from './guard.ts';
+import { SendError, sendJson } from './send.ts';
+import { sign } from './sign.ts';
+import { disable, liveSecrets } from './webhooks.ts';
+
+export const ATTEMPT_MS = 15_000;
+const GONE = 410;
+
+export interface Attempt {
+  status: number | null;
+  durationMs: number;
+  error: string | null;
+  response: string | null;
+}
+
+/** Sends one leased delivery and records what came of it. */
+export async function deliver(
+  guard: Guard,
+  rules: TargetRules,
+  webhookId: string,
+  leased: Leased,
+): Promise<Attempt> {
+  const at = guard.now();
+  const webhook = await findWebhook(guard.db, webhookId);
+  const body = await findEventBody(guard.db, leased.eventId);
+  const attempt =
+    webhook === null || body === null
+      ? { status: null, durationMs: 0, error: 'the webhook or its event is gone', response: null }
+      : await tryOnce(guard, rules, webhook, leased.eventId, body);
+  const record: AttemptRecord = { ...attempt, id: newId(), deliveryId: leased.id, at };
+  await guard.db.transaction({}, async tx => {
+    recordAttempt(tx, record, next(guard, attempt, leased.attempts + 1));
+    if (attempt.status === GONE && webhook !== null) {
+      await disable(tx, guard, 'system', webhook, 'its receiver answered 410 Gone');
+    }
+  });
+  return attempt;
+}
+
+/** Signs and sends a body to a webhook; never throws for what the receiver does. */
+export async function tryOnce(
+  guard: Guard,
+  rules: TargetRules,
+  webhook: WebhookRecord,
+  eventId: string,
+  body: string,
+): Promise<Attempt> {
+  const started = performance.now();
+  const now = guard.now();
+  const headers = { ...sign(liveSecrets(guard.vault, webhook, now), eventId, Math.floor(now / 1000), body) };
+  try {
+    const sent = await sendJson({ url: webhook.url, headers, body, timeoutMs: ATTEMPT_MS, rules });
+    return { ...sent, error: succeeded(sent.status) ? null : `answered ${sent.status}` };
+  } catch (error) {
+    if (!(error instanceof SendError || error instanceof GuardError)) throw error;
+    return {
+      status: null,
+      durationMs: Math.round(performance.now() - started),
+      error: error.message,
+      response: null,
+    };
+  }
+}
+
+function succeeded(status: number | null): boolean {
+  return status !== null && status >= 200 && status <= 299;
+}
+
+function next(
+  guard: Guard,
+  attempt: Attempt,
+  made: number,
+): { status: DeliveryStatus; nextAttemptAt: number | null } {
+  if (succeeded(attempt.status)) return { status: 'delivered', nextAttemptAt: null };
+  const wait = attempt.status === GONE ? null : waitAfter(made, Math.random());
+  if (wait === null) return { status: 'failed', nextAttemptAt: null };
+  return { status: 'pending', nextAttemptAt: guard.now() + wait };
+}

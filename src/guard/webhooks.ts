@@ -1,0 +1,180 @@
+// Webhooks: registered, changed, given a new secret, switched off. A secret is in the answer that makes it
+// and otherwise only sealed; after a rotation the old one signs along for a day.
+
+import { GuardError, invalidInput } from '../core/errors.ts';
+import { EVENT_TYPES } from '../core/event.ts';
+import type { Transaction } from '../store/db.ts';
+import { failPending, findDelivery, rescheduleDelivery } from '../store/deliveries.ts';
+import { findKey } from '../store/keys.ts';
+import {
+  findWebhook,
+  insertWebhook,
+  markWebhookDeleted,
+  updateWebhook,
+  type WebhookRecord,
+} from '../store/webhooks.ts';
+import { checkTarget, type TargetRules } from './addresses.ts';
+import { recordChange } from './changes.ts';
+import { type Actor, type Guard, newId } from './guard.ts';
+import type { Vault } from './secrets.ts';
+import { newWebhookSecret } from './sign.ts';
+
+const ROTATION_MS = 24 * 3_600_000;
+
+export interface WebhookInput {
+  url: string;
+  keyId: string | null;
+  events: string[];
+}
+
+export async function createWebhook(
+  guard: Guard,
+  actor: Actor,
+  rules: TargetRules,
+  input: WebhookInput,
+): Promise<{ webhook: WebhookRecord; secret: string }> {
+  await wantTarget(input.url, rules);
+  const secret = newWebhookSecret();
+  const id = newId();
+  const webhook: WebhookRecord = {
+    ...input,
+    id,
+    secretSealed: seal(guard.vault, id, secret),
+    previousSecretSealed: null,
+    previousSecretUntil: null,
+    createdAt: guard.now(),
+    disabledAt: null,
+    disabledReason: null,
+  };
+  await guard.db.transaction({}, async tx => {
+    await wantKey(tx, input.keyId);
+    await insertWebhook(tx, webhook);
+    await recordChange(tx, guard, actor, 'webhook.create', id, {
+      host: hostOf(input.url),
+      keyId: input.keyId,
+    });
+  });
+  return { webhook, secret };
+}
+
+export async function changeWebhook(
+  guard: Guard,
+  actor: Actor,
+  rules: TargetRules,
+  id: string,
+  input: Partial<WebhookInput> & { enabled?: boolean },
+): Promise<WebhookRecord> {
+  if (input.url !== undefined) await wantTarget(input.url, rules);
+  return guard.db.transaction({}, async tx => {
+    const current = await wantWebhook(tx, id);
+    const { enabled, ...rest } = input;
+    const webhook = { ...current, ...rest };
+    await wantKey(tx, webhook.keyId);
+    if (enabled === true) Object.assign(webhook, { disabledAt: null, disabledReason: null });
+    await updateWebhook(tx, webhook);
+    if (enabled === false && current.disabledAt === null) {
+      return disable(tx, guard, actor, webhook, 'switched off by an operator');
+    }
+    await recordChange(tx, guard, actor, 'webhook.update', id, { changed: Object.keys(input) });
+    return webhook;
+  });
+}
+
+/** Switches a webhook off; what waits for it is kept as failed and can be redelivered. */
+export async function disable(
+  tx: Transaction,
+  guard: Guard,
+  actor: Actor,
+  webhook: WebhookRecord,
+  reason: string,
+): Promise<WebhookRecord> {
+  const off = { ...webhook, disabledAt: guard.now(), disabledReason: reason };
+  await updateWebhook(tx, off);
+  await failPending(tx, webhook.id);
+  await recordChange(tx, guard, actor, 'webhook.disable', webhook.id, { reason });
+  return off;
+}
+
+export async function deleteWebhook(guard: Guard, actor: Actor, id: string): Promise<void> {
+  await guard.db.transaction({}, async tx => {
+    const webhook = await wantWebhook(tx, id);
+    await markWebhookDeleted(tx, id, guard.now());
+    await failPending(tx, id);
+    await recordChange(tx, guard, actor, 'webhook.delete', id, { host: hostOf(webhook.url) });
+  });
+}
+
+export async function rotateSecret(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+): Promise<{ webhook: WebhookRecord; secret: string }> {
+  const secret = newWebhookSecret();
+  return guard.db.transaction({}, async tx => {
+    const current = await wantWebhook(tx, id);
+    const webhook: WebhookRecord = {
+      ...current,
+      secretSealed: seal(guard.vault, id, secret),
+      previousSecretSealed: current.secretSealed,
+      previousSecretUntil: guard.now() + ROTATION_MS,
+    };
+    await updateWebhook(tx, webhook);
+    await recordChange(tx, guard, actor, 'webhook.rotate-secret', id, {});
+    return { webhook, secret };
+  });
+}
+
+/** The secrets that sign now: the current one, and for a day the one before. */
+export function liveSecrets(vault: Vault, webhook: WebhookRecord, now: number): string[] {
+  const secrets = [open(vault, webhook.id, webhook.secretSealed)];
+  if (webhook.previousSecretSealed !== null && (webhook.previousSecretUntil ?? 0) > now) {
+    secrets.push(open(vault, webhook.id, webhook.previousSecretSealed));
+  }
+  return secrets;
+}
+
+export async function redeliver(guard: Guard, actor: Actor, deliveryId: string): Promise<void> {
+  await guard.db.transaction({}, async tx => {
+    const delivery = await findDelivery(tx, deliveryId);
+    if (delivery === null) throw new GuardError('not_found', 'There is no delivery with this id.');
+    const webhook = await findWebhook(tx, delivery.webhookId);
+    if (webhook === null || webhook.disabledAt !== null) {
+      throw new GuardError('conflict', 'Its webhook is switched off or deleted; switch it on first.');
+    }
+    await rescheduleDelivery(tx, deliveryId, guard.now());
+    await recordChange(tx, guard, actor, 'delivery.redeliver', deliveryId, { webhookId: webhook.id });
+  });
+  guard.db.wake();
+}
+
+export async function wantWebhook(db: Pick<Transaction, 'all' | 'run'>, id: string): Promise<WebhookRecord> {
+  const webhook = await findWebhook(db, id);
+  if (webhook === null) throw new GuardError('not_found', 'There is no webhook with this id.');
+  return webhook;
+}
+
+export const ALL_EVENTS: string[] = [...EVENT_TYPES];
+
+/** The rules hold for every send; said here too, so that a mistake is seen when it is made. */
+async function wantTarget(url: string, rules: TargetRules): Promise<void> {
+  try {
+    await checkTarget(url, rules);
+  } catch (error) {
+    if (!(error instanceof GuardError)) throw error;
+    throw invalidInput([{ path: '/url', message: error.message }]);
+  }
+}
+
+async function wantKey(tx: Transaction, keyId: string | null): Promise<void> {
+  if (keyId !== null && (await findKey(tx, keyId)) === null) {
+    throw invalidInput([{ path: '/keyId', message: 'there is no key with this id' }]);
+  }
+}
+
+const about = (webhookId: string): string => `webhook ${webhookId} secret`;
+const seal = (vault: Vault, id: string, secret: string): string => vault.seal(secret, about(id));
+const open = (vault: Vault, id: string, sealed: string): string => vault.open(sealed, about(id));
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}

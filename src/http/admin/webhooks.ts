@@ -1,0 +1,224 @@
+// /admin/v1/webhooks and /admin/v1/deliveries: who is told of approvals, and how the telling went.
+
+import { z } from 'zod';
+import { EVENT_TYPES } from '../../core/event.ts';
+import { urlFault } from '../../guard/addresses.ts';
+import { tryOnce } from '../../guard/deliver.ts';
+import { newId } from '../../guard/guard.ts';
+import {
+  ALL_EVENTS,
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  redeliver,
+  rotateSecret,
+  wantWebhook,
+} from '../../guard/webhooks.ts';
+import {
+  type AttemptRecord,
+  type DeliveryRecord,
+  listAttempts,
+  listDeliveries,
+} from '../../store/deliveries.ts';
+import { listWebhooks, type WebhookRecord } from '../../store/webhooks.ts';
+import { before, iso, isoOrNull, isoTime, list, page, paged, text, uuid } from '../fields.ts';
+import { actorOf, type Route, route } from '../route.ts';
+
+const fields = {
+  url: text(urlFault, 'Where events are sent, by POST.', 'https://example.com/toolgate'),
+  keyId: uuid.nullable().meta({ description: 'Only events of this key; null: of every key.' }),
+  events: z
+    .array(z.enum(EVENT_TYPES))
+    .min(1)
+    .transform(values => [...new Set<string>(values)])
+    .meta({ description: 'Which events; all when left out.' }),
+};
+
+const shown = z.object({
+  id: uuid,
+  url: z.string(),
+  keyId: uuid.nullable(),
+  events: z.array(z.enum(EVENT_TYPES)),
+  enabled: z.boolean(),
+  disabledReason: z.string().nullable(),
+  previousSecretUntil: isoTime.nullable().meta({ description: 'Until then the secret before signs along.' }),
+  createdAt: isoTime,
+});
+const withSecret = shown.extend({ secret: z.string().meta({ description: 'Shown in this answer only.' }) });
+
+const attempt = z.object({
+  at: isoTime,
+  status: z.int().nullable().meta({ description: 'HTTP status; null when there was no answer.' }),
+  durationMs: z.int(),
+  error: z.string().nullable(),
+  response: z.string().nullable().meta({ description: 'The first bytes of the answer, escaped.' }),
+});
+
+const delivery = z.object({
+  id: uuid,
+  eventId: uuid,
+  type: z.string(),
+  referenceId: uuid,
+  status: z.enum(['pending', 'delivered', 'failed']),
+  attempts: z.array(attempt),
+  nextAttemptAt: isoTime.nullable(),
+});
+
+function show(webhook: WebhookRecord) {
+  const { id, url, keyId, events, disabledReason } = webhook;
+  return {
+    id,
+    url,
+    keyId,
+    events,
+    enabled: webhook.disabledAt === null,
+    disabledReason,
+    previousSecretUntil: isoOrNull(webhook.previousSecretUntil),
+    createdAt: iso(webhook.createdAt),
+  };
+}
+
+function showDelivery({ webhookId: _, ...row }: DeliveryRecord, attempts: readonly AttemptRecord[]) {
+  const own = attempts.filter(each => each.deliveryId === row.id);
+  return {
+    ...row,
+    attempts: own.map(({ id: _id, deliveryId: _deliveryId, ...each }) => ({ ...each, at: iso(each.at) })),
+    nextAttemptAt: isoOrNull(row.nextAttemptAt),
+  };
+}
+
+const NO_STORE = { 'Cache-Control': 'no-store' };
+const tag = 'webhooks';
+
+export const webhookRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/webhooks',
+    access: 'view',
+    tag,
+    summary: 'List webhooks, newest first',
+    query: z.strictObject(page),
+    answers: { 200: { description: 'Webhooks, without their secret.', schema: list('webhooks', shown) } },
+    handle: async ({ services, query }) => {
+      const rows = await listWebhooks(services.guard.db, query.limit + 1, before(query));
+      return Response.json(paged('webhooks', rows, query.limit, row => row.id, show));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/webhooks',
+    access: 'admin',
+    tag,
+    summary: 'Register a webhook',
+    body: z.strictObject({
+      url: fields.url,
+      keyId: fields.keyId.default(null),
+      events: fields.events.default(ALL_EVENTS),
+    }),
+    answers: { 201: { description: 'The webhook, with its secret.', schema: withSecret } },
+    handle: async incoming => {
+      const { guard, targetRules } = incoming.services;
+      const { webhook, secret } = await createWebhook(guard, actorOf(incoming), targetRules, incoming.body);
+      return Response.json({ ...show(webhook), secret }, { status: 201, headers: NO_STORE });
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/v1/webhooks/:id',
+    access: 'admin',
+    tag,
+    summary: 'Change a webhook, or switch it on or off',
+    body: z.strictObject({ ...fields, enabled: z.boolean() }).partial(),
+    answers: { 200: { description: 'The webhook.', schema: shown } },
+    handle: async incoming => {
+      const { guard, targetRules } = incoming.services;
+      const given = Object.fromEntries(
+        Object.entries(incoming.body).filter(([, value]) => value !== undefined),
+      );
+      const id = incoming.params['id'] ?? '';
+      return Response.json(show(await changeWebhook(guard, actorOf(incoming), targetRules, id, given)));
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/v1/webhooks/:id',
+    access: 'admin',
+    tag,
+    summary: 'Delete a webhook',
+    answers: { 204: { description: 'Deleted.' } },
+    handle: async incoming => {
+      await deleteWebhook(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      return new Response(null, { status: 204 });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/webhooks/:id/rotate-secret',
+    access: 'admin',
+    tag,
+    summary: 'Give a webhook a new secret; the old one signs along for 24 hours',
+    answers: { 200: { description: 'The webhook, with its new secret.', schema: withSecret } },
+    handle: async incoming => {
+      const { guard } = incoming.services;
+      const { webhook, secret } = await rotateSecret(guard, actorOf(incoming), incoming.params['id'] ?? '');
+      return Response.json({ ...show(webhook), secret }, { headers: NO_STORE });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/webhooks/:id/test',
+    access: 'admin',
+    tag,
+    summary: 'Send a signed event of type `webhook.test` now and see what the receiver answers',
+    answers: { 200: { description: 'What came of it.', schema: attempt.omit({ at: true }) } },
+    handle: async ({ services: { guard, targetRules }, params }) => {
+      const webhook = await wantWebhook(guard.db, params['id'] ?? '');
+      const body = { type: 'webhook.test', timestamp: iso(guard.now()), data: { webhookId: webhook.id } };
+      return Response.json(await tryOnce(guard, targetRules, webhook, newId(), JSON.stringify(body)));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/webhooks/:id/deliveries',
+    access: 'view',
+    tag,
+    summary: 'List a webhook’s deliveries with their attempts, newest first',
+    query: z.strictObject(page),
+    answers: { 200: { description: 'Deliveries.', schema: list('deliveries', delivery) } },
+    handle: async ({ services: { guard }, params, query }) => {
+      const webhook = await wantWebhook(guard.db, params['id'] ?? '');
+      const rows = await listDeliveries(guard.db, webhook.id, query.limit + 1, before(query));
+      const attempts =
+        rows.length === 0
+          ? []
+          : await listAttempts(
+              guard.db,
+              rows.map(row => row.id),
+            );
+      return Response.json(
+        paged(
+          'deliveries',
+          rows,
+          query.limit,
+          row => row.id,
+          row => showDelivery(row, attempts),
+        ),
+      );
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/deliveries/:id/redeliver',
+    access: 'admin',
+    tag,
+    summary: 'Deliver again, from the start of the schedule',
+    answers: {
+      202: { description: 'It will be tried at once.' },
+      409: { description: 'Its webhook is off.' },
+    },
+    handle: async incoming => {
+      await redeliver(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      return new Response(null, { status: 202 });
+    },
+  }),
+];

@@ -1,0 +1,155 @@
+// GET and POST /v1/approve/:token: where a link from a notification leads. GET shows the question and never
+// answers it, so that mail scanners and previews cannot; POST answers it, once. Pages for people, JSON for
+// programs that do not ask for pages.
+
+import { z } from 'zod';
+import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
+import { GuardError } from '../core/errors.ts';
+import { findQuestion, type Question, resolveByLink } from '../guard/approvals.ts';
+import {
+  type ApprovalFacts,
+  askPage,
+  badRequestPage,
+  gonePage,
+  resolvedPage,
+  signInNeededPage,
+  tooManyPage,
+  unknownPage,
+} from './approve-page.ts';
+import { isoOrNull, isoTime, uuid } from './fields.ts';
+import { type Incoming, type Route, route } from './route.ts';
+
+export const duration = z
+  .string()
+  .transform(value => parseGrantDuration(value) ?? Number.NaN)
+  .refine(ms => !Number.isNaN(ms), 'must be <n>m, <n>h or <n>d, from 1 minute to 7 days')
+  .meta({ type: 'string', example: '1h', description: 'Opens a grant for this long; only with `approve`.' });
+
+/** The body of every answer to an approval. */
+export const resolution = z
+  .strictObject({ action: z.enum(RESOLUTIONS), duration: duration.optional() })
+  .refine(body => body.duration === undefined || body.action === 'approve', {
+    path: ['duration'],
+    message: 'only goes with approve',
+  });
+
+const resolved = z.object({
+  referenceId: uuid,
+  status: z.enum(['approved', 'denied']),
+  grantExpiresAt: isoTime.nullable(),
+});
+
+const shared = { path: '/v1/approve/:token', access: 'public', tag: 'approvals', rateLimited: true } as const;
+
+export const approveRoutes: Route[] = [
+  route({
+    ...shared,
+    method: 'GET',
+    summary: 'Show the question behind an approval link',
+    description:
+      'With `action`, the page submits it by itself in a browser. The request itself changes nothing.',
+    query: z.strictObject({ action: z.enum(RESOLUTIONS).optional() }),
+    answers: {
+      200: { description: 'A page.', type: 'text/html' },
+      404: { description: 'Unknown link, as a page.', type: 'text/html' },
+      410: { description: 'Used or expired link, as a page.', type: 'text/html' },
+    },
+    refusal: refusalPage,
+    handle: show,
+  }),
+  route({
+    ...shared,
+    method: 'POST',
+    summary: 'Answer the question behind an approval link, once',
+    body: resolution,
+    form: true,
+    answers: {
+      200: { description: 'The outcome; a page where `Accept` asks for text/html.', schema: resolved },
+      401: { description: 'This key’s approvals need a signed-in operator (`sign_in_required`).' },
+      404: { description: 'Unknown link.' },
+      410: { description: 'Used or expired link.' },
+      429: { description: 'Too many requests from this address.' },
+    },
+    refusal: (error, request) => (wantsPage(request) ? refusalPage(error) : null),
+    handle: resolve,
+  }),
+];
+
+async function show(
+  incoming: Incoming<unknown, { action?: 'approve' | 'deny' | undefined }>,
+): Promise<Response> {
+  const { services, query } = incoming;
+  const token = incoming.params['token'] ?? '';
+  const question = await findQuestion(services.guard, token);
+  if (question === null) return unknownPage();
+  if (question.ended !== null) return gone(question);
+  if (question.requiresSignIn) {
+    return new Response(null, {
+      status: 303,
+      headers: { Location: '/dashboard/sign-in', 'Cache-Control': 'no-store' },
+    });
+  }
+  return askPage(factsOf(question), {
+    token,
+    action: query.action ?? null,
+    submitsItself: services.config.approvePage === 'auto',
+    now: services.guard.now(),
+  });
+}
+
+async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>): Promise<Response> {
+  const { services, request, body } = incoming;
+  const token = incoming.params['token'] ?? '';
+  refuseForeignPages(request);
+  const asked = wantsPage(request) ? await findQuestion(services.guard, token) : null;
+  if (asked !== null && asked.ended !== null) return gone(asked);
+  const { id, status, grantExpiresAt } = await resolveByLink(services.guard, token, {
+    action: body.action,
+    grantMs: body.duration ?? null,
+  });
+  if (asked !== null) return resolvedPage(factsOf(asked), status as 'approved' | 'denied', grantExpiresAt);
+  return Response.json(
+    { referenceId: id, status, grantExpiresAt: isoOrNull(grantExpiresAt) },
+    { headers: { 'Cache-Control': 'no-store' } },
+  );
+}
+
+/** A browser says where a form stands; only our own page may post here. Its origin is hidden (`null`). */
+function refuseForeignPages(request: Request): void {
+  const origin = request.headers.get('origin');
+  const site = request.headers.get('sec-fetch-site');
+  if (site === 'same-origin' || (origin === null && (site === null || site === 'none'))) return;
+  if (site === null && origin === new URL(request.url).origin) return;
+  throw new GuardError('forbidden', 'Only the approval page itself may send this form.');
+}
+
+function wantsPage(request: Request): boolean {
+  return (request.headers.get('accept') ?? '').includes('text/html');
+}
+
+function refusalPage(error: GuardError): Response | null {
+  switch (error.code) {
+    case 'not_found':
+      return unknownPage();
+    case 'gone':
+      return gonePage(null, 'expired');
+    case 'rate_limited':
+      return tooManyPage(error.retryAfter ?? 1);
+    case 'sign_in_required':
+      return signInNeededPage();
+    case 'invalid_input':
+    case 'invalid_json':
+      return badRequestPage(error.message);
+    default:
+      return null;
+  }
+}
+
+function gone(question: Question): Response {
+  return gonePage(factsOf(question), question.ended ?? 'expired', question.approval.resolvedAt);
+}
+
+function factsOf({ approval, keyName, sessionLabel }: Question): ApprovalFacts {
+  const { serverName, toolName, reason, createdAt, expiresAt } = approval;
+  return { serverName, toolName, reason, createdAt, expiresAt, keyName, sessionLabel };
+}

@@ -1,0 +1,30 @@
+// Whose request it is, for limits: the socket's address, or, when that is a trusted proxy's, the rightmost
+// address in X-Forwarded-For that is not one. An IPv6 client counts by its /64, which one person owns whole.
+
+import ipaddr from 'ipaddr.js';
+import type { Cidr } from '../config.ts';
+
+export function clientIp(peer: string, forwardedFor: string | null, trusted: readonly Cidr[]): string {
+  let client = peer;
+  const hops = (forwardedFor ?? '').split(',').map(hop => hop.trim());
+  while (isTrusted(client, trusted)) {
+    const hop = hops.pop();
+    // A proxy that says nothing readable about its client stands for it.
+    if (hop === undefined || !ipaddr.isValid(hop)) break;
+    client = hop;
+  }
+  return network(client);
+}
+
+function isTrusted(address: string, trusted: readonly Cidr[]): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const ip = ipaddr.process(address);
+  return trusted.some(([range, bits]) => ip.kind() === range.kind() && ip.match([range, bits] as never));
+}
+
+function network(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const ip = ipaddr.process(address);
+  if (ip.kind() === 'ipv4') return ip.toString();
+  return `${ip.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
+}
