@@ -296,18 +296,19 @@ class Parser {
   }
 }
 
-/** Up to 15 significant digits a double keeps them all; beyond, only safe integers are surely kept. */
+/** A double when it stands for the very number that was written; else the text itself. */
 function exactly(text: string): number | ExactNumber {
   const value = Number(text);
-  if (text.length <= 15 && !/[eE]/.test(text)) return value;
-  const digits = text
-    .replace(/^-/, '')
-    .replace(/[eE].*$/, '')
-    .replace('.', '')
-    .replace(/^0+/, '');
-  if (!Number.isFinite(value) || (value === 0 && digits !== '')) return new ExactNumber(text);
-  if (digits.replace(/0+$/, '').length <= 15 || Number.isSafeInteger(value)) {
-    return value;
-  }
-  return new ExactNumber(text);
+  return Number.isFinite(value) && decimal(String(value)) === decimal(text) ? value : new ExactNumber(text);
+}
+
+const PARTS = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+
+/** A number's one spelling: its digits without zeros at either end, and the power of ten behind them. */
+function decimal(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(text) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const kept = digits.replace(/0+$/, '');
+  if (kept === '') return '0';
+  return `${sign}${kept}e${BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - kept.length)}`;
 }

@@ -2,6 +2,7 @@
 // problem comes with line and column; nothing is guessed or coerced.
 
 import {
+  isAlias,
   isMap,
   isScalar,
   isSeq,
@@ -31,6 +32,9 @@ export interface PolicyFile {
 export function parsePolicy(text: string): PolicyFile {
   return new Reader(text).read();
 }
+
+/** In YAML a bare `*` begins an alias. */
+const STAR_HINT = ' (a pattern that begins with * must be in quotes)';
 
 const POLICY_FIELDS = ['name', 'description', 'rules'];
 const RULE_FIELDS = ['tool', 'action', 'reason'];
@@ -97,7 +101,8 @@ class Reader {
     const node = map.get(field, true) as Node | undefined;
     const value = isScalar(node) ? node.value : undefined;
     if (typeof value !== 'string') {
-      this.#error(node ?? map, `"${field}" must be a string`);
+      const hint = isAlias(node) ? STAR_HINT : '';
+      this.#error(node ?? map, `"${field}" must be a string${hint}`);
       return undefined;
     }
     const wrong = fault(value);
@@ -123,14 +128,9 @@ class Reader {
   }
 
   #yamlError(error: YAMLError): void {
-    const star = /^\s*-?\s*(?:tool:\s*)\*/m.test(this.#text) && /alias/i.test(error.message);
     const message =
       error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? 'cannot be read';
-    this.#add(
-      'error',
-      error.pos[0],
-      star ? `${message} (a pattern that begins with * must be in quotes)` : message,
-    );
+    this.#add('error', error.pos[0], error.code === 'BAD_ALIAS' ? message + STAR_HINT : message);
   }
 
   #error(node: unknown, message: string): null {

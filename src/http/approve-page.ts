@@ -2,7 +2,8 @@
 // Pure functions from facts to a response: who may see or decide what, and the clock, are the routes' matter.
 
 import { joinName } from '../core/name.ts';
-import { card, type Html, html, named, page, visible } from './page.ts';
+import { visible } from '../core/visible.ts';
+import { card, type Html, html, named, page } from './page.ts';
 
 export interface ApprovalFacts {
   serverName: string;
@@ -159,8 +160,8 @@ export function unknownPage(): Response {
 }
 
 /** A sentence that says what was wrong; it is shown as plain text. */
-export function badRequestPage(sentence: string): Response {
-  return message(400, 'This request cannot be used', html`${visible(sentence)} Nothing was decided.`);
+export function badRequestPage(sentence: string, status = 400): Response {
+  return message(status, 'This request cannot be used', html`${visible(sentence)} Nothing was decided.`);
 }
 
 export function tooManyPage(retryAfterSeconds: number): Response {

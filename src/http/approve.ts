@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
 import { findQuestion, type Question, resolveByLink } from '../guard/approvals.ts';
+import type { Guard } from '../guard/guard.ts';
+import type { ApprovalRecord } from '../store/approvals.ts';
 import {
   type ApprovalFacts,
   askPage,
@@ -16,6 +18,7 @@ import {
   tooManyPage,
   unknownPage,
 } from './approve-page.ts';
+import { STATUS } from './errors.ts';
 import { isoOrNull, isoTime, uuid } from './fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
@@ -101,25 +104,42 @@ async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>)
   const { services, request, body } = incoming;
   const token = incoming.params['token'] ?? '';
   refuseForeignPages(request);
-  const asked = wantsPage(request) ? await findQuestion(services.guard, token) : null;
-  if (asked !== null && asked.ended !== null) return gone(asked);
-  const { id, status, grantExpiresAt } = await resolveByLink(services.guard, token, {
-    action: body.action,
-    grantMs: body.duration ?? null,
-  });
-  if (asked !== null) return resolvedPage(factsOf(asked), status as 'approved' | 'denied', grantExpiresAt);
+  try {
+    const answer = { action: body.action, grantMs: body.duration ?? null };
+    const approval = await resolveByLink(services.guard, token, answer);
+    return wantsPage(request) ? await outcomePage(services.guard, token) : outcomeJson(approval);
+  } catch (error) {
+    if (!(error instanceof GuardError && error.code === 'gone' && wantsPage(request))) throw error;
+    return outcomePage(services.guard, token, true);
+  }
+}
+
+function outcomeJson({ id, status, grantExpiresAt }: ApprovalRecord): Response {
   return Response.json(
     { referenceId: id, status, grantExpiresAt: isoOrNull(grantExpiresAt) },
     { headers: { 'Cache-Control': 'no-store' } },
   );
 }
 
-/** A browser says where a form stands; only our own page may post here. Its origin is hidden (`null`). */
+/** How the question ended: by this very request, or before it. */
+async function outcomePage(guard: Guard, token: string, before = false): Promise<Response> {
+  const question = await findQuestion(guard, token);
+  if (question === null) return unknownPage();
+  const { status, grantExpiresAt } = question.approval;
+  if (before || (status !== 'approved' && status !== 'denied')) return gone(question);
+  return resolvedPage(factsOf(question), status, grantExpiresAt);
+}
+
+/**
+ * A browser says where a form stands; only our own page may post here. Under `no-referrer` its origin is
+ * hidden (`null`), and over plain HTTP, but for loopback, Chromium sends no Sec-Fetch-Site either.
+ */
 function refuseForeignPages(request: Request): void {
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
-  if (site === 'same-origin' || (origin === null && (site === null || site === 'none'))) return;
-  if (site === null && origin === new URL(request.url).origin) return;
+  if (site === 'same-origin' || site === 'none') return;
+  if (site === null && (origin === null || origin === 'null' || origin === new URL(request.url).origin))
+    return;
   throw new GuardError('forbidden', 'Only the approval page itself may send this form.');
 }
 
@@ -131,8 +151,6 @@ function refusalPage(error: GuardError): Response | null {
   switch (error.code) {
     case 'not_found':
       return unknownPage();
-    case 'gone':
-      return gonePage(null, 'expired');
     case 'rate_limited':
       return tooManyPage(error.retryAfter ?? 1);
     case 'sign_in_required':
@@ -140,6 +158,10 @@ function refusalPage(error: GuardError): Response | null {
     case 'invalid_input':
     case 'invalid_json':
       return badRequestPage(error.message);
+    case 'forbidden':
+    case 'too_large':
+    case 'unsupported_media_type':
+      return badRequestPage(error.message, STATUS[error.code]);
     default:
       return null;
   }

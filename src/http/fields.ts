@@ -41,17 +41,22 @@ export const rules = z
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 50;
 
-export const wholeNumberText = (max: number) =>
+export const wholeNumberText = (max: number, fallback?: number) =>
   z
     .string()
     .regex(/^[0-9]{1,15}$/, 'must be a whole number')
     .transform(Number)
     .refine(value => value >= 1 && value <= max, `must be from 1 to ${max}`)
-    .meta({ type: 'integer', minimum: 1, maximum: max });
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: max,
+      ...(fallback === undefined ? {} : { description: `${fallback} when left out.` }),
+    });
 
 /** Query of every list: how many, and after which. */
 export const page = {
-  limit: wholeNumberText(MAX_LIMIT).default(DEFAULT_LIMIT),
+  limit: wholeNumberText(MAX_LIMIT, DEFAULT_LIMIT).default(DEFAULT_LIMIT),
   cursor: z.uuid().optional().meta({ description: '`nextCursor` of the page before.' }),
 };
 

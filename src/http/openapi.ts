@@ -88,6 +88,8 @@ interface Operation {
   summary: string;
   description?: string;
   security: Record<string, string[]>[];
+  /** Who may call it, in this program's words. */
+  'x-access': Access;
   parameters: { name: string; in: string; required: boolean; schema: object }[];
   requestBody?: { required: boolean; content: Record<string, { schema: object }> };
   responses: Record<string, object>;
@@ -101,16 +103,24 @@ function operation(route: Route): Operation {
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     security: security === null ? [] : [{ [security]: [] }],
+    'x-access': route.access,
     parameters: [...pathParameters(route), ...queryParameters(route)],
     ...(route.body === undefined
       ? {}
       : {
           requestBody: {
             required: route.bodyOptional !== true,
-            content: { 'application/json': { schema: jsonSchema(route.body, 'input') } },
+            content: bodyContent(jsonSchema(route.body, 'input'), route.form === true),
           },
         }),
     responses: responses(route),
+  };
+}
+
+function bodyContent(schema: object, form: boolean): Record<string, { schema: object }> {
+  return {
+    'application/json': { schema },
+    ...(form ? { 'application/x-www-form-urlencoded': { schema } } : {}),
   };
 }
 

@@ -1,6 +1,8 @@
 // The frame of every page the service renders itself: escaping, safe headers, one look in light and dark.
 // What a page says is its own file's matter; this one knows neither approvals nor operators.
 
+import { visible } from '../core/visible.ts';
+
 /** Markup that is safe to send. A class, so that no parsed JSON can ever pass for it. */
 export class Html {
   readonly markup: string;
@@ -39,19 +41,6 @@ function markupOf(part: Part): string {
   if (part instanceof Html) return part.markup;
   if (typeof part === 'object') return part.map(markupOf).join('');
   return String(part).replace(/[&<>"'`]/g, found => ENTITIES[found] ?? '');
-}
-
-// Besides controls and format characters (bidi and zero-width ones among them): every other code point that
-// shows nothing (fillers, variation selectors, the Braille blank), every blank that is not the plain space,
-// line separators, private-use code points and lone surrogates.
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
-
-/** The text with what a reader could not see, or could be misled by, written out as `\u{202E}`. */
-export function visible(text: string): string {
-  return text.replace(UNSEEN, found => {
-    const hex = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-    return `\\u{${hex}}`;
-  });
 }
 
 /** Text from outside, in its own writing direction: it cannot reorder what stands around it. */

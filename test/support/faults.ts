@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import type { Answer } from './load.ts';
+import { mutant, type Patch } from './mutant.ts';
 import { onPath } from './service.ts';
 
 /** Printed with every figure; set TOOLGATE_TEST_SEED to run the same choices again. */
@@ -30,6 +31,16 @@ export function figures(promise: string, values: Record<string, string | number>
 
 export function newDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'toolgate-test-'));
+}
+
+/** Runs a measurement on a mutant's source. */
+export async function withMutant<T>(patches: Patch[], work: (root: string) => Promise<T>): Promise<T> {
+  const broken = mutant(...patches);
+  try {
+    return await work(broken.root);
+  } finally {
+    broken.remove();
+  }
 }
 
 /** Polls for a condition; a time-out is an error that says what never came. */

@@ -2,7 +2,8 @@
 // Every send has its own connection and one time limit, so a server that stalls holds up nothing else.
 
 import { createTransport } from 'nodemailer';
-import { clipped, fullName, htmlText, type NotificationMessage, plainText, visible } from './message.ts';
+import { visible } from '../../core/visible.ts';
+import { clipped, fullName, htmlText, type NotificationMessage, plainText } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
 const NAME_CHARS = 120;

@@ -4,6 +4,7 @@
 
 import type { Resolution } from '../../core/approval.ts';
 import { joinName } from '../../core/name.ts';
+import { visible } from '../../core/visible.ts';
 
 export interface NotificationMessage {
   referenceId: string;
@@ -24,13 +25,6 @@ export function approvalLinks(
 ): Pick<NotificationMessage, 'approveUrl' | 'denyUrl'> {
   const link = (action: Resolution) => `${publicUrl}/v1/approve/${token}?action=${action}`;
   return { approveUrl: link('approve'), denyUrl: link('deny') };
-}
-
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-
-/** Control, bidirectional, zero-width and other invisible characters spelt as `\u{202E}`. */
-export function visible(text: string): string {
-  return text.replace(UNSEEN, char => `\\u{${char.codePointAt(0)!.toString(16).toUpperCase()}}`);
 }
 
 /** At most `max` characters; what `spell` makes of a character is kept whole or left out. */

@@ -1,6 +1,7 @@
 // The notification for a terminal: the few lines a person needs to decide. Printing them is the caller's.
 
-import { facts, fullName, lapse, type NotificationMessage, visible } from './message.ts';
+import { visible } from '../../core/visible.ts';
+import { facts, fullName, lapse, type NotificationMessage } from './message.ts';
 
 const SHOWN = new Set(['Key', 'Session', 'Reason']);
 

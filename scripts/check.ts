@@ -1,0 +1,24 @@
+// npm run check: format, lint, types, import rules, and whether openapi.json is fresh. All are run, so that
+// one look shows everything that is wrong.
+
+import { join } from 'node:path';
+
+const root = join(import.meta.dir, '..');
+const bin = (name: string) => join(root, 'node_modules/.bin', name);
+
+const STEPS: [string, string[]][] = [
+  ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
+  ['types', [bin('tsc'), '--noEmit', '-p', '.']],
+  ['import rules', [process.execPath, 'scripts/imports.ts']],
+  ['openapi.json', [process.execPath, 'scripts/openapi.ts', '--check']],
+];
+
+let failed = 0;
+for (const [name, command] of STEPS) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: root, stdout: 'pipe', stderr: 'pipe' });
+  console.log(`${exitCode === 0 ? 'ok    ' : 'FAILED'} ${name}`);
+  if (exitCode === 0) continue;
+  failed++;
+  console.log(stdout.toString() + stderr.toString());
+}
+process.exit(failed === 0 ? 0 : 1);

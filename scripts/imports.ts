@@ -1,0 +1,79 @@
+// Who may import whom: the directions of ARCHITECTURE.md, held against the imports that stand in the code.
+
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+const SRC = resolve(import.meta.dir, '../src');
+
+/** For each folder: the folders and top-level files it may import from. */
+const MAY: Record<string, readonly string[]> = {
+  core: ['core'],
+  store: ['core', 'store'],
+  guard: ['core', 'store', 'guard'],
+  http: ['core', 'guard', 'store', 'http', 'config.ts', 'log.ts', 'metrics.ts'],
+  cli: ['core', 'cli', 'config.ts', 'log.ts'],
+  'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts'],
+  'config.ts': ['core'],
+  'log.ts': [],
+  'metrics.ts': ['core', 'store'],
+  'data-dir.ts': ['guard'],
+  'main.ts': ['core', 'store', 'guard', 'http', 'config.ts', 'log.ts', 'metrics.ts', 'data-dir.ts'],
+};
+
+/** The web surface reads the store; whatever writes passes through guard/. */
+const WRITES =
+  /^(insert|update|mark|revoke|resolve|spend|lapse|lease|record|settle|drop|fail|reschedule|take|keep)[A-Z]/;
+/** Only these know the engines; only these may use the packages named. */
+const ONLY: Record<string, RegExp> = {
+  'bun:sqlite': /^store\/sqlite\.ts$/,
+  bun: /^store\/postgres\.ts$/,
+  zod: /^http\//,
+  nodemailer: /^guard\/notify\/email\.ts$/,
+  commander: /^cli\//,
+  pino: /^log\.ts$/,
+};
+/** The core is pure: no package but the YAML reader, no builtin. */
+const CORE_PACKAGES = ['yaml'];
+
+const IMPORT =
+  /^(?:import|export)\s([\w\s*{},]*?)\s*from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;
+
+export function importFaults(): string[] {
+  const faults: string[] = [];
+  for (const file of new Bun.Glob('**/*.ts').scanSync({ cwd: SRC })) {
+    if (file.endsWith('.d.ts')) continue;
+    const text = readFileSync(join(SRC, file), 'utf8');
+    for (const found of text.matchAll(IMPORT)) {
+      const fault = faultOf(file, found[1] ?? '', (found[2] ?? found[3]) as string);
+      if (fault !== null) faults.push(`src/${file}: ${fault}`);
+    }
+  }
+  return faults.sort();
+}
+
+/** What is wrong with one import of one file (both relative to src), or null. */
+export function faultOf(file: string, names: string, target: string): string | null {
+  const top = file.split('/')[0] as string;
+  if (!target.startsWith('.')) {
+    const only = ONLY[target];
+    if (only !== undefined && !only.test(file)) return `must not use ${target}`;
+    if (top === 'core' && !CORE_PACKAGES.includes(target)) return `the core must not use ${target}`;
+    return null;
+  }
+  const path = relative(SRC, resolve(SRC, dirname(file), target));
+  if (path.startsWith('..')) return null;
+  const to = path.split('/')[0] as string;
+  const may = MAY[file] ?? MAY[top] ?? [];
+  if (!may.includes(to)) return `must not import ${path}`;
+  if (top === 'http' && to === 'store') {
+    const written = names.split(/[{},\s]+/).find(name => WRITES.test(name));
+    if (written !== undefined) return `only reads the store, and imports ${written}`;
+  }
+  return null;
+}
+
+if (import.meta.main) {
+  const faults = importFaults();
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) process.exit(1);
+}

@@ -1,0 +1,15 @@
+// Text from outside, made safe to read: an agent chooses names that an approver sees, and may try to hide or
+// reorder what they say.
+
+// Besides controls and format characters (bidi and zero-width ones among them): every other code point that
+// shows nothing (fillers, variation selectors, the Braille blank), every blank that is not the plain space,
+// line separators, private-use code points and lone surrogates.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/** The text with what a reader could not see, or could be misled by, written out as `\u{202E}`. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, found => {
+    const hex = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return `\\u{${hex}}`;
+  });
+}

@@ -1,0 +1,426 @@
+// The pages of the service in a real browser: they can be used with and without script, by anybody, in light
+// and dark, on a phone and a wide screen; they show hostile names as text, and speak to nobody else.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { visible } from '../../src/core/visible.ts';
+import {
+  type ApprovalAction,
+  type ApprovalFacts,
+  askPage,
+  badRequestPage,
+  gonePage,
+  resolvedPage,
+  signInNeededPage,
+  tooManyPage,
+  unknownPage,
+} from '../../src/http/approve-page.ts';
+import { docsPage } from '../../src/http/docs.ts';
+import { openapi } from '../../src/http/openapi.ts';
+import { card, html, page, trusted } from '../../src/http/page.ts';
+import { routes } from '../../src/http/server.ts';
+import { setupPage } from '../../src/http/setup-page.ts';
+import { need } from '../support/need.ts';
+
+const CHROMIUM = [
+  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find(path => path !== '' && existsSync(path));
+const ARGS = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const NOW = Date.UTC(2026, 4, 14, 9, 30);
+const TOKEN = 'tg_apr_example';
+const FACTS: ApprovalFacts = {
+  serverName: 'github',
+  toolName: 'delete_repository',
+  keyName: 'release agent',
+  sessionLabel: 'release 2.14',
+  reason: 'Rule 3 of policy "prod" requires approval for github__delete_repository. Deletions are final.',
+  createdAt: NOW - 18 * 60_000,
+  expiresAt: NOW + 42 * 60_000,
+};
+const ask = (action: ApprovalAction | null, submitsItself: boolean, facts = FACTS) =>
+  askPage(facts, { token: TOKEN, action, submitsItself, now: NOW });
+
+const HOSTILE = [
+  '<script>window.hit=1</script>',
+  '<img src=x onerror="window.hit=1">',
+  '"><svg onload=window.hit=1>',
+  "' autofocus onfocus='window.hit=1",
+  '</dd></dl><form action="https://evil.example"><button>Approve this call</button></form>',
+  '</title></style></noscript><iframe src="https://evil.example"></iframe>',
+  '<a href="javascript:window.hit=1">x</a>',
+  '&lt;b&gt; &#60;i&#62; {{hit}} `hit`',
+  '<style>*{display:none}</style><link rel=stylesheet href=https://evil.example/x.css>',
+  '<meta http-equiv=refresh content="0;url=https://evil.example">',
+];
+const hostileFacts = (text: string): ApprovalFacts => ({
+  ...FACTS,
+  serverName: text,
+  toolName: text,
+  keyName: text,
+  sessionLabel: text,
+  reason: text,
+});
+
+const PAGES: Record<string, () => Response> = {
+  'api-reference': () => docsPage(openapi(routes, '0.1.0')),
+  ask: () => ask(null, true),
+  confirm: () => ask('approve', false),
+  approved: () => resolvedPage(FACTS, 'approved', null),
+  granted: () => resolvedPage(FACTS, 'approved', NOW + 3_600_000),
+  'gone-approved': () => gonePage(FACTS, 'approved', NOW),
+  'gone-lapsed': () => gonePage(FACTS, 'timed_out'),
+  'too-many': () => tooManyPage(41),
+  'sign-in-needed': () => signInNeededPage(),
+  setup: () => setupPage({ token: 'one-time' }),
+};
+/** Set like one of the pages above, or not to be looked at in peace. */
+const OTHERS: Record<string, () => Response> = {
+  'confirm-deny': () => ask('deny', false),
+  denied: () => resolvedPage(FACTS, 'denied', null),
+  'gone-bare': () => gonePage(null, 'expired'),
+  unknown: () => unknownPage(),
+  'bad-request': () => badRequestPage('The action must be "approve" or "deny".'),
+  'submits-approve': () => ask('approve', true),
+  'submits-deny': () => ask('deny', true),
+  'breaks-policy': () =>
+    page({ title: 'x', body: card('x', html`${trusted('<p onclick="1" style="color:red">x</p>')}`) }),
+};
+for (const [index, text] of HOSTILE.entries())
+  OTHERS[`hostile-${index}`] = () => ask(null, true, hostileFacts(text));
+
+// A few of them: the reference has one per response, all set alike, and axe looks at every word.
+const UNFOLD = "[...document.querySelectorAll('details')].slice(0, 8).forEach(each => { each.open = true })";
+
+interface Post {
+  path: string;
+  type: string;
+  body: string;
+}
+const posts: Post[] = [];
+let setupAnswer: () => Response = () => new Response(null, { status: 500 });
+
+async function serve(request: Request): Promise<Response> {
+  const path = new URL(request.url).pathname;
+  if (request.method === 'POST') {
+    posts.push({ path, type: request.headers.get('content-type') ?? '', body: await request.text() });
+    return path === '/admin/v1/setup' ? setupAnswer() : resolvedPage(FACTS, 'approved', null);
+  }
+  const made = PAGES[path.slice(1)] ?? OTHERS[path.slice(1)];
+  return made?.() ?? new Response('nothing here', { status: 404 });
+}
+
+let server: ReturnType<typeof Bun.serve>;
+let browser: Browser;
+
+interface Watched {
+  page: Page;
+  /** What the browser refused to load or run. */
+  refused: string[];
+  /** Requests to anywhere but this server. */
+  strays: string[];
+}
+
+async function visit<Result>(
+  options: BrowserContextOptions,
+  use: (watched: Watched) => Promise<Result>,
+): Promise<Result> {
+  const context = await browser.newContext({ baseURL: server.url.href, ...options });
+  try {
+    const watched: Watched = { page: await context.newPage(), refused: [], strays: [] };
+    watched.page.on('console', message => {
+      if (/content security policy/i.test(message.text())) watched.refused.push(message.text());
+    });
+    watched.page.on('pageerror', error => watched.refused.push(error.message));
+    context.on('request', request => {
+      const url = new URL(request.url());
+      if (url.protocol !== 'data:' && url.origin !== server.url.origin) watched.strays.push(request.url());
+    });
+    return await use(watched);
+  } finally {
+    await context.close();
+  }
+}
+
+const field = (post: Post | undefined) => Object.fromEntries(new URLSearchParams(post?.body));
+
+describe('headers and text, without a browser', () => {
+  test('every page forbids storing, referring, indexing, sniffing, framing and inline code', () => {
+    for (const made of [...Object.values(PAGES), ...Object.values(OTHERS)]) {
+      const { headers } = made();
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('x-robots-tag')).toBe('noindex');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      const policy = headers.get('content-security-policy') ?? '';
+      for (const part of [
+        "default-src 'none'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+      ])
+        expect(policy.split('; ')).toContain(part);
+      expect(policy).not.toContain('unsafe');
+    }
+  });
+
+  test('the nonce is another one each time, and script is allowed only where there is one', () => {
+    const policies = [1, 2, 3].map(() => ask('approve', true).headers.get('content-security-policy') ?? '');
+    expect(new Set(policies).size).toBe(3);
+    expect(policies[0]).toContain("script-src 'nonce-");
+    expect(ask(null, true).headers.get('content-security-policy')).not.toContain('script-src');
+  });
+
+  test('each page has its status, and the limit says when to come back', () => {
+    const statuses = Object.entries({ ...PAGES, ...OTHERS }).map(([name, made]) => [name, made().status]);
+    expect(Object.fromEntries(statuses)).toMatchObject({
+      ask: 200,
+      approved: 200,
+      denied: 200,
+      'gone-approved': 410,
+      'gone-lapsed': 410,
+      'gone-bare': 410,
+      unknown: 404,
+      'bad-request': 400,
+      'too-many': 429,
+      'sign-in-needed': 401,
+    });
+    expect(tooManyPage(40.2).headers.get('retry-after')).toBe('41');
+  });
+
+  test('what cannot be seen is written out, and what can is left alone', () => {
+    expect(visible('a\u202Eb\u2066c\u200Ed\u061Ce')).toBe('a\\u{202E}b\\u{2066}c\\u{200E}d\\u{061C}e');
+    expect(visible('\u200B\u200D\u2060\uFEFF\u00AD\u{E0041}')).toBe(
+      '\\u{200B}\\u{200D}\\u{2060}\\u{FEFF}\\u{00AD}\\u{E0041}',
+    );
+    expect(visible('\u0000\n\u0085\u2028\u00A0\u3164\uFE0F\uD800')).toBe(
+      '\\u{0000}\\u{000A}\\u{0085}\\u{2028}\\u{00A0}\\u{3164}\\u{FE0F}\\u{D800}',
+    );
+    const plain = 'create_issue für 東京 עברית <b> 😀 a  b';
+    expect(visible(plain)).toBe(plain);
+  });
+
+  test('a page that submits itself has its button for browsers without script only', async () => {
+    const text = await ask('approve', true).text();
+    expect(text).toContain('Approve this call</button>');
+    expect(text.replace(/<noscript>.*?<\/noscript>/gs, '')).not.toContain('<button');
+  });
+
+  test('how long is left is said in words, and never as more than there is', async () => {
+    const left = async (ms: number) => {
+      const made = askPage(
+        { ...FACTS, expiresAt: NOW + ms },
+        { token: TOKEN, action: null, submitsItself: false, now: NOW },
+      );
+      return /\(([^()]*) left\)/.exec(await made.text())?.[1];
+    };
+    expect(await left(59_999)).toBe('less than a minute');
+    expect(await left(60_000)).toBe('1 minute');
+    expect(await left(3_599_999)).toBe('59 minutes');
+    expect(await left(3_660_000)).toBe('1 hour 1 minute');
+    expect(await left(2 * 86_400_000 + 3 * 3_600_000 + 60_000)).toBe('2 days 3 hours');
+  });
+
+  test('the reference names every route, once', async () => {
+    const text = await PAGES['api-reference']?.().text();
+    const documented = [...(text ?? '').matchAll(/<article id="([^"]+)"/g)].map(found => found[1]);
+    expect(documented).toHaveLength(routes.length);
+    expect(new Set(documented).size).toBe(routes.length);
+  });
+});
+
+describe.if(need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)'))('in a browser', () => {
+  beforeAll(async () => {
+    server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
+    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.stop(true);
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [390, 1440])
+      test(`every page is accessible, fits and stays at home: ${colorScheme}, ${width} px`, async () => {
+        await visit({ colorScheme, viewport: { width, height: 844 } }, async ({ page, refused, strays }) => {
+          for (const name of Object.keys(PAGES)) {
+            await page.goto(name);
+            await page.evaluate(UNFOLD);
+            const { violations } = await new AxeBuilder({ page }).analyze();
+            const found = violations.map(
+              ({ id, nodes }) => `${name}: ${id}: ${nodes.map(node => node.html).join(' ')}`,
+            );
+            expect(found).toEqual([]);
+            const wider = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+            expect([name, wider]).toEqual([name, 0]);
+          }
+          expect(refused).toEqual([]);
+          expect(strays).toEqual([]);
+        });
+      }, 120_000);
+
+  test('the watch for refused code sees it', async () => {
+    await visit({}, async ({ page, refused }) => {
+      await page.goto('breaks-policy');
+      expect(refused).not.toBeEmpty();
+    });
+  });
+
+  for (const action of ['approve', 'deny'] as const) {
+    test(`a link to ${action} submits itself, exactly once`, async () => {
+      posts.length = 0;
+      await visit({}, async ({ page, refused, strays }) => {
+        await page.goto(`submits-${action}`, { waitUntil: 'commit' });
+        await page.waitForURL(`**/v1/approve/${TOKEN}`);
+        await page.getByRole('heading', { name: 'Approved' }).waitFor();
+        await page.waitForLoadState('networkidle');
+        expect(posts.map(field)).toEqual([{ action }]);
+        expect(refused).toEqual([]);
+        expect(strays).toEqual([]);
+      });
+    });
+
+    test(`without script a link to ${action} waits for its button`, async () => {
+      posts.length = 0;
+      await visit({ javaScriptEnabled: false }, async ({ page }) => {
+        await page.goto(`submits-${action}`, { waitUntil: 'networkidle' });
+        expect(posts).toEqual([]);
+        await page
+          .getByRole('button', { name: `${action === 'approve' ? 'Approve' : 'Deny'} this call` })
+          .click();
+        await page.waitForURL(`**/v1/approve/${TOKEN}`);
+        expect(posts.map(field)).toEqual([{ action }]);
+      });
+    });
+  }
+
+  test('a page that asks for confirmation waits, shows one button and leads to the other choice', async () => {
+    posts.length = 0;
+    await visit({}, async ({ page }) => {
+      await page.goto('confirm', { waitUntil: 'networkidle' });
+      expect(posts).toEqual([]);
+      expect(await page.getByRole('button').allTextContents()).toEqual(['Approve this call']);
+      const other = page.getByRole('link', { name: 'Deny it instead' });
+      expect(await other.getAttribute('href')).toBe(`/v1/approve/${TOKEN}?action=deny`);
+      await page.getByRole('button').click();
+      await page.waitForURL(`**/v1/approve/${TOKEN}`);
+      expect(posts.map(field)).toEqual([{ action: 'approve' }]);
+    });
+  });
+
+  for (const javaScriptEnabled of [true, false])
+    for (const [button, sent] of [
+      ['Approve this call', { action: 'approve' }],
+      ['Deny this call', { action: 'deny' }],
+      ['Approve for this long', { action: 'approve', duration: '8h' }],
+    ] as const)
+      test(`"${button}" posts just that (script ${javaScriptEnabled ? 'on' : 'off'})`, async () => {
+        posts.length = 0;
+        await visit({ javaScriptEnabled }, async ({ page }) => {
+          await page.goto('ask', { waitUntil: 'networkidle' });
+          expect(posts).toEqual([]);
+          await page.getByText('Approve for a while').click();
+          await page.getByLabel('For', { exact: true }).selectOption('8 hours');
+          await page.getByRole('button', { name: button }).click();
+          await page.waitForURL(`**/v1/approve/${TOKEN}`);
+          expect(posts.map(field)).toEqual([sent]);
+          expect(posts[0]?.type).toBe('application/x-www-form-urlencoded');
+        });
+      });
+
+  test('hostile names appear as text and do nothing', async () => {
+    await visit({}, async ({ page, refused, strays }) => {
+      for (const [index, text] of HOSTILE.entries()) {
+        await page.goto(`hostile-${index}`, { waitUntil: 'networkidle' });
+        const shown = await page.locator('dd').allTextContents();
+        expect(shown.slice(0, 6)).toEqual([text, text, `${text}__${text}`, text, text, text]);
+        expect(await page.evaluate('window.hit')).toBeUndefined();
+        expect(await page.locator('form').count()).toBe(2);
+        expect(await page.locator('iframe, img, script, dd a, meta[http-equiv]').count()).toBe(0);
+      }
+      expect(refused).toEqual([]);
+      expect(strays).toEqual([]);
+    });
+  });
+
+  test('a name in a right-to-left script does not change places with the server', async () => {
+    OTHERS['rtl'] = () => ask(null, true, { ...FACTS, serverName: 'אבג', toolName: 'דהו' });
+    await visit({}, async ({ page }) => {
+      await page.goto('rtl');
+      const parts = page.locator('dd bdi[dir=ltr] > bdi');
+      const [first, second] = [await parts.nth(0).boundingBox(), await parts.nth(1).boundingBox()];
+      expect(first?.x).toBeLessThan(second?.x ?? 0);
+    });
+  });
+
+  describe('setting up the first operator', () => {
+    const fill = async (page: Page, password: string) => {
+      await page.goto('setup');
+      await page.getByLabel('E-mail').fill('ada@example.com');
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button').click();
+    };
+
+    test('sends JSON with the token of the link, and says where to sign in', async () => {
+      posts.length = 0;
+      setupAnswer = () => Response.json({ id: '1' }, { status: 201 });
+      await visit({}, async ({ page, refused, strays }) => {
+        await fill(page, 'four unrelated words');
+        await page.getByRole('heading', { name: 'The operator exists' }).waitFor();
+        expect(posts).toHaveLength(1);
+        expect(posts[0]).toMatchObject({ path: '/admin/v1/setup', type: 'application/json' });
+        expect(JSON.parse(posts[0]?.body ?? '')).toEqual({
+          token: 'one-time',
+          email: 'ada@example.com',
+          password: 'four unrelated words',
+        });
+        expect(await page.locator('#done').innerText()).toContain('/dashboard, as ada@example.com');
+        expect(await page.locator('#setup').isVisible()).toBe(false);
+        expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+        expect([...refused, ...strays]).toEqual([]);
+      });
+    });
+
+    test('shows what the API has against it, as text, and lets one try again', async () => {
+      setupAnswer = () => Response.json({ detail: 'The link <b>is</b> used.' }, { status: 410 });
+      await visit({}, async ({ page }) => {
+        await fill(page, 'four unrelated words');
+        await page.getByRole('alert').waitFor();
+        expect(await page.getByRole('alert').textContent()).toBe('The link <b>is</b> used.');
+        expect(await page.getByRole('button').isEnabled()).toBe(true);
+        expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+      });
+    });
+
+    test('sends no password that is too short', async () => {
+      posts.length = 0;
+      await visit({}, async ({ page }) => {
+        await fill(page, 'fourteen chars');
+        expect(await page.evaluate("document.getElementById('password').validity.tooShort")).toBe(true);
+        expect(posts).toEqual([]);
+      });
+    });
+
+    test('without script says so and offers no form', async () => {
+      await visit({ javaScriptEnabled: false }, async ({ page }) => {
+        await page.goto('setup');
+        expect(await page.locator('noscript p').isVisible()).toBe(true);
+        expect(await page.locator('form').isVisible()).toBe(false);
+      });
+    });
+  });
+});

@@ -1,0 +1,100 @@
+// The decider's specification in its most naive form: a table for the matcher, a linear scan for the rules.
+// Slow and obvious on purpose; it shares no code with what it judges. Also the random texts to judge with.
+
+import type { compilePolicy, decide } from '../../src/core/decide.ts';
+import type { Action, Rule } from '../../src/core/policy.ts';
+
+/** `reached[j]`: the pattern read so far matches the first j characters of the name. */
+export function oracleMatches(pattern: string, name: string): boolean {
+  let reached = Array.from({ length: name.length + 1 }, (_, j) => j === 0);
+  for (const char of pattern.split('')) {
+    const next: boolean[] = [];
+    for (let j = 0; j <= name.length; j++) {
+      if (char === '*') next.push(reached[j] === true || next[j - 1] === true);
+      else next.push(j > 0 && reached[j - 1] === true && name[j - 1] === char);
+    }
+    reached = next;
+  }
+  return reached[name.length] === true;
+}
+
+export function oracleFirst(rules: readonly Rule[], serverName: string, toolName: string): number {
+  return rules.findIndex(
+    rule => oracleMatches(rule.tool, `${serverName}__${toolName}`) || oracleMatches(rule.tool, toolName),
+  );
+}
+
+const DECISION = { allow: 'allow', deny: 'deny', require_approval: 'pending' } as const;
+
+export function oracleDecision(rules: readonly Rule[], serverName: string, toolName: string) {
+  const ruleIndex = oracleFirst(rules, serverName, toolName);
+  const rule = rules[ruleIndex];
+  if (rule === undefined) return { decision: 'deny', ruleIndex: null } as const;
+  return { decision: DECISION[rule.action], ruleIndex } as const;
+}
+
+/** A small generator of random numbers (mulberry32): the same seed, the same run. */
+export function seeded(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return below => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+export type Random = ReturnType<typeof seeded>;
+
+export function randomText(random: Random, alphabet: string, maxLength: number, minLength = 0): string {
+  let text = '';
+  for (let left = minLength + random(maxLength - minLength + 1); left > 0; left--) {
+    text += alphabet[random(alphabet.length)];
+  }
+  return text;
+}
+
+const ACTIONS: readonly Action[] = ['allow', 'deny', 'require_approval'];
+
+export function randomRules(random: Random, maxRules: number): Rule[] {
+  return Array.from({ length: random(maxRules + 1) }, () => ({
+    tool: randomText(random, 'ab_*', 7, 1),
+    action: ACTIONS[random(ACTIONS.length)] as Action,
+  }));
+}
+
+/** The two functions of a decider under judgement: ours, or a mutant's. */
+export interface Decider {
+  compilePolicy: typeof compilePolicy;
+  decide: typeof decide;
+}
+
+export interface Comparison {
+  decisions: number;
+  pairs: number;
+  mismatches: string[];
+}
+
+/** Random policies and calls through the decider and through the oracle. */
+export function compare(decider: Decider, seed: number, policies: number, callsEach: number): Comparison {
+  const random = seeded(seed);
+  const result: Comparison = { decisions: 0, pairs: 0, mismatches: [] };
+  for (let policy = 0; policy < policies; policy++) {
+    const rules = randomRules(random, 24);
+    const compiled = decider.compilePolicy({ id: 'p', name: 'p', version: 1, rules });
+    for (let call = 0; call < callsEach; call++) {
+      const serverName = randomText(random, 'ab', 2, 1);
+      const toolName = randomText(random, 'ab_*', 6, 1);
+      const facts = { scope: null, freedom: null, approvalLimit: null };
+      const got = decider.decide(compiled, { serverName, toolName }, facts);
+      const want = oracleDecision(rules, serverName, toolName);
+      result.decisions++;
+      result.pairs += want.ruleIndex === null ? rules.length : want.ruleIndex + 1;
+      if (got.decision === want.decision && got.ruleIndex === want.ruleIndex) continue;
+      result.mismatches.push(
+        `${serverName}__${toolName} with ${JSON.stringify(rules)}: ${got.ruleIndex}, not ${want.ruleIndex}`,
+      );
+    }
+  }
+  return result;
+}

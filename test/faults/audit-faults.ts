@@ -1,0 +1,88 @@
+// Ways to make the audit log unwritable under a running service, each with its way back. What must hold
+// meanwhile is the tests' business.
+
+import { Database } from 'bun:sqlite';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { inject, newDataDir, sql } from '../support/faults.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+import { onPath, type TestService } from '../support/service.ts';
+
+/** Begins a fault and returns what ends it. */
+export type Begin = (service: TestService) => Promise<() => Promise<void>>;
+
+const TMPFS_SIZE = '16m';
+
+/** A folder on a small disk of its own; null without the right to mount one. */
+export function mountSmallDisk(): string | null {
+  const folder = newDataDir();
+  const mount = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${TMPFS_SIZE}`, 'tmpfs', folder]);
+  if (mount.exitCode === 0) return folder;
+  rmSync(folder, { recursive: true });
+  return null;
+}
+
+export function unmount(folder: string): void {
+  Bun.spawnSync(['umount', '--lazy', folder]);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+export function canMount(): boolean {
+  if (!onPath('mount')) return false;
+  const folder = mountSmallDisk();
+  if (folder !== null) unmount(folder);
+  return folder !== null;
+}
+
+export function failing(call: string): Begin {
+  return service => inject(service.process.pid, call);
+}
+
+export async function limitFiles({ process: { pid } }: TestService): Promise<() => Promise<void>> {
+  const set = (limit: string) => {
+    const done = Bun.spawnSync(['prlimit', '--pid', String(pid), `--fsize=${limit}:`]);
+    if (done.exitCode !== 0) throw new Error(`prlimit: ${done.stderr}`);
+  };
+  set('65536');
+  return async () => set('unlimited');
+}
+
+export async function renameTable({ databaseUrl }: TestService): Promise<() => Promise<void>> {
+  await sql(databaseUrl, 'ALTER TABLE audit RENAME TO audit_elsewhere');
+  return async () => {
+    await sql(databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit');
+  };
+}
+
+export async function lockDatabase({ databaseUrl }: TestService): Promise<() => Promise<void>> {
+  const other = new Database(databaseUrl.slice('sqlite:'.length));
+  other.exec('PRAGMA busy_timeout = 5000');
+  other.exec('BEGIN IMMEDIATE');
+  return async () => other.close();
+}
+
+export function stopping(server: TestPostgres): Begin {
+  return async () => {
+    await server.stop('fast');
+    return () => server.start();
+  };
+}
+
+export function freezing(server: TestPostgres): Begin {
+  return async () => {
+    server.pause();
+    return async () => server.resume();
+  };
+}
+
+export async function fillDisk({ dataDir }: TestService): Promise<() => Promise<void>> {
+  const ballast = join(dataDir, 'ballast');
+  const file = openSync(ballast, 'w');
+  const chunk = Buffer.alloc(4096);
+  try {
+    for (;;) writeSync(file, chunk);
+  } catch {
+    closeSync(file);
+  }
+  return async () => rmSync(ballast);
+}

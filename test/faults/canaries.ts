@@ -1,0 +1,211 @@
+// Marked arguments for the promise that arguments reach no disk and no log: markers, the spellings in which
+// one could turn up, requests that carry them into every corner, and the search for them in files.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestService } from '../support/service.ts';
+
+/** Hands out one marker per place, and knows which place a marker was put in. */
+export class Canaries {
+  readonly #places = new Map<string, string>();
+
+  at(place: string): string {
+    const bytes = crypto.getRandomValues(new Uint8Array(15));
+    const marker = `Canary${Buffer.from(bytes).toString('base64').replace(/[+/]/g, 'x')}`;
+    this.#places.set(marker, place);
+    return marker;
+  }
+
+  /** A text that is secret as it is. */
+  watch(place: string, text: string): void {
+    this.#places.set(text, place);
+  }
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /** Every spelling, with the place it gives away. */
+  spellings(): Map<string, string> {
+    const found = new Map<string, string>();
+    for (const [text, place] of this.#places) for (const each of spellings(text)) found.set(each, place);
+    return found;
+  }
+}
+
+function spellings(text: string): string[] {
+  const bytes = Buffer.from(text);
+  const hex = bytes.toString('hex');
+  const escaped = (digits: (code: string) => string) =>
+    [...text].map(char => `\\u${digits(char.charCodeAt(0).toString(16).padStart(4, '0'))}`).join('');
+  return [
+    text,
+    ...[0, 1, 2].map(shift => base64Within(bytes, shift)),
+    hex,
+    hex.toUpperCase(),
+    escaped(code => code),
+    escaped(code => code.toUpperCase()),
+  ];
+}
+
+/** The part of a base64 text that stays the same whatever surrounds the bytes, at one of three alignments. */
+function base64Within(bytes: Buffer, shift: number): string {
+  const text = Buffer.concat([Buffer.alloc(shift), bytes])
+    .toString('base64')
+    .replace(/=+$/, '');
+  return text.slice(shift === 0 ? 0 : 4, -3);
+}
+
+/** The places whose markers are in these files and folders, in any spelling. */
+export function searchFiles(canaries: Canaries, paths: string[]): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-canaries-'));
+  const spelt = canaries.spellings();
+  const list = join(folder, 'spellings');
+  writeFileSync(list, [...spelt.keys()].join('\n'));
+  const grep = Bun.spawnSync(['grep', '-raohF', '-f', list, '--', ...paths], {
+    env: { LC_ALL: 'C', PATH: process.env['PATH'] },
+  });
+  rmSync(folder, { recursive: true });
+  // 2 also stands for a file that vanished meanwhile; without output and with another complaint it is a fault.
+  const complaints = grep.stderr.toString().replace(/.*No such file or directory\n/g, '');
+  if (grep.exitCode === 2 && complaints !== '') throw new Error(`grep: ${complaints}`);
+  return [
+    ...new Set(
+      grep.stdout
+        .toString()
+        .split('\n')
+        .filter(Boolean)
+        .map(match => spelt.get(match) ?? match),
+    ),
+  ];
+}
+
+export function searchText(canaries: Canaries, text: string): string[] {
+  return [...canaries.spellings()].filter(([spelling]) => text.includes(spelling)).map(([, place]) => place);
+}
+
+const JSON_TYPE = 'application/json';
+
+interface Sent {
+  place: string;
+  body: (marker: string) => string | Uint8Array | ReadableStream;
+  type?: string;
+  path?: string;
+  token?: string;
+  expected: number;
+}
+
+const call = (toolName: string, rest: string) => `{"serverName":"files","toolName":"${toolName}",${rest}}`;
+const escaped = (marker: string) =>
+  [...marker].map(char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+
+/** Calls that are judged: `status` is 200, or 500 while the audit log cannot be written. */
+export function judgedCalls(when: string, status: number): Sent[] {
+  const shapes: Record<string, (marker: string) => string> = {
+    'a value': marker => `"args":{"path":"${marker}"}`,
+    'a key': marker => `"args":{"${marker}":1}`,
+    'a nested value': marker => `"args":{"a":[{"b":{"c":["${marker}"]}}]}`,
+    'an escaped value': marker => `"args":{"path":"${escaped(marker)}"}`,
+    'a base64 value': marker => `"args":{"path":"${btoa(marker)}"}`,
+  };
+  return Object.entries(shapes).flatMap(([shape, args]) =>
+    ['allowed', 'denied', 'asked'].map(tool => ({
+      place: `${shape} of a call that is ${tool}, ${when}`,
+      body: (marker: string) => call(tool, args(marker)),
+      expected: status,
+    })),
+  );
+}
+
+/** Requests that are refused before anything is judged. */
+export const REFUSED: Sent[] = [
+  {
+    place: 'a cut body',
+    body: marker => call('allowed', `"args":{"a":"${marker}`).slice(0, -1),
+    expected: 400,
+  },
+  { place: 'text after the body', body: marker => `${call('allowed', '"args":{}')}${marker}`, expected: 400 },
+  { place: 'a bare word', body: marker => call('allowed', `"args":${marker}`), expected: 400 },
+  {
+    place: 'a duplicate key',
+    body: marker => call('allowed', `"args":{"${marker}":1,"${marker}":2}`),
+    expected: 400,
+  },
+  { place: 'a bad escape', body: marker => call('allowed', `"args":{"a":"${marker}\\x"}`), expected: 400 },
+  {
+    place: 'a byte order mark',
+    body: marker => `\ufeff${call('allowed', `"args":{"a":"${marker}"}`)}`,
+    expected: 400,
+  },
+  {
+    place: 'invalid UTF-8',
+    body: marker =>
+      Buffer.concat([Buffer.from(call('allowed', `"args":{"a":"${marker}`)), Buffer.from([0xff, 0xfe])]),
+    expected: 400,
+  },
+  {
+    place: 'a deep body',
+    body: marker => call('allowed', `"args":{"a":${'['.repeat(70)}"${marker}"${']'.repeat(70)}}`),
+    expected: 400,
+  },
+  {
+    place: 'arguments of a wrong type',
+    body: marker => call('allowed', `"args":"${marker}"`),
+    expected: 400,
+  },
+  {
+    place: 'an unknown field',
+    body: marker => call('allowed', `"${marker}":{"${marker}":1}`),
+    expected: 400,
+  },
+  { place: 'a referenceId', body: marker => call('allowed', `"referenceId":"${marker}"`), expected: 400 },
+  {
+    place: 'an oversized body',
+    body: marker => call('allowed', `"args":{"a":"${marker}${'x'.repeat(1024 * 1024)}"}`),
+    expected: 413,
+  },
+  {
+    place: 'an oversized body in chunks',
+    body: marker =>
+      new Blob([call('allowed', `"args":{"a":"${marker}${'x'.repeat(1024 * 1024)}"}`)]).stream(),
+    expected: 413,
+  },
+  {
+    place: 'a wrong content type',
+    type: 'text/plain',
+    body: marker => call('allowed', `"args":{"a":"${marker}"}`),
+    expected: 415,
+  },
+  {
+    place: 'a form',
+    type: 'application/x-www-form-urlencoded',
+    body: marker => `args=${marker}`,
+    expected: 415,
+  },
+  {
+    place: 'a body without a valid credential',
+    token: `tg_key_${'0'.repeat(49)}`,
+    body: marker => call('allowed', `"args":{"a":"${marker}"}`),
+    expected: 401,
+  },
+  {
+    place: 'a body nowhere',
+    path: '/v1/nothing',
+    body: marker => call('allowed', `"args":{"a":"${marker}"}`),
+    expected: 404,
+  },
+];
+
+export async function send(
+  service: TestService,
+  token: string,
+  canaries: Canaries,
+  sent: Sent,
+): Promise<void> {
+  const reply = await service.request('POST', sent.path ?? '/v1/check', {
+    headers: { Authorization: `Bearer ${sent.token ?? token}`, 'Content-Type': sent.type ?? JSON_TYPE },
+    body: sent.body(canaries.at(sent.place)) as string,
+  });
+  if (reply.status !== sent.expected) throw new Error(`${sent.place}: ${reply.status} ${reply.text}`);
+}

@@ -1,0 +1,76 @@
+// P4: exactly one audit entry per verdict, under many concurrent checks that share commits. The mutants
+// merge entries of one tool in a group, and write every entry twice.
+
+import { expect, test } from 'bun:test';
+import { againstLog, figures, Received, withMutant } from '../support/faults.ts';
+import { checks } from '../support/load.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+import { type Engine, engines, startService } from '../support/service.ts';
+
+const CHECKS = LONG ? 20_000 : 5_000;
+const MUTANT_CHECKS = 500;
+const CONNECTIONS = 64;
+const DECISIONS = ['allow', 'deny', 'pending'];
+
+const insert = (entries: string): Patch => ({
+  file: 'src/guard/check.ts',
+  find: 'insertAudit(tx, entries);',
+  replace: `insertAudit(tx, ${entries});`,
+});
+const MERGED = insert('[...new Map(entries.map(each => [each.toolName, each])).values()]');
+const TWICE = insert('entries.flatMap(each => [each, { ...each, id: newId() }])');
+
+for (const engine of await engines()) {
+  test(`${engine}: there is one entry for every verdict and no other`, async () => {
+    const found = await measure(engine, CHECKS);
+    expect(found.decisions).toEqual(DECISIONS);
+    expect(found.verdicts).toBe(CHECKS);
+    expect(found.violations).toBe(0);
+  });
+
+  for (const [name, patch] of Object.entries({ MERGED, TWICE })) {
+    test(`${engine}: a mutant whose entries are ${name.toLowerCase()} is found out`, async () => {
+      const found = await withMutant([patch], root => measure(engine, MUTANT_CHECKS, root));
+      expect(found.violations).toBeGreaterThan(0);
+    });
+  }
+}
+
+async function measure(engine: Engine, count: number, root?: string) {
+  const service = await startService({ engine, ...(root && { root }) });
+  const received = new Received();
+  try {
+    const { key } = await service.newKey([
+      { tool: 'allowed', action: 'allow' },
+      { tool: 'asked', action: 'require_approval' },
+    ]);
+    const tools = ['allowed', 'allowed', 'asked', 'denied'];
+    await checks(count, {
+      connections: CONNECTIONS,
+      url: () => service.url,
+      next: connection => ({
+        token: key,
+        body: JSON.stringify({ serverName: 'files', toolName: tools[connection % tools.length] }),
+      }),
+      answered: answer => received.take(answer),
+    });
+    const { lost, twice, unanswered } = await againstLog(service.databaseUrl, received.verdicts);
+    const violations = lost + twice + unanswered;
+    const verdicts = received.verdicts.length;
+    figures(`P4 ${engine}${root ? ' mutant' : ''}`, {
+      operations: verdicts,
+      lost,
+      twice,
+      unanswered,
+      violations,
+    });
+    return {
+      verdicts,
+      violations,
+      decisions: [...new Set(received.verdicts.map(each => each.decision))].sort(),
+    };
+  } finally {
+    await service.close();
+  }
+}

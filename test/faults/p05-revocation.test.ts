@@ -1,0 +1,206 @@
+// P5: once a revocation (of a session, or of a key with its sessions) or a policy change has been answered,
+// no check is allowed by what it ended: not in the process that answered, not in another one on the same
+// PostgreSQL. The strict form compares commit times inside PostgreSQL: no allow was committed after the
+// revocation, not even of requests that were under way. The mutants drop the locks and trust their memory.
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { figures, sql, until, verdictOf, withMutant } from '../support/faults.ts';
+import { type Answer, type Load, startLoad } from '../support/load.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG, need } from '../support/need.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { type ServiceOptions, startService, type TestService } from '../support/service.ts';
+
+const ROUNDS = LONG ? 200 : 30;
+const CONNECTIONS = 6;
+const ALLOW_ALL = [{ tool: '*', action: 'allow' as const }];
+const DENY_ALL = [{ tool: '*', action: 'deny' as const }];
+
+const server = await timestampedServer();
+afterAll(() => server?.close());
+
+/** What a round ends, and how. */
+interface Ending {
+  tokens: string[];
+  end: () => Promise<{ status: number }>;
+  /** For the strict form: the rows that the ending changed, and the allows that it should have stopped. */
+  ended: string;
+  allows: string;
+}
+
+const KINDS: Record<string, (service: TestService) => Promise<Ending>> = {
+  session: async service => {
+    const { key } = await service.newKey(ALLOW_ALL);
+    const session = (await service.json('POST', '/v1/sessions', key, {})).body;
+    return {
+      tokens: [session.token],
+      end: () => service.json('DELETE', `/v1/sessions/${session.id}`, key),
+      ended: `sessions WHERE id = '${session.id}'`,
+      allows: `session_id = '${session.id}'`,
+    };
+  },
+  key: async service => {
+    const { key, keyId } = await service.newKey(ALLOW_ALL);
+    const session = (await service.json('POST', '/v1/sessions', key, {})).body;
+    return {
+      tokens: [key, session.token],
+      end: () => service.admin('DELETE', `/keys/${keyId}`),
+      ended: `keys WHERE id = '${keyId}'`,
+      allows: `key_id = '${keyId}'`,
+    };
+  },
+  policy: async service => {
+    const { key, keyId, policyId } = await service.newKey(ALLOW_ALL);
+    return {
+      tokens: [key],
+      end: () => service.admin('PUT', `/policies/${policyId}`, { rules: DENY_ALL }),
+      ended: `policies WHERE id = '${policyId}'`,
+      allows: `key_id = '${keyId}'`,
+    };
+  },
+};
+
+const NO_LOCKS: Patch = {
+  file: 'src/guard/check.ts',
+  find: 'return [POLICIES_LOCK, ...new Set(requests.map(each => keyLock(each.principal.keyId)))];',
+  replace: 'return requests.length < 0 ? [POLICIES_LOCK, keyLock("")] : [];',
+};
+const TRUSTING: Patch = {
+  file: 'src/guard/facts.ts',
+  find: 'if (key === undefined || !keyLives(key, this.#now)) return null;',
+  replace: 'if (key !== undefined || !keyLives(key!, this.#now)) return key ?? null;',
+};
+const CACHED_POLICY: Patch = {
+  file: 'src/guard/policies.ts',
+  find: 'return kept?.version === wanted ? kept : null;',
+  replace: 'return kept !== undefined || wanted < 0 ? (kept ?? null) : null;',
+};
+const MEMORY: Record<string, Patch> = { session: TRUSTING, key: TRUSTING, policy: CACHED_POLICY };
+
+describe('one process on SQLite', () => {
+  for (const kind of Object.keys(KINDS)) {
+    test(`${kind}: no allow after the answer`, async () => {
+      const found = await measure(kind, {}, 1, ROUNDS);
+      expect(found).toEqual({ rounds: ROUNDS, late: 0, lateCommits: 0 });
+    });
+
+    test(`${kind}: a mutant that trusts what it remembers is found out`, async () => {
+      const found = await withMutant([MEMORY[kind]!], root => measure(kind, { root }, 1, 3));
+      expect(found.late).toBeGreaterThan(0);
+    });
+  }
+});
+
+describe.skipIf(server === null)('two processes on one PostgreSQL', () => {
+  const store = async (root?: string): Promise<ServiceOptions> => ({
+    databaseUrl: await server!.createDatabase(),
+    ...(root && { root }),
+  });
+  for (const kind of Object.keys(KINDS)) {
+    test(`${kind}: no allow after the answer, none committed after the change`, async () => {
+      const found = await measure(kind, await store(), 2, ROUNDS);
+      expect(found).toEqual({ rounds: ROUNDS, late: 0, lateCommits: 0 });
+    });
+
+    test(`${kind}: a mutant that trusts what it remembers is found out`, async () => {
+      const found = await withMutant([MEMORY[kind]!], async root => measure(kind, await store(root), 2, 3));
+      expect(found.late).toBeGreaterThan(0);
+    });
+
+    test(`${kind}: a mutant without the locks commits allows too late`, async () => {
+      const found = await withMutant([NO_LOCKS], async root =>
+        measure(kind, await store(root), 2, ROUNDS, true),
+      );
+      expect(found.lateCommits).toBeGreaterThan(0);
+    });
+  }
+});
+
+/** A server that remembers when each transaction was committed. */
+async function timestampedServer(): Promise<TestPostgres | null> {
+  const started = await startPostgres();
+  if (!need(started?.owned === true, 'a PostgreSQL of our own, to switch commit timestamps on')) return null;
+  await sql(started!.url, 'ALTER SYSTEM SET track_commit_timestamp = on');
+  await started!.stop('fast');
+  await started!.start();
+  return started;
+}
+
+interface Found {
+  rounds: number;
+  /** Allows of requests that were sent after the ending was answered. */
+  late: number;
+  /** Allows that were committed after the ending was. */
+  lateCommits: number;
+}
+
+async function measure(
+  kind: string,
+  options: ServiceOptions,
+  processes: 1 | 2,
+  rounds: number,
+  untilViolated = false,
+): Promise<Found> {
+  const first = await startService(options);
+  const services = [first];
+  const found: Found = { rounds: 0, late: 0, lateCommits: 0 };
+  let operations = 0;
+  try {
+    if (processes === 2) services.push(await startService({ ...options, databaseUrl: first.databaseUrl }));
+    while (found.rounds < rounds && !(untilViolated && found.lateCommits > 0)) {
+      const ending = await KINDS[kind]!(first);
+      const { checked, late } = await endUnderLoad(services, ending);
+      found.rounds++;
+      found.late += late;
+      operations += checked;
+      if (processes === 2) found.lateCommits += await lateCommits(first.databaseUrl, ending);
+    }
+  } finally {
+    for (const service of services) await service.close();
+  }
+  const where = `${kind}, ${processes === 1 ? 'sqlite' : 'two on postgres'}${options.root ? ' mutant' : ''}`;
+  figures(`P5 ${where}`, {
+    revocations: found.rounds,
+    operations,
+    late: found.late,
+    lateCommits: found.lateCommits,
+  });
+  return found;
+}
+
+async function endUnderLoad(
+  services: TestService[],
+  ending: Ending,
+): Promise<{ checked: number; late: number }> {
+  const answers: Answer[] = [];
+  const loads = services.map(service => keepChecking(service, ending.tokens, answer => answers.push(answer)));
+  const allowed = () => answers.filter(answer => verdictOf(answer)?.decision === 'allow').length;
+  await until('allows before the end', () => allowed() > 3 * CONNECTIONS * services.length);
+  const { status } = await ending.end();
+  const endedAt = performance.now();
+  const after = () => answers.filter(answer => answer.sentAt > endedAt);
+  if (status >= 300) throw new Error(`the ending itself was answered with ${status}`);
+  await until('answers after the end', () => after().length > 3 * CONNECTIONS * services.length);
+  await Promise.all(loads.map(load => load.stop()));
+  const late = after().filter(answer => verdictOf(answer)?.decision === 'allow').length;
+  return { checked: answers.length, late };
+}
+
+function keepChecking(service: TestService, tokens: string[], answered: (answer: Answer) => void): Load {
+  const body = JSON.stringify({ serverName: 'files', toolName: 'read' });
+  return startLoad({
+    connections: CONNECTIONS,
+    url: () => service.url,
+    next: connection => ({ token: tokens[connection % tokens.length]!, body }),
+    answered,
+  });
+}
+
+async function lateCommits(databaseUrl: string, { ended, allows }: Ending): Promise<number> {
+  const [row] = await sql<{ late: number }>(
+    databaseUrl,
+    `SELECT count(*) AS late FROM audit WHERE decision = 'allow' AND ${allows}
+     AND pg_xact_commit_timestamp(xmin) > (SELECT pg_xact_commit_timestamp(xmin) FROM ${ended})`,
+  );
+  return Number(row?.late);
+}

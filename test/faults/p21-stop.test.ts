@@ -1,0 +1,84 @@
+// P21: a clean stop loses nothing. SIGTERM under load: every verdict received is in the log, and the process
+// ends by itself, with 0, in time. The mutant keeps entries in memory for a moment after it has answered.
+
+import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import {
+  againstLog,
+  figures,
+  newDataDir,
+  Received,
+  random,
+  SEED,
+  until,
+  withMutant,
+} from '../support/faults.ts';
+import { startLoad } from '../support/load.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+
+const STOPS = LONG ? 30 : 3;
+const CONNECTIONS = 32;
+const STOPPED_WITHIN_MS = 10_000;
+
+/** Entries wait in memory for a moment, and the stop does not wait for them. */
+const BUFFERED: Patch = {
+  file: 'src/guard/check.ts',
+  find: 'insertAudit(tx, entries);',
+  replace:
+    'setTimeout(() => this.#guard.db.transaction({}, async later => insertAudit(later, entries)).catch(() => {}), 200);',
+};
+
+for (const engine of await engines()) {
+  test(`${engine}: SIGTERM under load loses no verdict`, async () => {
+    const found = await measure(engine, STOPS);
+    expect(found.exitCodes).toEqual([0]);
+    expect(found.violations).toBe(0);
+  });
+
+  test(`${engine}: a mutant that buffers its entries loses them`, async () => {
+    const found = await withMutant([BUFFERED], root => measure(engine, 1, root));
+    expect(found.violations).toBeGreaterThan(0);
+  });
+}
+
+async function measure(engine: Engine, stops: number, root?: string) {
+  const chance = random(SEED);
+  const exitCodes = new Set<number>();
+  let operations = 0;
+  let violations = 0;
+  let slowestMs = 0;
+  for (let stop = 0; stop < stops; stop++) {
+    const dataDir = newDataDir();
+    const service = await startService({ engine, dataDir, ...(root && { root }) });
+    const received = new Received();
+    const startedAt = await stopUnderLoad(service, received, 100 + Math.floor(chance() * 300));
+    exitCodes.add(service.process.exitCode ?? -1);
+    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+    const { lost, twice } = await againstLog(service.databaseUrl, received.verdicts);
+    operations += received.verdicts.length;
+    violations += lost + twice;
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+  const seconds = (slowestMs / 1000).toFixed(2);
+  figures(`P21 ${engine}${root ? ' mutant' : ''}`, { seed: SEED, stops, operations, seconds, violations });
+  return { violations, exitCodes: [...exitCodes] };
+}
+
+async function stopUnderLoad(service: TestService, received: Received, verdicts: number): Promise<number> {
+  const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  const body = JSON.stringify({ serverName: 'files', toolName: 'read' });
+  const load = startLoad({
+    connections: CONNECTIONS,
+    url: () => service.url,
+    next: () => ({ token: key, body }),
+    answered: answer => received.take(answer),
+  });
+  await until('verdicts under load', () => received.verdicts.length >= verdicts);
+  const startedAt = performance.now();
+  service.process.kill('SIGTERM');
+  await until('the end of the process', () => service.process.exitCode !== null, STOPPED_WITHIN_MS);
+  await load.stop();
+  return startedAt;
+}

@@ -1,0 +1,122 @@
+// When a decision cannot be recorded there is none: 500 without a verdict while the audit log cannot be
+// written, 503 past the bound of the queue, and recovery without a restart.
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { expectNoVerdict, expectProblem } from './problem.ts';
+
+/** Runs a statement in the service's store from outside. */
+async function outside(service: TestService, engine: Engine, statement: string): Promise<void> {
+  if (engine === 'sqlite') {
+    const database = new Database(join(service.dataDir, 'toolgate.db'));
+    database.run('PRAGMA busy_timeout = 5000');
+    database.run(statement);
+    database.close();
+    return;
+  }
+  const sql = new Bun.SQL(service.databaseUrl, { max: 1 });
+  await sql.unsafe(statement);
+  await sql.close();
+}
+
+const RULES = [
+  { tool: 'ask', action: 'require_approval' as const },
+  { tool: 'no', action: 'deny' as const },
+  { tool: '*', action: 'allow' as const },
+];
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let service: TestService;
+    let key: string;
+    let keyId: string;
+    beforeAll(async () => {
+      service = await startService({ engine });
+      ({ key, keyId } = await service.newKey(RULES));
+    });
+    afterAll(() => service.close());
+
+    test('an audit log that cannot be written: 500, no verdict, nothing opened; then recovery', async () => {
+      expect((await service.check(key, 's', 't')).status).toBe(200);
+      await outside(service, engine, 'ALTER TABLE audit RENAME TO audit_away');
+      for (const tool of ['t', 'no', 'ask', 't']) {
+        const reply = await service.check(key, 's', tool);
+        expectProblem(reply, 500, 'audit_failed');
+        expectNoVerdict(reply);
+      }
+      await outside(service, engine, 'ALTER TABLE audit_away RENAME TO audit');
+      expect((await service.check(key, 's', 't')).body.decision).toBe('allow');
+      expect((await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries).toHaveLength(2);
+      expect((await service.admin('GET', '/approvals')).body.approvals).toEqual([]);
+      expect((await service.check(key, 's', 'ask')).body.decision).toBe('pending');
+    });
+
+    test('an approval that cannot be written takes its audit entry with it', async () => {
+      const before = (await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries;
+      await outside(service, engine, 'ALTER TABLE notifications RENAME TO notifications_away');
+      const reply = await service.check(key, 's', 'ask');
+      expectProblem(reply, 500, 'audit_failed');
+      expectNoVerdict(reply);
+      expect((await service.check(key, 's', 't')).status).toBe(200);
+      await outside(service, engine, 'ALTER TABLE notifications_away RENAME TO notifications');
+      expect((await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries).toHaveLength(
+        before.length + 1,
+      );
+    });
+
+    test('what fails inside is never shown, and is logged under its request id', async () => {
+      await outside(service, engine, 'ALTER TABLE policies RENAME TO policies_away');
+      const reply = await service.admin('GET', '/policies');
+      await outside(service, engine, 'ALTER TABLE policies_away RENAME TO policies');
+      expectProblem(reply, 500, 'internal');
+      expect(reply.text).not.toMatch(/policies|table|relation|sql/i);
+      await until(() => service.output.includes(reply.body.requestId));
+    });
+
+    test('not ready with another schema: 503, while the process is alive', async () => {
+      expect((await service.request('GET', '/readyz')).status).toBe(200);
+      await outside(service, engine, "INSERT INTO migrations VALUES (99, 'future', 0)");
+      expectProblem(await service.request('GET', '/readyz'), 503, 'not_ready');
+      expect((await service.request('GET', '/healthz')).status).toBe(200);
+      await outside(service, engine, 'DELETE FROM migrations WHERE version = 99');
+      expect((await service.request('GET', '/readyz')).status).toBe(200);
+    });
+  });
+}
+
+describe.skipIf(!(await engines()).includes('postgres'))('a queue that is full', () => {
+  test('answers 503 with Retry-After and no verdict, and the service recovers', async () => {
+    const service = await startService({ engine: 'postgres', env: { TOOLGATE_QUEUE_LIMIT: '1' } });
+    const { key, keyId } = await service.newKey(RULES);
+    const sql = new Bun.SQL(service.databaseUrl, { max: 1 });
+    const blocker = await sql.reserve();
+    await blocker`BEGIN`;
+    await blocker`LOCK TABLE audit IN ACCESS EXCLUSIVE MODE`;
+
+    const replies = await Promise.all(Array.from({ length: 12 }, () => service.check(key, 's', 't')));
+    const overloaded = replies.filter(reply => reply.status === 503);
+    expect(overloaded.length).toBeGreaterThan(0);
+    for (const reply of overloaded) expectProblem(reply, 503, 'overloaded');
+    for (const reply of replies) {
+      expect([500, 503]).toContain(reply.status);
+      expectNoVerdict(reply);
+    }
+
+    await blocker`ROLLBACK`;
+    blocker.release();
+    await sql.close();
+    expect((await service.check(key, 's', 't')).body.decision).toBe('allow');
+    expect((await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries).toHaveLength(1);
+    await service.close();
+  });
+});
+
+async function until(reached: () => boolean): Promise<void> {
+  const end = Date.now() + 5000;
+  while (!reached()) {
+    if (Date.now() > end) throw new Error('it did not come to be within 5 s');
+    await Bun.sleep(5);
+  }
+}

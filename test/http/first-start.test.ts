@@ -1,0 +1,110 @@
+// The first start and the ones after: what is printed, what is kept, and that the log holds no secret.
+
+import { describe, expect, test } from 'bun:test';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { need } from '../support/need.ts';
+import { engines, failToStart, onPath, startService } from '../support/service.ts';
+import { expectProblem } from './problem.ts';
+
+const KEY = /tg_key_[0-9A-Za-z]{49}/g;
+const SETUP = /https?:\S+\/dashboard\/setup\?token=(\S+)/;
+const PASSWORD = 'correct horse battery staple';
+
+const logLines = (output: string) =>
+  output
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .join('\n');
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    test('prints one key with a curl line that works, and never again', async () => {
+      const env = { TOOLGATE_ADMIN_TOKEN: '', TOOLGATE_MASTER_KEY: '', TOOLGATE_LOG_LEVEL: 'trace' };
+      const first = await startService({ engine, env });
+      const { databaseUrl, dataDir } = first;
+      const [key, ...others] = new Set(first.output.match(KEY));
+      expect(others).toEqual([]);
+      const link = SETUP.exec(first.output);
+      expect(link).not.toBeNull();
+
+      const command = first.output.split('\n').find(line => line.trim().startsWith('curl '));
+      expect(command).toContain(key as string);
+      if (need(onPath('curl'), 'curl')) {
+        const run = Bun.spawnSync(['sh', '-c', command as string]);
+        expect(JSON.parse(run.stdout.toString())).toMatchObject({ decision: 'allow' });
+      }
+      expect((await first.check(key as string, 'github', 'delete_repo')).body.decision).toBe('deny');
+      expect((await first.check(key as string, 'github', 'create_issue')).body.decision).toBe('pending');
+
+      const adminToken = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
+      expect(adminToken).toMatch(/^tg_adm_[0-9A-Za-z]{49}$/);
+      for (const file of ['admin.token', 'master.key']) {
+        expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
+      }
+      const keys = await first.json('GET', '/admin/v1/keys', adminToken);
+      expect(keys.body.keys).toHaveLength(1);
+      await first.kill('SIGTERM');
+
+      const second = await startService({ databaseUrl, dataDir, env });
+      expect(second.output).not.toMatch(KEY);
+      const again = SETUP.exec(second.output);
+      expect(again).not.toBeNull();
+      expect(again?.[1]).not.toBe(link?.[1] as string);
+      expect((await second.check(key as string, 'github', 'get_issue')).body.decision).toBe('allow');
+      expect((await second.json('GET', '/admin/v1/keys', adminToken)).status).toBe(200);
+      expect((await second.json('GET', '/admin/v1/policies', adminToken)).body.policies).toHaveLength(1);
+      await second.kill('SIGTERM');
+
+      const master = readFileSync(join(dataDir, 'master.key'), 'utf8').trim();
+      const printed = first.output + second.output;
+      for (const secret of [adminToken, master]) expect(printed).not.toContain(secret);
+      for (const secret of [key as string, link?.[1] as string, again?.[1] as string]) {
+        expect(logLines(printed)).not.toContain(secret);
+      }
+      await first.close();
+    });
+
+    test('the set-up link makes the first operator, once', async () => {
+      const service = await startService({ engine });
+      const token = SETUP.exec(service.output)?.[1] as string;
+      const setUp = (body: object) => service.json('POST', '/admin/v1/setup', null, body);
+      const person = { token, email: 'ann@example.com', password: PASSWORD };
+      const short = await setUp({ ...person, password: 'short' });
+      expectProblem(short, 400, 'invalid_input', ['/password']);
+      expectProblem(await setUp({ ...person, email: 'nobody' }), 400, 'invalid_input', ['/email']);
+      expectProblem(await setUp({ ...person, token: 'wrong' }), 410, 'gone');
+
+      const replies = await Promise.all([
+        setUp(person),
+        setUp(person),
+        setUp({ ...person, email: 'bob@example.com' }),
+      ]);
+      expect(replies.map(reply => reply.status).sort()).toEqual([201, 410, 410]);
+      expectProblem(await setUp(person), 410, 'gone');
+      const made = replies.find(reply => reply.status === 201);
+      expect(made?.body).toMatchObject({ role: 'admin', email: expect.stringContaining('@example.com') });
+      expect(made?.text).not.toContain(PASSWORD);
+      const changes = await service.admin('GET', '/changes?limit=1');
+      expect(changes.body.changes[0]).toMatchObject({ actor: 'system', action: 'operator.setup' });
+      await service.kill('SIGTERM');
+
+      const again = await startService({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+      expect(again.output).not.toMatch(SETUP);
+      await again.kill('SIGTERM');
+      expect(service.output + again.output).not.toContain(PASSWORD);
+      await service.close();
+    });
+
+    test('a store belongs to one master key; with another the start is refused', async () => {
+      const service = await startService({ engine });
+      const { databaseUrl, dataDir } = service;
+      await service.kill('SIGTERM');
+      const env = { TOOLGATE_MASTER_KEY: Buffer.alloc(32, 8).toString('base64') };
+      const output = await failToStart({ databaseUrl, dataDir, env });
+      expect(output).toContain('The master key is not the one this store was made with');
+      expect(output).toContain('TOOLGATE_MASTER_KEY');
+      await service.close();
+    });
+  });
+}

@@ -1,0 +1,144 @@
+// The audit log on both engines: groups of every size, pages that neither skip nor repeat, each filter.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  type AuditEntry,
+  type AuditFilter,
+  auditTally,
+  auditTools,
+  insertAudit,
+  listAudit,
+} from '../../src/store/audit.ts';
+import { UniqueViolation } from '../../src/store/db.ts';
+import { engines } from '../support/service.ts';
+import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
+
+const DECISIONS = ['allow', 'deny', 'pending'] as const;
+
+/** 500 entries, ten per millisecond, with every field taking several values. */
+const ENTRIES: AuditEntry[] = Array.from({ length: 500 }, (_, n) => {
+  const at = NOW + Math.floor(n / 10);
+  return auditEntry({
+    id: idAt(at, n),
+    at,
+    keyId: `key-${n % 3}`,
+    sessionId: n % 4 === 0 ? `session-${n % 8}` : null,
+    surface: n % 5 === 0 ? 'mcp' : 'check',
+    serverName: n % 2 === 0 ? 'github' : 'gitlab',
+    toolName: ['get_issue', 'a__b', 'delete'][n % 3] as string,
+    decision: DECISIONS[n % 3] as AuditEntry['decision'],
+    ruleIndex: n % 7 === 0 ? null : n % 7,
+    referenceId: n % 9 === 0 ? `ref-${n}` : null,
+    latencyMs: n % 11,
+  });
+});
+
+const FILTERS: [string, AuditFilter, (entry: AuditEntry) => boolean][] = [
+  ['nothing', {}, () => true],
+  ['a key', { keyId: 'key-1' }, entry => entry.keyId === 'key-1'],
+  ['a session', { sessionId: 'session-4' }, entry => entry.sessionId === 'session-4'],
+  ['a decision', { decision: 'deny' }, entry => entry.decision === 'deny'],
+  ['the surface check', { surface: 'check' }, entry => entry.surface === 'check'],
+  ['the surface mcp', { surface: 'mcp' }, entry => entry.surface === 'mcp'],
+  ['a bare tool', { tool: 'delete' }, entry => entry.toolName === 'delete'],
+  ['a full tool name', { tool: 'github__delete' }, e => e.toolName === 'delete' && e.serverName === 'github'],
+  [
+    'a full name with __ in the tool',
+    { tool: 'gitlab__a__b' },
+    e => e.toolName === 'a__b' && e.serverName === 'gitlab',
+  ],
+  ['a tool nobody called', { tool: 'nothing' }, () => false],
+  ['a start, which is included', { from: NOW + 20 }, entry => entry.at >= NOW + 20],
+  ['an end, which is not', { to: NOW + 20 }, entry => entry.at < NOW + 20],
+  ['one millisecond', { from: NOW + 20, to: NOW + 21 }, entry => entry.at === NOW + 20],
+  ['an empty range', { from: NOW + 20, to: NOW + 20 }, () => false],
+  [
+    'everything at once',
+    {
+      from: NOW + 5,
+      to: NOW + 45,
+      keyId: 'key-0',
+      decision: 'allow',
+      surface: 'mcp',
+      tool: 'github__get_issue',
+    },
+    e =>
+      e.at >= NOW + 5 &&
+      e.at < NOW + 45 &&
+      e.keyId === 'key-0' &&
+      e.surface === 'mcp' &&
+      e.serverName === 'github',
+  ],
+];
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    beforeAll(async () => {
+      store = await openStore(engine);
+      for (let at = 0, size = 1; at < ENTRIES.length; at += size, size += 3) {
+        const group = ENTRIES.slice(at, at + size);
+        await store.db.transaction({}, async tx => insertAudit(tx, group));
+      }
+    });
+    afterAll(() => store.close());
+
+    async function readAll(filter: AuditFilter, limit: number): Promise<AuditEntry[]> {
+      const found: AuditEntry[] = [];
+      for (let before = 'z'; ; ) {
+        const page = await listAudit(store.db, filter, limit, before);
+        expect(page.length).toBeLessThanOrEqual(limit);
+        found.push(...page);
+        const last = page.at(-1);
+        if (last === undefined) return found;
+        before = last.id;
+      }
+    }
+
+    for (const [what, filter, keeps] of FILTERS) {
+      test(`pages filtered by ${what} are complete, newest first`, async () => {
+        const want = ENTRIES.filter(keeps).toReversed();
+        for (const limit of [7, 64, 1000]) expect(await readAll(filter, limit)).toEqual(want);
+      });
+    }
+
+    test('groups of 1 to 300 entries are written whole', async () => {
+      for (const size of [1, 2, 3, 63, 64, 65, 127, 200, 300]) {
+        const keyId = `group-${size}`;
+        const group = Array.from({ length: size }, () => auditEntry({ keyId }));
+        await store.db.transaction({}, async tx => insertAudit(tx, group));
+        expect((await readAll({ keyId }, 1000)).map(row => row.id).toReversed()).toEqual(
+          group.map(row => row.id),
+        );
+      }
+      await store.db.transaction({}, async tx => insertAudit(tx, []));
+    });
+
+    test('a group with an id that is there already is not written at all', async () => {
+      const group = [
+        auditEntry({ keyId: 'twice' }),
+        auditEntry({ id: ENTRIES[0]?.id as string, keyId: 'twice' }),
+      ];
+      const write = store.db.transaction({}, async tx => insertAudit(tx, group));
+      await expect(write).rejects.toBeInstanceOf(UniqueViolation);
+      expect(await readAll({ keyId: 'twice' }, 10)).toEqual([]);
+    });
+
+    test('tallies count each entry of their range once', async () => {
+      const tally = await auditTally(store.db, NOW, NOW + 50);
+      expect(tally.reduce((sum, row) => sum + row.count, 0)).toBe(500);
+      const denied = tally.filter(row => row.decision === 'deny');
+      expect(denied.reduce((sum, row) => sum + row.count, 0)).toBe(
+        ENTRIES.filter(entry => entry.decision === 'deny').length,
+      );
+      const [first, second] = [
+        await auditTally(store.db, NOW, NOW + 13),
+        await auditTally(store.db, NOW + 13, NOW + 50),
+      ];
+      expect([...first, ...second].reduce((sum, row) => sum + row.count, 0)).toBe(500);
+      const tools = await auditTools(store.db, NOW, NOW + 50);
+      expect(tools).toHaveLength(6);
+      expect(tools.reduce((sum, row) => sum + row.count, 0)).toBe(500);
+    });
+  });
+}

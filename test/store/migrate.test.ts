@@ -1,0 +1,74 @@
+// Migrations: once, whole, by one starter at a time; never backwards.
+
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { MIGRATIONS, migrate, schemaVersion } from '../../src/store/migrate.ts';
+import { engines, failToStart, startService } from '../support/service.ts';
+import { NOW, newStore, openStore } from './stores.ts';
+
+const NEWEST = MIGRATIONS.at(-1)?.version ?? 0;
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    test('running them again changes nothing', async () => {
+      const store = await openStore(engine);
+      const before = await store.db.all('SELECT * FROM migrations ORDER BY version');
+      expect(before).toHaveLength(MIGRATIONS.length);
+      expect(await migrate(store.db, NOW + 1)).toBe(NEWEST);
+      expect(await store.db.all('SELECT * FROM migrations ORDER BY version')).toEqual(before);
+      await store.close();
+    });
+
+    test('a schema newer than the program is refused with the remedy', async () => {
+      const store = await openStore(engine);
+      await store.db.run('INSERT INTO migrations VALUES ($1, $2, $3)', [NEWEST + 1, 'future', NOW]);
+      await expect(migrate(store.db, NOW)).rejects.toThrow(
+        `The store has schema version ${NEWEST + 1}, this program knows ${NEWEST}. It was written by a newer Toolgate: ` +
+          'run that version, or restore a backup made before the upgrade.',
+      );
+      await store.close();
+    });
+
+    test('one that fails midway leaves the store at the version before', async () => {
+      const store = await openStore(engine);
+      const broken = {
+        version: NEWEST + 1,
+        name: 'broken',
+        sql: "CREATE TABLE halfway (id text NOT NULL PRIMARY KEY);\nINSERT INTO settings VALUES ('half', 'x');\nINSERT INTO nowhere VALUES (1);",
+      };
+      await expect(migrate(store.db, NOW, [...MIGRATIONS, broken])).rejects.toThrow();
+      expect(await schemaVersion(store.db)).toBe(NEWEST);
+      await expect(store.db.all('SELECT * FROM halfway')).rejects.toThrow();
+      expect(await store.db.all("SELECT * FROM settings WHERE name = 'half'")).toEqual([]);
+
+      const mended = { ...broken, sql: broken.sql.replace('INSERT INTO nowhere VALUES (1);', '') };
+      expect(await migrate(store.db, NOW, [...MIGRATIONS, mended])).toBe(NEWEST + 1);
+      expect(await store.db.all('SELECT * FROM halfway')).toEqual([]);
+      await store.close();
+    });
+
+    test('the service refuses to start on a newer schema', async () => {
+      const service = await startService({ engine });
+      const { databaseUrl, dataDir } = service;
+      await service.kill('SIGTERM');
+      const newer = `INSERT INTO migrations VALUES (${NEWEST + 1}, 'future', 0)`;
+      if (engine === 'postgres') await new Bun.SQL(databaseUrl, { max: 1 }).unsafe(newer);
+      else new (await import('bun:sqlite')).Database(join(dataDir, 'toolgate.db')).run(newer);
+      const output = await failToStart({ databaseUrl, dataDir });
+      expect(output).toContain(`The store has schema version ${NEWEST + 1}`);
+      await service.close();
+    });
+  });
+}
+
+describe.skipIf(!(await engines()).includes('postgres'))('postgres', () => {
+  test('of two starters at once, one migrates and both go on, ten times', async () => {
+    for (let round = 0; round < 10; round++) {
+      const store = await newStore('postgres');
+      const other = await store.again();
+      expect(await Promise.all([migrate(store.db, NOW), migrate(other, NOW + 1)])).toEqual([NEWEST, NEWEST]);
+      expect(await store.db.all('SELECT version FROM migrations')).toHaveLength(MIGRATIONS.length);
+      await Promise.all([other.close(), store.close()]);
+    }
+  });
+});

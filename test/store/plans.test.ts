@@ -1,0 +1,171 @@
+// Every list and every look-up on the path of a check goes by an index: the plans of the very statements
+// that the store sends, on a store with some thousand rows.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import * as approvals from '../../src/store/approvals.ts';
+import * as audit from '../../src/store/audit.ts';
+import { listChanges } from '../../src/store/changes.ts';
+import type { Queries, Row, Value } from '../../src/store/db.ts';
+import * as grants from '../../src/store/grants.ts';
+import * as keys from '../../src/store/keys.ts';
+import * as policies from '../../src/store/policies.ts';
+import * as sessions from '../../src/store/sessions.ts';
+import { engines } from '../support/service.ts';
+import {
+  approvalRecord,
+  auditEntry,
+  idAt,
+  keyRecord,
+  NOW,
+  openStore,
+  sessionRecord,
+  type TestStore,
+} from './stores.ts';
+
+const ROWS = 3000;
+
+const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
+  'audit, all': db => audit.listAudit(db, {}, 51, 'z'),
+  'audit, a later page': db => audit.listAudit(db, {}, 51, idAt(NOW + 10)),
+  'audit of a time': db => audit.listAudit(db, { from: NOW, to: NOW + 5 }, 51, 'z'),
+  'audit of a key': db => audit.listAudit(db, { keyId: 'key-7' }, 51, 'z'),
+  'audit of a session': db => audit.listAudit(db, { sessionId: 'session-7' }, 51, 'z'),
+  'audit of a decision': db => audit.listAudit(db, { decision: 'pending' }, 51, 'z'),
+  'audit of a bare tool': db => audit.listAudit(db, { tool: 'tool-7' }, 51, 'z'),
+  'audit of a full tool name': db => audit.listAudit(db, { tool: 'github__tool-7' }, 51, 'z'),
+  'audit of a surface': db => audit.listAudit(db, { surface: 'mcp' }, 51, 'z'),
+  'audit tally': db => audit.auditTally(db, NOW, NOW + 5),
+  'audit tools': db => audit.auditTools(db, NOW, NOW + 5),
+  keys: db => keys.listKeys(db, 51, 'z'),
+  'a key by its hash': db => keys.findKeyByHash(db, 'hash 7'),
+  'facts of keys': db => keys.keyFacts(db, [idAt(NOW, 7), idAt(NOW, 8)]),
+  'keys of a policy': db => keys.policyInUse(db, 'policy-7'),
+  sessions: db => sessions.listSessions(db, null, 51, 'z'),
+  'sessions of a key': db => sessions.listSessions(db, 'key-7', 51, 'z'),
+  'active sessions': db => sessions.activeSessions(db, 'key-7', NOW),
+  'a session by its hash': db => sessions.findSessionByHash(db, 'hash 7'),
+  'facts of sessions': db => sessions.sessionFacts(db, [idAt(NOW, 7)]),
+  approvals: db => approvals.listApprovals(db, null, 51, 'z'),
+  'approvals of a status': db => approvals.listApprovals(db, 'denied', 51, 'z'),
+  'open approvals': db => approvals.countOpen(db, ['key-7'], NOW),
+  'an approval by its token': db => approvals.findApprovalByToken(db, 'token 7'),
+  'approvals to spend': db => approvals.findSpendable(db, [idAt(NOW, 7)]),
+  'open grants': db => grants.openGrants(db, ['key-7'], NOW),
+  policies: db => policies.listPolicies(db, 51, 'z'),
+  'versions of a policy': db => policies.listPolicyVersions(db, 'policy-7', 51, 9),
+  changes: db => listChanges(db, 51, 'z'),
+};
+
+/** Statements of the delivery worker and the deliveries' list, by the indexes made for them. */
+const DELIVERIES: Record<string, [sql: string, ...params: Value[]]> = {
+  'deliveries of a webhook': [
+    'SELECT id FROM deliveries WHERE webhook_id = $1 AND id < $2 ORDER BY id DESC LIMIT 51',
+    'webhook-7',
+    'z',
+  ],
+  'deliveries that are due': [
+    "SELECT id FROM deliveries WHERE status = 'pending' AND next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT 10",
+    NOW,
+  ],
+};
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    beforeAll(async () => {
+      store = await openStore(engine);
+      await fill(store);
+      await store.db.run('ANALYZE');
+    });
+    afterAll(() => store.close());
+
+    async function plan(sql: string, params: readonly Value[]): Promise<string[]> {
+      if (engine === 'postgres') {
+        return (await store.db.all(`EXPLAIN ${sql}`, params)).map(row => String(row['QUERY PLAN']));
+      }
+      return (await store.db.all(`EXPLAIN QUERY PLAN ${sql}`, params)).map(row => String(row['detail']));
+    }
+
+    async function expectIndexed(sql: string, params: readonly Value[]): Promise<void> {
+      const lines = await plan(sql, params);
+      const bare =
+        engine === 'postgres' ? /Seq Scan on/ : /^SCAN (?!.*USING (COVERING INDEX|INDEX|PRIMARY KEY))/;
+      expect(lines.filter(line => bare.test(line))).toEqual([]);
+      expect(lines.join('\n')).toMatch(/index|primary key/i);
+    }
+
+    for (const [what, list] of Object.entries(LISTS)) {
+      test(what, async () => {
+        const sent: [string, readonly Value[]][] = [];
+        await list({
+          all: async <T = Row>(sql: string, params: readonly Value[] = []) => {
+            sent.push([sql, params]);
+            return store.db.all<T>(sql, params);
+          },
+          run: (sql, params) => store.db.run(sql, params),
+        });
+        expect(sent).toHaveLength(1);
+        for (const [sql, params] of sent) await expectIndexed(sql, params);
+      });
+    }
+
+    for (const [what, [sql, ...params]] of Object.entries(DELIVERIES)) {
+      test(what, () => expectIndexed(sql, params));
+    }
+  });
+}
+
+async function fill({ db }: TestStore): Promise<void> {
+  const rows = Array.from({ length: ROWS }, (_, n) => n);
+  await db.transaction({}, async tx => {
+    audit.insertAudit(
+      tx,
+      rows.map(n =>
+        auditEntry({
+          id: idAt(NOW + n, n),
+          keyId: `key-${n % 100}`,
+          sessionId: n % 2 === 0 ? `session-${n % 100}` : null,
+          toolName: `tool-${n % 100}`,
+          decision: n % 50 === 0 ? 'pending' : 'allow',
+          surface: n % 50 === 0 ? 'mcp' : 'check',
+        }),
+      ),
+    );
+    for (const n of rows) {
+      const id = idAt(NOW, n);
+      const keyId = `key-${n % 100}`;
+      const status = n % 50 === 0 ? 'denied' : n % 50 === 1 ? 'pending' : 'approved';
+      await keys.insertKey(tx, keyRecord({ id, policyId: `policy-${n}` }), `hash ${n}`);
+      await sessions.insertSession(tx, sessionRecord({ id, keyId }), `hash ${n}`);
+      approvals.insertApproval(tx, approvalRecord({ id, keyId, status }), `token ${n}`);
+      grants.insertGrant(tx, {
+        id,
+        referenceId: id,
+        keyId,
+        serverName: 's',
+        toolName: 't',
+        createdAt: 0,
+        expiresAt: n,
+      });
+      const policy = {
+        id: `policy-${n}`,
+        name: `policy ${n}`,
+        description: '',
+        version: 1,
+        createdAt: 0,
+        updatedAt: 0,
+      };
+      await policies.insertPolicy(tx, policy);
+      const version = { version: n % 9, name: 'p', rules: [], createdAt: 0, createdBy: 'admin' };
+      await policies.insertPolicyVersion(tx, policy.id, version);
+      tx.defer('INSERT INTO changes VALUES ($1, 0, $2, $2, $2, $3)', [id, 'x', '{}']);
+      tx.defer('INSERT INTO deliveries VALUES ($1, $2, $3, $4, 0, $5, 0, 0)', [
+        id,
+        'event',
+        `webhook-${n % 100}`,
+        n % 50 === 0 ? 'pending' : 'delivered',
+        NOW + n,
+      ]);
+    }
+  });
+}

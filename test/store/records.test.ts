@@ -1,0 +1,275 @@
+// Every kind of record: what goes in comes out, lists are newest first and page by id, on both engines.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import * as approvals from '../../src/store/approvals.ts';
+import { insertChange, listChanges } from '../../src/store/changes.ts';
+import { UniqueViolation } from '../../src/store/db.ts';
+import { insertDelivery, insertEvent, listSubscribers } from '../../src/store/deliveries.ts';
+import * as grants from '../../src/store/grants.ts';
+import * as keys from '../../src/store/keys.ts';
+import { insertNotification } from '../../src/store/notifications.ts';
+import * as operators from '../../src/store/operators.ts';
+import * as policies from '../../src/store/policies.ts';
+import * as sessions from '../../src/store/sessions.ts';
+import { engines } from '../support/service.ts';
+import { approvalRecord, idAt, keyRecord, NOW, openStore, sessionRecord, type TestStore } from './stores.ts';
+
+/** Reads a list to its end in pages of two. */
+async function pages<T>(list: (limit: number, before: string) => Promise<T[]>, id: (row: T) => string) {
+  const found: T[] = [];
+  for (let before = 'z'; ; ) {
+    const page = await list(2, before);
+    found.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < 2) return found;
+    before = id(last);
+  }
+}
+
+const ids = (count: number) => Array.from({ length: count }, (_, number) => idAt(NOW + number, number));
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    beforeAll(async () => {
+      store = await openStore(engine);
+    });
+    afterAll(() => store.close());
+
+    test('policies and their versions', async () => {
+      const { db } = store;
+      const all = ids(5).map((id, n) => ({
+        id,
+        name: `policy ${n}`,
+        description: 'é',
+        version: 1,
+        createdAt: NOW,
+        updatedAt: NOW,
+      }));
+      for (const policy of all) await policies.insertPolicy(db, policy);
+      expect(
+        await pages(
+          (...page) => policies.listPolicies(db, ...page),
+          row => row.id,
+        ),
+      ).toEqual(all.toReversed());
+      const first = all[0] as policies.PolicyRecord;
+      await expect(policies.insertPolicy(db, { ...first, id: 'other' })).rejects.toBeInstanceOf(
+        UniqueViolation,
+      );
+
+      const rules = [{ tool: '*', action: 'deny' as const, reason: 'No "quotes" lost.' }];
+      for (let version = 1; version <= 3; version++) {
+        const row = { version, name: 'n', rules, createdAt: NOW, createdBy: 'admin' };
+        await policies.insertPolicyVersion(db, first.id, row);
+      }
+      const versions = await policies.listPolicyVersions(db, first.id, 2, 1e15);
+      expect(versions.map(row => row.version)).toEqual([3, 2]);
+      expect((await policies.listPolicyVersions(db, first.id, 2, 2)).map(row => row.version)).toEqual([1]);
+      expect(versions[0]?.rules).toEqual(rules);
+      expect(await policies.findPolicyVersion(db, first.id, 2)).toEqual({
+        id: first.id,
+        version: 2,
+        name: 'n',
+        rules,
+      });
+      expect(await policies.findPolicyVersion(db, first.id, 4)).toBeNull();
+
+      await policies.updatePolicy(db, { ...first, name: 'renamed', version: 3 });
+      expect((await policies.findPolicy(db, first.id))?.name).toBe('renamed');
+      await policies.markPolicyDeleted(db, first.id, NOW);
+      expect(await policies.findPolicy(db, first.id)).toBeNull();
+      expect(await policies.findPolicyVersion(db, first.id, 3)).not.toBeNull();
+      // The name of a deleted policy is free again.
+      await policies.insertPolicy(db, { ...first, id: idAt(NOW, 99), name: 'renamed' });
+    });
+
+    test('keys', async () => {
+      const { db } = store;
+      const all = ids(5).map((id, n) =>
+        keyRecord({
+          id,
+          name: `k${n}`,
+          requireSignInToApprove: n % 2 === 0,
+          forward: n === 1 ? ['prompts'] : [],
+        }),
+      );
+      for (const key of all) await keys.insertKey(db, key, `hash of ${key.id}`);
+      expect(
+        await pages(
+          (...page) => keys.listKeys(db, ...page),
+          row => row.id,
+        ),
+      ).toEqual(all.toReversed());
+      const [first, second] = all as [keys.KeyRecord, keys.KeyRecord];
+      await expect(keys.insertKey(db, keyRecord(), `hash of ${first.id}`)).rejects.toBeInstanceOf(
+        UniqueViolation,
+      );
+      expect(await keys.findKeyByHash(db, `hash of ${second.id}`)).toEqual(second);
+      expect(await keys.findKeyByHash(db, 'unknown')).toBeNull();
+
+      const changed = { ...first, name: 'new', expiresAt: NOW + 1, notifySealed: 'sealed', policyId: 'p2' };
+      await keys.updateKey(db, changed);
+      expect(await keys.findKey(db, first.id)).toEqual(changed);
+      expect(await keys.policyInUse(db, 'p2')).toBe(true);
+      expect(await keys.revokeKey(db, first.id, NOW)).toBe(true);
+      expect(await keys.revokeKey(db, first.id, NOW + 5)).toBe(false);
+      expect((await keys.findKey(db, first.id))?.revokedAt).toBe(NOW);
+      expect(await keys.policyInUse(db, 'p2')).toBe(false);
+    });
+
+    test('sessions', async () => {
+      const { db } = store;
+      const scopes = [null, [], ['a__b', 'é__😀'], null, null];
+      const all = ids(5).map((id, n) =>
+        sessionRecord({ id, keyId: n < 4 ? 'key-1' : 'key-2', scopeTools: scopes[n] ?? null }),
+      );
+      for (const session of all) await sessions.insertSession(db, session, `hash of ${session.id}`);
+      expect(
+        await pages(
+          (...page) => sessions.listSessions(db, null, ...page),
+          row => row.id,
+        ),
+      ).toEqual(all.toReversed());
+      const ofKey = all.slice(0, 4).toReversed();
+      expect(
+        await pages(
+          (...page) => sessions.listSessions(db, 'key-1', ...page),
+          row => row.id,
+        ),
+      ).toEqual(ofKey);
+      expect(await sessions.findSessionByHash(db, `hash of ${all[2]?.id}`)).toEqual(all[2] as never);
+      await expect(
+        sessions.insertSession(db, sessionRecord(), `hash of ${all[0]?.id}`),
+      ).rejects.toBeInstanceOf(UniqueViolation);
+
+      const id = all[3]?.id as string;
+      expect(await sessions.activeSessions(db, 'key-1', NOW)).toEqual(ofKey);
+      expect(await sessions.revokeSession(db, id, NOW)).toBe(true);
+      expect(await sessions.revokeSession(db, id, NOW)).toBe(false);
+      expect((await sessions.activeSessions(db, 'key-1', NOW)).map(row => row.id)).not.toContain(id);
+      expect(await sessions.activeSessions(db, 'key-1', NOW + 60_000)).toEqual([]);
+      const facts = await sessions.sessionFacts(db, [id, 'unknown', all[0]?.id as string]);
+      expect(facts.find(row => row.id === id)?.revokedAt).toBe(NOW);
+      expect(facts).toHaveLength(2);
+    });
+
+    test('approvals, and that one is spent once', async () => {
+      const { db } = store;
+      const all = ids(5).map((id, n) =>
+        approvalRecord({ id, status: n === 4 ? 'approved' : 'pending', sessionId: n === 0 ? 'ses' : null }),
+      );
+      await db.transaction({}, async tx => {
+        for (const each of all) approvals.insertApproval(tx, each, `token of ${each.id}`);
+      });
+      const list = (status: 'pending' | null) =>
+        pages(
+          (...page) => approvals.listApprovals(db, status, ...page),
+          row => row.id,
+        );
+      expect(await list(null)).toEqual(all.toReversed());
+      expect(await list('pending')).toEqual(all.slice(0, 4).toReversed());
+      expect(await approvals.findApprovalByToken(db, `token of ${all[1]?.id}`)).toEqual(all[1] as never);
+      expect(await approvals.findApproval(db, 'unknown')).toBeNull();
+
+      const open = await approvals.countOpen(db, ['key-1'], NOW);
+      expect(open.toSorted((a, b) => a.open - b.open)).toEqual([
+        { keyId: 'key-1', sessionId: 'ses', open: 1 },
+        { keyId: 'key-1', sessionId: null, open: 3 },
+      ]);
+      expect(await approvals.countOpen(db, ['key-1'], NOW + 60_000)).toEqual([]);
+
+      const id = all[4]?.id as string;
+      expect((await approvals.findSpendable(db, [id, all[0]?.id as string])).map(row => row.id)).toEqual([
+        id,
+      ]);
+      const spend = () => db.transaction({}, tx => approvals.spendApproval(tx, id, NOW));
+      expect((await Promise.all([spend(), spend(), spend()])).filter(Boolean)).toHaveLength(1);
+      expect(await approvals.findSpendable(db, [id])).toEqual([]);
+      expect(await db.transaction({}, tx => approvals.spendApproval(tx, all[0]?.id as string, NOW))).toBe(
+        false,
+      );
+    });
+
+    test('grants', async () => {
+      const { db } = store;
+      const all = ids(4).map((id, n) => ({
+        id,
+        referenceId: `r${n}`,
+        keyId: n === 3 ? 'key-2' : 'key-1',
+        serverName: 's',
+        toolName: 't',
+        createdAt: NOW,
+        expiresAt: NOW + 1000 * n,
+      }));
+      await db.transaction({}, async tx => {
+        for (const grant of all) grants.insertGrant(tx, grant);
+      });
+      const open = async (now: number) =>
+        (await grants.openGrants(db, ['key-1'], now)).map(row => row.id).sort();
+      expect(await open(NOW)).toEqual([all[1]?.id, all[2]?.id] as string[]);
+      await grants.revokeGrant(db, all[1]?.id as string, NOW);
+      expect(await open(NOW)).toEqual([all[2]?.id] as string[]);
+      expect(await grants.listGrants(db, NOW, 10, 'z')).toEqual([all[3], all[2]] as never);
+      expect(await grants.findGrant(db, all[3]?.id as string)).toEqual(all[3] as never);
+    });
+
+    test('operators and set-up links', async () => {
+      const { db } = store;
+      expect(await operators.anyOperator(db)).toBe(false);
+      const operator = { id: 'o1', email: 'ann@example.com', role: 'admin' as const, createdAt: NOW };
+      await operators.insertOperator(db, operator, 'hash');
+      expect(await operators.anyOperator(db)).toBe(true);
+      await expect(operators.insertOperator(db, { ...operator, id: 'o2' }, 'hash')).rejects.toBeInstanceOf(
+        UniqueViolation,
+      );
+      await operators.insertSetupLink(db, 'link', NOW);
+      expect(await operators.takeSetupLink(db, 'link')).toBe(true);
+      expect(await operators.takeSetupLink(db, 'link')).toBe(false);
+    });
+
+    test('changes', async () => {
+      const { db } = store;
+      const all = ids(3).map(id => ({
+        id,
+        at: NOW,
+        actor: 'admin',
+        action: 'a',
+        target: 't',
+        detail: { n: [1] },
+      }));
+      for (const change of all) await insertChange(db, change);
+      expect(
+        await pages(
+          (...page) => listChanges(db, ...page),
+          row => row.id,
+        ),
+      ).toEqual(all.toReversed());
+    });
+
+    test('events with their deliveries and notifications share their transaction', async () => {
+      const { db } = store;
+      const data = approvals.approvalView(approvalRecord());
+      const event = { type: 'approval.created' as const, timestamp: new Date(NOW).toISOString(), data };
+      const write = (fail: boolean) =>
+        db.transaction({}, async tx => {
+          insertEvent(tx, { id: 'e1', event, createdAt: NOW });
+          insertDelivery(tx, { id: 'd1', eventId: 'e1', webhookId: 'w1', createdAt: NOW });
+          insertNotification(tx, {
+            id: 'n1',
+            approvalId: 'a1',
+            channel: 'terminal',
+            tokenSealed: 's',
+            createdAt: NOW,
+          });
+          expect(await listSubscribers(tx)).toEqual([]);
+          if (fail) throw new Error('no');
+        });
+      await expect(write(true)).rejects.toThrow('no');
+      const count = async (table: string) => (await db.all(`SELECT count(*) AS n FROM ${table}`))[0]?.['n'];
+      expect(await count('events')).toBe(0);
+      await write(false);
+      for (const table of ['events', 'deliveries', 'notifications']) expect(await count(table)).toBe(1);
+    });
+  });
+}

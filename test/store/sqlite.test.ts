@@ -1,0 +1,40 @@
+// One SQLite file serves one process: a second is refused, and a killed one leaves nothing in the way.
+
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { failToStart, startService } from '../support/service.ts';
+import { openStore } from './stores.ts';
+
+test('a second process is refused in clear words while the first goes on, and starts after kill -9', async () => {
+  const first = await startService();
+  const { databaseUrl, dataDir } = first;
+  const { key } = await first.newKey([{ tool: '*', action: 'allow' }]);
+  const verdict = await first.check(key, 's', 't');
+
+  const refused = await failToStart({ databaseUrl, dataDir });
+  expect(refused).toContain(`Another process has ${join(dataDir, 'toolgate.db')} open`);
+  expect(refused).toContain('TOOLGATE_DATABASE_URL=postgres://');
+  expect((await first.check(key, 's', 't')).body.decision).toBe('allow');
+
+  await first.kill('SIGKILL');
+  const second = await startService({ databaseUrl, dataDir });
+  const { entries } = (await second.admin('GET', '/audit')).body;
+  expect(entries.map((entry: { id: string }) => entry.id)).toContain(verdict.body.toolCallId);
+  await second.kill('SIGTERM');
+  await first.close();
+});
+
+test('a second handle in the same process is refused too', async () => {
+  const store = await openStore('sqlite');
+  await expect(store.again()).rejects.toThrow('Another process has');
+  await store.close();
+});
+
+test('every commit is synced: WAL with synchronous=FULL', async () => {
+  const service = await startService();
+  const reader = new Database(join(service.dataDir, 'toolgate.db'), { readonly: true });
+  expect(reader.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  reader.close();
+  await service.close();
+});

@@ -1,0 +1,138 @@
+// A fresh, migrated store on either engine, opened directly, and rows to put into it.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '../../src/guard/guard.ts';
+import type { ApprovalRecord } from '../../src/store/approvals.ts';
+import type { AuditEntry } from '../../src/store/audit.ts';
+import type { Db } from '../../src/store/db.ts';
+import type { KeyRecord } from '../../src/store/keys.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openPostgres } from '../../src/store/postgres.ts';
+import type { SessionRecord } from '../../src/store/sessions.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { sharedPostgres } from '../support/postgres.ts';
+import type { Engine } from '../support/service.ts';
+
+export interface TestStore {
+  engine: Engine;
+  db: Db;
+  /** Another handle on the same store; SQLite has none, since a file serves one process. */
+  again: () => Promise<Db>;
+  close: () => Promise<void>;
+}
+
+export const NOW = Date.UTC(2030, 0, 1);
+const POOL = 3;
+
+/** A store that no migration has touched. */
+export async function newStore(engine: Engine): Promise<TestStore> {
+  return engine === 'sqlite' ? newSqlite() : newPostgres();
+}
+
+export async function openStore(engine: Engine): Promise<TestStore> {
+  const store = await newStore(engine);
+  await migrate(store.db, NOW);
+  return store;
+}
+
+function newSqlite(): TestStore {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-store-'));
+  const path = join(folder, 'deep/er/toolgate.db');
+  const db = openSqlite(path, fatal);
+  const close = async () => {
+    await db.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { engine: 'sqlite', db, again: async () => openSqlite(path, fatal), close };
+}
+
+async function newPostgres(): Promise<TestStore> {
+  const url = (await (await sharedPostgres())?.createDatabase()) ?? '';
+  const db = await openPostgres(url, POOL);
+  return { engine: 'postgres', db, again: () => openPostgres(url, POOL), close: () => db.close() };
+}
+
+function fatal(error: Error): never {
+  throw error;
+}
+
+/** The smallest UUID of version 7 of a time, and a number that keeps ids of one time apart. */
+export function idAt(ms: number, number = 0): string {
+  const time = ms.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
+}
+
+export function auditEntry(more: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    id: newId(),
+    at: NOW,
+    keyId: 'key-1',
+    sessionId: null,
+    surface: 'check',
+    serverName: 'github',
+    toolName: 'get_issue',
+    decision: 'allow',
+    reason: 'Rule 0 of policy "prod" allows github__get_issue.',
+    policyId: 'policy-1',
+    policyVersion: 1,
+    ruleIndex: 0,
+    referenceId: null,
+    latencyMs: 1,
+    ...more,
+  };
+}
+
+export function keyRecord(more: Partial<KeyRecord> = {}): KeyRecord {
+  return {
+    id: newId(),
+    name: 'key',
+    prefix: 'tg_key_abcdef',
+    policyId: 'policy-1',
+    requireSignInToApprove: false,
+    notifySealed: null,
+    forward: [],
+    createdAt: NOW,
+    expiresAt: null,
+    revokedAt: null,
+    ...more,
+  };
+}
+
+export function sessionRecord(more: Partial<SessionRecord> = {}): SessionRecord {
+  return {
+    id: newId(),
+    keyId: 'key-1',
+    prefix: 'tg_ses_abcdef',
+    label: 'run',
+    scopeTools: null,
+    createdAt: NOW,
+    expiresAt: NOW + 60_000,
+    revokedAt: null,
+    ...more,
+  };
+}
+
+export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalRecord {
+  return {
+    id: newId(),
+    toolCallId: newId(),
+    keyId: 'key-1',
+    sessionId: null,
+    policyId: 'policy-1',
+    surface: 'check',
+    serverName: 'prod',
+    toolName: 'deploy',
+    argsDigest: 'd1',
+    reason: 'Rule 0 of policy "prod" requires approval for prod__deploy.',
+    status: 'pending',
+    createdAt: NOW,
+    expiresAt: NOW + 60_000,
+    resolvedAt: null,
+    resolvedBy: null,
+    grantExpiresAt: null,
+    spentAt: null,
+    ...more,
+  };
+}
