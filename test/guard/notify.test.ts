@@ -105,7 +105,7 @@ describe('the message', () => {
     for (const text of [html, plainText(hostile), terminalText(hostile)]) {
       expect(text).not.toMatch(/[\u202e\u200b\u0007\r]/);
       expect(text).toContain('\\u{202E}');
-      expect(text).toContain('git\\u{A}hub');
+      expect(text).toContain('git\\u{000A}hub');
     }
   });
 
@@ -259,7 +259,7 @@ describe('by e-mail', () => {
       expect(header(mail, 'Subject')!.length).toBeLessThan(250);
       expect(mail.parts).toHaveLength(2);
     }
-    expect(header(server.mails[0]!, 'Subject')).toContain('git\\u{A}hub__<img');
+    expect(header(server.mails[0]!, 'Subject')).toContain('git\\u{000A}hub__<img');
   });
 
   test('an address is one address, whatever is in it', async () => {
