@@ -63,7 +63,7 @@ export const SETTINGS = {
     'TOOLGATE_LOG_LEVEL',
     'info',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
-    'Least severe log lines to write (JSON, to standard output).',
+    'Least severe log lines to write (JSON, to standard error).',
   ),
   masterKey: secret(
     'TOOLGATE_MASTER_KEY',
@@ -215,7 +215,7 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
     const raw = given ?? file.values[name] ?? each.fallback;
     const origin = given !== undefined ? 'environment' : file.values[name] !== undefined ? 'file' : 'default';
     values[name] = raw === null ? null : readSetting(origin === 'file' ? name : each.env, each, raw);
-    const value = each.secret && raw !== null ? '********' : raw;
+    const value = raw === null ? null : shown(each, raw);
     origins.push({ name, env: each.env, meaning: each.meaning, fallback: each.fallback, value, origin });
   }
   const known = new Set(Object.values(SETTINGS).map(each => each.env));
@@ -244,9 +244,14 @@ function readSetting(name: string, each: Setting<unknown>, raw: string): unknown
     return each.read(raw);
   } catch (error) {
     if (!(error instanceof Wrong)) throw error;
-    const shown = each.secret ? '(hidden)' : JSON.stringify(raw);
-    throw new ConfigError(`${name} is ${shown}: it must be ${error.message}.`);
+    const given = each.secret ? '(hidden)' : JSON.stringify(shown(each, raw));
+    throw new ConfigError(`${name} is ${given}: it must be ${error.message}.`);
   }
+}
+
+/** As a person may see it: no secret, nor a password inside an address. */
+function shown(each: Setting<unknown>, raw: string): string {
+  return each.secret ? '********' : raw.replace(/^([a-z]+:\/\/[^/@]*?:)[^@]*@/i, '$1********@');
 }
 
 function checkTogether(config: Config): void {

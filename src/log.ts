@@ -1,4 +1,4 @@
-// JSON log lines to standard output. Nothing that may hold a secret or an argument is ever handed to it: no
+// JSON log lines. Nothing that may hold a secret or an argument is ever handed to it: no
 // bodies, no headers, no query strings; the redaction below is the second fence. Tokens in text are masked.
 
 import pino from 'pino';

@@ -6,6 +6,7 @@ import type { Transaction } from '../store/db.ts';
 import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
 import type { ChannelKind } from '../store/notifications.ts';
 import { findPolicy } from '../store/policies.ts';
+import { shortenSessions } from '../store/sessions.ts';
 import { recordChange } from './changes.ts';
 import { type Actor, type Guard, keyLock, newId, POLICIES_LOCK } from './guard.ts';
 import { mintToken, type Vault } from './secrets.ts';
@@ -65,6 +66,7 @@ export async function changeKey(
     if (notify !== undefined) key.notifySealed = sealTargets(guard.vault, id, notify);
     if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
     await updateKey(tx, key);
+    if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
     await recordChange(tx, guard, actor, 'key.update', id, { changed: Object.keys(input) });
     return key;
   });

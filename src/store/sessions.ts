@@ -1,6 +1,6 @@
 // Sessions: short-lived credentials minted from a key. Only the SHA-256 of a token is here.
 
-import { padded, placeholders, type Queries } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
 export interface SessionRecord {
   id: string;
@@ -44,6 +44,14 @@ export async function insertSession(db: Queries, session: SessionRecord, hash: s
 export async function revokeSession(db: Queries, id: string, now: number): Promise<boolean> {
   const sql = 'UPDATE sessions SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL';
   return (await db.run(sql, [id, now])) === 1;
+}
+
+/** Sessions never outlive their key: those that would, end with it. */
+export async function shortenSessions(tx: Transaction, keyId: string, expiresAt: number): Promise<void> {
+  await tx.run('UPDATE sessions SET expires_at = $2 WHERE key_id = $1 AND expires_at > $2', [
+    keyId,
+    expiresAt,
+  ]);
 }
 
 export async function findSession(db: Queries, id: string): Promise<SessionRecord | null> {

@@ -154,8 +154,9 @@ function told<T>(work: () => T): T {
       // A second fsync after a failed one can report success for pages that never reached the disk.
       throw new FatalStoreError('The disk failed to make a write durable (fsync).', { cause: error });
     }
-    if (error.code?.startsWith('SQLITE_CONSTRAINT'))
+    if (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY') {
       throw new UniqueViolation(error.message, { cause: error });
+    }
     throw error;
   }
 }

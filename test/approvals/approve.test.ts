@@ -54,10 +54,8 @@ const FORMS = [
 const FOREIGN: Record<string, string>[] = [
   { Origin: 'https://evil.example' },
   { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' },
-  { Origin: 'null' },
   { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' },
   { Origin: 'null', 'Sec-Fetch-Site': 'same-site' },
-  { Origin: 'null', 'Sec-Fetch-Site': 'none' },
   { 'Sec-Fetch-Site': 'cross-site' },
   { 'Sec-Fetch-Site': 'same-site' },
 ];
@@ -96,7 +94,11 @@ for (const engine of await engines()) {
 
     test('GET and HEAD show the question and change nothing', async () => {
       await unchanged(async () => {
-        for (const [query, status] of Object.entries({ '': 200, '?action=approve': 200, '?action=deny': 200 }))
+        for (const [query, status] of Object.entries({
+          '': 200,
+          '?action=approve': 200,
+          '?action=deny': 200,
+        }))
           for (const method of ['GET', 'HEAD'])
             expectPage(await gate.service.request(method, `/v1/approve/${asked.token}${query}`), status);
       });
@@ -143,8 +145,14 @@ for (const engine of await engines()) {
 
     test('another content type is a 415, too long a body a 413', async () => {
       await unchanged(async () => {
-        for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16'])
-          expect((await gate.answer(asked.token, '{"action":"approve"}', { 'Content-Type': type })).status).toBe(415);
+        for (const type of [
+          'text/plain',
+          'multipart/form-data; boundary=x',
+          'application/json; charset=utf-16',
+        ])
+          expect(
+            (await gate.answer(asked.token, '{"action":"approve"}', { 'Content-Type': type })).status,
+          ).toBe(415);
         const long = JSON.stringify({ action: 'approve', duration: 'x'.repeat(70_000) });
         expect((await gate.answer(asked.token, long)).status).toBe(413);
       });
@@ -163,7 +171,11 @@ for (const engine of await engines()) {
       const reply = await gate.answer(asked.token, { action: 'approve' });
       expect(reply.status).toBe(200);
       expect(reply.headers.get('cache-control')).toBe('no-store');
-      expect(reply.body).toEqual({ referenceId: asked.referenceId, status: 'approved', grantExpiresAt: null });
+      expect(reply.body).toEqual({
+        referenceId: asked.referenceId,
+        status: 'approved',
+        grantExpiresAt: null,
+      });
       await unchanged(async () => {
         for (const action of ['approve', 'deny']) {
           const again = await gate.answer(asked.token, { action });
@@ -180,13 +192,18 @@ for (const engine of await engines()) {
       const own: Record<string, string>[] = [
         {},
         { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' },
+        // Chromium on plain HTTP, and browsers that know no Sec-Fetch-Site.
+        { Origin: 'null' },
         { Origin: gate.service.url },
         { Origin: gate.service.url, 'Sec-Fetch-Site': 'same-origin' },
         { 'Sec-Fetch-Site': 'none' },
       ];
       for (const headers of own) {
         const { token } = await gate.ask(key);
-        expect([headers, (await gate.answer(token, { action: 'deny' }, headers)).status]).toEqual([headers, 200]);
+        expect([headers, (await gate.answer(token, { action: 'deny' }, headers)).status]).toEqual([
+          headers,
+          200,
+        ]);
       }
     });
 
@@ -202,7 +219,12 @@ for (const engine of await engines()) {
     });
 
     test('a duration opens a grant of that length', async () => {
-      for (const [duration, minutes] of Object.entries({ '1m': 1, '10080m': 10_080, '168h': 10_080, '7d': 10_080 })) {
+      for (const [duration, minutes] of Object.entries({
+        '1m': 1,
+        '10080m': 10_080,
+        '168h': 10_080,
+        '7d': 10_080,
+      })) {
         const { token } = await gate.ask(key, `for-${duration}`);
         const before = Date.now();
         const { status, body } = await gate.answer(token, { action: 'approve', duration });
@@ -239,7 +261,9 @@ for (const engine of await engines()) {
         expect([status, body.code]).toEqual([401, 'sign_in_required']);
         expectPage(await gate.answer(token, 'action=approve', { ...FORM, ...PAGE }), 401);
       });
-      const byAdmin = await gate.service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'deny' });
+      const byAdmin = await gate.service.admin('POST', `/approvals/${referenceId}/resolve`, {
+        action: 'deny',
+      });
       expect(byAdmin.status).toBe(200);
     });
   });
@@ -259,7 +283,9 @@ for (const engine of await engines()) {
         expect((await gate.answer(token, { action: 'approve' })).status).toBe(410);
         expectPage(await gate.open(token), 410);
         expectPage(await gate.open(token, '?action=approve'), 410);
-        const admin = await gate.service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'deny' });
+        const admin = await gate.service.admin('POST', `/approvals/${referenceId}/resolve`, {
+          action: 'deny',
+        });
         expect(admin.status).toBe(409);
         expect(await gate.statusOf(referenceId)).toBe('pending');
       } finally {

@@ -1,6 +1,7 @@
 // Strict JSON: what it refuses, what it keeps exactly, and that what is read can be written back.
 
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { canonicalJson } from '../../src/core/canonical.ts';
 import { GuardError } from '../../src/core/errors.ts';
@@ -12,6 +13,7 @@ import {
   parseJsonBytes,
   writeJson,
 } from '../../src/core/json.ts';
+import { BUN, ROOT } from '../support/service.ts';
 
 function refusal(parse: () => unknown): string {
   try {
@@ -181,6 +183,20 @@ test('whatever JSON.stringify writes is read back the same and written the same'
     }),
     { numRuns: 3000, seed: 5 },
   );
+});
+
+test('numbers of a megabyte are read in linear time', () => {
+  // In a process of its own, since nothing could interrupt a reader that is stuck.
+  const script = `
+    const { parseJson } = await import(${JSON.stringify(join(ROOT, 'src/core/json.ts'))});
+    const many = text => text.repeat(1_000_000 / text.length);
+    for (const text of [
+      '9' + many('9'), '1' + many('0'), '0.' + many('0') + '1', '0.1' + many('0') + '1', '1.' + many('0000000001'),
+      '1' + many('0') + '1', '1e' + many('9'), '1e-' + many('9'), '1e' + many('0') + '1', '-0.' + many('0'),
+    ]) parseJson('{"n":[' + text + ']}');
+  `;
+  const { exitCode } = Bun.spawnSync([BUN, '-e', script], { timeout: 20_000, stderr: 'inherit' });
+  expect(exitCode).toBe(0);
 });
 
 test('agrees with JSON.parse on random texts, except where it is stricter', () => {

@@ -57,32 +57,26 @@ function base64Within(bytes: Buffer, shift: number): string {
   return text.slice(shift === 0 ? 0 : 4, -3);
 }
 
-/** The places whose markers are in these files and folders, in any spelling. */
-export function searchFiles(canaries: Canaries, paths: string[]): string[] {
+/** The places whose markers are in these files, folders and texts, in any spelling. */
+export function searchFor(canaries: Canaries, paths: string[], texts: string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-canaries-'));
   const spelt = canaries.spellings();
   const list = join(folder, 'spellings');
   writeFileSync(list, [...spelt.keys()].join('\n'));
-  const grep = Bun.spawnSync(['grep', '-raohF', '-f', list, '--', ...paths], {
+  const written = texts.map((text, index) => {
+    const file = join(folder, `text-${index}`);
+    writeFileSync(file, text);
+    return file;
+  });
+  const grep = Bun.spawnSync(['grep', '-raohF', '-f', list, '--', ...paths, ...written], {
     env: { LC_ALL: 'C', PATH: process.env['PATH'] },
   });
   rmSync(folder, { recursive: true });
-  // 2 also stands for a file that vanished meanwhile; without output and with another complaint it is a fault.
+  // A file that vanished meanwhile is no fault; whatever else grep could not read is.
   const complaints = grep.stderr.toString().replace(/.*No such file or directory\n/g, '');
-  if (grep.exitCode === 2 && complaints !== '') throw new Error(`grep: ${complaints}`);
-  return [
-    ...new Set(
-      grep.stdout
-        .toString()
-        .split('\n')
-        .filter(Boolean)
-        .map(match => spelt.get(match) ?? match),
-    ),
-  ];
-}
-
-export function searchText(canaries: Canaries, text: string): string[] {
-  return [...canaries.spellings()].filter(([spelling]) => text.includes(spelling)).map(([, place]) => place);
+  if (complaints !== '') throw new Error(complaints);
+  const matches = grep.stdout.toString().split('\n').filter(Boolean);
+  return [...new Set(matches.map(match => spelt.get(match) ?? match))];
 }
 
 const JSON_TYPE = 'application/json';

@@ -7,6 +7,7 @@ import {
   againstLog,
   canTrace,
   figures,
+  halfDone,
   inject,
   Received,
   sql,
@@ -34,7 +35,7 @@ import {
 } from './audit-faults.ts';
 
 const CONNECTIONS = 16;
-const REFUSALS = LONG ? 200 : 32;
+const REFUSALS = LONG ? 96 : 32;
 const EXIT_STORE_BROKEN = 70;
 /** The limit of a whole check, and a second for a busy machine. */
 const ANSWERED_WITHIN_MS = 4000;
@@ -147,7 +148,11 @@ async function measure(name: string, fault: Fault, options: ServiceOptions) {
     answers.push(answer);
   });
   const span: Span = { from: 0, to: 0 };
-  const recovery = await throughFault(service, fault, received, span).finally(() => load.stop());
+  const recovery = await throughFault(service, fault, received, span).catch(async error => {
+    await Promise.all([load.stop(), service.close()]);
+    throw error;
+  });
+  await load.stop();
   const log = await againstLog(service.databaseUrl, received.verdicts);
   const half = await halfDone(service.databaseUrl);
   await service.close();
@@ -187,7 +192,7 @@ async function throughFault(
   // A mutant answers on: it has shown enough.
   const enough = () => refusedIn(received) >= REFUSALS || received.verdicts.length > before + 2000;
   try {
-    await until('answers under the fault', enough, 30_000);
+    await until('answers under the fault', enough, 60_000);
   } finally {
     span.to = performance.now();
     await end();
@@ -217,22 +222,6 @@ async function keepChecking(service: TestService, answered: (answer: Answer) => 
     }),
     answered,
   });
-}
-
-const HALVES = [
-  'FROM approvals a LEFT JOIN audit e ON e.id = a.tool_call_id WHERE e.id IS NULL',
-  "FROM audit e LEFT JOIN approvals a ON a.id = e.reference_id WHERE e.decision = 'pending' AND a.id IS NULL",
-  'FROM events v LEFT JOIN approvals a ON a.id = v.reference_id WHERE a.id IS NULL',
-  'FROM approvals a LEFT JOIN events v ON v.reference_id = a.id WHERE v.id IS NULL',
-  'FROM notifications n LEFT JOIN approvals a ON a.id = n.approval_id WHERE a.id IS NULL',
-  'FROM approvals a LEFT JOIN notifications n ON n.approval_id = a.id WHERE n.id IS NULL',
-];
-
-/** Rows of a held call whose other rows are missing. */
-async function halfDone(databaseUrl: string): Promise<number> {
-  const counts = HALVES.map(half => `(SELECT count(*) ${half})`).join(' + ');
-  const [row] = await sql<{ half: number }>(databaseUrl, `SELECT ${counts} AS half`);
-  return Number(row?.half);
 }
 
 async function measureFsync(options: ServiceOptions): Promise<number> {

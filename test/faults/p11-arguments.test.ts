@@ -10,9 +10,9 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
 import { type Engine, engines, onPath, startService, type TestService } from '../support/service.ts';
-import { Canaries, judgedCalls, REFUSED, searchFiles, searchText, send } from './canaries.ts';
+import { Canaries, judgedCalls, REFUSED, searchFor, send } from './canaries.ts';
 
-const ROUNDS = LONG ? 20 : 1;
+const ROUNDS = LONG ? 5 : 1;
 const SEARCHABLE = need(onPath('grep'), 'grep');
 const postgres = await sharedPostgres();
 
@@ -122,12 +122,10 @@ async function newKey(service: TestService): Promise<{ key: string }> {
 }
 
 async function search(service: TestService, engine: Engine, canaries: Canaries): Promise<string[]> {
-  const inOutput = searchText(canaries, service.output);
-  const inData = searchFiles(canaries, [service.dataDir]);
-  if (engine === 'sqlite') return [...inOutput, ...inData];
+  if (engine === 'sqlite') return searchFor(canaries, [service.dataDir], [service.output]);
   const server = postgres as TestPostgres;
-  const inServer = searchFiles(canaries, await serverFiles(server, service.databaseUrl));
-  return [...inOutput, ...inData, ...inServer, ...searchText(canaries, server.logText())];
+  const files = await serverFiles(server, service.databaseUrl);
+  return searchFor(canaries, [service.dataDir, ...files], [service.output, server.logText()]);
 }
 
 /** The whole data folder of the server, but for the other databases in it. */

@@ -8,6 +8,7 @@ import { ConfigError, loadConfig, SETTINGS } from '../../src/config.ts';
 import { BUN, failToStart, ROOT, startService } from '../support/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-config-'));
+const newFolder = () => mkdtempSync(join(folder, 'data-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function toolgate(args: string[], env: Record<string, string> = {}, cwd = folder) {
@@ -74,7 +75,7 @@ describe('a wrong value', () => {
   }
 
   test('stops the start with exit code 1, no trace of the stack, before anything is made', async () => {
-    const output = await failToStart({ env: { TOOLGATE_PORT: 'eighty' } });
+    const output = await failToStart({ dataDir: newFolder(), env: { TOOLGATE_PORT: 'eighty' } });
     expect(output).toContain('ended with 1');
     expect(output).toContain(
       'toolgate: TOOLGATE_PORT is "eighty": it must be a whole number from 0 to 65535.',
@@ -91,12 +92,17 @@ describe('a wrong value', () => {
   test('a port in use is said so', async () => {
     const service = await startService();
     const { port } = new URL(service.url);
-    expect(await failToStart({ env: { TOOLGATE_PORT: port } })).toContain('TOOLGATE_PORT');
+    expect(await failToStart({ dataDir: newFolder(), env: { TOOLGATE_PORT: port } })).toContain(
+      'TOOLGATE_PORT',
+    );
     await service.close();
   });
 
   test('a database that cannot be reached stops the start', async () => {
-    const output = await failToStart({ databaseUrl: 'postgres://x:hunter2@127.0.0.1:1/none' });
+    const output = await failToStart({
+      dataDir: newFolder(),
+      databaseUrl: 'postgres://x:hunter2@127.0.0.1:1/none',
+    });
     expect(output).toContain('toolgate: ');
     expect(output).not.toContain('hunter2');
   });

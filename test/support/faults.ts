@@ -131,6 +131,22 @@ export async function againstLog(databaseUrl: string, verdicts: readonly Verdict
   };
 }
 
+const HALVES = [
+  'FROM approvals a LEFT JOIN audit e ON e.id = a.tool_call_id WHERE e.id IS NULL',
+  "FROM audit e LEFT JOIN approvals a ON a.id = e.reference_id WHERE e.decision = 'pending' AND a.id IS NULL",
+  'FROM events v LEFT JOIN approvals a ON a.id = v.reference_id WHERE a.id IS NULL',
+  'FROM approvals a LEFT JOIN events v ON v.reference_id = a.id WHERE v.id IS NULL',
+  'FROM notifications n LEFT JOIN approvals a ON a.id = n.approval_id WHERE a.id IS NULL',
+  'FROM approvals a LEFT JOIN notifications n ON n.approval_id = a.id WHERE n.id IS NULL',
+];
+
+/** Rows of a held call whose other rows are missing. */
+export async function halfDone(databaseUrl: string): Promise<number> {
+  const counts = HALVES.map(half => `(SELECT count(*) ${half})`).join(' + ');
+  const [row] = await sql<{ half: number }>(databaseUrl, `SELECT ${counts} AS half`);
+  return Number(row?.half);
+}
+
 // --- system-call faults --------------------------------------------------------------------------
 
 /** Whether this process may trace one it started. */

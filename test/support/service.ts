@@ -130,6 +130,12 @@ export class TestService {
   }
 }
 
+/** A test that fails before it stops its service must not leave it behind. */
+const CHILDREN = new Set<Bun.Subprocess>();
+process.on('exit', () => {
+  for (const child of CHILDREN) child.kill('SIGKILL');
+});
+
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));
   const databaseUrl = options.databaseUrl ?? (await freshDatabase(options.engine ?? 'sqlite', dataDir));
@@ -150,6 +156,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     stdout: 'pipe',
     stderr: 'pipe',
   });
+  CHILDREN.add(child);
+  child.exited.then(() => CHILDREN.delete(child));
   collect(child.stdout, output);
   collect(child.stderr, output);
   const url = await ready(child, output);
@@ -158,11 +166,14 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
 
 /** The output of a service that must not start. */
 export async function failToStart(options: ServiceOptions): Promise<string> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));
   let service: TestService;
   try {
-    service = await startService(options);
+    service = await startService({ ...options, dataDir });
   } catch (error) {
     return (error as Error).message;
+  } finally {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   }
   await service.close();
   throw new Error('the service started, and it must not have');

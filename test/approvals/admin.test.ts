@@ -1,0 +1,132 @@
+// Approvals as operators see and answer them, and the questions that nobody answers: they end by themselves,
+// told exactly once, however many replicas look for them.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { until } from '../support/faults.ts';
+import { Receiver } from '../support/receiver.ts';
+import { engines } from '../support/service.ts';
+import { ASK_ALL, type Gate, openGate } from './gate.ts';
+
+for (const engine of await engines()) {
+  describe(`approvals in the administration, on ${engine}`, () => {
+    let gate: Gate;
+    beforeAll(async () => {
+      gate = await openGate({ engine });
+    });
+    afterAll(() => gate.close());
+
+    const list = async (query = '') => (await gate.service.admin('GET', `/approvals${query}`)).body;
+    const resolve = (referenceId: string, body: unknown) =>
+      gate.service.admin('POST', `/approvals/${referenceId}/resolve`, body);
+
+    test('are listed with the fields of an event, newest first, by status, in pages', async () => {
+      const { key, keyId, policyId } = await gate.service.newKey(ASK_ALL);
+      const first = await gate.ask(key, 'one');
+      const second = await gate.ask(key, 'two');
+      await gate.answer(first.token, { action: 'deny' });
+      const [pending] = (await list('?status=pending')).approvals;
+      expect(pending).toEqual({
+        referenceId: second.referenceId,
+        toolCallId: expect.any(String),
+        policyId,
+        keyId,
+        sessionId: null,
+        surface: 'check',
+        serverName: 'prod',
+        toolName: 'two',
+        status: 'pending',
+        reason: expect.any(String),
+        createdAt: expect.any(String),
+        expiresAt: expect.any(String),
+        resolvedAt: null,
+        resolvedBy: null,
+        grantExpiresAt: null,
+      });
+      expect((await list('?status=denied')).approvals[0]).toMatchObject({
+        referenceId: first.referenceId,
+        resolvedBy: 'link',
+      });
+      const page = await list('?limit=1');
+      expect(page.approvals[0].referenceId).toBe(second.referenceId);
+      const next = await list(`?limit=1&cursor=${page.nextCursor}`);
+      expect(next.approvals[0].referenceId).toBe(first.referenceId);
+      expect((await gate.service.admin('GET', '/approvals?status=open')).status).toBe(400);
+      const shown = JSON.stringify([page, next]);
+      for (const { token } of [first, second]) expect(shown).not.toContain(token);
+    });
+
+    test('are answered once; the link is then used', async () => {
+      const asked = await gate.ask(await gate.key());
+      const { status, body } = await resolve(asked.referenceId, { action: 'approve', duration: '2h' });
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ referenceId: asked.referenceId, status: 'approved', resolvedBy: 'admin' });
+      expect(Date.parse(body.grantExpiresAt) - Date.parse(body.resolvedAt)).toBe(7_200_000);
+      expect((await resolve(asked.referenceId, { action: 'deny' })).status).toBe(409);
+      expect((await gate.answer(asked.token, { action: 'deny' })).status).toBe(410);
+      const { changes } = (await gate.service.admin('GET', '/changes?limit=1')).body;
+      expect(changes[0]).toMatchObject({ actor: 'admin', action: 'approval.approve', target: asked.referenceId });
+    });
+
+    test('refuse what is wrong and what is unknown, and stay open', async () => {
+      const { referenceId } = await gate.ask(await gate.key());
+      for (const body of [
+        {},
+        { action: 'allow' },
+        { action: 'approve', duration: '8d' },
+        { action: 'approve', duration: null },
+        { action: 'deny', duration: '1h' },
+        { action: 'approve', by: 'me' },
+      ])
+        expect([body, (await resolve(referenceId, body)).status]).toEqual([body, 400]);
+      expect(await gate.statusOf(referenceId)).toBe('pending');
+      for (const unknown of [Bun.randomUUIDv7(), 'x'])
+        expect((await resolve(unknown, { action: 'approve' })).status).toBe(404);
+    });
+
+    test('are nothing that an agent may see or answer', async () => {
+      const key = await gate.key();
+      const { referenceId, token } = await gate.ask(key);
+      const path = `/admin/v1/approvals/${referenceId}/resolve`;
+      expect((await gate.service.json('POST', path, key, { action: 'approve' })).status).toBe(403);
+      expect((await gate.service.json('POST', path, token, { action: 'approve' })).status).toBeWithin(401, 404);
+      expect((await gate.service.json('POST', path, null, { action: 'approve' })).status).toBe(401);
+      for (const other of ['approvals', 'grants', 'webhooks', 'notifications'])
+        expect((await gate.service.json('GET', `/admin/v1/${other}`, key)).status).toBe(403);
+      expect(await gate.statusOf(referenceId)).toBe('pending');
+    });
+  });
+
+  const replicas = engine === 'postgres' ? 2 : 1;
+  test(`${engine}: what nobody answers is told as timed out, exactly once, with ${replicas} at work`, async () => {
+    const env = { TOOLGATE_APPROVAL_TIMEOUT: '1s' };
+    const gate = await openGate({ engine, replicas, env });
+    const target = await Receiver.start();
+    try {
+      await gate.service.admin('POST', '/webhooks', { url: target.url, events: ['approval.resolved'] });
+      const key = await gate.key();
+      const held = await Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          gate.services[index % replicas]?.check(key, 'prod', 'deploy'),
+        ),
+      );
+      const references = held.map(reply => reply?.body.referenceId as string);
+      await until('all lapsed', async () => {
+        const open = await gate.rows(`SELECT id FROM approvals WHERE status = 'pending'`);
+        return open.length === 0;
+      });
+      await until('all told', () => references.every(each => target.of(each).length > 0));
+      const events = await gate.rows<{ id: string; reference: string }>(
+        `SELECT id, reference_id AS reference FROM events WHERE type = 'approval.resolved'`,
+      );
+      expect(events.map(each => each.reference).sort()).toEqual(references.sort());
+      for (const each of references) {
+        const [told] = target.of(each);
+        expect(told?.json.data).toMatchObject({ status: 'timed_out', resolvedBy: null, grantExpiresAt: null });
+        expect(told?.json.data.resolvedAt >= told?.json.data.expiresAt).toBe(true);
+      }
+    } finally {
+      await gate.close();
+      await target.close();
+    }
+  });
+}

@@ -1,0 +1,57 @@
+// The whole service inside the test process, on a clock that the test moves: for what takes minutes or days.
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { start } from '../../src/main.ts';
+import { newDataDir } from '../support/faults.ts';
+import { ADMIN_TOKEN, TestService } from '../support/service.ts';
+
+export class ClockedService extends TestService {
+  readonly #clock: { ahead: number };
+  readonly #stop: () => Promise<void>;
+
+  constructor(url: string, dataDir: string, clock: { ahead: number }, stop: () => Promise<void>) {
+    const databaseUrl = `sqlite:${join(dataDir, 'toolgate.db')}`;
+    super(url, dataDir, databaseUrl, undefined as unknown as Bun.Subprocess, { text: '' }, true);
+    this.#clock = clock;
+    this.#stop = stop;
+  }
+
+  /** It runs on the clock of the machine no longer, but stands still except for this. */
+  advance(ms: number): void {
+    this.#clock.ahead += ms;
+  }
+
+  override async close(): Promise<void> {
+    await this.#stop();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+export async function startClocked(env: Record<string, string> = {}): Promise<ClockedService> {
+  const dataDir = newDataDir();
+  const clock = { ahead: 0 };
+  const startedAt = Date.now();
+  const { config } = loadConfig(
+    {
+      TOOLGATE_PORT: '0',
+      TOOLGATE_DATA_DIR: dataDir,
+      TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+      TOOLGATE_LOG_LEVEL: 'silent',
+      ...env,
+    },
+    dataDir,
+  );
+  const running = await start(config, {
+    log: createLog('silent', () => {}),
+    onFatal: error => {
+      throw error;
+    },
+    print: () => {},
+    now: () => startedAt + clock.ahead,
+  });
+  return new ClockedService(running.url, dataDir, clock, running.stop);
+}

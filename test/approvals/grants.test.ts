@@ -1,0 +1,186 @@
+// Grants: what an approval with a duration frees, what it does not, how it ends. Revoking one works at once on
+// every replica, under load.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { until, verdictOf } from '../support/faults.ts';
+import { type Answer, startLoad } from '../support/load.ts';
+import { need } from '../support/need.ts';
+import { engines } from '../support/service.ts';
+import { startClocked } from './clocked.ts';
+import { ASK_ALL, type Gate, openGate } from './gate.ts';
+
+const both = await engines();
+const RULES = [{ tool: 'drop_*', action: 'deny' as const }, ...ASK_ALL];
+const ROUNDS = 5;
+
+for (const engine of both) {
+  describe(`grants on ${engine}`, () => {
+    let gate: Gate;
+    beforeAll(async () => {
+      gate = await openGate({ engine });
+    });
+    afterAll(() => gate.close());
+
+    const decide = async (token: string, server: string, tool: string, more = {}) =>
+      (await gate.service.check(token, server, tool, more)).body.decision;
+
+    async function granted(toolName = 'deploy') {
+      const made = await gate.service.newKey(RULES);
+      const asked = await gate.ask(made.key, toolName);
+      await gate.approve(asked.token, '1h');
+      return { ...made, ...asked };
+    }
+
+    test('frees further calls of the key to the tool, whatever the arguments, and says by what', async () => {
+      const { key, referenceId } = await granted();
+      for (const args of [undefined, {}, { region: 'eu' }]) {
+        const { body } = await gate.service.check(key, 'prod', 'deploy', args && { args });
+        expect(body.decision).toBe('allow');
+        expect(body.reason).toContain(referenceId);
+        expect(body.referenceId).toBeUndefined();
+        const { entries } = (await gate.service.admin('GET', '/audit?limit=1')).body;
+        expect(entries[0]).toMatchObject({ id: body.toolCallId, decision: 'allow', referenceId });
+      }
+    });
+
+    test('frees the sessions of the key, within their scope', async () => {
+      const { key } = await granted();
+      const session = async (more: object) =>
+        (await gate.service.json('POST', '/v1/sessions', key, more)).body.token as string;
+      expect(await decide(await session({}), 'prod', 'deploy')).toBe('allow');
+      expect(await decide(await session({ scopeTools: ['prod__deploy'] }), 'prod', 'deploy')).toBe('allow');
+      expect(await decide(await session({ scopeTools: ['prod__other'] }), 'prod', 'deploy')).toBe('deny');
+      expect(await decide(await session({ scopeTools: [] }), 'prod', 'deploy')).toBe('deny');
+    });
+
+    test('a call held in a session opens a grant for its key', async () => {
+      const { key } = await gate.service.newKey(RULES);
+      const { token } = (await gate.service.json('POST', '/v1/sessions', key, {})).body;
+      await gate.approve((await gate.ask(token)).token, '1h');
+      expect(await decide(key, 'prod', 'deploy')).toBe('allow');
+    });
+
+    test('frees no other tool, no other server, no other key', async () => {
+      const { key } = await granted();
+      for (const [server, tool] of [
+        ['prod', 'deploy2'],
+        ['prod', 'Deploy'],
+        ['staging', 'deploy'],
+        ['prod', 'prod__deploy'],
+      ] as const)
+        expect([server, tool, await decide(key, server, tool)]).toEqual([server, tool, 'pending']);
+      expect(await decide(await gate.key(RULES), 'prod', 'deploy')).toBe('pending');
+    });
+
+    test('a deny stays a deny, also one that comes later', async () => {
+      const { key, policyId } = await granted();
+      expect(await decide(key, 'prod', 'drop_table')).toBe('deny');
+      const rules = [{ tool: 'deploy', action: 'deny' }, ...RULES];
+      expect((await gate.service.admin('PUT', `/policies/${policyId}`, { rules })).status).toBe(200);
+      expect(await decide(key, 'prod', 'deploy')).toBe('deny');
+    });
+
+    test('an approval without a duration, and a denial, open none', async () => {
+      const { key, keyId } = await gate.service.newKey(RULES);
+      await gate.approve((await gate.ask(key)).token);
+      await gate.answer((await gate.ask(key)).token, { action: 'deny' });
+      expect(await decide(key, 'prod', 'deploy')).toBe('pending');
+      const { grants } = (await gate.service.admin('GET', '/grants')).body;
+      expect(grants.filter((each: { keyId: string }) => each.keyId === keyId)).toEqual([]);
+    });
+
+    test('is listed, newest first and in pages, until it is revoked', async () => {
+      const first = await granted('one');
+      const second = await granted('two');
+      const list = async (query = '') => (await gate.service.admin('GET', `/grants${query}`)).body;
+      const { grants, nextCursor } = await list('?limit=1');
+      expect(grants).toHaveLength(1);
+      expect(grants[0]).toEqual({
+        id: expect.any(String),
+        referenceId: second.referenceId,
+        keyId: second.keyId,
+        serverName: 'prod',
+        toolName: 'two',
+        createdAt: expect.any(String),
+        expiresAt: expect.any(String),
+      });
+      expect(Date.parse(grants[0].expiresAt) - Date.parse(grants[0].createdAt)).toBe(3_600_000);
+      expect((await list(`?limit=1&cursor=${nextCursor}`)).grants[0].referenceId).toBe(first.referenceId);
+      for (let times = 0; times < 2; times++)
+        expect((await gate.service.admin('DELETE', `/grants/${grants[0].id}`)).status).toBe(204);
+      expect((await list('?limit=1')).grants[0].referenceId).toBe(first.referenceId);
+      expect(await decide(second.key, 'prod', 'two')).toBe('pending');
+      expect(await decide(first.key, 'prod', 'one')).toBe('allow');
+    });
+
+    test('revoking one that is not there is a 404', async () => {
+      expect((await gate.service.admin('DELETE', `/grants/${Bun.randomUUIDv7()}`)).status).toBe(404);
+    });
+
+    test('dies with its key', async () => {
+      const { key, keyId } = await granted();
+      await gate.service.admin('DELETE', `/keys/${keyId}`);
+      expect((await gate.service.check(key, 'prod', 'deploy')).status).toBe(401);
+    });
+  });
+}
+
+test('ends when its time is over', async () => {
+  const clocked = await startClocked();
+  try {
+    const { key } = await clocked.newKey(RULES);
+    const held = await clocked.check(key, 'prod', 'deploy');
+    const resolve = `/approvals/${held.body.referenceId}/resolve`;
+    await clocked.admin('POST', resolve, { action: 'approve', duration: '30m' });
+    clocked.advance(30 * 60_000 - 1);
+    expect((await clocked.check(key, 'prod', 'deploy')).body.decision).toBe('allow');
+    clocked.advance(1);
+    expect((await clocked.check(key, 'prod', 'deploy')).body.decision).toBe('pending');
+    expect((await clocked.admin('GET', '/grants')).body.grants).toEqual([]);
+  } finally {
+    await clocked.close();
+  }
+});
+
+const two = need(both.includes('postgres'), 'PostgreSQL, for two replicas');
+test.skipIf(!two)(
+  'revoked on one replica, it frees nothing on another from then on, under load',
+  async () => {
+    const gate = await openGate({
+      engine: 'postgres',
+      replicas: 2,
+      env: { TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1' },
+    });
+    try {
+      let late = 0;
+      for (let round = 0; round < ROUNDS; round++) late += await revokeUnderLoad(gate);
+      expect(late).toBe(0);
+    } finally {
+      await gate.close();
+    }
+  },
+);
+
+/** Allows of requests that were sent after the revocation was answered. */
+async function revokeUnderLoad(gate: Gate): Promise<number> {
+  const { key } = await gate.service.newKey(RULES);
+  const { token, referenceId } = await gate.ask(key);
+  await gate.approve(token, '1h');
+  const { grants } = (await gate.service.admin('GET', '/grants')).body;
+  const { id } = grants.find((each: { referenceId: string }) => each.referenceId === referenceId);
+  const answers: Answer[] = [];
+  const load = startLoad({
+    connections: 8,
+    url: () => gate.services[1]?.url ?? '',
+    next: () => ({ token: key, body: JSON.stringify({ serverName: 'prod', toolName: 'deploy' }) }),
+    answered: answer => answers.push(answer),
+  });
+  const allowed = (list: Answer[]) => list.filter(each => verdictOf(each)?.decision === 'allow').length;
+  await until('allows by the grant', () => allowed(answers) > 50);
+  expect((await gate.service.admin('DELETE', `/grants/${id}`)).status).toBe(204);
+  const endedAt = performance.now();
+  const after = () => answers.filter(each => each.sentAt > endedAt);
+  await until('answers after the revocation', () => after().length > 50);
+  await load.stop();
+  return allowed(after());
+}
