@@ -7,6 +7,7 @@ import {
   type CompiledPolicy,
   type Decision,
   decide,
+  type Facts,
   type Outcome,
   type ToolCall,
 } from '../core/decide.ts';
@@ -72,28 +73,18 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 
   async judge(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
+    const credentials = await CredentialFacts.read(tx, requests);
     const now = this.#guard.now();
-    const credentials = await CredentialFacts.read(tx, requests, now);
-    const cases: (Case | null)[] = [];
-    for (const request of requests) cases.push(await this.#case(tx, credentials, request));
-    const held = cases.filter(
-      each => each !== null && asksForApproval(each.policy, each.request.call, each.request.principal.scope),
-    ) as Case[];
-    const asked = new Set(held);
-    const approvals =
-      held.length > 0
-        ? await ApprovalFacts.read(
-            this.#guard,
-            tx,
-            held.map(each => each.request),
-            now,
-          )
-        : null;
+    await this.#policies.load(tx, credentials.policyVersions());
+    const cases = requests.map(request => this.#case(credentials, request, now));
+    const held = new Set(cases.filter(each => each !== null && asks(each)) as Case[]);
+    const approvals = held.size > 0 ? await ApprovalFacts.read(this.#guard, tx, requestsOf(held), now) : null;
     const entries: AuditEntry[] = [];
     const results: (Verdict | GuardError)[] = [];
     for (const each of cases) {
       if (each === null) results.push(unauthenticated());
-      else results.push(await this.#settle(tx, each, asked.has(each) ? approvals : null, entries, now));
+      else if (approvals === null || !held.has(each)) results.push(settle(each, NOTHING_FREED, entries));
+      else results.push(await this.#settleHeld(tx, each, approvals, entries, now));
     }
     insertAudit(tx, entries);
     return results;
@@ -104,35 +95,29 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#guard.db.wake();
   }
 
-  async #case(tx: Transaction, credentials: CredentialFacts, request: CheckRequest): Promise<Case | null> {
-    const key = credentials.live(request);
+  #case(credentials: CredentialFacts, request: CheckRequest, now: number): Case | null {
+    const key = credentials.live(request, now);
     if (key === null) return null;
-    const { policyId, policyVersion } = key;
-    const policy =
-      this.#policies.kept(policyId, policyVersion) ?? (await this.#policies.get(tx, policyId, policyVersion));
-    return { request, key, policy };
+    return { request, key, policy: this.#policies.get(key.policyId, key.policyVersion) };
   }
 
-  async #settle(
+  async #settleHeld(
     tx: Transaction,
-    { request, key, policy }: Case,
-    approvals: ApprovalFacts | null,
+    each: Case,
+    approvals: ApprovalFacts,
     entries: AuditEntry[],
     now: number,
   ): Promise<Verdict> {
-    const outcome = decide(policy, request.call, {
-      scope: request.principal.scope,
-      freedom: approvals === null ? null : await approvals.freedom(tx, request, now),
-      approvalLimit: approvals?.limit(request) ?? null,
-    });
-    const entry = auditEntry(request, policy, outcome);
-    entries.push(entry);
-    if (outcome.decision !== 'pending' || approvals === null) return verdict(entry);
+    const { request, key } = each;
+    const freedom = await approvals.freedom(tx, request, now);
+    const verdict = settle(each, { freedom, approvalLimit: approvals.limit(request) }, entries);
+    if (verdict.decision !== 'pending') return verdict;
+    const entry = entries.at(-1) as AuditEntry;
     const approval = this.#approval(request, entry, now);
     entry.referenceId = approval.id;
     this.#ask(tx, key, approval, approvals, now);
     approvals.opened(request);
-    return { ...verdict(entry), referenceId: approval.id, message: PENDING_MESSAGE };
+    return { ...verdict, referenceId: approval.id, message: PENDING_MESSAGE };
   }
 
   #approval({ args }: CheckRequest, entry: AuditEntry, now: number): ApprovalRecord {
@@ -176,6 +161,29 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
+const NOTHING_FREED = { freedom: null, approvalLimit: null };
+
+function asks({ policy, request }: Case): boolean {
+  return asksForApproval(policy, request.call, request.principal.scope);
+}
+
+function requestsOf(cases: Iterable<Case>): CheckRequest[] {
+  return Array.from(cases, each => each.request);
+}
+
+/** The decision, its entry, its verdict. */
+function settle(
+  { request, policy }: Case,
+  about: Pick<Facts, 'freedom' | 'approvalLimit'>,
+  entries: AuditEntry[],
+): Verdict {
+  const { scope } = request.principal;
+  const entry = auditEntry(request, policy, decide(policy, request.call, { scope, ...about }));
+  entries.push(entry);
+  const { decision, reason, policyId, id: toolCallId, latencyMs } = entry;
+  return { decision, reason, policyId, toolCallId, latencyMs };
+}
+
 function auditEntry(request: CheckRequest, policy: CompiledPolicy, outcome: Outcome): AuditEntry {
   const { principal, call, surface, startedAt } = request;
   const id = newId();
@@ -195,9 +203,4 @@ function auditEntry(request: CheckRequest, policy: CompiledPolicy, outcome: Outc
     referenceId: outcome.freedBy?.referenceId ?? null,
     latencyMs: Math.round(performance.now() - startedAt),
   };
-}
-
-function verdict(entry: AuditEntry): Verdict {
-  const { decision, reason, policyId, id, latencyMs } = entry;
-  return { decision, reason, policyId, toolCallId: id, latencyMs };
 }

@@ -16,19 +16,13 @@ import { approvalsLock, type Guard } from './guard.ts';
 export class CredentialFacts {
   readonly #keys: Map<string, KeyFacts>;
   readonly #sessions: Map<string, SessionFacts>;
-  readonly #now: number;
 
-  private constructor(keys: KeyFacts[], sessions: SessionFacts[], now: number) {
+  private constructor(keys: KeyFacts[], sessions: SessionFacts[]) {
     this.#keys = new Map(keys.map(key => [key.id, key]));
     this.#sessions = new Map(sessions.map(session => [session.id, session]));
-    this.#now = now;
   }
 
-  static async read(
-    tx: Transaction,
-    requests: readonly CheckRequest[],
-    now: number,
-  ): Promise<CredentialFacts> {
+  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<CredentialFacts> {
     const keyIds = new Set<string>();
     const sessionIds = new Set<string>();
     for (const { principal } of requests) {
@@ -39,16 +33,21 @@ export class CredentialFacts {
       keyFacts(tx, [...keyIds]),
       sessionIds.size > 0 ? sessionFacts(tx, [...sessionIds]) : [],
     ]);
-    return new CredentialFacts(keys, sessions, now);
+    return new CredentialFacts(keys, sessions);
+  }
+
+  /** The policy versions that decide for these keys. */
+  policyVersions(): Iterable<Pick<KeyFacts, 'policyId' | 'policyVersion'>> {
+    return this.#keys.values();
   }
 
   /** The key, when it and the session still live. */
-  live({ principal }: CheckRequest): KeyFacts | null {
+  live({ principal }: CheckRequest, now: number): KeyFacts | null {
     const key = this.#keys.get(principal.keyId);
-    if (key === undefined || !keyLives(key, this.#now)) return null;
+    if (key === undefined || !keyLives(key, now)) return null;
     if (principal.sessionId === null) return key;
     const session = this.#sessions.get(principal.sessionId);
-    const lives = session !== undefined && session.revokedAt === null && session.expiresAt > this.#now;
+    const lives = session !== undefined && session.revokedAt === null && session.expiresAt > now;
     return lives ? key : null;
   }
 }

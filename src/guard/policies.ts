@@ -93,28 +93,29 @@ export async function deletePolicy(guard: Guard, actor: Actor, id: string): Prom
   });
 }
 
+/** More than the policies one group of checks can have, so that none is dropped before it is used. */
 const KEPT_VERSIONS = 1000;
 
-/** Compiled policy versions, by policy; the least lately loaded are dropped first. */
+/** Compiled policy versions, the one used last of each policy; the least lately loaded are dropped first. */
 export class CompiledPolicies {
   readonly #kept = new Map<string, CompiledPolicy>();
 
-  /** Reads the version through `db` unless it is the one kept for its policy. */
-  async get(db: Queries, policyId: string, wanted: number): Promise<CompiledPolicy> {
-    const kept = this.#kept.get(policyId);
-    if (kept?.version === wanted) return kept;
-    const policy = await findPolicyVersion(db, policyId, wanted);
-    if (policy === null) throw new Error(`policy ${policyId} lacks its version ${wanted}`);
-    const compiled = compilePolicy(policy);
-    if (this.#kept.size >= KEPT_VERSIONS) this.#kept.delete(this.#kept.keys().next().value as string);
-    this.#kept.set(policyId, compiled);
-    return compiled;
+  /** Reads through `db` what is not kept. */
+  async load(db: Queries, wanted: Iterable<{ policyId: string; policyVersion: number }>): Promise<void> {
+    for (const { policyId, policyVersion } of wanted) {
+      if (this.#kept.get(policyId)?.version === policyVersion) continue;
+      const policy = await findPolicyVersion(db, policyId, policyVersion);
+      if (policy === null) throw new Error(`policy ${policyId} lacks its version ${policyVersion}`);
+      if (this.#kept.size >= KEPT_VERSIONS) this.#kept.delete(this.#kept.keys().next().value as string);
+      this.#kept.set(policyId, compilePolicy(policy));
+    }
   }
 
-  /** The version kept, when it is the wanted one. */
-  kept(policyId: string, wanted: number): CompiledPolicy | null {
+  /** A version that was loaded just before. */
+  get(policyId: string, version: number): CompiledPolicy {
     const kept = this.#kept.get(policyId);
-    return kept?.version === wanted ? kept : null;
+    if (kept?.version !== version) throw new Error(`version ${version} of policy ${policyId} is not loaded`);
+    return kept;
   }
 }
 

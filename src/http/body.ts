@@ -5,12 +5,14 @@ import type { z } from 'zod';
 import { GuardError, type InputFault, invalidInput } from '../core/errors.ts';
 import { type Json, parseJsonBytes } from '../core/json.ts';
 
-export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+export function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const declared = request.headers.get('content-length');
-  if (declared !== null) {
-    if (Number(declared) > limit) throw tooLarge(limit);
-    return new Uint8Array(await request.arrayBuffer());
-  }
+  if (declared === null) return readChunks(request, limit);
+  if (Number(declared) > limit) throw tooLarge(limit);
+  return request.bytes();
+}
+
+async function readChunks(request: Request, limit: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
