@@ -1,7 +1,17 @@
 // Secrets that the service makes for itself on first start, kept in the data folder, readable by its owner
 // only: the master key and the admin token.
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { mintToken } from './guard/secrets.ts';
 
@@ -25,18 +35,45 @@ export function adminTokenPath(dataDir: string): string {
   return join(dataDir, ADMIN_TOKEN);
 }
 
-/** The file's text; made once, durably, and never replaced. */
+/**
+ * The file's text; made once and never replaced. It appears whole or not at all, whenever we are killed: the
+ * text is made durable under another name first, and of two that start at once the first name stands.
+ */
 function keep(dataDir: string, name: string, make: () => string): string {
   const path = join(dataDir, name);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  if (existsSync(path)) return readFileSync(path, 'utf8').trim();
-  const text = make();
-  const file = openSync(path, 'wx', 0o600);
+  if (!existsSync(path)) {
+    const draft = `${path}.${process.pid}`;
+    writeDurably(draft, `${make()}\n`);
+    try {
+      linkSync(draft, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    unlinkSync(draft);
+    syncFolder(dataDir);
+  }
+  const text = readFileSync(path, 'utf8').trim();
+  if (text === '')
+    throw new Error(`${path} is empty. Restore it from a backup, or remove it if the store is new.`);
+  return text;
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'w', 0o600);
   try {
-    writeSync(file, `${text}\n`);
+    writeSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  return text;
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }

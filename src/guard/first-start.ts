@@ -3,11 +3,12 @@
 
 import type { Rule } from '../core/policy.ts';
 import { keepSetting, readSetting } from '../store/settings.ts';
-import { type Guard, newId } from './guard.ts';
-import { createKey } from './keys.ts';
-import { createPolicy } from './policies.ts';
+import { type Guard, POLICIES_LOCK } from './guard.ts';
+import { addKey } from './keys.ts';
+import { addPolicy } from './policies.ts';
 
 const SET_UP = 'set_up';
+const SET_UP_LOCK = '0 set-up';
 const FINGERPRINT = 'master_key_fingerprint';
 
 const DEFAULT_RULES: Rule[] = [
@@ -33,18 +34,16 @@ export async function claimStore(guard: Guard): Promise<void> {
   }
 }
 
-/** The first key of a new store, or null when the store was set up before. */
-export async function setUpStore(guard: Guard): Promise<string | null> {
-  if ((await readSetting(guard.db, SET_UP)) !== null) return null;
-  return guard.db.exclusively(async () => {
-    const mine = newId();
-    if ((await readSetting(guard.db, SET_UP)) !== null) return null;
-    const policy = await createPolicy(guard, 'system', {
+/** The first key of a new store, or null when the store was set up before. All of it happens, or nothing. */
+export function setUpStore(guard: Guard): Promise<string | null> {
+  return guard.db.transaction({ exclusive: [SET_UP_LOCK, POLICIES_LOCK] }, async tx => {
+    if ((await readSetting(tx, SET_UP)) !== null) return null;
+    const policy = await addPolicy(tx, guard, 'system', {
       name: 'default',
       description: 'Made at the first start: reading is allowed, deleting is not, the rest asks a human.',
       rules: DEFAULT_RULES,
     });
-    const { token } = await createKey(guard, 'system', {
+    const { token } = await addKey(tx, guard, 'system', {
       name: 'default',
       policyId: policy.id,
       requireSignInToApprove: false,
@@ -52,7 +51,7 @@ export async function setUpStore(guard: Guard): Promise<string | null> {
       notify: null,
       forward: [],
     });
-    await keepSetting(guard.db, SET_UP, mine);
+    await keepSetting(tx, SET_UP, policy.id);
     return token;
   });
 }

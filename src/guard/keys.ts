@@ -27,27 +27,30 @@ export interface KeyInput {
   forward: Forward[];
 }
 
-export async function createKey(
+export interface CreatedKey {
+  key: KeyRecord;
+  /** In this answer and nowhere else. */
+  token: string;
+}
+
+export function createKey(guard: Guard, actor: Actor, input: KeyInput): Promise<CreatedKey> {
+  return guard.db.transaction({ shared: [POLICIES_LOCK] }, tx => addKey(tx, guard, actor, input));
+}
+
+export async function addKey(
+  tx: Transaction,
   guard: Guard,
   actor: Actor,
   input: KeyInput,
-): Promise<{ key: KeyRecord; token: string }> {
+): Promise<CreatedKey> {
   const { token, hash, prefix } = mintToken('key');
   const { notify, ...rest } = input;
   const id = newId();
-  const key: KeyRecord = {
-    ...rest,
-    id,
-    prefix,
-    notifySealed: sealTargets(guard.vault, id, notify),
-    createdAt: guard.now(),
-    revokedAt: null,
-  };
-  await guard.db.transaction({ shared: [POLICIES_LOCK] }, async tx => {
-    await wantPolicy(tx, key.policyId);
-    await insertKey(tx, key, hash);
-    await recordChange(tx, guard, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
-  });
+  const notifySealed = sealTargets(guard.vault, id, notify);
+  const key: KeyRecord = { ...rest, id, prefix, notifySealed, createdAt: guard.now(), revokedAt: null };
+  await wantPolicy(tx, key.policyId);
+  await insertKey(tx, key, hash);
+  await recordChange(tx, guard, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
   return { key, token };
 }
 

@@ -4,7 +4,7 @@
 import { type CompiledPolicy, compilePolicy } from '../core/decide.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Rule } from '../core/policy.ts';
-import { type Queries, UniqueViolation } from '../store/db.ts';
+import { type Queries, type Transaction, UniqueViolation } from '../store/db.ts';
 import { policyInUse } from '../store/keys.ts';
 import {
   findPolicy,
@@ -24,27 +24,25 @@ export interface PolicyInput {
   rules: Rule[];
 }
 
-export async function createPolicy(guard: Guard, actor: Actor, input: PolicyInput): Promise<PolicyRecord> {
-  const now = guard.now();
-  const policy = {
-    id: newId(),
-    name: input.name,
-    description: input.description,
-    version: 1,
-    createdAt: now,
-    updatedAt: now,
-  };
+export function createPolicy(guard: Guard, actor: Actor, input: PolicyInput): Promise<PolicyRecord> {
   return namedOnce(input.name, () =>
-    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
-      await insertPolicy(tx, policy);
-      await insertPolicyVersion(tx, policy.id, version(policy, input.rules, actor));
-      await recordChange(tx, guard, actor, 'policy.create', policy.id, {
-        name: policy.name,
-        rules: input.rules.length,
-      });
-      return policy;
-    }),
+    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, tx => addPolicy(tx, guard, actor, input)),
   );
+}
+
+export async function addPolicy(
+  tx: Transaction,
+  guard: Guard,
+  actor: Actor,
+  input: PolicyInput,
+): Promise<PolicyRecord> {
+  const now = guard.now();
+  const { name, description, rules } = input;
+  const policy = { id: newId(), name, description, version: 1, createdAt: now, updatedAt: now };
+  await insertPolicy(tx, policy);
+  await insertPolicyVersion(tx, policy.id, version(policy, rules, actor));
+  await recordChange(tx, guard, actor, 'policy.create', policy.id, { name, rules: rules.length });
+  return policy;
 }
 
 /** A new version; it decides from the moment this returns. */
@@ -96,18 +94,19 @@ export async function deletePolicy(guard: Guard, actor: Actor, id: string): Prom
 /** More than the policies one group of checks can have, so that none is dropped before it is used. */
 const KEPT_VERSIONS = 1000;
 
-/** Compiled policy versions, the one used last of each policy; the least lately loaded are dropped first. */
+/** Compiled policy versions, one of each policy; the least lately used are dropped first. */
 export class CompiledPolicies {
   readonly #kept = new Map<string, CompiledPolicy>();
 
   /** Reads through `db` what is not kept. */
   async load(db: Queries, wanted: Iterable<{ policyId: string; policyVersion: number }>): Promise<void> {
     for (const { policyId, policyVersion } of wanted) {
-      if (this.#kept.get(policyId)?.version === policyVersion) continue;
-      const policy = await findPolicyVersion(db, policyId, policyVersion);
-      if (policy === null) throw new Error(`policy ${policyId} lacks its version ${policyVersion}`);
-      if (this.#kept.size >= KEPT_VERSIONS) this.#kept.delete(this.#kept.keys().next().value as string);
-      this.#kept.set(policyId, compilePolicy(policy));
+      const kept = this.#kept.get(policyId);
+      const compiled =
+        kept?.version === policyVersion ? kept : await compiledVersion(db, policyId, policyVersion);
+      this.#kept.delete(policyId);
+      this.#kept.set(policyId, compiled);
+      if (this.#kept.size > KEPT_VERSIONS) this.#kept.delete(this.#kept.keys().next().value as string);
     }
   }
 
@@ -117,6 +116,12 @@ export class CompiledPolicies {
     if (kept?.version !== version) throw new Error(`version ${version} of policy ${policyId} is not loaded`);
     return kept;
   }
+}
+
+async function compiledVersion(db: Queries, policyId: string, version: number): Promise<CompiledPolicy> {
+  const policy = await findPolicyVersion(db, policyId, version);
+  if (policy === null) throw new Error(`policy ${policyId} lacks its version ${version}`);
+  return compilePolicy(policy);
 }
 
 export function noSuchPolicy(): GuardError {

@@ -44,7 +44,7 @@ export function serve(services: Services, host: string, port: number): Serving {
     maxRequestBodySize: MAX_BODY,
     routes: desk.byPath(),
     fetch: request => desk.refuse(request, new GuardError('not_found', 'There is nothing here.')),
-    error: error => problem(asGuardError(error), ''),
+    error: error => desk.refuse(null, error),
   });
   const stop = async () => {
     desk.close();
@@ -127,13 +127,13 @@ class Desk {
     approveLimit.admit(client, guard.now());
   }
 
-  refuse(request: Request, error: unknown, headers: Record<string, string> = {}): Response {
+  refuse(request: Request | null, error: unknown, headers: Record<string, string> = {}): Response {
     const { metrics, log } = this.#services;
     const known = asGuardError(error);
     const requestId = Bun.randomUUIDv7();
     const status = STATUS[known.code];
     metrics.answered(status);
-    const facts = { requestId, method: request.method, code: known.code, status };
+    const facts = { requestId, method: request?.method, code: known.code, status };
     if (status === 500) log.error({ ...facts, err: known.cause ?? known }, 'failed');
     else log.debug(facts, 'refused');
     return problem(known, requestId, this.#open ? headers : { ...headers, Connection: 'close' });

@@ -211,7 +211,6 @@ class Connection implements Lane {
   }
 
   async #inTime<T>(work: (connection: Reserved) => Promise<T>): Promise<T> {
-    const connection = this.#reserved ?? (await this.#open());
     let late = false;
     const expire = () => {
       late = true;
@@ -219,7 +218,7 @@ class Connection implements Lane {
     };
     const timer = this.#limits ? setTimeout(expire, TRANSACTION_MS) : undefined;
     try {
-      return await work(connection);
+      return await work(this.#reserved ?? (await this.#open()));
     } catch (error) {
       if (late) throw new Error(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
       if (lost(error)) this.drop();

@@ -18,7 +18,9 @@ import {
 
 const SQLITE_IOERR_FSYNC = 1034;
 const SQLITE_IOERR_DIR_FSYNC = 1290;
-const BUSY_TIMEOUT_MS = 1000;
+/** How long a foreign process may hold the file before a transaction fails; waited for without blocking. */
+const BUSY_MS = 1000;
+const BUSY_STEP_MS = 10;
 
 export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -50,13 +52,15 @@ class SqliteDb implements Db {
   }
 
   transaction<T>(_locks: unknown, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const done = this.#queue.then(() => this.#alone(work));
+    // Counted from here, so that a queue behind a locked file fails together and not one after another.
+    const patience = performance.now() + BUSY_MS;
+    const done = this.#queue.then(() => this.#alone(work, patience));
     this.#queue = done.catch(() => {});
     return done;
   }
 
-  async #alone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    this.#writer.exec('BEGIN IMMEDIATE');
+  async #alone<T>(work: (tx: Transaction) => Promise<T>, patience: number): Promise<T> {
+    await this.#begin(patience);
     try {
       const result = await work(this.#writer);
       this.#writer.exec('COMMIT');
@@ -65,6 +69,17 @@ class SqliteDb implements Db {
       if (error instanceof FatalStoreError) this.#onFatal(error);
       this.#writer.rollback();
       throw error;
+    }
+  }
+
+  async #begin(patience: number): Promise<void> {
+    for (;;) {
+      try {
+        return this.#writer.exec('BEGIN IMMEDIATE');
+      } catch (error) {
+        if ((error as SQLiteError).code !== 'SQLITE_BUSY' || performance.now() > patience) throw error;
+        await Bun.sleep(BUSY_STEP_MS);
+      }
     }
   }
 
@@ -99,7 +114,7 @@ class Connection implements Queries, Transaction {
 
   constructor(path: string) {
     this.#db = new Database(path, { create: true, readwrite: true });
-    this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    this.#db.exec(`PRAGMA busy_timeout = ${BUSY_STEP_MS}`);
     this.#db.exec('PRAGMA journal_mode = WAL');
     this.#db.exec('PRAGMA synchronous = FULL');
   }

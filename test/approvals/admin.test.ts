@@ -64,7 +64,11 @@ for (const engine of await engines()) {
       expect((await resolve(asked.referenceId, { action: 'deny' })).status).toBe(409);
       expect((await gate.answer(asked.token, { action: 'deny' })).status).toBe(410);
       const { changes } = (await gate.service.admin('GET', '/changes?limit=1')).body;
-      expect(changes[0]).toMatchObject({ actor: 'admin', action: 'approval.approve', target: asked.referenceId });
+      expect(changes[0]).toMatchObject({
+        actor: 'admin',
+        action: 'approval.approve',
+        target: asked.referenceId,
+      });
     });
 
     test('refuse what is wrong and what is unknown, and stay open', async () => {
@@ -88,7 +92,10 @@ for (const engine of await engines()) {
       const { referenceId, token } = await gate.ask(key);
       const path = `/admin/v1/approvals/${referenceId}/resolve`;
       expect((await gate.service.json('POST', path, key, { action: 'approve' })).status).toBe(403);
-      expect((await gate.service.json('POST', path, token, { action: 'approve' })).status).toBeWithin(401, 404);
+      expect((await gate.service.json('POST', path, token, { action: 'approve' })).status).toBeWithin(
+        401,
+        404,
+      );
       expect((await gate.service.json('POST', path, null, { action: 'approve' })).status).toBe(401);
       for (const other of ['approvals', 'grants', 'webhooks', 'notifications'])
         expect((await gate.service.json('GET', `/admin/v1/${other}`, key)).status).toBe(403);
@@ -121,7 +128,11 @@ for (const engine of await engines()) {
       expect(events.map(each => each.reference).sort()).toEqual(references.sort());
       for (const each of references) {
         const [told] = target.of(each);
-        expect(told?.json.data).toMatchObject({ status: 'timed_out', resolvedBy: null, grantExpiresAt: null });
+        expect(told?.json.data).toMatchObject({
+          status: 'timed_out',
+          resolvedBy: null,
+          grantExpiresAt: null,
+        });
         expect(told?.json.data.resolvedAt >= told?.json.data.expiresAt).toBe(true);
       }
     } finally {

@@ -10,7 +10,6 @@ import {
   halfDone,
   inject,
   Received,
-  sql,
   until,
   verdictOf,
   withMutant,

@@ -47,15 +47,26 @@ for (const engine of await engines()) {
   });
 }
 
-for (const file of ['master.key', 'admin.token']) {
-  test.skipIf(!TRACED)(`a kill while ${file} is written leaves no empty file in the way`, async () => {
+/** Each secret is synced under another name, linked to its own, and its folder synced. */
+const SECRET_STEPS = [
+  'fsync:when=1',
+  'link,linkat:when=1',
+  'fsync:when=2',
+  'fsync:when=3',
+  'link,linkat:when=2',
+];
+
+for (const step of SECRET_STEPS) {
+  test.skipIf(!TRACED)(`a kill while the secrets are written, at ${step}, leaves no empty file`, async () => {
     const dataDir = newDataDir();
     const where = { dataDir, env: FIRST_START };
-    const killed = ['-P', join(dataDir, file), '-e', 'inject=write,pwrite64:signal=SIGKILL:when=1'];
+    const killed = ['-e', `inject=${step.replace(':', ':signal=SIGKILL:')}`];
     await expect(startService({ ...where, wrap: traced(...killed) })).rejects.toThrow('SIGKILL');
     const service = await startService(where);
     await service.close();
-    expect(readFileSync(join(dataDir, file), 'utf8').trim().length).toBeGreaterThan(40);
+    for (const file of ['master.key', 'admin.token']) {
+      expect(readFileSync(join(dataDir, file), 'utf8').trim().length).toBeGreaterThan(40);
+    }
     rmSync(dataDir, { recursive: true });
   });
 }

@@ -1,0 +1,104 @@
+// Where the service is and who is asking: from options, from the environment or, on the same machine, from
+// the data folder. Every command that speaks to the service declares its options here, in the same words.
+
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { usageError } from './exit.ts';
+import { Http } from './http.ts';
+import type { IO } from './io.ts';
+
+export interface ServiceOptions {
+  baseUrl?: string;
+  json?: boolean;
+}
+export interface KeyOptions extends ServiceOptions {
+  key?: string;
+}
+export interface AdminOptions extends ServiceOptions {
+  adminToken?: string;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:8787';
+const GROUP = 'Connection:';
+
+export function withService(command: Command): Command {
+  const url = `where the service is (TOOLGATE_BASE_URL; default ${DEFAULT_URL})`;
+  return withJson(command).addOption(new Option('--base-url <url>', url).helpGroup(GROUP));
+}
+
+export function withKey(command: Command): Command {
+  const key = new Option('--key <key>', 'a key or session token (TOOLGATE_API_KEY)').helpGroup(GROUP);
+  return withService(command).addOption(key);
+}
+
+export function withAdmin(command: Command): Command {
+  const where = 'the admin token (TOOLGATE_ADMIN_TOKEN, or on the same machine the data folder)';
+  return withService(command).addOption(new Option('--admin-token <token>', where).helpGroup(GROUP));
+}
+
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print JSON');
+}
+
+export function baseUrl(io: IO, options: ServiceOptions): string {
+  const text = options.baseUrl || io.env['TOOLGATE_BASE_URL'] || DEFAULT_URL;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw usageError(`The base address must begin with http:// or https://; got ${JSON.stringify(text)}.`);
+  }
+  return text.replace(/\/+$/, '');
+}
+
+export function keyOf(io: IO, options: KeyOptions): string {
+  const key = options.key || io.env['TOOLGATE_API_KEY'];
+  if (!key) throw usageError('No key: give --key, or set TOOLGATE_API_KEY.');
+  return header('key', key);
+}
+
+/** The key's own part of the API. */
+export function asKey(io: IO, options: KeyOptions): Http {
+  return new Http(`${baseUrl(io, options)}/v1`, keyOf(io, options));
+}
+
+/** The administration. */
+export function asAdmin(io: IO, options: AdminOptions): Http {
+  const url = baseUrl(io, options);
+  const token = findAdminToken(io, options, url);
+  if (token === null) {
+    throw usageError(
+      'No admin token: give --admin-token, set TOOLGATE_ADMIN_TOKEN, or run this where the data folder is (TOOLGATE_DATA_DIR).',
+    );
+  }
+  return new Http(`${url}/admin/v1`, token);
+}
+
+export function hasAdminToken(io: IO, options: AdminOptions): boolean {
+  return findAdminToken(io, options, baseUrl(io, options)) !== null;
+}
+
+function findAdminToken(io: IO, options: AdminOptions, url: string): string | null {
+  const given = options.adminToken || io.env['TOOLGATE_ADMIN_TOKEN'];
+  if (given) return header('admin token', given);
+  // This machine's token is for this machine's service; another host must not be shown it.
+  return isLoopback(url) ? storedToken(io) : null;
+}
+
+function storedToken(io: IO): string | null {
+  try {
+    const folder = io.env['TOOLGATE_DATA_DIR'] || './data';
+    return readFileSync(join(resolve(io.cwd, folder), 'admin.token'), 'utf8').trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+function header(what: string, text: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw usageError(`The ${what} holds a character that no token has.`);
+  return text;
+}

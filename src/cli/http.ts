@@ -1,0 +1,129 @@
+// Requests to the service with one credential. An answer is data, a refusal (the problem's own words) or
+// nothing that can be relied on; which of them it was decides the exit code.
+
+import { CliError, EXIT } from './exit.ts';
+
+/** The service answered, and said no. */
+export class Refused extends CliError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(EXIT.failed, message);
+    this.status = status;
+  }
+}
+
+/** No answer, or none that can be understood. */
+export class Unreachable extends CliError {
+  constructor(message: string, cause?: unknown) {
+    super(EXIT.noAnswer, message, { cause });
+  }
+}
+
+export type Query = Record<string, string | number | undefined>;
+
+export interface Page<T> {
+  items: T[];
+  nextCursor: string | null;
+}
+
+const TIMEOUT_MS = 30_000;
+const PAGE = 1000;
+
+export class Http {
+  readonly #root: string;
+  readonly #token: string;
+
+  constructor(root: string, token: string) {
+    this.#root = root;
+    this.#token = token;
+  }
+
+  get<T>(path: string, query: Query = {}): Promise<T> {
+    return this.#json<T>('GET', path + queryText(query));
+  }
+
+  post<T>(path: string, body?: unknown): Promise<T> {
+    return this.#json<T>('POST', path, body);
+  }
+
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.#json<T>('PUT', path, body);
+  }
+
+  patch<T>(path: string, body: unknown): Promise<T> {
+    return this.#json<T>('PATCH', path, body);
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.#json('DELETE', path);
+  }
+
+  /** One page of a list, which the API keeps under its plural. */
+  async page<T>(path: string, plural: string, query: Query = {}): Promise<Page<T>> {
+    const body = await this.get<Record<string, T[]> & { nextCursor?: string | null }>(path, query);
+    const items = body[plural];
+    if (!Array.isArray(items)) throw new Unreachable(`The answer from ${this.#root} holds no ${plural}.`);
+    return { items, nextCursor: body.nextCursor ?? null };
+  }
+
+  async *all<T>(path: string, plural: string, query: Query = {}): AsyncGenerator<T> {
+    let cursor: string | undefined;
+    do {
+      const page: Page<T> = await this.page<T>(path, plural, { limit: PAGE, ...query, cursor });
+      yield* page.items;
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  /** The body as it arrives, however long that takes. */
+  async stream(path: string, query: Query, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#send('GET', path + queryText(query), undefined, signal);
+    if (response.body === null) throw new Unreachable(`The answer from ${this.#root} is empty.`);
+    return response.body;
+  }
+
+  async #json<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await this.#send(method, path, body, AbortSignal.timeout(TIMEOUT_MS));
+    const text = await response.text().catch(error => {
+      throw this.#lost(error);
+    });
+    if (text === '') return undefined as T;
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw new Unreachable(`The answer from ${this.#root} is not JSON; is Toolgate there?`, error);
+    }
+  }
+
+  async #send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const init: RequestInit = { method, headers, signal, redirect: 'manual' };
+    if (body !== undefined) init.body = JSON.stringify(body);
+    const response = await fetch(this.#root + path, init).catch(error => {
+      throw this.#lost(error);
+    });
+    if (!response.ok) throw await this.#refusal(response);
+    return response;
+  }
+
+  async #refusal(response: Response): Promise<CliError> {
+    const { status } = response;
+    const problem = await response.json().catch(() => null);
+    if (typeof problem?.detail !== 'string') {
+      return new Unreachable(`${this.#root} answered ${status} and gave no reason; is Toolgate there?`);
+    }
+    return new Refused(status, `${problem.detail} (${status})`);
+  }
+
+  #lost(error: Error): Unreachable {
+    const why = error.name === 'TimeoutError' ? `no answer within ${TIMEOUT_MS / 1000} s` : error.message;
+    return new Unreachable(`${this.#root} cannot be reached: ${why}`, error);
+  }
+}
+
+function queryText(query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}

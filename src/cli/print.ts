@@ -1,0 +1,58 @@
+// How data is printed: JSON, tables, times. Names come from agents and files, so whatever a reader could not
+// see, or a terminal would obey, is written out: as \u{202E} in text, as an equal escape in JSON.
+
+import type { Decision } from '../core/decide.ts';
+import { visible } from '../core/visible.ts';
+import type { Format, IO, Output } from './io.ts';
+import { table } from './table.ts';
+
+export function printJson(io: IO, value: unknown): void {
+  io.stdout.write(`${safeJson(value, 2)}\n`);
+}
+
+/** JSON in which unseen characters are escaped; it reads back as the same value. */
+export function safeJson(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replace(/[^\x20-\x7e\n]/gu, each =>
+    visible(each) === each ? each : escaped(each),
+  );
+}
+
+function escaped(character: string): string {
+  return character.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+export type Column<T> = [heading: string, cell: (item: T, output: Output) => string];
+
+/** A table, or a word that there is nothing to show. */
+export function printTable<T>(
+  io: IO,
+  items: readonly T[],
+  columns: readonly Column<T>[],
+  nothing: string,
+): void {
+  if (items.length === 0) return io.stderr.write(`${nothing}\n`);
+  const headings = columns.map(([heading]) => io.stdout.style('bold', heading));
+  const rows = items.map(item => columns.map(([, cell]) => cell(item, io.stdout)));
+  io.stdout.write(table([headings, ...rows]));
+}
+
+/** To the second, in UTC, as the API says it. */
+export function time(iso: string | null, none = '-'): string {
+  return iso === null ? none : iso.replace(/\.\d+Z$/, 'Z');
+}
+
+const COLOURS: Record<string, Format> = {
+  allow: 'green',
+  approved: 'green',
+  delivered: 'green',
+  deny: 'red',
+  denied: 'red',
+  failed: 'red',
+  pending: 'yellow',
+};
+
+/** A decision or a status, in its colour. */
+export function word(output: Output, text: Decision | string): string {
+  const colour = COLOURS[text];
+  return colour === undefined ? visible(text) : output.style(colour, text);
+}

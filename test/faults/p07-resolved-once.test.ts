@@ -1,0 +1,118 @@
+// P7: every approval is resolved exactly once, however many answer at once, on one process or two replicas,
+// also while the sweeper is about to end it: one winner or none, one approval.resolved event, and everybody
+// else is told that it is over. The mutant answers without looking whether somebody else has.
+
+import { expect, test } from 'bun:test';
+import { type Gate, openGate } from '../approvals/gate.ts';
+import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+import { type Engine, engines } from '../support/service.ts';
+
+const APPROVALS = LONG ? 200 : 20;
+const POSTS = LONG ? 50 : 20;
+const AT_ONCE = 10;
+const chance = random(SEED);
+
+const UNCONDITIONAL: Patch = {
+  file: 'src/store/approvals.ts',
+  find: `WHERE id = $1 AND status = 'pending' AND expires_at > $3`,
+  replace: 'WHERE id = $1 AND expires_at > $3',
+};
+
+/** Harmless by itself. On SQLite everything between the look and the update otherwise runs in one turn. */
+const WAITING: Patch = {
+  file: 'src/guard/approvals.ts',
+  find: 'const settled = await guard.db.transaction(',
+  replace: 'await new Promise(setImmediate);\n  const settled = await guard.db.transaction(',
+};
+
+/** When the answers to a racing approval begin, in milliseconds from its end; the last never wins. */
+const STARTS = [-25, -10, -3, 1];
+
+interface Found {
+  approvals: number;
+  posts: number;
+  /** Ended by the sweeper. */
+  lapsed: number;
+  /** Neither a win nor a 410. */
+  oddAnswers: number;
+  /** Approvals that did not end exactly once, or were not told of exactly once. */
+  violations: number;
+}
+
+for (const engine of await engines()) {
+  test(`${engine}: of many answers exactly one wins`, async () => {
+    const found = await measure(engine, APPROVALS, '60m');
+    expect(found).toMatchObject({ approvals: APPROVALS, lapsed: 0, oddAnswers: 0, violations: 0 });
+  });
+
+  test(`${engine}: nor do answers and the sweeper both win`, async () => {
+    const found = await measure(engine, APPROVALS, '1s');
+    expect(found).toMatchObject({ approvals: APPROVALS, oddAnswers: 0, violations: 0 });
+    expect(found.lapsed).toBeGreaterThan(0);
+  });
+
+  test(`${engine}: a mutant that does not look has several winners`, async () => {
+    const found = await withMutant([UNCONDITIONAL, WAITING], root => measure(engine, 20, '60m', root));
+    expect(found.violations).toBeGreaterThan(0);
+  });
+}
+
+async function measure(engine: Engine, approvals: number, timeout: string, root?: string): Promise<Found> {
+  const gate = await openGate({
+    engine,
+    replicas: engine === 'postgres' ? 2 : 1,
+    env: { TOOLGATE_APPROVAL_TIMEOUT: timeout, TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '100000' },
+    ...(root && { root }),
+  });
+  const found: Found = { approvals: 0, posts: 0, lapsed: 0, oddAnswers: 0, violations: 0 };
+  try {
+    const key = await gate.key();
+    while (found.approvals < approvals) {
+      const startAt = (index: number) =>
+        timeout === '1s' ? (STARTS[index % STARTS.length] as number) : null;
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, index) => contest(gate, key, startAt(index), found)),
+      );
+    }
+  } finally {
+    await gate.close();
+  }
+  const where = `${engine === 'postgres' ? 'two on postgres' : 'sqlite'}, ${timeout}${root ? ' mutant' : ''}`;
+  figures(`P7 ${where}`, { seed: SEED, ...found });
+  return found;
+}
+
+/** One approval, all the answers to it, and how it ended. */
+async function contest(gate: Gate, key: string, startAt: number | null, found: Found): Promise<void> {
+  const { token, referenceId } = await gate.ask(key, `tool-${crypto.randomUUID()}`);
+  const start = startAt === null ? 0 : startAt + (await endOf(gate, referenceId));
+  const statuses = await Promise.all(
+    Array.from({ length: POSTS }, async (_, index) => {
+      if (startAt !== null) await Bun.sleep(Math.max(0, start - Date.now()) + chance() * 20);
+      const service = gate.services[index % gate.services.length];
+      const body = index % 3 === 0 ? { action: 'deny' } : { action: 'approve', duration: '5m' };
+      return (await gate.answer(token, body, {}, service)).status;
+    }),
+  );
+  await until('its end', async () => (await gate.statusOf(referenceId)) !== 'pending');
+  const winners = statuses.filter(status => status === 200).length;
+  const lapsed = (await gate.statusOf(referenceId)) === 'timed_out' ? 1 : 0;
+  const of = (table: string, column: string, more = '') =>
+    gate.rows(`SELECT id FROM ${table} WHERE ${column} = '${referenceId}' ${more}`);
+  const events = await of('events', 'reference_id', `AND type = 'approval.resolved'`);
+  const grants = await of('grants', 'reference_id');
+  found.approvals++;
+  found.posts += POSTS;
+  found.lapsed += lapsed;
+  found.oddAnswers += statuses.filter(status => status !== 200 && status !== 410).length;
+  if (winners + lapsed !== 1 || events.length !== 1 || grants.length > winners) found.violations++;
+}
+
+async function endOf(gate: Gate, referenceId: string): Promise<number> {
+  const [row] = await gate.rows<{ at: number }>(
+    `SELECT expires_at AS at FROM approvals WHERE id = '${referenceId}'`,
+  );
+  return Number(row?.at);
+}
