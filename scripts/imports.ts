@@ -10,19 +10,20 @@ const MAY: Record<string, readonly string[]> = {
   core: ['core'],
   store: ['core', 'store'],
   guard: ['core', 'store', 'guard'],
-  http: ['core', 'guard', 'store', 'http', 'config.ts', 'log.ts', 'metrics.ts'],
+  mcp: ['core', 'guard', 'store', 'mcp', 'config.ts'],
+  http: ['core', 'guard', 'store', 'mcp', 'http', 'config.ts', 'log.ts', 'metrics.ts'],
   cli: ['core', 'cli', 'config.ts', 'log.ts'],
-  'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts'],
+  'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts', 'cli'],
   'config.ts': ['core'],
   'log.ts': [],
   'metrics.ts': ['core', 'store'],
   'data-dir.ts': ['guard'],
-  'main.ts': ['core', 'store', 'guard', 'http', 'config.ts', 'log.ts', 'metrics.ts', 'data-dir.ts'],
+  'main.ts': ['core', 'store', 'guard', 'http', 'mcp', 'config.ts', 'log.ts', 'metrics.ts', 'data-dir.ts'],
 };
 
 /** The web surface reads the store; whatever writes passes through guard/. */
 const WRITES =
-  /^(insert|update|mark|revoke|resolve|spend|lapse|lease|record|settle|drop|fail|reschedule|take|keep)[A-Z]/;
+  /^(insert|update|mark|revoke|resolve|spend|lapse|lease|record|settle|drop|fail|reschedule|take|keep|remove|pin|accept|touch|set|end)[A-Z]/;
 /** Only these know the engines; only these may use the packages named. */
 const ONLY: Record<string, RegExp> = {
   'bun:sqlite': /^store\/sqlite\.ts$/,
@@ -65,7 +66,7 @@ export function faultOf(file: string, names: string, target: string): string | n
   const to = path.split('/')[0] as string;
   const may = MAY[file] ?? MAY[top] ?? [];
   if (!may.includes(to)) return `must not import ${path}`;
-  if (top === 'http' && to === 'store') {
+  if ((top === 'http' || top === 'mcp') && to === 'store') {
     const written = names.split(/[{},\s]+/).find(name => WRITES.test(name));
     if (written !== undefined) return `only reads the store, and imports ${written}`;
   }

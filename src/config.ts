@@ -160,6 +160,18 @@ export const SETTINGS = {
     oneOf('all', 'callable'),
     'Whether tools/list shows every tool, or only those the credential could call.',
   ),
+  toolDrift: setting(
+    'TOOLGATE_TOOL_DRIFT',
+    'allow',
+    oneOf('allow', 'require_approval', 'deny'),
+    'What a call gets whose tool shows another definition than the one first seen or last accepted.',
+  ),
+  upstreamTimeout: setting(
+    'TOOLGATE_UPSTREAM_TIMEOUT',
+    '55s',
+    duration,
+    'How long a forwarded call may take without a sign of life; clients give up after 60 s by default.',
+  ),
   stdioStderr: setting(
     'TOOLGATE_STDIO_STDERR',
     'drop',

@@ -6,21 +6,28 @@ import pkg from '../package.json' with { type: 'json' };
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { adminTokenIn, adminTokenPath, masterKeyIn } from './data-dir.ts';
 import type { TargetRules } from './guard/addresses.ts';
-import { Judge } from './guard/check.ts';
+import { callableBy } from './guard/callable.ts';
+import { Judge, type Verdict } from './guard/check.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import type { Attempt } from './guard/deliver.ts';
 import { claimStore, setUpStore } from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
+import { OutcomeLog } from './guard/outcomes.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
 import { Worker } from './guard/worker.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
+import { Connections } from './mcp/connections.ts';
+import { Hub } from './mcp/hub.ts';
+import { Listing } from './mcp/listing.ts';
+import type { Upstream } from './mcp/upstream.ts';
 import { Metrics } from './metrics.ts';
 import type { Db } from './store/db.ts';
+import { findKey } from './store/keys.ts';
 import { migrate } from './store/migrate.ts';
 import type { ChannelKind } from './store/notifications.ts';
 import { openPostgres } from './store/postgres.ts';
@@ -78,7 +85,10 @@ export async function start(
     };
     log.info({ url, version: VERSION }, 'serving');
     const stop = async () => {
+      services.mcp.connections.close();
       await serving.stop();
+      services.mcp.hub.close();
+      await services.mcp.outcomes.flush();
       await services.checks.drain();
       await worker.stop();
       await db.close();
@@ -116,6 +126,7 @@ function createServices(config: Config, guard: Guard, adminToken: string, log: L
   return {
     guard,
     checks,
+    mcp: createMcp(config, guard, checks, metrics, log),
     principals: new PrincipalMemory(guard),
     config,
     metrics,
@@ -124,6 +135,50 @@ function createServices(config: Config, guard: Guard, adminToken: string, log: L
     approveLimit: new RateLimit(APPROVE_PER_MINUTE),
     adminTokenHash: hashToken(adminToken),
     version: VERSION,
+  };
+}
+
+function createMcp(
+  config: Config,
+  guard: Guard,
+  checks: Services['checks'],
+  metrics: Metrics,
+  log: Log,
+): Services['mcp'] {
+  const hub = new Hub(guard, { ...config, rules: targetRules(config) });
+  const failed = ({ tool }: Upstream, error: unknown) =>
+    log.warn(
+      { connectedTool: tool.name, keyId: tool.keyId, err: error },
+      'a Connected Tool cannot be listed',
+    );
+  const onVerdict = (verdict: Verdict, startedAt: number) =>
+    metrics.verdict(verdict.decision, 'mcp', (performance.now() - startedAt) / 1000);
+  return {
+    version: VERSION,
+    checks,
+    hub,
+    listing: new Listing(guard, hub, failed),
+    connections: new Connections(guard),
+    outcomes: new OutcomeLog(guard, error => log.error({ err: error }, 'outcomes could not be recorded')),
+    drift: config.toolDrift,
+    timeoutMs: config.upstreamTimeout,
+    onVerdict,
+    callable: config.toolsList === 'all' ? null : principal => callableBy(guard, principal),
+    forwards: async keyId => (await findKey(guard.db, keyId))?.forward ?? [],
+    recordAccess: async (principal, serverName, toolName, startedAt) => {
+      const call = { serverName, toolName, forwarded: true } as const;
+      onVerdict(
+        await checks.submit({
+          principal,
+          surface: 'mcp',
+          call,
+          args: undefined,
+          referenceId: null,
+          startedAt,
+        }),
+        startedAt,
+      );
+    },
   };
 }
 

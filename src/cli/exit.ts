@@ -1,5 +1,7 @@
 // Exit codes, in one table, and the error that ends a command with one of them.
 
+import type { Decision } from '../core/decide.ts';
+
 export const EXIT = {
   ok: 0,
   /** The service refused, the policy has errors, a case failed, or the verdict is deny. */
@@ -9,6 +11,13 @@ export const EXIT = {
   noAnswer: 3,
   usage: 64,
 } as const;
+
+/** How a decision is told by `check`, and by `simulate --exit-code`. */
+export const EXIT_OF: Record<Decision, number> = {
+  allow: EXIT.ok,
+  deny: EXIT.failed,
+  pending: EXIT.pending,
+};
 
 export class CliError extends Error {
   readonly exitCode: number;

@@ -110,7 +110,7 @@ export class Http {
 
   async #refusal(response: Response): Promise<CliError> {
     const { status } = response;
-    const problem = await response.json().catch(() => null);
+    const problem = (await response.json().catch(() => null)) as { detail?: unknown } | null;
     if (typeof problem?.detail !== 'string') {
       return new Unreachable(`${this.#root} answered ${status} and gave no reason; is Toolgate there?`);
     }
@@ -118,12 +118,19 @@ export class Http {
   }
 
   #lost(error: Error): Unreachable {
-    const why = error.name === 'TimeoutError' ? `no answer within ${TIMEOUT_MS / 1000} s` : error.message;
-    return new Unreachable(`${this.#root} cannot be reached: ${why}`, error);
+    return new Unreachable(`${new URL(this.#root).origin} cannot be reached: ${reasonOf(error)}`, error);
   }
 }
 
+function reasonOf(error: Error & { code?: string }): string {
+  if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s.`;
+  if (/^(ECONNREFUSED|ConnectionRefused)$/.test(error.code ?? ''))
+    return 'connection refused. Is the service running?';
+  return error.message;
+}
+
 function queryText(query: Query): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? '' : `?${search}`;
 }

@@ -77,7 +77,8 @@ export async function readText(io: IO, file: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(io.cwd, file)));
   } catch (error) {
-    const why = error instanceof TypeError ? 'it is not UTF-8 text' : reasonOf(error as NodeJS.ErrnoException);
+    const why =
+      error instanceof TypeError ? 'it is not UTF-8 text' : reasonOf(error as NodeJS.ErrnoException);
     throw new CliError(EXIT.noAnswer, `${file} cannot be read: ${why}.`, { cause: error });
   }
 }

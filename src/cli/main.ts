@@ -1,21 +1,80 @@
-// The command line: one file per command. `serve` is the only one that brings the whole service along, so
-// that the others start at once.
+// The command line's contents page. Each command is one file, loaded only when it is the one asked for, so
+// that those that work offline start at once; `serve` alone brings the whole service along.
 
 import { Command } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
-import { configCommand } from './commands/config.ts';
-import { serveCommand } from './commands/serve.ts';
+import { CliError, EXIT } from './exit.ts';
+import { isHelpOrMistake, polish } from './help.ts';
+import { type IO, say, systemIo } from './io.ts';
 
-const EXIT_USAGE = 64;
+type Load = () => Promise<{ build: (io: IO, program: () => Promise<Command>) => Command }>;
 
-const program = new Command('toolgate')
-  .description('A guard for the tool calls of AI agents: allow, deny, or ask a human; always recorded first.')
-  .version(pkg.version)
-  .addCommand(serveCommand())
-  .addCommand(configCommand())
-  .configureHelp({ sortSubcommands: false })
-  .showSuggestionAfterError()
-  .showHelpAfterError('(add --help for what it takes)')
-  .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+const OFFLINE = 'Policies on this machine:';
+const AGENTS = 'Asking:';
+const ADMIN = 'Administration:';
+const SERVICE = 'The service:';
 
-await program.parseAsync();
+const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
+  [SERVICE, 'serve', 'run the service', () => import('./commands/serve.ts')],
+  [SERVICE, 'config', 'list every setting and where it comes from', () => import('./commands/config.ts')],
+  [AGENTS, 'check', 'ask whether a tool call may proceed', () => import('./commands/check.ts')],
+  [AGENTS, 'sessions', 'short-lived credentials of a key', () => import('./commands/sessions.ts')],
+  [OFFLINE, 'lint', 'find mistakes in a policy file', () => import('./commands/lint.ts')],
+  [OFFLINE, 'simulate', 'what a policy file says about a tool', () => import('./commands/simulate.ts')],
+  [OFFLINE, 'test', 'hold a policy against wanted decisions', () => import('./commands/test.ts')],
+  [ADMIN, 'policies', 'read, apply and compare policies', () => import('./commands/policies.ts')],
+  [ADMIN, 'keys', 'create, change and revoke keys', () => import('./commands/keys.ts')],
+  [ADMIN, 'approvals', 'questions waiting for a human', () => import('./commands/approvals.ts')],
+  [ADMIN, 'grants', 'what approvals with a duration opened', () => import('./commands/grants.ts')],
+  [ADMIN, 'webhooks', 'who is told of approvals', () => import('./commands/webhooks.ts')],
+  [ADMIN, 'audit', 'search, follow and export the audit log', () => import('./commands/audit.ts')],
+  [ADMIN, 'changes', 'who changed what', () => import('./commands/changes.ts')],
+  [ADMIN, 'apply', 'make policies, keys and webhooks as a file says', () => import('./commands/apply.ts')],
+  [SERVICE, 'completion', 'completion for bash, zsh or fish', () => import('./commands/completion.ts')],
+];
+
+const EXAMPLES = `
+Examples:
+  $ toolgate serve
+  $ toolgate check github create_issue --args '{"title":"Hello"}'
+  $ toolgate simulate policy.yaml github__delete_repo
+  $ toolgate help check`;
+
+/** The whole tree, or with `only` that one command in full and the others by name. */
+async function program(io: IO, only: string | null): Promise<Command> {
+  const root = new Command('toolgate')
+    .description(
+      'A guard for the tool calls of AI agents: allow, deny, or ask a human; always recorded first.',
+    )
+    .version(pkg.version, '-V, --version', 'show the version')
+    .usage('<command> [options]')
+    // Else `--version` would be ours wherever it stands, also after `policies get`.
+    .enablePositionalOptions()
+    .helpCommand('help [command]', 'show help for a command')
+    .addHelpText('after', EXAMPLES);
+  for (const [group, name, summary, load] of COMMANDS) {
+    const whole = only === null || only === name;
+    const command = whole ? (await load()).build(io, () => program(io, null)) : new Command(name);
+    root.addCommand(command.summary(summary).helpGroup(group));
+  }
+  return polish(io, root);
+}
+
+export async function run(argv: readonly string[], io: IO): Promise<void> {
+  const asked = argv[0] === 'help' ? argv[1] : argv[0];
+  try {
+    const root = await program(io, asked ?? '');
+    await root.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    io.exit(report(io, error));
+  }
+}
+
+function report(io: IO, error: unknown): number {
+  if (isHelpOrMistake(error)) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  say(io, `toolgate: ${error instanceof Error ? error.message : 'something went wrong'}`);
+  // Whatever was not foreseen is no answer, and must never look like an allow.
+  return error instanceof CliError ? error.exitCode : EXIT.noAnswer;
+}
+
+if (import.meta.main) await run(process.argv.slice(2), systemIo());

@@ -18,7 +18,8 @@ export function safeJson(value: unknown, indent = 0): string {
 }
 
 function escaped(character: string): string {
-  return character.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map(unit => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
 export type Column<T> = [heading: string, cell: (item: T, output: Output) => string];
@@ -30,7 +31,10 @@ export function printTable<T>(
   columns: readonly Column<T>[],
   nothing: string,
 ): void {
-  if (items.length === 0) return io.stderr.write(`${nothing}\n`);
+  if (items.length === 0) {
+    io.stderr.write(`${nothing}\n`);
+    return;
+  }
   const headings = columns.map(([heading]) => io.stdout.style('bold', heading));
   const rows = items.map(item => columns.map(([, cell]) => cell(item, io.stdout)));
   io.stdout.write(table([headings, ...rows]));

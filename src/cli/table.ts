@@ -9,7 +9,15 @@ export function table(rows: readonly (readonly string[])[]): string {
       widths[column] = Math.max(widths[column] ?? 0, Bun.stringWidth(cell));
     });
   }
-  return rows.map(row => `${row.map((cell, column) => pad(cell, column, widths)).join(GAP).trimEnd()}\n`).join('');
+  return rows
+    .map(
+      row =>
+        `${row
+          .map((cell, column) => pad(cell, column, widths))
+          .join(GAP)
+          .trimEnd()}\n`,
+    )
+    .join('');
 }
 
 function pad(cell: string, column: number, widths: readonly number[]): string {

@@ -11,7 +11,13 @@ export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonl
 export interface ToolCall {
   serverName: string;
   toolName: string;
+  /** What to do because the tool's definition changed since an operator last accepted it; else absent. */
+  drift?: Drift;
+  /** Not a tool: a resource, prompt or completion that the key's setting forwards. `toolName` is the method. */
+  forwarded?: true;
 }
+
+export type Drift = 'require_approval' | 'deny';
 
 /** A policy version with its rules compiled; made once and kept as long as the version is current. */
 export interface CompiledPolicy extends Policy {
@@ -45,15 +51,25 @@ export interface Outcome {
   freedBy: Freedom | null;
 }
 
-/** Whether the facts about approvals matter for this call: only a rule that asks for one reads them. */
+/** Whether the facts about approvals matter for this call: only one that is held reads them. */
 export function asksForApproval(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
+  if (call.forwarded) return false;
   if (scope !== null && !scope.has(joinName(call.serverName, call.toolName))) return false;
-  const index = firstMatch(policy, call);
-  return index >= 0 && policy.rules[index]?.action === 'require_approval';
+  const action = policy.rules[firstMatch(policy, call)]?.action;
+  return action === 'require_approval' || (action === 'allow' && call.drift === 'require_approval');
+}
+
+/** Whether a call could pass, now or after an approval. For listings only; it decides nothing. */
+export function couldPass(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
+  if (scope !== null && !scope.has(joinName(call.serverName, call.toolName))) return false;
+  const action = policy.rules[firstMatch(policy, call)]?.action;
+  return action !== undefined && action !== 'deny';
 }
 
 export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
   const name = joinName(call.serverName, call.toolName);
+  if (call.forwarded)
+    return outcome('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);
   if (facts.scope !== null && !facts.scope.has(name)) {
     return outcome('deny', `${name} is outside this session's scopeTools.`, null);
   }
@@ -69,12 +85,23 @@ export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Ou
   const source = `Rule ${index} of policy "${policy.name}"`;
   switch (rule.action) {
     case 'allow':
+      if (call.drift !== undefined) return drifted(`${source} allows ${name}`, call.drift, index, facts);
       return outcome('allow', `${source} allows ${name}.`, index);
     case 'deny':
       return outcome('deny', rule.reason || `${source} denies ${name}.`, index);
     case 'require_approval':
+      if (call.drift === 'deny')
+        return drifted(`${source} requires approval for ${name}`, 'deny', index, facts);
       return held(`${source} requires approval for ${name}`, rule.reason, index, facts);
   }
+}
+
+const DRIFTED = 'the definition of the tool has changed and no operator has accepted it';
+
+/** What the policy would let pass, were the tool still the one that was accepted. */
+function drifted(would: string, drift: Drift, index: number, facts: Facts): Outcome {
+  if (drift === 'deny') return outcome('deny', `${would}, but ${DRIFTED}.`, index);
+  return held(`${would}, but ${DRIFTED}, so it requires approval`, undefined, index, facts);
 }
 
 function held(asks: string, why: string | undefined, index: number, facts: Facts): Outcome {

@@ -31,12 +31,15 @@ export interface ErrorDetails {
   errors?: InputFault[];
   /** Seconds after which trying again makes sense. */
   retryAfter?: number;
+  /** Methods that would have been allowed. */
+  allow?: string;
 }
 
 export class GuardError extends Error {
   readonly code: ErrorCode;
   readonly errors: InputFault[] | undefined;
   readonly retryAfter: number | undefined;
+  readonly allow: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -44,6 +47,7 @@ export class GuardError extends Error {
     this.code = code;
     this.errors = details.errors;
     this.retryAfter = details.retryAfter;
+    this.allow = details.allow;
   }
 }
 

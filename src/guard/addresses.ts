@@ -4,7 +4,7 @@
 
 import { lookup } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
-import { GuardError } from '../core/errors.ts';
+import { GuardError, invalidInput } from '../core/errors.ts';
 
 export interface TargetRules {
   /** Whether loopback and private networks are fair targets. Link-local and metadata addresses never are. */
@@ -38,6 +38,16 @@ export function urlFault(text: string): string | null {
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   if (url.port === '0') return 'must not name port 0';
   return null;
+}
+
+/** The same, said as a fault of a caller's input, so that a mistake is seen when it is made. */
+export async function wantTarget(url: string, rules: TargetRules, path = '/url'): Promise<void> {
+  try {
+    await checkTarget(url, rules);
+  } catch (error) {
+    if (!(error instanceof GuardError)) throw error;
+    throw invalidInput([{ path, message: error.message }]);
+  }
 }
 
 /** Refuses unless every address that the host stands for is allowed. */

@@ -156,7 +156,14 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     for (const channel of channelsOf(this.#guard, key.id, key.notifySealed)) {
       const id = newId();
       const tokenSealed = this.#guard.vault.seal(token, `notification ${id}`);
-      insertNotification(tx, { id, approvalId: approval.id, channel, tokenSealed, createdAt: now });
+      insertNotification(tx, {
+        id,
+        approvalId: approval.id,
+        keyId: key.id,
+        channel,
+        tokenSealed,
+        createdAt: now,
+      });
     }
   }
 }

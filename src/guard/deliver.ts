@@ -15,7 +15,7 @@ import type { TargetRules } from './addresses.ts';
 import { type Guard, newId } from './guard.ts';
 import { SendError, sendJson } from './send.ts';
 import { sign } from './sign.ts';
-import { disable, liveSecrets } from './webhooks.ts';
+import { disableWebhook, liveSecrets } from './webhooks.ts';
 
 export const ATTEMPT_MS = 15_000;
 const GONE = 410;
@@ -37,19 +37,22 @@ export async function deliver(
   const at = guard.now();
   const webhook = await findWebhook(guard.db, webhookId);
   const body = await findEventBody(guard.db, leased.eventId);
-  const attempt =
-    webhook === null || body === null
-      ? { status: null, durationMs: 0, error: 'the webhook or its event is gone', response: null }
-      : await tryOnce(guard, rules, webhook, leased.eventId, body);
+  const wanted = webhook !== null && webhook.disabledAt === null && body !== null;
+  const attempt = wanted ? await tryOnce(guard, rules, webhook, leased.eventId, body) : UNWANTED;
   const record: AttemptRecord = { ...attempt, id: newId(), deliveryId: leased.id, at };
-  await guard.db.transaction({}, async tx => {
-    recordAttempt(tx, record, next(guard, attempt, leased.attempts + 1));
-    if (attempt.status === GONE && webhook !== null) {
-      await disable(tx, guard, 'system', webhook, 'its receiver answered 410 Gone');
-    }
-  });
+  const then = wanted ? next(guard, attempt, leased.attempts + 1) : FAILED;
+  await guard.db.transaction({}, async tx => recordAttempt(tx, record, then));
+  if (attempt.status === GONE) await disableWebhook(guard, webhookId, 'its receiver answered 410 Gone');
   return attempt;
 }
+
+const UNWANTED: Attempt = {
+  status: null,
+  durationMs: 0,
+  error: 'the webhook is switched off',
+  response: null,
+};
+const FAILED = { status: 'failed', nextAttemptAt: null } as const;
 
 /** Signs and sends a body to a webhook; never throws for what the receiver does. */
 export async function tryOnce(
@@ -87,6 +90,6 @@ function next(
 ): { status: DeliveryStatus; nextAttemptAt: number | null } {
   if (succeeded(attempt.status)) return { status: 'delivered', nextAttemptAt: null };
   const wait = attempt.status === GONE ? null : waitAfter(made, Math.random());
-  if (wait === null) return { status: 'failed', nextAttemptAt: null };
+  if (wait === null) return FAILED;
   return { status: 'pending', nextAttemptAt: guard.now() + wait };
 }

@@ -3,7 +3,13 @@
 // how many approvals are open. The locks taken before keep all of it true until the commit.
 
 import type { Freedom } from '../core/decide.ts';
-import { countOpen, findSpendable, type Spendable, spendApproval } from '../store/approvals.ts';
+import {
+  countOpen,
+  findSpendable,
+  findSpendableByDigest,
+  type Spendable,
+  spendApproval,
+} from '../store/approvals.ts';
 import type { Transaction } from '../store/db.ts';
 import { listSubscribers, type Subscriber } from '../store/deliveries.ts';
 import { type GrantRecord, openGrants } from '../store/grants.ts';
@@ -56,7 +62,7 @@ export class CredentialFacts {
 export class ApprovalFacts {
   readonly #guard: Guard;
   readonly #grants: GrantRecord[];
-  readonly #spendable: Map<string, Spendable>;
+  readonly #spendable: Spendable[];
   readonly #open = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
 
@@ -68,7 +74,7 @@ export class ApprovalFacts {
   ) {
     this.#guard = guard;
     this.#grants = grants;
-    this.#spendable = new Map(spendable.map(each => [each.id, each]));
+    this.#spendable = spendable;
     this.subscribers = subscribers;
   }
 
@@ -81,19 +87,23 @@ export class ApprovalFacts {
   ): Promise<ApprovalFacts> {
     const keyIds = [...new Set(held.map(each => each.principal.keyId))];
     const references = held.flatMap(each => each.referenceId ?? []);
-    const [, grants, open, spendable, subscribers] = await Promise.all([
+    // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
+    const repeated = held.filter(each => each.surface === 'mcp' && each.referenceId === null);
+    const digests = repeated.map(each => guard.vault.argsDigest(each.args));
+    const [, grants, open, named, unnamed, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
       openGrants(tx, keyIds, now),
       countOpen(tx, keyIds, now),
       references.length > 0 ? findSpendable(tx, references) : [],
+      digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests) : [],
       listSubscribers(tx),
     ]);
-    const facts = new ApprovalFacts(guard, grants, spendable, subscribers);
+    const facts = new ApprovalFacts(guard, grants, [...named, ...unnamed], subscribers);
     for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
     return facts;
   }
 
-  /** A grant, or else the approval that the caller names, spent by this very step. */
+  /** A grant, or else the approval of this very call, spent by this very step. */
   async freedom(tx: Transaction, request: CheckRequest, now: number): Promise<Freedom | null> {
     const { principal, call } = request;
     const grant = this.#grants.find(
@@ -103,11 +113,10 @@ export class ApprovalFacts {
         each.toolName === call.toolName,
     );
     if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
-    const approval = this.#spendable.get(request.referenceId ?? '');
-    if (approval === undefined || !this.#sameCall(approval, request)) return null;
-    this.#spendable.delete(approval.id);
-    const spent = await spendApproval(tx, approval.id, now);
-    return spent ? { kind: 'approval', referenceId: approval.id } : null;
+    const at = this.#spendable.findIndex(each => this.#frees(each, request));
+    const [approval] = at < 0 ? [] : this.#spendable.splice(at, 1);
+    if (approval === undefined || !(await spendApproval(tx, approval.id, now))) return null;
+    return { kind: 'approval', referenceId: approval.id };
   }
 
   /** The sentence about the limit that forbids one more open approval, or null. */
@@ -132,8 +141,10 @@ export class ApprovalFacts {
     if (sessionId !== null) this.#open.set(sessionId, (this.#open.get(sessionId) ?? 0) + open);
   }
 
-  #sameCall(approval: Spendable, { principal, call, args }: CheckRequest): boolean {
+  #frees(approval: Spendable, { principal, call, args, surface, referenceId }: CheckRequest): boolean {
+    const meant = referenceId === null ? surface === 'mcp' : approval.id === referenceId;
     return (
+      meant &&
       approval.keyId === principal.keyId &&
       approval.serverName === call.serverName &&
       approval.toolName === call.toolName &&

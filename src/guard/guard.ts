@@ -33,7 +33,7 @@ export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 
-// Locks are taken in the order of their names, so the leading digit is a rank: policies, keys, approvals.
+// Locks are taken in the order of their names, so the leading digit is a rank.
 
 /** One lock for all policies: they change rarely, and a check then need not know which one is a key's. */
 export const POLICIES_LOCK = '1 policies';
@@ -41,3 +41,5 @@ export const POLICIES_LOCK = '1 policies';
 export const keyLock = (keyId: string): string => `2 key ${keyId}`;
 /** The lock on the opening and spending of a key's approvals. */
 export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;
+/** The lock on a webhook's row, which is read, changed and written whole. */
+export const webhookLock = (webhookId: string): string => `4 webhook ${webhookId}`;

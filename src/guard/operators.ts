@@ -12,7 +12,7 @@ import { recordChange } from './changes.ts';
 import { type Guard, newId } from './guard.ts';
 import { hashToken } from './secrets.ts';
 
-const SETUP_LOCK = '4 operators';
+const SETUP_LOCK = '5 operators';
 const MIN_PASSWORD = 15;
 
 /** A fresh one-time token for the first operator, or null when there is one already. */

@@ -13,9 +13,9 @@ import {
   updateWebhook,
   type WebhookRecord,
 } from '../store/webhooks.ts';
-import { checkTarget, type TargetRules } from './addresses.ts';
+import { type TargetRules, wantTarget } from './addresses.ts';
 import { recordChange } from './changes.ts';
-import { type Actor, type Guard, newId } from './guard.ts';
+import { type Actor, type Guard, newId, webhookLock } from './guard.ts';
 import type { Vault } from './secrets.ts';
 import { newWebhookSecret } from './sign.ts';
 
@@ -65,23 +65,26 @@ export async function changeWebhook(
   input: Partial<WebhookInput> & { enabled?: boolean },
 ): Promise<WebhookRecord> {
   if (input.url !== undefined) await wantTarget(input.url, rules);
-  return guard.db.transaction({}, async tx => {
-    const current = await wantWebhook(tx, id);
+  return alone(guard, id, async (tx, current) => {
     const { enabled, ...rest } = input;
     const webhook = { ...current, ...rest };
     await wantKey(tx, webhook.keyId);
     if (enabled === true) Object.assign(webhook, { disabledAt: null, disabledReason: null });
     await updateWebhook(tx, webhook);
-    if (enabled === false && current.disabledAt === null) {
-      return disable(tx, guard, actor, webhook, 'switched off by an operator');
-    }
     await recordChange(tx, guard, actor, 'webhook.update', id, { changed: Object.keys(input) });
-    return webhook;
+    if (enabled !== false || current.disabledAt !== null) return webhook;
+    return switchOff(tx, guard, actor, webhook, 'switched off by an operator');
   });
 }
 
-/** Switches a webhook off; what waits for it is kept as failed and can be redelivered. */
-export async function disable(
+/** Its receiver wants no more; what waits for it is kept as failed and can be redelivered. */
+export async function disableWebhook(guard: Guard, id: string, reason: string): Promise<void> {
+  await alone(guard, id, async (tx, webhook) => {
+    if (webhook.disabledAt === null) await switchOff(tx, guard, 'system', webhook, reason);
+  });
+}
+
+async function switchOff(
   tx: Transaction,
   guard: Guard,
   actor: Actor,
@@ -95,9 +98,19 @@ export async function disable(
   return off;
 }
 
+/** Reads a webhook and does something with it, while nobody else changes it. */
+function alone<T>(
+  guard: Guard,
+  id: string,
+  work: (tx: Transaction, webhook: WebhookRecord) => Promise<T>,
+): Promise<T> {
+  return guard.db.transaction({ exclusive: [webhookLock(id)] }, async tx =>
+    work(tx, await wantWebhook(tx, id)),
+  );
+}
+
 export async function deleteWebhook(guard: Guard, actor: Actor, id: string): Promise<void> {
-  await guard.db.transaction({}, async tx => {
-    const webhook = await wantWebhook(tx, id);
+  await alone(guard, id, async (tx, webhook) => {
     await markWebhookDeleted(tx, id, guard.now());
     await failPending(tx, id);
     await recordChange(tx, guard, actor, 'webhook.delete', id, { host: hostOf(webhook.url) });
@@ -110,8 +123,7 @@ export async function rotateSecret(
   id: string,
 ): Promise<{ webhook: WebhookRecord; secret: string }> {
   const secret = newWebhookSecret();
-  return guard.db.transaction({}, async tx => {
-    const current = await wantWebhook(tx, id);
+  return alone(guard, id, async (tx, current) => {
     const webhook: WebhookRecord = {
       ...current,
       secretSealed: seal(guard.vault, id, secret),
@@ -154,16 +166,6 @@ export async function wantWebhook(db: Pick<Transaction, 'all' | 'run'>, id: stri
 }
 
 export const ALL_EVENTS: string[] = [...EVENT_TYPES];
-
-/** The rules hold for every send; said here too, so that a mistake is seen when it is made. */
-async function wantTarget(url: string, rules: TargetRules): Promise<void> {
-  try {
-    await checkTarget(url, rules);
-  } catch (error) {
-    if (!(error instanceof GuardError)) throw error;
-    throw invalidInput([{ path: '/url', message: error.message }]);
-  }
-}
 
 async function wantKey(tx: Transaction, keyId: string | null): Promise<void> {
   if (keyId !== null && (await findKey(tx, keyId)) === null) {

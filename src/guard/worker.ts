@@ -2,8 +2,9 @@
 // are due. Leases in the store keep replicas from doing a thing twice; a hint wakes the loop, and polling
 // beneath finds what a lost hint would have missed.
 
+import type { Transaction } from '../store/db.ts';
 import { leaseDeliveries, webhooksDue } from '../store/deliveries.ts';
-import { type ChannelKind, leaseNotifications } from '../store/notifications.ts';
+import { type ChannelKind, leaseNotifications, notificationTargetsDue } from '../store/notifications.ts';
 import type { TargetRules } from './addresses.ts';
 import { lapse } from './approvals.ts';
 import { ATTEMPT_MS, type Attempt, deliver } from './deliver.ts';
@@ -14,9 +15,10 @@ const POLL_MS = 1000;
 /** Longer than an attempt may take: a lease outlives its holder's attempt, and a crash is noticed soon after. */
 const LEASE_MS = ATTEMPT_MS + 5000;
 const LAPSE_BATCH = 100;
-/** Of one webhook at a time: a receiver that hangs holds these up and nobody else's. */
-const PER_WEBHOOK = 4;
-const NOTIFICATIONS_AT_ONCE = 16;
+/** Sends to one receiver at a time: one that hangs holds these up and nobody else's. */
+const PER_TARGET = 4;
+/** A stop does not wait longer for receivers; what they did not answer is sent again. */
+const STOP_MS = 3000;
 
 export interface WorkerObserver {
   delivered(attempt: Attempt): void;
@@ -31,7 +33,6 @@ export class Worker {
   readonly #observer: WorkerObserver;
   readonly #sending = new Map<string, number>();
   readonly #underWay = new Set<Promise<void>>();
-  #notifying = 0;
   #timer: Timer | null = null;
   #ticking: Promise<void> | null = null;
   #again = false;
@@ -49,12 +50,12 @@ export class Worker {
     this.#poke();
   }
 
-  /** Begins nothing new and waits for the attempts under way. */
+  /** Begins nothing new and waits a little for the attempts under way. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
     await this.#ticking;
-    await Promise.all(this.#underWay);
+    await Promise.race([Promise.all(this.#underWay), Bun.sleep(STOP_MS)]);
   }
 
   /** Starts everything that is due now and has room. */
@@ -88,39 +89,42 @@ export class Worker {
   }
 
   async #startNotifications(): Promise<void> {
-    const room = NOTIFICATIONS_AT_ONCE - this.#notifying;
-    if (room <= 0) return;
     const { db, now } = this.#guard;
-    const due = await db.transaction({}, tx => leaseNotifications(tx, now(), now() + LEASE_MS, room));
-    for (const leased of due) {
-      this.#notifying++;
-      this.#track(
-        async () => {
-          const error = await notify(this.#guard, this.#notify, leased);
-          this.#observer.notified(leased.channel, error);
-        },
-        () => this.#notifying--,
-      );
+    for (const target of await notificationTargetsDue(db, now())) {
+      const lease = (tx: Transaction, room: number) =>
+        leaseNotifications(tx, target, now(), now() + LEASE_MS, room);
+      await this.#start(`${target.keyId} ${target.channel}`, lease, async leased => {
+        const error = await notify(this.#guard, this.#notify, leased);
+        this.#observer.notified(leased.channel, error);
+      });
     }
   }
 
   async #startDeliveries(): Promise<void> {
     const { db, now } = this.#guard;
     for (const webhookId of await webhooksDue(db, now())) {
-      const room = PER_WEBHOOK - (this.#sending.get(webhookId) ?? 0);
-      if (room <= 0) continue;
-      const due = await db.transaction({}, tx =>
-        leaseDeliveries(tx, webhookId, now(), now() + LEASE_MS, room),
+      const lease = (tx: Transaction, room: number) =>
+        leaseDeliveries(tx, webhookId, now(), now() + LEASE_MS, room);
+      await this.#start(webhookId, lease, async leased => {
+        this.#observer.delivered(await deliver(this.#guard, this.#rules, webhookId, leased));
+      });
+    }
+  }
+
+  /** Leases as much as a target has room for, and starts it. */
+  async #start<Leased>(
+    target: string,
+    lease: (tx: Transaction, room: number) => Promise<Leased[]>,
+    work: (leased: Leased) => Promise<void>,
+  ): Promise<void> {
+    const room = PER_TARGET - (this.#sending.get(target) ?? 0);
+    if (room <= 0) return;
+    for (const leased of await this.#guard.db.transaction({}, tx => lease(tx, room))) {
+      this.#count(target, 1);
+      this.#track(
+        () => work(leased),
+        () => this.#count(target, -1),
       );
-      for (const leased of due) {
-        this.#count(webhookId, 1);
-        this.#track(
-          async () => {
-            this.#observer.delivered(await deliver(this.#guard, this.#rules, webhookId, leased));
-          },
-          () => this.#count(webhookId, -1),
-        );
-      }
     }
   }
 
@@ -136,9 +140,9 @@ export class Worker {
     this.#underWay.add(done);
   }
 
-  #count(webhookId: string, change: number): void {
-    const now = (this.#sending.get(webhookId) ?? 0) + change;
-    if (now === 0) this.#sending.delete(webhookId);
-    else this.#sending.set(webhookId, now);
+  #count(target: string, change: number): void {
+    const now = (this.#sending.get(target) ?? 0) + change;
+    if (now === 0) this.#sending.delete(target);
+    else this.#sending.set(target, now);
   }
 }

@@ -53,7 +53,7 @@ async function operator(services: Services, request: Request): Promise<Who> {
   throw new GuardError('unauthenticated', 'The admin token is missing or wrong.');
 }
 
-function bearer(request: Request): string {
+export function bearer(request: Request): string {
   const header = request.headers.get('authorization') ?? '';
   const token = /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
   if (token === undefined) throw unauthenticated();

@@ -53,6 +53,10 @@ export function fields(params: URLSearchParams): Record<string, string> {
   return found;
 }
 
+export function isJson(request: Request): boolean {
+  return JSON_TYPE.test(request.headers.get('content-type') ?? '');
+}
+
 /** The JSON body, untrusted. An empty one is `{}` where a route says that it may be left out. */
 export async function readJson(request: Request, limit: number, mayBeEmpty: boolean): Promise<Json> {
   const type = request.headers.get('content-type');

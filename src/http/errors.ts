@@ -70,6 +70,7 @@ export function problem(
   if (error.code === 'unauthenticated') {
     response.headers.set('WWW-Authenticate', 'Bearer realm="toolgate"');
   }
+  if (error.allow !== undefined) response.headers.set('Allow', error.allow);
   if (error.retryAfter !== undefined) response.headers.set('Retry-After', String(error.retryAfter));
   return response;
 }

@@ -10,6 +10,7 @@ import type { GroupCommit } from '../guard/commit.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Actor, Guard } from '../guard/guard.ts';
 import type { Log } from '../log.ts';
+import type { McpServices } from '../mcp/endpoint.ts';
 import type { Metrics } from '../metrics.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -24,6 +25,7 @@ export interface Services {
   /** Where webhooks may lead. */
   targetRules: TargetRules;
   approveLimit: RateLimit;
+  mcp: McpServices;
   /** The hash of the admin token. */
   adminTokenHash: string;
   version: string;
@@ -74,6 +76,8 @@ export interface Route {
   bodyLimit?: BodyLimit;
   /** The body may also come as a browser sends a form. */
   form?: boolean;
+  /** Refuses foreign hosts and pages before anything else. */
+  checksOrigin?: boolean;
   /** Counts against the limit per client address. */
   rateLimited?: boolean;
   /** An error as a page, where a person meets it; null: as a problem body. */

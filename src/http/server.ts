@@ -11,7 +11,9 @@ import { checkRoutes } from './check.ts';
 import { clientIp } from './client-ip.ts';
 import { asGuardError, problem, STATUS } from './errors.ts';
 import { healthRoutes } from './health.ts';
+import { mcpRoutes } from './mcp.ts';
 import { openapiRoutes } from './openapi.ts';
+import { checkOrigin } from './origin.ts';
 import type { Incoming, Route, Services } from './route.ts';
 import { sessionRoutes } from './sessions.ts';
 import { setupPageRoutes } from './setup.ts';
@@ -20,6 +22,7 @@ export const routes: Route[] = [
   ...checkRoutes,
   ...sessionRoutes,
   ...approveRoutes,
+  ...mcpRoutes,
   ...adminRoutes,
   ...setupPageRoutes,
   ...healthRoutes,
@@ -89,9 +92,10 @@ class Desk {
     return (request, server) => {
       const route = here.get(request.method);
       if (route !== undefined) return this.#answer(route, request, server);
-      return this.refuse(request, new GuardError('method_not_allowed', `This path takes ${allow}.`), {
-        Allow: allow,
-      });
+      return this.refuse(
+        request,
+        new GuardError('method_not_allowed', `This path takes ${allow}.`, { allow }),
+      );
     };
   }
 
@@ -101,6 +105,7 @@ class Desk {
     this.underWay++;
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
+      if (route.checksOrigin) checkOrigin(request, services.config);
       if (route.rateLimited) this.#admit(request, server);
       const identified = identify(services, request, route.access);
       const who = identified instanceof Promise ? await identified : identified;
@@ -127,7 +132,7 @@ class Desk {
     approveLimit.admit(client, guard.now());
   }
 
-  refuse(request: Request | null, error: unknown, headers: Record<string, string> = {}): Response {
+  refuse(request: Request | null, error: unknown): Response {
     const { metrics, log } = this.#services;
     const known = asGuardError(error);
     const requestId = Bun.randomUUIDv7();
@@ -136,7 +141,7 @@ class Desk {
     const facts = { requestId, method: request?.method, code: known.code, status };
     if (status === 500) log.error({ ...facts, err: known.cause ?? known }, 'failed');
     else log.debug(facts, 'refused');
-    return problem(known, requestId, this.#open ? headers : { ...headers, Connection: 'close' });
+    return problem(known, requestId, this.#open ? {} : { Connection: 'close' });
   }
 }
 

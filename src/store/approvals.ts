@@ -147,6 +147,23 @@ export function findSpendable(db: Queries, ids: readonly string[]): Promise<Spen
   );
 }
 
+/** Approved for one call and not spent yet, of the same key and arguments; the oldest first. */
+export function findSpendableByDigest(
+  db: Queries,
+  keyIds: readonly string[],
+  digests: readonly string[],
+): Promise<Spendable[]> {
+  const keys = padded(keyIds);
+  const wanted = padded(digests);
+  return db.all(
+    `SELECT id, key_id AS "keyId", server_name AS "serverName", tool_name AS "toolName", args_digest AS "argsDigest"
+     FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
+       AND key_id IN (${placeholders(keys.length)}) AND args_digest IN (${placeholders(wanted.length, keys.length)})
+     ORDER BY id`,
+    [...keys, ...wanted],
+  );
+}
+
 /** Takes the one use of an approval; false when somebody else took it. */
 export async function spendApproval(tx: Transaction, id: string, now: number): Promise<boolean> {
   return (

@@ -3,6 +3,7 @@
 
 import type { Db, Lane, Queries } from './db.ts';
 import guard from './migrations/0001_guard.sql' with { type: 'text' };
+import mcp from './migrations/0002_mcp.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -10,7 +11,10 @@ export interface Migration {
   sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'guard', sql: guard }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'guard', sql: guard },
+  { version: 2, name: 'mcp', sql: mcp },
+];
 
 export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {
   return db.exclusively(async lane => {

@@ -12,6 +12,7 @@ export const NOTIFICATION_STATUSES = ['pending', 'sent', 'failed', 'dropped'] as
 export interface NewNotification {
   id: string;
   approvalId: string;
+  keyId: string;
   channel: ChannelKind;
   tokenSealed: string;
   createdAt: number;
@@ -19,11 +20,12 @@ export interface NewNotification {
 
 export function insertNotification(tx: Transaction, notification: NewNotification): void {
   tx.defer(
-    `INSERT INTO notifications (id, approval_id, channel, token_sealed, status, attempts, next_attempt_at,
-       leased_until, created_at) VALUES ($1, $2, $3, $4, 'pending', 0, $5, 0, $5)`,
+    `INSERT INTO notifications (id, approval_id, key_id, channel, token_sealed, status, attempts, next_attempt_at,
+       leased_until, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', 0, $6, 0, $6)`,
     [
       notification.id,
       notification.approvalId,
+      notification.keyId,
       notification.channel,
       notification.tokenSealed,
       notification.createdAt,
@@ -39,9 +41,24 @@ export interface LeasedNotification {
   attempts: number;
 }
 
-/** Takes due notifications until `until`; see leaseDeliveries for why the condition stands twice. */
+export interface NotificationTarget {
+  keyId: string;
+  channel: ChannelKind;
+}
+
+/** Keys and channels that have a notification due. */
+export function notificationTargetsDue(db: Queries, now: number): Promise<NotificationTarget[]> {
+  return db.all(
+    `SELECT DISTINCT key_id AS "keyId", channel FROM notifications
+     WHERE status = 'pending' AND next_attempt_at <= $1 AND leased_until <= $1`,
+    [now],
+  );
+}
+
+/** Takes due notifications of a target until `until`; see leaseDeliveries for why the condition stands twice. */
 export function leaseNotifications(
   tx: Transaction,
+  { keyId, channel }: NotificationTarget,
   now: number,
   until: number,
   limit: number,
@@ -49,10 +66,10 @@ export function leaseNotifications(
   return tx.all(
     `UPDATE notifications SET leased_until = $2
      WHERE status = 'pending' AND leased_until <= $1 AND id IN (
-       SELECT id FROM notifications WHERE status = 'pending' AND next_attempt_at <= $1 AND leased_until <= $1
-       ORDER BY next_attempt_at LIMIT $3)
+       SELECT id FROM notifications WHERE key_id = $4 AND channel = $5 AND status = 'pending'
+         AND next_attempt_at <= $1 AND leased_until <= $1 ORDER BY next_attempt_at LIMIT $3)
      RETURNING id, approval_id AS "approvalId", channel, token_sealed AS "tokenSealed", attempts`,
-    [now, until, limit],
+    [now, until, limit, keyId, channel],
   );
 }
 

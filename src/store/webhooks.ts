@@ -1,5 +1,5 @@
-// Webhooks: who subscribed to events. Their secrets are here only encrypted; a deleted one keeps its row, so
-// that its deliveries stay readable.
+// Webhooks: who subscribed to events. Their secrets are here only encrypted; a deleted one keeps its row, for
+// the deliveries that name it.
 
 import { placeholders, type Queries } from './db.ts';
 

@@ -1,9 +1,6 @@
-// Approvals as operators see and answer them, and the questions that nobody answers: they end by themselves,
-// told exactly once, however many replicas look for them.
+// Approvals as operators see and answer them.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { until } from '../support/faults.ts';
-import { Receiver } from '../support/receiver.ts';
 import { engines } from '../support/service.ts';
 import { ASK_ALL, type Gate, openGate } from './gate.ts';
 
@@ -101,43 +98,5 @@ for (const engine of await engines()) {
         expect((await gate.service.json('GET', `/admin/v1/${other}`, key)).status).toBe(403);
       expect(await gate.statusOf(referenceId)).toBe('pending');
     });
-  });
-
-  const replicas = engine === 'postgres' ? 2 : 1;
-  test(`${engine}: what nobody answers is told as timed out, exactly once, with ${replicas} at work`, async () => {
-    const env = { TOOLGATE_APPROVAL_TIMEOUT: '1s' };
-    const gate = await openGate({ engine, replicas, env });
-    const target = await Receiver.start();
-    try {
-      await gate.service.admin('POST', '/webhooks', { url: target.url, events: ['approval.resolved'] });
-      const key = await gate.key();
-      const held = await Promise.all(
-        Array.from({ length: 60 }, (_, index) =>
-          gate.services[index % replicas]?.check(key, 'prod', 'deploy'),
-        ),
-      );
-      const references = held.map(reply => reply?.body.referenceId as string);
-      await until('all lapsed', async () => {
-        const open = await gate.rows(`SELECT id FROM approvals WHERE status = 'pending'`);
-        return open.length === 0;
-      });
-      await until('all told', () => references.every(each => target.of(each).length > 0));
-      const events = await gate.rows<{ id: string; reference: string }>(
-        `SELECT id, reference_id AS reference FROM events WHERE type = 'approval.resolved'`,
-      );
-      expect(events.map(each => each.reference).sort()).toEqual(references.sort());
-      for (const each of references) {
-        const [told] = target.of(each);
-        expect(told?.json.data).toMatchObject({
-          status: 'timed_out',
-          resolvedBy: null,
-          grantExpiresAt: null,
-        });
-        expect(told?.json.data.resolvedAt >= told?.json.data.expiresAt).toBe(true);
-      }
-    } finally {
-      await gate.close();
-      await target.close();
-    }
   });
 }

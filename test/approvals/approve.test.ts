@@ -3,7 +3,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mintToken } from '../../src/guard/secrets.ts';
-import { withMutant } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
 import { type Asked, fingerprint, type Gate, openGate } from './gate.ts';
 
@@ -265,32 +264,6 @@ for (const engine of await engines()) {
         action: 'deny',
       });
       expect(byAdmin.status).toBe(200);
-    });
-  });
-
-  test(`${engine}: a link is dead at its end even though no sweeper has run`, async () => {
-    const noSweeper = {
-      file: 'src/guard/worker.ts',
-      find: 'while ((await lapse(this.#guard, LAPSE_BATCH)) === LAPSE_BATCH);',
-      replace: 'if (LAPSE_BATCH < 0) await lapse(this.#guard, LAPSE_BATCH);',
-    };
-    await withMutant([noSweeper], async root => {
-      const gate = await openGate({ engine, root, env: { TOOLGATE_APPROVAL_TIMEOUT: '1s' } });
-      try {
-        const { token, referenceId } = await gate.ask(await gate.key());
-        const [row] = await gate.rows<{ at: number }>('SELECT expires_at AS at FROM approvals');
-        while (Date.now() < Number(row?.at)) await Bun.sleep(5);
-        expect((await gate.answer(token, { action: 'approve' })).status).toBe(410);
-        expectPage(await gate.open(token), 410);
-        expectPage(await gate.open(token, '?action=approve'), 410);
-        const admin = await gate.service.admin('POST', `/approvals/${referenceId}/resolve`, {
-          action: 'deny',
-        });
-        expect(admin.status).toBe(409);
-        expect(await gate.statusOf(referenceId)).toBe('pending');
-      } finally {
-        await gate.close();
-      }
     });
   });
 }

@@ -203,6 +203,18 @@ for (const engine of await engines()) {
   });
 }
 
+test('one key’s notifier that hangs does not hold up another key’s links', async () => {
+  const [stuck, quick] = [await receiver(() => 'hang'), await receiver()];
+  await withService('sqlite', {}, async service => {
+    const { key } = await service.newKey(ASK_ALL, { notify: { url: stuck.url } });
+    for (let index = 0; index < 40; index++) await service.check(key, 'prod', 'deploy');
+    await until('the first tries hang', () => stuck.arrivals.length > 0);
+    await hold(service, { notify: { url: quick.url } });
+    // An attempt is given up after 15 seconds; the other link must not wait for that.
+    await until('the other link', () => quick.arrivals.length === 1, 12_000).finally(() => stuck.close());
+  });
+});
+
 test('a mail server that is down is seen', async () => {
   const env = {
     TOOLGATE_SMTP_URL: 'smtp://127.0.0.1:1',

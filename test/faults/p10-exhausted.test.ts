@@ -22,10 +22,11 @@ const MANNERS: Manner[] = [500, 'reset', 'redirect', 503, 404];
 
 const DROPPED: Patch = {
   file: 'src/guard/deliver.ts',
-  find: 'recordAttempt(tx, record, next(guard, attempt, leased.attempts + 1));',
-  replace: `const then = next(guard, attempt, leased.attempts + 1);
+  find: 'async tx => recordAttempt(tx, record, then)',
+  replace: `async tx => {
     recordAttempt(tx, record, then);
-    if (then.status === 'failed') tx.defer('DELETE FROM deliveries WHERE id = $1', [leased.id]);`,
+    if (then.status === 'failed') tx.defer('DELETE FROM deliveries WHERE id = $1', [leased.id]);
+  }`,
 };
 const DEAF: Patch = {
   file: 'src/store/deliveries.ts',

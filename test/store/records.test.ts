@@ -258,6 +258,7 @@ for (const engine of await engines()) {
           insertNotification(tx, {
             id: 'n1',
             approvalId: 'a1',
+            keyId: 'k1',
             channel: 'terminal',
             tokenSealed: 's',
             createdAt: NOW,

@@ -1,33 +1,36 @@
 // toolgate config: every setting with its meaning, default, current value and origin.
 
-import { styleText } from 'node:util';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { command } from '../help.ts';
+import type { IO } from '../io.ts';
+import { printJson } from '../print.ts';
 
-const EXIT_WRONG = 1;
-
-export function configCommand(): Command {
-  return new Command('config')
-    .description(
-      'List every setting: meaning, default, current value and where it comes from. Secrets are masked.',
-    )
+export function build(io: IO): Command {
+  const what =
+    'List every setting: meaning, default, current value and where it comes from. Secrets are masked.';
+  return command('config', what, ['toolgate config', 'TOOLGATE_PORT=9000 toolgate config --json'])
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExamples:\n  toolgate config\n  TOOLGATE_PORT=9000 toolgate config --json')
     .action((options: { json?: boolean }) => {
-      try {
-        const loaded = loadConfig(process.env, process.cwd());
-        process.stdout.write(options.json ? `${JSON.stringify(loaded.origins, null, 2)}\n` : table(loaded));
-      } catch (error) {
-        if (!(error instanceof ConfigError)) throw error;
-        process.stderr.write(`toolgate: ${error.message}\n`);
-        process.exit(EXIT_WRONG);
-      }
+      const loaded = load(io);
+      if (options.json) printJson(io, loaded.origins);
+      else io.stdout.write(text(io, loaded));
     });
 }
 
-function table({ origins, file, unknown, config }: LoadedConfig): string {
-  const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
-  const dim = (text: string) => styleText('dim', text, { stream: process.stdout });
+function load(io: IO): LoadedConfig {
+  try {
+    return loadConfig(io.env, io.cwd);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new CliError(EXIT.failed, error.message);
+    throw error;
+  }
+}
+
+function text(io: IO, { origins, file, unknown, config }: LoadedConfig): string {
+  const bold = (text: string) => io.stdout.style('bold', text);
+  const dim = (text: string) => io.stdout.style('dim', text);
   const lines = origins.map(each => {
     const value = each.value === null || each.value === '' ? '(not set)' : each.value;
     const from = each.origin === 'default' ? 'default' : `from the ${each.origin}`;

@@ -1,39 +1,41 @@
 // toolgate serve: runs the service until it is told to stop.
 
-import { styleText } from 'node:util';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { ConfigError, loadConfig } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import type { Running, Welcome } from '../../main.ts';
+import { EXIT } from '../exit.ts';
+import { command } from '../help.ts';
+import { type IO, say } from '../io.ts';
 
-const EXIT_FAILURE = 1;
 /** The outcome of a write is unknown: whoever restarts us should look at the disk first. */
 const EXIT_STORE_BROKEN = 70;
 
-export function serveCommand(): Command {
-  return new Command('serve')
-    .description('Run the service. Settings are environment variables; `toolgate config` lists them.')
-    .addHelpText('after', '\nExamples:\n  toolgate serve\n  TOOLGATE_PORT=9000 toolgate serve')
-    .action(serve);
+export function build(io: IO): Command {
+  const what = 'Run the service. Settings are environment variables; `toolgate config` lists them.';
+  return command('serve', what, ['toolgate serve', 'TOOLGATE_PORT=9000 toolgate serve']).action(() =>
+    serve(io),
+  );
 }
 
-async function serve(): Promise<void> {
+async function serve(io: IO): Promise<void> {
   try {
-    const loaded = loadConfig(process.env, process.cwd());
+    const loaded = loadConfig(io.env, io.cwd);
     const [{ createLog }, { start }] = await Promise.all([import('../../log.ts'), import('../../main.ts')]);
-    const log = createLog(loaded.config.logLevel, line => process.stderr.write(line));
+    const log = createLog(loaded.config.logLevel, line => io.stderr.write(line));
     for (const name of loaded.unknown)
       log.warn({ name }, 'unknown setting in the environment; `toolgate config` lists them');
     const onFatal = (error: Error) => {
       log.fatal({ err: error }, 'the store is broken; stopping at once');
       process.exit(EXIT_STORE_BROKEN);
     };
-    const running = await start(loaded.config, { log, onFatal, print: text => process.stdout.write(text) });
-    process.stdout.write(banner(running.url, running.welcome));
+    const running = await start(loaded.config, { log, onFatal, print: text => io.stdout.write(text) });
+    io.stdout.write(banner(io, running.url, running.welcome));
     stopOnSignals(running, log);
   } catch (error) {
-    process.stderr.write(`toolgate: ${explain(error)}\n`);
-    process.exit(EXIT_FAILURE);
+    say(io, `toolgate: ${explain(error)}`);
+    // A store or a listener that is half open must not keep the process alive.
+    process.exit(EXIT.failed);
   }
 }
 
@@ -41,7 +43,7 @@ function stopOnSignals(running: Running, log: Log): void {
   let stopping = false;
   const stop = async (signal: string) => {
     // A second signal means now.
-    if (stopping) process.exit(EXIT_FAILURE);
+    if (stopping) process.exit(EXIT.failed);
     stopping = true;
     log.info({ signal }, 'stopping');
     await running.stop();
@@ -59,8 +61,8 @@ function explain(error: unknown): string {
   return message;
 }
 
-function banner(url: string, { key, setupUrl, adminTokenPath }: Welcome): string {
-  const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
+function banner(io: IO, url: string, { key, setupUrl, adminTokenPath }: Welcome): string {
+  const bold = (text: string) => io.stdout.style('bold', text);
   const lines = ['', `  ${bold('Toolgate')} serves on ${url}`, `  API reference: ${url}/docs`, ''];
   if (key !== null) {
     lines.push(

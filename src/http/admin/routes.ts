@@ -4,6 +4,7 @@ import type { Route } from '../route.ts';
 import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { changeRoutes } from './changes.ts';
+import { connectedToolRoutes } from './connected-tools.ts';
 import { grantRoutes } from './grants.ts';
 import { keyRoutes } from './keys.ts';
 import { notificationRoutes } from './notifications.ts';
@@ -16,6 +17,7 @@ import { webhookRoutes } from './webhooks.ts';
 export const adminRoutes: Route[] = [
   ...policyRoutes,
   ...keyRoutes,
+  ...connectedToolRoutes,
   ...sessionAdminRoutes,
   ...approvalAdminRoutes,
   ...grantRoutes,

@@ -172,6 +172,7 @@ CREATE INDEX attempts_delivery ON attempts (delivery_id, id);
 CREATE TABLE notifications (
   id text NOT NULL PRIMARY KEY,
   approval_id text NOT NULL,
+  key_id text NOT NULL,
   channel text NOT NULL,
   token_sealed text,
   status text NOT NULL,
@@ -181,7 +182,8 @@ CREATE TABLE notifications (
   last_error text,
   created_at bigint NOT NULL
 );
-CREATE INDEX notifications_due ON notifications (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX notifications_due ON notifications (key_id, channel, next_attempt_at, leased_until)
+  WHERE status = 'pending';
 CREATE INDEX notifications_approval ON notifications (approval_id, id);
 CREATE INDEX notifications_status ON notifications (status, id);
 

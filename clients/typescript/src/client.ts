@@ -1,0 +1,179 @@
+// The client: asks for verdicts, turns anything but an allow into an error where asked to, and manages the
+// sessions of a key. Sending and retrying are exchange.ts's, waiting for a person is listener.ts's.
+
+import { type Settings, settingsFrom, type ToolgateOptions } from './config.ts';
+import { wantTimeout } from './deadline.ts';
+import { CallTimedOut, InvalidRequest, refusalOf, ToolCallDenied, ToolCallPending } from './errors.ts';
+import type { ApprovalOutcome } from './event.ts';
+import { type Ask, exchange, wantRetries } from './exchange.ts';
+import { type GuardedOptions, guarded } from './guarded.ts';
+import type { ApprovalListener } from './listener.ts';
+import {
+  type CreatedSession,
+  type NewSession,
+  readCreatedSession,
+  readSessions,
+  type Session,
+} from './session.ts';
+import { type AllowVerdict, type PendingVerdict, readVerdict, type Verdict } from './verdict.ts';
+
+export type Args = object;
+
+export interface CallOptions {
+  /** Bounds the whole call, retries included; the client's own when left out. */
+  timeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** How often a failed call is sent again; the client's own when left out. */
+  retries?: number | undefined;
+}
+
+export interface CheckOptions extends CallOptions {
+  /** Of an approved, unspent approval of this very call: it is then allowed, once. */
+  referenceId?: string | undefined;
+  /**
+   * Also send again when nobody knows whether the verdict was recorded (a cut connection, a 500). That may
+   * leave two entries in the audit log, or two questions to a person.
+   */
+  retryUnknown?: boolean | undefined;
+}
+
+export interface GuardAndWaitOptions extends Omit<CheckOptions, 'referenceId' | 'timeoutMs'> {
+  listener: ApprovalListener;
+  /** How long to wait for the person; each check is bounded by the client's own time-out. */
+  timeoutMs?: number | undefined;
+}
+
+const VERDICT_LIMIT = 1024 * 1024;
+const SESSIONS_LIMIT = 64 * 1024 * 1024;
+const SESSION_ID = /^[\w-]{1,128}$/;
+
+export class Toolgate {
+  readonly #settings: Settings;
+
+  constructor(options: ToolgateOptions = {}) {
+    this.#settings = settingsFrom(options);
+  }
+
+  /** The verdict on a call. Anything but `allow` means: do not proceed. */
+  async check(server: string, tool: string, args?: Args, options: CheckOptions = {}): Promise<Verdict> {
+    return this.#ask(
+      {
+        method: 'POST',
+        path: '/v1/check',
+        body: checkBody(server, tool, args, options.referenceId),
+        expected: { status: 200, read: readVerdict, limit: VERDICT_LIMIT },
+        repeatable: options.retryUnknown === true,
+      },
+      options,
+    );
+  }
+
+  /** Returns when the call may proceed; throws in every other case. */
+  async guard(server: string, tool: string, args?: Args, options: CheckOptions = {}): Promise<AllowVerdict> {
+    const verdict = await this.check(server, tool, args, options);
+    if (verdict.decision === 'allow') return verdict;
+    throw refusalOf(verdict);
+  }
+
+  /** As `guard`, but a held call waits for its person, without polling, and is then freed by the approval. */
+  async guardAndWait(
+    server: string,
+    tool: string,
+    args: Args | undefined,
+    { listener, timeoutMs, ...more }: GuardAndWaitOptions,
+  ): Promise<AllowVerdict> {
+    const verdict = await this.check(server, tool, args, more);
+    if (verdict.decision === 'allow') return verdict;
+    if (verdict.decision === 'deny') throw refusalOf(verdict);
+    const outcome = await outcomeOf(verdict, listener, timeoutMs, more.signal);
+    if (outcome.status !== 'approved') throw new ToolCallDenied(verdict, outcome);
+    // The approval frees nothing by itself: only this check records that the call went ahead, and just once.
+    return this.guard(server, tool, args, { ...more, referenceId: verdict.referenceId });
+  }
+
+  /** The function with the guard in front. */
+  guarded<P extends unknown[], R>(
+    server: string,
+    tool: string,
+    fn: (...params: P) => R,
+    options: Omit<GuardedOptions<P>, 'client'> = {},
+  ): (...params: P) => Promise<Awaited<R>> {
+    return guarded(server, tool, fn, { ...options, client: this });
+  }
+
+  async createSession(session: NewSession = {}, options: CallOptions = {}): Promise<CreatedSession> {
+    return this.#ask(
+      {
+        method: 'POST',
+        path: '/v1/sessions',
+        body: toJson(session, 'The session'),
+        expected: { status: 201, read: readCreatedSession, limit: VERDICT_LIMIT },
+        repeatable: false,
+      },
+      options,
+    );
+  }
+
+  /** The active sessions of the key, newest first. */
+  async listSessions(options: CallOptions = {}): Promise<Session[]> {
+    const expected = { status: 200, read: readSessions, limit: SESSIONS_LIMIT };
+    return this.#ask({ method: 'GET', path: '/v1/sessions', expected, repeatable: true }, options);
+  }
+
+  /** Revokes a session at once; doing it again is no error. */
+  async revokeSession(id: string, options: CallOptions = {}): Promise<void> {
+    if (!SESSION_ID.test(id)) throw invalid('That is not the id of a session.');
+    const expected = { status: 204, read: null, limit: 0 };
+    await this.#ask<void>(
+      { method: 'DELETE', path: `/v1/sessions/${id}`, expected, repeatable: true },
+      options,
+    );
+  }
+
+  #ask<T>(ask: Ask<T>, { timeoutMs, retries, signal }: CallOptions): Promise<T> {
+    const settings = this.#settings;
+    return exchange(settings, ask, {
+      timeoutMs: wantTimeout(timeoutMs ?? settings.timeoutMs),
+      retries: wantRetries(retries ?? settings.retries),
+      signal,
+    });
+  }
+}
+
+/** Nobody answered while we waited: the call is as pending as before, and can be taken up later. */
+async function outcomeOf(
+  verdict: PendingVerdict,
+  listener: ApprovalListener,
+  timeoutMs: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ApprovalOutcome> {
+  try {
+    const bounds = timeoutMs === undefined ? { signal } : { timeoutMs: wantTimeout(timeoutMs), signal };
+    return await listener.outcome(verdict.referenceId, bounds);
+  } catch (error) {
+    if (error instanceof CallTimedOut) throw new ToolCallPending(verdict, { cause: error });
+    throw error;
+  }
+}
+
+function checkBody(server: string, tool: string, args: unknown, referenceId: string | undefined): string {
+  if (args !== undefined && !isObject(args)) throw invalid('The arguments must be an object.');
+  return toJson({ serverName: server, toolName: tool, args, referenceId }, 'The call');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A value JSON cannot hold (a BigInt, a cycle) is the caller's mistake; its text is not repeated. */
+function toJson(value: unknown, what: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    throw invalid(`${what} cannot be written as JSON.`);
+  }
+}
+
+function invalid(message: string): InvalidRequest {
+  return new InvalidRequest(message, null, null, 'invalid_request');
+}

@@ -1,0 +1,98 @@
+// The events a webhook receives, and reading one strictly. Whether a delivery is genuine is webhook.ts's.
+
+import { WebhookRejected } from './errors.ts';
+import { type Fields, fieldsOf, id, oneOf, ShapeFault, text, textOrNull } from './shape.ts';
+
+/** An approval: the question to a person. Times are ISO 8601. */
+export interface Approval {
+  referenceId: string;
+  toolCallId: string;
+  policyId: string;
+  keyId: string;
+  sessionId: string | null;
+  surface: 'check' | 'mcp';
+  serverName: string;
+  toolName: string;
+  status: 'pending' | 'approved' | 'denied' | 'timed_out';
+  reason: string;
+  createdAt: string;
+  expiresAt: string;
+  resolvedAt: string | null;
+  /** `link`, `operator:<email>`, `admin`, or null: still pending, or timed out. */
+  resolvedBy: string | null;
+  /** When the approval opened a grant: until when. */
+  grantExpiresAt: string | null;
+}
+
+export interface ApprovalOutcome extends Approval {
+  status: 'approved' | 'denied' | 'timed_out';
+}
+
+export interface ApprovalCreated {
+  type: 'approval.created';
+  timestamp: string;
+  data: Approval & { status: 'pending' };
+}
+
+export interface ApprovalResolved {
+  type: 'approval.resolved';
+  timestamp: string;
+  data: ApprovalOutcome;
+}
+
+/** What an operator sends to see whether a receiver works. */
+export interface WebhookTest {
+  type: 'webhook.test';
+  timestamp: string;
+  data: { webhookId: string };
+}
+
+export type WebhookEvent = ApprovalCreated | ApprovalResolved | WebhookTest;
+
+export function parseEvent(body: string): WebhookEvent {
+  try {
+    return readEvent(JSON.parse(body));
+  } catch (error) {
+    if (error instanceof WebhookRejected) throw error;
+    const why = error instanceof ShapeFault ? error.message : 'it is not JSON';
+    throw new WebhookRejected('webhook_body', `The event cannot be read: ${why}.`);
+  }
+}
+
+function readEvent(value: unknown): WebhookEvent {
+  const fields = fieldsOf(value, 'the event');
+  const type = text(fields, 'type');
+  const timestamp = text(fields, 'timestamp');
+  const data = fieldsOf(fields['data'], '"data"');
+  switch (type) {
+    case 'approval.created':
+      return { type, timestamp, data: { ...readApproval(data), status: oneOf(data, 'status', ['pending']) } };
+    case 'approval.resolved': {
+      const status = oneOf(data, 'status', ['approved', 'denied', 'timed_out']);
+      return { type, timestamp, data: { ...readApproval(data), status } };
+    }
+    case 'webhook.test':
+      return { type, timestamp, data: { webhookId: id(data, 'webhookId') } };
+    default:
+      throw new WebhookRejected('webhook_unknown_event', 'The event is of a type this client does not know.');
+  }
+}
+
+function readApproval(data: Fields): Omit<Approval, 'status'> {
+  return {
+    referenceId: id(data, 'referenceId'),
+    toolCallId: id(data, 'toolCallId'),
+    policyId: id(data, 'policyId'),
+    keyId: id(data, 'keyId'),
+    sessionId: textOrNull(data, 'sessionId'),
+    surface: oneOf(data, 'surface', ['check', 'mcp']),
+    serverName: text(data, 'serverName'),
+    toolName: text(data, 'toolName'),
+    reason: text(data, 'reason'),
+    createdAt: text(data, 'createdAt'),
+    expiresAt: text(data, 'expiresAt'),
+    resolvedAt: textOrNull(data, 'resolvedAt'),
+    resolvedBy: textOrNull(data, 'resolvedBy'),
+    grantExpiresAt: textOrNull(data, 'grantExpiresAt'),
+  };
+}

@@ -1,0 +1,97 @@
+// toolgate approvals: the questions waiting for a human, and answering them.
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { APPROVAL_STATUSES, parseGrantDuration, type Resolution } from '../../core/approval.ts';
+import { joinName } from '../../core/name.ts';
+import { visible } from '../../core/visible.ts';
+import { type ApprovalResource, keyNames } from '../admin.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { command, group } from '../help.ts';
+import { type IO, say } from '../io.ts';
+import { type ListOptions, printList, withList } from '../list.ts';
+import { printJson, time, word } from '../print.ts';
+
+const REFERENCE = '01890000-0000-7000-8000-000000000000';
+
+export function build(io: IO): Command {
+  return group(
+    'approvals',
+    'Questions waiting for a human, and their answers.',
+    ['toolgate approvals list', `toolgate approvals approve ${REFERENCE} --for 1h`],
+    [listCommand(io), approveCommand(io), denyCommand(io)],
+  );
+}
+
+function listCommand(io: IO): Command {
+  const examples = ['toolgate approvals list', 'toolgate approvals list --status all --json'];
+  const status = new Option('--status <status>', 'which ones')
+    .choices([...APPROVAL_STATUSES, 'all'])
+    .default('pending');
+  const made = command(
+    'list',
+    'List approvals, newest first; those still open unless told otherwise.',
+    examples,
+  );
+  return withAdmin(withList(made.addOption(status))).action(
+    async (options: AdminOptions & ListOptions & { status: string }) => {
+      const http = asAdmin(io, options);
+      const keys = options.json ? new Map<string, string>() : await keyNames(http);
+      await printList<ApprovalResource>(io, http, options, {
+        path: '/approvals',
+        plural: 'approvals',
+        query: { status: options.status === 'all' ? undefined : options.status },
+        nothing:
+          options.status === 'pending' ? 'Nothing waits for approval.' : 'There are no such approvals.',
+        columns: [
+          ['REFERENCE', approval => approval.referenceId],
+          ['STATUS', (approval, output) => word(output, approval.status)],
+          ['TOOL', approval => visible(joinName(approval.serverName, approval.toolName))],
+          ['KEY', approval => visible(keys.get(approval.keyId) ?? approval.keyId)],
+          ['ASKED', approval => time(approval.createdAt)],
+          ['EXPIRES', approval => time(approval.expiresAt)],
+        ],
+      });
+    },
+  );
+}
+
+function approveCommand(io: IO): Command {
+  const what = 'Approve a call: that call only, or with --for every such call of its key until then.';
+  const examples = [
+    `toolgate approvals approve ${REFERENCE}`,
+    `toolgate approvals approve ${REFERENCE} --for 1h`,
+  ];
+  const made = command('approve', what, examples)
+    .argument('<referenceId>', 'as listed')
+    .option('--for <duration>', 'open a grant: 30m, 1h, 7d at most', grantDuration);
+  return withAdmin(made).action((referenceId: string, options: AdminOptions & { for?: string }) =>
+    answer(io, referenceId, 'approve', options),
+  );
+}
+
+function grantDuration(text: string): string {
+  if (parseGrantDuration(text) !== null) return text;
+  throw new InvalidArgumentError('It must be 1m to 7d, such as 30m, 1h or 2d.');
+}
+
+function denyCommand(io: IO): Command {
+  const made = command('deny', 'Deny a call.', [`toolgate approvals deny ${REFERENCE}`]);
+  return withAdmin(made.argument('<referenceId>', 'as listed')).action(
+    (referenceId: string, options: AdminOptions) => answer(io, referenceId, 'deny', options),
+  );
+}
+
+async function answer(
+  io: IO,
+  referenceId: string,
+  action: Resolution,
+  options: AdminOptions & { for?: string },
+): Promise<void> {
+  const path = `/approvals/${encodeURIComponent(referenceId)}/resolve`;
+  const body = { action, ...(options.for === undefined ? {} : { duration: options.for }) };
+  const approval = await asAdmin(io, options).post<ApprovalResource>(path, body);
+  if (options.json) return printJson(io, approval);
+  const until =
+    approval.grantExpiresAt === null ? '' : `, and until ${time(approval.grantExpiresAt)} every such call`;
+  say(io, `${joinName(approval.serverName, approval.toolName)} is ${approval.status}${until}.`);
+}

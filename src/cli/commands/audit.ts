@@ -1,0 +1,134 @@
+// toolgate audit: searching, following and exporting the audit log. Following asks for the newest entries every
+// few seconds, and less often while the service is away.
+
+import { type Command, Option } from 'commander';
+import { DECISIONS } from '../../core/decide.ts';
+import { SURFACES } from '../../core/event.ts';
+import { joinName } from '../../core/name.ts';
+import { visible } from '../../core/visible.ts';
+import { type AuditResource, pastKeyId } from '../admin.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { exportTo } from '../export.ts';
+import { command, group } from '../help.ts';
+import type { Http, Query } from '../http.ts';
+import type { IO } from '../io.ts';
+import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
+import { ago } from '../moment.ts';
+import { type Column, safeJson, time, word } from '../print.ts';
+import { table } from '../table.ts';
+import { follow } from '../tail.ts';
+
+interface Filter extends AdminOptions {
+  from?: string;
+  to?: string;
+  keyId?: string;
+  sessionId?: string;
+  decision?: string;
+  tool?: string;
+  surface?: string;
+}
+
+export function build(io: IO): Command {
+  return group(
+    'audit',
+    'Search, follow and export the audit log.',
+    [
+      'toolgate audit search --decision deny --from 24h',
+      'toolgate audit tail',
+      'toolgate audit export --format csv --output audit.csv',
+    ],
+    [searchCommand(io), tailCommand(io), exportCommand(io)],
+  );
+}
+
+function withFilter(made: Command, times: boolean): Command {
+  if (times) {
+    made
+      .option('--from <when>', 'not before: a time, or how long ago (24h)', ago)
+      .option('--to <when>', 'before: a time, or how long ago (1h)', ago);
+  }
+  return withAdmin(made)
+    .option('--key-id <key>', 'of this key, by name or id')
+    .option('--session-id <id>', 'of this session')
+    .addOption(new Option('--decision <decision>', 'with this decision').choices(DECISIONS))
+    .option('--tool <tool>', 'of this tool, by full or bare name')
+    .addOption(new Option('--surface <surface>', 'that came this way').choices(SURFACES));
+}
+
+async function filter(http: Http, options: Filter): Promise<Query> {
+  const { from, to, sessionId, decision, tool, surface } = options;
+  const key = options.keyId === undefined ? undefined : await pastKeyId(http, options.keyId);
+  return { from, to, keyId: key, sessionId, decision, tool, surface };
+}
+
+const COLUMNS: Column<AuditResource>[] = [
+  ['TIME', entry => time(entry.at)],
+  ['DECISION', (entry, output) => word(output, entry.decision)],
+  ['TOOL', entry => visible(joinName(entry.serverName, entry.toolName))],
+  ['REASON', entry => visible(entry.reason)],
+];
+
+function searchCommand(io: IO): Command {
+  const examples = [
+    'toolgate audit search --decision deny --from 24h',
+    'toolgate audit search --tool deploy --all --json',
+  ];
+  const made = command('search', 'Search the audit log, newest first.', examples);
+  return withFilter(withList(made), true).action(async (options: Filter & ListOptions) => {
+    const http = asAdmin(io, options);
+    await printList<AuditResource>(io, http, options, {
+      path: '/audit',
+      plural: 'entries',
+      query: await filter(http, options),
+      nothing: 'No entries match.',
+      columns: COLUMNS,
+    });
+  });
+}
+
+interface TailOptions extends Filter {
+  lines: number;
+  interval: number;
+}
+
+function tailCommand(io: IO): Command {
+  const made = command('tail', 'Show the newest entries, then new ones as they come, until Ctrl-C.', [
+    'toolgate audit tail',
+    'toolgate audit tail --decision pending --json',
+  ])
+    .option('-n, --lines <n>', 'how many to begin with', wholeNumber(1000), 10)
+    .option('--interval <seconds>', 'how long to wait between two looks', wholeNumber(3600), 2);
+  return withFilter(made, false).action(async (options: TailOptions) => {
+    const http = asAdmin(io, options);
+    const show = (entry: AuditResource) =>
+      io.stdout.write(options.json ? `${safeJson(entry)}\n` : line(io, entry));
+    await follow(io, http, await filter(http, options), options, show);
+  });
+}
+
+function line(io: IO, entry: AuditResource): string {
+  const [at = '', decision = '', ...rest] = COLUMNS.map(([, cell]) => cell(entry, io.stdout));
+  // Rows come one by one, so that only this column, whose words are known, can be aligned.
+  const room = ' '.repeat('pending'.length - entry.decision.length);
+  return table([[at, decision + room, ...rest]]);
+}
+
+interface ExportOptions extends Filter {
+  format: 'jsonl' | 'csv';
+  output?: string;
+}
+
+function exportCommand(io: IO): Command {
+  const examples = [
+    'toolgate audit export > audit.jsonl',
+    'toolgate audit export --format csv --from 30d --output audit.csv',
+  ];
+  const made = command('export', 'Write the whole audit log, or what matches, newest first.', examples)
+    .addOption(new Option('--format <format>', 'how').choices(['jsonl', 'csv']).default('jsonl'))
+    .option('--output <file>', 'a file; else standard output');
+  return withFilter(made, true).action(async (options: ExportOptions) => {
+    const http = asAdmin(io, options);
+    const query = { ...(await filter(http, options)), format: options.format };
+    await exportTo(io, http, query, options);
+  });
+}

@@ -1,0 +1,33 @@
+// toolgate changes: who changed what through the administration.
+
+import type { Command } from 'commander';
+import { visible } from '../../core/visible.ts';
+import type { ChangeResource } from '../admin.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { command } from '../help.ts';
+import type { IO } from '../io.ts';
+import { type ListOptions, printList, withList } from '../list.ts';
+import { safeJson, time } from '../print.ts';
+
+export function build(io: IO): Command {
+  const examples = ['toolgate changes', 'toolgate changes --all --json'];
+  const made = command(
+    'changes',
+    'Show who changed what through the administration, newest first.',
+    examples,
+  );
+  return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
+    printList<ChangeResource>(io, asAdmin(io, options), options, {
+      path: '/changes',
+      plural: 'changes',
+      nothing: 'Nothing was changed yet.',
+      columns: [
+        ['TIME', change => time(change.at)],
+        ['WHO', change => visible(change.actor)],
+        ['WHAT', change => visible(change.action)],
+        ['TARGET', change => visible(change.target)],
+        ['DETAIL', change => safeJson(change.detail)],
+      ],
+    }),
+  );
+}

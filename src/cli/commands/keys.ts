@@ -1,0 +1,133 @@
+// toolgate keys: the long-lived credentials. A new key is printed once, alone on stdout, so that a script can
+// keep it; nothing else secret is ever printed.
+
+import type { Command } from 'commander';
+import { visible } from '../../core/visible.ts';
+import { type KeyResource, keyId, policyId, policyNames } from '../admin.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { usageError } from '../exit.ts';
+import { command, group } from '../help.ts';
+import { type IO, say } from '../io.ts';
+import { type ListOptions, printList, withList } from '../list.ts';
+import { aheadOrNever } from '../moment.ts';
+import { printJson, time } from '../print.ts';
+
+interface Fields extends AdminOptions {
+  name?: string;
+  policy?: string;
+  expires?: string | null;
+  signIn?: boolean;
+  forward?: string[];
+}
+
+export function build(io: IO): Command {
+  return group(
+    'keys',
+    'Create, change and revoke the keys that agents ask with.',
+    ['toolgate keys list', 'toolgate keys create ci --policy prod', 'toolgate keys revoke ci'],
+    [listCommand(io), createCommand(io), updateCommand(io), revokeCommand(io)],
+  );
+}
+
+function listCommand(io: IO): Command {
+  const examples = ['toolgate keys list', 'toolgate keys list --all --json'];
+  const made = command('list', 'List keys, newest first; revoked ones too.', examples);
+  return withAdmin(withList(made)).action(async (options: AdminOptions & ListOptions) => {
+    const http = asAdmin(io, options);
+    const policies = options.json ? new Map<string, string>() : await policyNames(http);
+    await printList<KeyResource>(io, http, options, {
+      path: '/keys',
+      plural: 'keys',
+      nothing: 'There are no keys.',
+      columns: [
+        ['ID', key => key.id],
+        ['NAME', key => visible(key.name)],
+        ['POLICY', key => visible(policies.get(key.policyId) ?? key.policyId)],
+        ['KEY', key => `${key.prefix}…`],
+        ['STATE', state],
+        ['EXPIRES', key => time(key.expiresAt, 'never')],
+      ],
+    });
+  });
+}
+
+function state(key: KeyResource): string {
+  if (key.revokedAt !== null) return 'revoked';
+  return key.expiresAt !== null && Date.parse(key.expiresAt) <= Date.now() ? 'expired' : 'live';
+}
+
+function withFields(made: Command): Command {
+  return made
+    .option('--expires <when>', 'a time, a duration from now (90d), or never', aheadOrNever)
+    .option('--sign-in', 'approving its calls needs a signed-in operator')
+    .option(
+      '--forward <what...>',
+      'what besides tools its MCP proxy forwards: resources, prompts, completion',
+    );
+}
+
+function createCommand(io: IO): Command {
+  const examples = [
+    'toolgate keys create ci --policy prod',
+    'export TOOLGATE_API_KEY=$(toolgate keys create ci --policy prod --expires 90d)',
+  ];
+  const made = command('create', 'Create a key. It is printed this once.', examples)
+    .argument('<name>', 'for people; approvers see it')
+    .requiredOption('--policy <policy>', 'the policy it uses, by name or id');
+  return withAdmin(withFields(made)).action(async (name: string, options: Fields) => {
+    const http = asAdmin(io, options);
+    const policy = await policyId(http, options.policy ?? '');
+    const key = await http.post<KeyResource & { key: string }>('/keys', {
+      name,
+      policyId: policy,
+      ...changes(options),
+    });
+    if (options.json) return printJson(io, key);
+    io.stdout.write(`${key.key}\n`);
+    say(io, `Key "${name}" (${key.id}) is created. It is shown this once.`);
+  });
+}
+
+function updateCommand(io: IO): Command {
+  const examples = [
+    'toolgate keys update ci --policy strict',
+    'toolgate keys update ci --expires 24h --sign-in',
+  ];
+  const made = command('update', 'Change a key. What is not named stays as it is.', examples)
+    .argument('<key>', 'its name or id')
+    .option('--name <name>', 'a new name')
+    .option('--policy <policy>', 'the policy it uses from now on, by name or id');
+  return withAdmin(withFields(made).option('--no-sign-in', 'approving needs no sign-in')).action(
+    async (nameOrId: string, options: Fields) => {
+      const http = asAdmin(io, options);
+      const body: Record<string, unknown> = changes(options);
+      if (options.name !== undefined) body['name'] = options.name;
+      if (options.policy !== undefined) body['policyId'] = await policyId(http, options.policy);
+      if (Object.keys(body).length === 0)
+        throw usageError('Nothing to change; see toolgate keys update --help.');
+      const key = await http.patch<KeyResource>(`/keys/${await keyId(http, nameOrId)}`, body);
+      if (options.json) return printJson(io, key);
+      say(io, `Key "${key.name}" is changed: ${Object.keys(body).join(', ')}.`);
+    },
+  );
+}
+
+function changes({ expires, signIn, forward }: Fields): Record<string, unknown> {
+  return {
+    ...(expires === undefined ? {} : { expiresAt: expires }),
+    ...(signIn === undefined ? {} : { requireSignInToApprove: signIn }),
+    ...(forward === undefined ? {} : { forward }),
+  };
+}
+
+function revokeCommand(io: IO): Command {
+  const what = 'Revoke a key and its sessions at once. It cannot be undone.';
+  const made = command('revoke', what, ['toolgate keys revoke ci']).argument('<key>', 'its name or id');
+  return withAdmin(made).action(async (nameOrId: string, options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    const id = await keyId(http, nameOrId);
+    await http.delete(`/keys/${id}`);
+    if (options.json) return printJson(io, { id, revoked: true });
+    say(io, `Key "${nameOrId}" is revoked, and so are its sessions.`);
+  });
+}

@@ -1,0 +1,185 @@
+// toolgate policies: what is in force, compared with and replaced by files. `get` prints a file that `apply`
+// takes; applying what is already in force changes nothing.
+
+import type { Command } from 'commander';
+import { visible } from '../../core/visible.ts';
+import { allOf, type PolicyResource, type PolicySummary, type PolicyVersion, policyId } from '../admin.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { diffLines } from '../diff.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import { command, group } from '../help.ts';
+import type { Http } from '../http.ts';
+import { type IO, say, shownFile } from '../io.ts';
+import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
+import { type NamedPolicy, policyText, readPolicy, ruleLine } from '../policy-file.ts';
+import { printJson, time } from '../print.ts';
+
+export function build(io: IO): Command {
+  return group(
+    'policies',
+    'Read, apply and compare policies.',
+    [
+      'toolgate policies get prod > prod.yaml',
+      'toolgate policies diff prod.yaml',
+      'toolgate policies apply prod.yaml',
+    ],
+    [listCommand(io), getCommand(io), applyCommand(io), diffCommand(io), deleteCommand(io)],
+  );
+}
+
+function listCommand(io: IO): Command {
+  const made = command('list', 'List policies, newest first.', ['toolgate policies list --json']);
+  return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
+    printList<PolicySummary>(io, asAdmin(io, options), options, {
+      path: '/policies',
+      plural: 'policies',
+      nothing: 'There are no policies.',
+      columns: [
+        ['ID', policy => policy.id],
+        ['NAME', policy => visible(policy.name)],
+        ['VERSION', policy => String(policy.version)],
+        ['CHANGED', policy => time(policy.updatedAt)],
+        ['DESCRIPTION', policy => visible(policy.description) || '-'],
+      ],
+    }),
+  );
+}
+
+function getCommand(io: IO): Command {
+  const examples = [
+    'toolgate policies get prod > prod.yaml',
+    'toolgate policies get prod --version 3 --json',
+  ];
+  const made = command('get', 'Print a policy as a file that apply takes.', examples)
+    .argument('<policy>', 'its name or id')
+    .option('--version <n>', 'an earlier version', wholeNumber(999_999_999));
+  return withAdmin(made).action(async (nameOrId: string, options: AdminOptions & { version?: number }) => {
+    const http = asAdmin(io, options);
+    const path = `/policies/${await policyId(http, nameOrId)}`;
+    const policy = await (options.version === undefined
+      ? http.get<PolicyResource>(path)
+      : versionOf(http, path, options.version));
+    if (options.json) printJson(io, policy);
+    else io.stdout.write(policyText(policy));
+  });
+}
+
+/** Versions are listed newest first, from a cursor down. */
+async function versionOf(http: Http, path: string, version: number): Promise<PolicyVersion> {
+  const { items } = await http.page<PolicyVersion>(`${path}/versions`, 'versions', {
+    limit: 1,
+    cursor: version + 1,
+  });
+  const found = items[0];
+  if (found?.version === version) return found;
+  throw new CliError(EXIT.failed, `This policy has no version ${version}.`);
+}
+
+/** The policy that a file is about: as it stands in the service (null: not there yet), and as the file says. */
+interface Pair {
+  name: string;
+  current: PolicyResource | null;
+  file: NamedPolicy;
+}
+
+async function pair(io: IO, http: Http, file: string, named: string | undefined): Promise<Pair> {
+  const policy = await readPolicy(io, file, EXIT.failed);
+  const name = named ?? policy.name;
+  if (name === null) throw usageError(`${shownFile(file)} names no policy: give it a "name", or use --name.`);
+  const known = (await allOf<PolicySummary>(http, 'policies')).find(each => each.name === name);
+  const current = known === undefined ? null : await http.get<PolicyResource>(`/policies/${known.id}`);
+  return { name, current, file: policy };
+}
+
+export function samePolicy(current: PolicyResource, file: NamedPolicy): boolean {
+  if (file.description !== undefined && file.description !== current.description) return false;
+  return policyText({ name: '', rules: current.rules }) === policyText({ name: '', rules: file.rules });
+}
+
+interface FileOptions extends AdminOptions {
+  name?: string;
+}
+
+function withFile(made: Command): Command {
+  return withAdmin(
+    made
+      .argument('<policy-file>', 'a policy file (JSON or YAML; - for standard input)')
+      .option('--name <name>', 'the policy meant; else the name in the file'),
+  );
+}
+
+function applyCommand(io: IO): Command {
+  const what = 'Make the policy as the file says: a new policy, or a new version of the one with its name.';
+  const made = command('apply', what, [
+    'toolgate policies apply prod.yaml',
+    'toolgate policies apply rules.json --name prod',
+  ]);
+  return withFile(made).action(async (path: string, options: FileOptions) => {
+    const http = asAdmin(io, options);
+    const { name, current, file } = await pair(io, http, path, options.name);
+    const unchanged = current !== null && samePolicy(current, file);
+    const policy = unchanged ? current : await writePolicy(http, name, current?.id ?? null, file);
+    if (options.json) return printJson(io, { ...policy, changed: !unchanged });
+    say(io, `Policy "${name}" is ${unchanged ? 'unchanged' : 'in force'}, version ${policy.version}.`);
+  });
+}
+
+export function writePolicy(
+  http: Http,
+  name: string,
+  id: string | null,
+  file: NamedPolicy,
+): Promise<PolicyResource> {
+  const { description, rules } = file;
+  const body = { name, ...(description === undefined ? {} : { description }), rules };
+  return id === null ? http.post('/policies', body) : http.put(`/policies/${id}`, body);
+}
+
+function diffCommand(io: IO): Command {
+  const what = 'Show what applying the file would change: lines with - would go, lines with + would come.';
+  const made = command('diff', what, [
+    'toolgate policies diff prod.yaml',
+    'toolgate policies diff prod.yaml --exit-code',
+  ]);
+  return withFile(made.option('--exit-code', 'exit with 1 when there is a difference')).action(
+    async (path: string, options: FileOptions & { exitCode?: boolean }) => {
+      const { name, current, file } = await pair(io, asAdmin(io, options), path, options.name);
+      const lines = diffLines(
+        linesOf(current),
+        linesOf({ ...file, description: file.description ?? current?.description }),
+      );
+      const changed = lines.filter(line => line.mark !== ' ');
+      if (options.json)
+        printJson(io, { name, exists: current !== null, changed: changed.length > 0, lines: changed });
+      else if (changed.length === 0) say(io, `Policy "${name}" is as the file says.`);
+      else
+        for (const line of changed) io.stdout.write(`${painted(io, `${line.mark} ${line.text.trim()}`)}\n`);
+      io.exit(options.exitCode && changed.length > 0 ? EXIT.failed : EXIT.ok);
+    },
+  );
+}
+
+function linesOf(
+  policy: { description?: string | undefined; rules: PolicyResource['rules'] } | null,
+): string[] {
+  if (policy === null) return [];
+  const about = policy.description ? [`description: ${visible(policy.description)}`] : [];
+  return [...about, ...policy.rules.map(ruleLine)];
+}
+
+function painted(io: IO, line: string): string {
+  return io.stdout.style(line.startsWith('-') ? 'red' : 'green', line);
+}
+
+function deleteCommand(io: IO): Command {
+  const made = command('delete', 'Delete a policy that no key uses.', ['toolgate policies delete old']);
+  return withAdmin(made.argument('<policy>', 'its name or id')).action(
+    async (nameOrId: string, options: AdminOptions) => {
+      const http = asAdmin(io, options);
+      const id = await policyId(http, nameOrId);
+      await http.delete(`/policies/${id}`);
+      if (options.json) return printJson(io, { id, deleted: true });
+      say(io, `Policy "${nameOrId}" is deleted.`);
+    },
+  );
+}

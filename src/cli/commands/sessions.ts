@@ -1,0 +1,145 @@
+// toolgate sessions: short-lived credentials. A key makes, lists and revokes its own; the administration
+// sees those of every key.
+
+import type { Command } from 'commander';
+import { splitName } from '../../core/name.ts';
+import { visible } from '../../core/visible.ts';
+import { keyNames, pastKeyId, type SessionResource } from '../admin.ts';
+import {
+  type AdminOptions,
+  asAdmin,
+  asKey,
+  hasAdminToken,
+  type KeyOptions,
+  withAdmin,
+  withKey,
+} from '../connect.ts';
+import { usageError } from '../exit.ts';
+import { command, group } from '../help.ts';
+import { type IO, say } from '../io.ts';
+import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
+import { type Column, printJson, printTable, time } from '../print.ts';
+
+const MAX_MINUTES = 1440;
+
+export function build(io: IO): Command {
+  return group(
+    'sessions',
+    'Short-lived credentials for one run, made from a key.',
+    ['toolgate sessions create --label nightly --ttl 30', 'toolgate sessions list'],
+    [createCommand(io), listCommand(io), revokeCommand(io)],
+  );
+}
+
+interface CreateOptions extends KeyOptions {
+  label?: string;
+  ttl?: number;
+  scope?: string[];
+}
+
+function createCommand(io: IO): Command {
+  const examples = [
+    'toolgate sessions create --label nightly --ttl 30',
+    'toolgate sessions create --scope github__get_issue github__add_comment',
+  ];
+  const made = command('create', 'Make a session of the key. Its token is printed this once.', examples)
+    .option('--label <label>', 'a label for the run')
+    .option(
+      '--ttl <minutes>',
+      `minutes it lives, at most ${MAX_MINUTES}; 60 when left out`,
+      wholeNumber(MAX_MINUTES),
+    )
+    .option('--scope <tool...>', 'full names of the only tools it may call');
+  return withKey(made).action(async (options: CreateOptions) => {
+    const odd = options.scope?.find(name => splitName(name) === null);
+    if (odd !== undefined)
+      throw usageError(`--scope takes full names, <server>__<tool>; "${odd}" is not one.`);
+    const { label, ttl: ttlMinutes, scope: scopeTools } = options;
+    const session = await asKey(io, options).post<SessionResource & { token: string }>('/sessions', {
+      label,
+      ttlMinutes,
+      scopeTools,
+    });
+    if (options.json) return printJson(io, session);
+    io.stdout.write(`${session.token}\n`);
+    say(io, `Session ${session.id} lives until ${time(session.expiresAt)}. Its token is shown this once.`);
+  });
+}
+
+const COLUMNS: Column<SessionResource>[] = [
+  ['ID', session => session.id],
+  ['LABEL', session => visible(session.label) || '-'],
+  ['TOKEN', session => `${session.prefix}…`],
+  ['SCOPE', scope],
+  ['CREATED', session => time(session.createdAt)],
+  ['EXPIRES', session => time(session.expiresAt)],
+];
+
+function scope({ scopeTools }: SessionResource): string {
+  if (scopeTools === null) return 'all';
+  return scopeTools.length === 0 ? 'none' : visible(scopeTools.join(', '));
+}
+
+type ListBoth = AdminOptions & KeyOptions & ListOptions & { keyId?: string };
+
+function listCommand(io: IO): Command {
+  const what =
+    'List sessions, newest first: with --key the active ones of that key, with an admin token those of every\n' +
+    'key, ended ones too. Without either, the admin token is used where there is one, else TOOLGATE_API_KEY.';
+  const examples = ['toolgate sessions list', 'toolgate sessions list --key-id ci --json'];
+  const made = command('list', what, examples).option(
+    '--key-id <key>',
+    'only those of this key, by name or id',
+  );
+  return withAdmin(withList(made))
+    .option('--key <key>', 'list as this key (TOOLGATE_API_KEY)')
+    .action((options: ListBoth) => {
+      const own = options.key !== undefined || (!options.adminToken && !hasAdminToken(io, options));
+      return own && hasKey(io, options) ? listOwn(io, options) : listEvery(io, options);
+    });
+}
+
+function hasKey(io: IO, options: KeyOptions): boolean {
+  return Boolean(options.key || io.env['TOOLGATE_API_KEY']);
+}
+
+async function listOwn(io: IO, options: ListBoth): Promise<void> {
+  const { sessions } = await asKey(io, options).get<{ sessions: SessionResource[] }>('/sessions');
+  if (options.json) return printJson(io, { sessions });
+  printTable(io, sessions, COLUMNS, 'There are no active sessions of this key.');
+}
+
+async function listEvery(io: IO, options: ListBoth): Promise<void> {
+  const http = asAdmin(io, options);
+  const keys = options.json ? new Map<string, string>() : await keyNames(http);
+  const only = options.keyId === undefined ? undefined : await pastKeyId(http, options.keyId);
+  const owner: Column<SessionResource>[] = [
+    ['KEY', session => visible(keys.get(session.keyId ?? '') ?? session.keyId ?? '-')],
+    ['STATE', state],
+  ];
+  await printList<SessionResource>(io, http, options, {
+    path: '/sessions',
+    plural: 'sessions',
+    query: { keyId: only },
+    nothing: 'There are no sessions.',
+    columns: [...COLUMNS.slice(0, 1), ...owner, ...COLUMNS.slice(1)],
+  });
+}
+
+function state(session: SessionResource): string {
+  if (session.revokedAt) return 'revoked';
+  return Date.parse(session.expiresAt) <= Date.now() ? 'expired' : 'active';
+}
+
+function revokeCommand(io: IO): Command {
+  const examples = ['toolgate sessions revoke 01890000-0000-7000-8000-000000000000'];
+  const made = command('revoke', 'Revoke a session of the key at once.', examples).argument(
+    '<id>',
+    'as listed',
+  );
+  return withKey(made).action(async (id: string, options: KeyOptions) => {
+    await asKey(io, options).delete(`/sessions/${encodeURIComponent(id)}`);
+    if (options.json) return printJson(io, { id, revoked: true });
+    say(io, `Session ${id} is revoked.`);
+  });
+}

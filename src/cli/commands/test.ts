@@ -1,0 +1,60 @@
+// toolgate test: case files held against their policies, for continuous integration. Offline.
+
+import type { Command } from 'commander';
+import { visible } from '../../core/visible.ts';
+import { type Failure, failureOf, readCases, type Wanted } from '../cases.ts';
+import { EXIT } from '../exit.ts';
+import { command } from '../help.ts';
+import { type IO, say, shownFile } from '../io.ts';
+import { printJson } from '../print.ts';
+
+export function build(io: IO): Command {
+  return command(
+    'test',
+    'Hold policies against the decisions you want from them. Works offline.\n\n' +
+      'A case file has a policy (in place, or the name of a policy file beside it), perhaps a session with\n' +
+      'scopeTools, and calls: { server, tool, want: { decision, ruleIndex?, reason? } }.\n\n' +
+      'Exit code: 0 all as wanted, 1 some are not, 3 a file cannot be used.',
+    ['toolgate test cases.yaml', 'toolgate test policies/*.cases.yaml --json'],
+  )
+    .argument('<cases.yaml...>', 'case files')
+    .option('--json', 'print { ok, calls, failures: [{ file, line, call, wanted, got }] }')
+    .action((files: string[], options: { json?: boolean }) => run(io, files, options.json === true));
+}
+
+async function run(io: IO, files: readonly string[], json: boolean): Promise<void> {
+  const failures: Failure[] = [];
+  let calls = 0;
+  for (const file of files) {
+    const cases = await readCases(io, file);
+    calls += cases.calls.length;
+    failures.push(...cases.calls.flatMap(call => failureOf(file, cases, call) ?? []));
+  }
+  const ok = failures.length === 0;
+  if (json) printJson(io, { ok, calls, failures });
+  else {
+    for (const failure of failures) io.stdout.write(describe(io, failure));
+    const plural = calls === 1 ? 'call' : 'calls';
+    say(
+      io,
+      ok ? `${calls} ${plural}, all as wanted` : `${calls} ${plural}, ${failures.length} not as wanted`,
+    );
+  }
+  io.exit(ok ? EXIT.ok : EXIT.failed);
+}
+
+function describe(io: IO, { file, line, call, wanted, got }: Failure): string {
+  const shown = { ...got };
+  if (wanted.ruleIndex === undefined && wanted.decision === got.decision) delete shown.ruleIndex;
+  return [
+    `${shownFile(file)}:${line}: ${io.stdout.style('bold', visible(call))}`,
+    `  wanted ${outcome(wanted)}`,
+    `  got    ${outcome(shown)}`,
+    '',
+  ].join('\n');
+}
+
+function outcome({ decision, ruleIndex, reason }: Wanted): string {
+  const rule = ruleIndex === undefined ? '' : ruleIndex === null ? ', no rule' : `, rule ${ruleIndex}`;
+  return decision + rule + (reason === undefined ? '' : `: ${visible(reason)}`);
+}

@@ -1,0 +1,62 @@
+// Which lines were taken away and which came, in order. What both ends share is set aside first; for a middle
+// too large to compare pair by pair, everything old goes and everything new comes.
+
+export interface Line {
+  mark: ' ' | '-' | '+';
+  text: string;
+}
+
+const MAX_PAIRS = 4_000_000;
+
+export function diffLines(before: readonly string[], after: readonly string[]): Line[] {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start++;
+  let end = 0;
+  const room = Math.min(before.length, after.length) - start;
+  while (end < room && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
+  return [
+    ...marked(' ', before.slice(0, start)),
+    ...middle(before.slice(start, before.length - end), after.slice(start, after.length - end)),
+    ...marked(' ', before.slice(before.length - end)),
+  ];
+}
+
+function marked(mark: Line['mark'], texts: readonly string[]): Line[] {
+  return texts.map(text => ({ mark, text }));
+}
+
+function middle(before: readonly string[], after: readonly string[]): Line[] {
+  if (before.length * after.length > MAX_PAIRS) return [...marked('-', before), ...marked('+', after)];
+  const common = commonLengths(before, after);
+  const width = after.length + 1;
+  const lines: Line[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < before.length || j < after.length) {
+    const down = common[(i + 1) * width + j] ?? -1;
+    const right = common[i * width + j + 1] ?? -1;
+    if (i < before.length && j < after.length && before[i] === after[j]) {
+      lines.push({ mark: ' ', text: before[i++] as string });
+      j++;
+    } else if (j >= after.length || (i < before.length && down >= right))
+      lines.push({ mark: '-', text: before[i++] as string });
+    else lines.push({ mark: '+', text: after[j++] as string });
+  }
+  return lines;
+}
+
+/** The length of the longest common subsequence of what follows each pair of positions. */
+function commonLengths(before: readonly string[], after: readonly string[]): Uint32Array {
+  const width = after.length + 1;
+  const lengths = new Uint32Array((before.length + 1) * width);
+  for (let i = before.length - 1; i >= 0; i--) {
+    for (let j = after.length - 1; j >= 0; j--) {
+      const at = i * width + j;
+      lengths[at] =
+        before[i] === after[j]
+          ? (lengths[at + width + 1] ?? 0) + 1
+          : Math.max(lengths[at + width] ?? 0, lengths[at + 1] ?? 0);
+    }
+  }
+  return lengths;
+}

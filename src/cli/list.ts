@@ -1,0 +1,58 @@
+// What all lists have in common: how much of them is asked for, and how they are shown.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Http, Page, Query } from './http.ts';
+import { type IO, say } from './io.ts';
+import { type Column, printJson, printTable } from './print.ts';
+
+export interface ListOptions {
+  limit: number;
+  cursor?: string;
+  all?: boolean;
+  json?: boolean;
+}
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1000;
+
+export function withList(command: Command): Command {
+  return command
+    .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(MAX_LIMIT), DEFAULT_LIMIT)
+    .option('--cursor <cursor>', 'go on after the page before')
+    .option('--all', 'every page');
+}
+
+export function wholeNumber(max: number): (text: string) => number {
+  return text => {
+    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
+    if (value < 1 || value > max)
+      throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+    return value;
+  };
+}
+
+export interface List<T> {
+  path: string;
+  plural: string;
+  query?: Query;
+  columns: readonly Column<T>[];
+  nothing: string;
+}
+
+export async function printList<T>(io: IO, http: Http, options: ListOptions, list: List<T>): Promise<void> {
+  const { items, nextCursor } = await fetchList<T>(http, options, list);
+  if (options.json) return printJson(io, { [list.plural]: items, nextCursor });
+  printTable(io, items, list.columns, list.nothing);
+  if (nextCursor !== null) say(io, `There are more: --all, or --cursor ${nextCursor}`);
+}
+
+async function fetchList<T>(
+  http: Http,
+  { limit, cursor, all }: ListOptions,
+  { path, plural, query = {} }: List<T>,
+): Promise<Page<T>> {
+  if (!all) return http.page<T>(path, plural, { ...query, limit, cursor });
+  const items: T[] = [];
+  for await (const item of http.all<T>(path, plural, query)) items.push(item);
+  return { items, nextCursor: null };
+}

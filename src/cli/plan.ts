@@ -1,0 +1,175 @@
+// What it takes to make the service's policies, keys and webhooks as a resources file says: a list of steps.
+// Nothing is ever deleted. Keys are matched by name, and one that was revoked is not made again.
+
+import type { KeyResource, NotifyTargets, PolicyResource, PolicySummary, WebhookResource } from './admin.ts';
+import { allOf, theOne } from './admin.ts';
+import { diffLines } from './diff.ts';
+import { CliError, EXIT } from './exit.ts';
+import type { Http } from './http.ts';
+import { ruleLine } from './policy-file.ts';
+import type { Resources, WantedKey, WantedPolicy, WantedWebhook } from './resources.ts';
+
+export type Kind = 'policy' | 'key' | 'webhook';
+
+export interface Step {
+  action: 'create' | 'update' | 'none' | 'skip';
+  kind: Kind;
+  name: string;
+  /** What an update changes, or why nothing is done. */
+  detail: string[];
+  /** Does it; answers the secret that was made, if any. */
+  run: () => Promise<string | null>;
+}
+
+/** Ids by name, of what is there and of what the plan has made so far. */
+interface Ids {
+  policies: Map<string, string>;
+  keys: Map<string, string>;
+}
+
+export async function makePlan(http: Http, wanted: Resources): Promise<Step[]> {
+  const [policies, keys, webhooks] = await Promise.all([
+    allOf<PolicySummary>(http, 'policies'),
+    allOf<KeyResource>(http, 'keys'),
+    allOf<WebhookResource>(http, 'webhooks'),
+  ]);
+  const ids: Ids = { policies: new Map(policies.map(each => [each.name, each.id])), keys: new Map() };
+  for (const key of keys) if (key.revokedAt === null) ids.keys.set(key.name, key.id);
+  checkNames(wanted, ids);
+  const steps: Step[] = [];
+  for (const policy of wanted.policies) steps.push(await policyStep(http, ids, policy));
+  for (const key of wanted.keys) steps.push(keyStep(http, ids, keys, key));
+  const skipped = new Set(steps.filter(step => step.action === 'skip').map(step => step.name));
+  for (const webhook of wanted.webhooks) steps.push(webhookStep(http, ids, webhooks, skipped, webhook));
+  return steps;
+}
+
+/** Everything that is spoken of is there, or in the file: found out before anything is done. */
+function checkNames({ policies, keys, webhooks }: Resources, ids: Ids): void {
+  const knownPolicies = new Set([...ids.policies.keys(), ...policies.map(each => each.name)]);
+  const knownKeys = new Set([...ids.keys.keys(), ...keys.map(each => each.name)]);
+  for (const { name, policy } of keys) {
+    if (!knownPolicies.has(policy)) throw missing(`Key "${name}"`, 'policy', policy);
+  }
+  for (const { url, key } of webhooks) {
+    if (key !== undefined && !knownKeys.has(key)) throw missing(`Webhook ${url}`, 'key', key);
+  }
+}
+
+function missing(who: string, what: string, name: string): CliError {
+  return new CliError(
+    EXIT.failed,
+    `${who} names the ${what} "${name}", which is neither there nor in the file.`,
+  );
+}
+
+async function policyStep(http: Http, ids: Ids, wanted: WantedPolicy): Promise<Step> {
+  const { name, description, rules } = wanted;
+  const about = { kind: 'policy', name } as const;
+  const body = { name, ...(description === undefined ? {} : { description }), rules };
+  const id = ids.policies.get(name);
+  if (id === undefined) {
+    const run = async () => {
+      ids.policies.set(name, (await http.post<PolicyResource>('/policies', body)).id);
+      return null;
+    };
+    return { ...about, action: 'create', detail: rules.map(rule => `+ ${ruleLine(rule).trim()}`), run };
+  }
+  const current = await http.get<PolicyResource>(`/policies/${id}`);
+  const detail = policyChanges(current, wanted);
+  return { ...about, ...updateOrNone(detail), run: () => http.put(`/policies/${id}`, body).then(() => null) };
+}
+
+function policyChanges(current: PolicyResource, { description, rules }: WantedPolicy): string[] {
+  const changed = diffLines(current.rules.map(ruleLine), rules.map(ruleLine)).filter(
+    line => line.mark !== ' ',
+  );
+  const about = description !== undefined && description !== current.description ? ['description'] : [];
+  return [...about, ...changed.map(line => `${line.mark} ${line.text.trim()}`)];
+}
+
+function updateOrNone(detail: string[]): Pick<Step, 'action' | 'detail'> {
+  return { action: detail.length === 0 ? 'none' : 'update', detail };
+}
+
+function keyStep(http: Http, ids: Ids, keys: readonly KeyResource[], wanted: WantedKey): Step {
+  const { name, policy, ...fields } = wanted;
+  const about = { kind: 'key', name } as const;
+  const body = () => ({ name, policyId: ids.policies.get(policy), ...fields });
+  const named = keys.filter(key => key.name === name);
+  const live = named.filter(key => key.revokedAt === null);
+  if (live.length > 0) {
+    const current = theOne('key', name, live);
+    const detail = keyChanges(current, wanted, ids.policies.get(policy));
+    return {
+      ...about,
+      ...updateOrNone(detail),
+      run: () => http.patch(`/keys/${current.id}`, body()).then(() => null),
+    };
+  }
+  if (named.length > 0) {
+    const detail = ['it was revoked, and is not made again; choose another name'];
+    return { ...about, action: 'skip', detail, run: async () => null };
+  }
+  const run = async () => {
+    const made = await http.post<KeyResource & { key: string }>('/keys', body());
+    ids.keys.set(name, made.id);
+    return made.key;
+  };
+  return { ...about, action: 'create', detail: [`policy "${policy}"`], run };
+}
+
+function keyChanges(current: KeyResource, wanted: WantedKey, policyId: string | undefined): string[] {
+  const changed: string[] = [];
+  if (current.policyId !== policyId) changed.push(`policy "${wanted.policy}"`);
+  const { requireSignInToApprove: signIn, expiresAt, notify, forward } = wanted;
+  if (signIn !== undefined && signIn !== current.requireSignInToApprove)
+    changed.push('requireSignInToApprove');
+  if (expiresAt !== undefined && instant(expiresAt) !== instant(current.expiresAt)) changed.push('expiresAt');
+  if (notify !== undefined && targets(notify) !== targets(current.notify)) changed.push('notify');
+  if (forward !== undefined && sorted(forward) !== sorted(current.forward)) changed.push('forward');
+  return changed;
+}
+
+function instant(iso: string | null): number | null {
+  return iso === null ? null : Date.parse(iso);
+}
+
+/** Notifiers' addresses come back masked, so only what is left of them can be compared. */
+function targets(notify: NotifyTargets | null): string {
+  if (notify === null) return 'null';
+  const masked = (url: string | undefined) => (url && URL.canParse(url) ? `${new URL(url).origin}/…` : null);
+  return JSON.stringify([notify.emails ?? [], masked(notify.slackWebhookUrl), masked(notify.url)]);
+}
+
+function sorted(words: readonly string[]): string {
+  return [...new Set(words)].sort().join(' ');
+}
+
+function webhookStep(
+  http: Http,
+  ids: Ids,
+  webhooks: readonly WebhookResource[],
+  skipped: ReadonlySet<string>,
+  wanted: WantedWebhook,
+): Step {
+  const { url, key, events } = wanted;
+  const about = { kind: 'webhook', name: key === undefined ? url : `${url} for key "${key}"` } as const;
+  const owner = () => (key === undefined ? null : ids.keys.get(key));
+  if (key !== undefined && skipped.has(key)) {
+    const detail = [`its key "${key}" was revoked`];
+    return { ...about, action: 'skip', detail, run: async () => null };
+  }
+  const found = webhooks.filter(each => each.url === url && each.keyId === owner());
+  if (found.length > 0) {
+    const current = theOne('webhook', url, found);
+    const detail = events !== undefined && sorted(events) !== sorted(current.events) ? ['events'] : [];
+    const run = () => http.patch(`/webhooks/${current.id}`, { events }).then(() => null);
+    return { ...about, ...updateOrNone(detail), run };
+  }
+  const run = async () => {
+    const body = { url, keyId: owner(), ...(events === undefined ? {} : { events }) };
+    return (await http.post<WebhookResource & { secret: string }>('/webhooks', body)).secret;
+  };
+  return { ...about, action: 'create', detail: [], run };
+}

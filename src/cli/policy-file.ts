@@ -1,0 +1,68 @@
+// Policy files as commands use them: read, told about in the words of a compiler, written so that they can be
+// read again. What makes a policy valid is the core's.
+
+import { basename } from 'node:path';
+import { parse as parseYaml } from 'yaml';
+import { type CompiledPolicy, compilePolicy } from '../core/decide.ts';
+import type { Rule } from '../core/policy.ts';
+import { type Problem, parsePolicy } from '../core/policy-file.ts';
+import { visible } from '../core/visible.ts';
+import { CliError } from './exit.ts';
+import { type IO, readText, shownFile } from './io.ts';
+import { safeJson } from './print.ts';
+
+export interface NamedPolicy {
+  name: string | null;
+  /** Undefined when the file says nothing about it. */
+  description: string | undefined;
+  rules: Rule[];
+}
+
+/** A valid policy, or the end of the command with every error on stderr. */
+export async function readPolicy(io: IO, file: string, exitCode: number): Promise<NamedPolicy> {
+  return policyIn(io, await readText(io, file), file, exitCode);
+}
+
+export function policyIn(io: IO, text: string, file: string, exitCode: number): NamedPolicy {
+  const { policy, problems } = parsePolicy(text);
+  if (policy !== null) return { ...policy, description: descriptionIn(text) };
+  for (const problem of problems) io.stderr.write(`${problemLine(io, file, problem, 'stderr')}\n`);
+  throw new CliError(exitCode, `${shownFile(file)} is not a valid policy.`);
+}
+
+/** The text with all but a range blanked out, so that what is left keeps its lines and columns. */
+export function cutOut(text: string, [start, end]: readonly number[]): string {
+  const blank = (part: string) => part.replace(/[^\n]/g, ' ');
+  return blank(text.slice(0, start)) + text.slice(start, end) + blank(text.slice(end));
+}
+
+function descriptionIn(text: string): string | undefined {
+  const content = parseYaml(text) as { description?: string } | unknown[];
+  return Array.isArray(content) ? undefined : content.description;
+}
+
+export function problemLine(io: IO, file: string, problem: Problem, to: 'stdout' | 'stderr'): string {
+  const { severity, line, column, message } = problem;
+  const word = io[to].style(severity === 'error' ? 'red' : 'yellow', severity);
+  return `${shownFile(file)}:${line}:${column}: ${word}: ${visible(message)}`;
+}
+
+/** Compiled under its own name, else under the file's. */
+export function compiled(policy: NamedPolicy, file: string): CompiledPolicy {
+  const name = policy.name ?? (file === '-' ? 'policy' : basename(file).replace(/\.(ya?ml|json)$/i, ''));
+  return compilePolicy({ id: '', version: 0, name, rules: policy.rules });
+}
+
+/** One rule to a line: easy to compare, and valid YAML. */
+export function ruleLine({ tool, action, reason }: Rule): string {
+  const why = reason === undefined ? '' : `, reason: ${safeJson(reason)}`;
+  return `  - { tool: ${safeJson(tool)}, action: ${action}${why} }`;
+}
+
+/** A policy as a file that `policies apply` takes. */
+export function policyText(policy: { name: string; description?: string; rules: readonly Rule[] }): string {
+  const lines = [`name: ${safeJson(policy.name)}`];
+  if (policy.description) lines.push(`description: ${safeJson(policy.description)}`);
+  lines.push(policy.rules.length === 0 ? 'rules: []' : 'rules:', ...policy.rules.map(ruleLine));
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,23 @@
+// What a policy file says about one tool, offline: the service's own decider, with no session, no grant and
+// no approval in sight.
+
+import { type CompiledPolicy, decide, type Outcome, type ToolCall } from '../core/decide.ts';
+import { joinName, splitName } from '../core/name.ts';
+
+// A bare name is judged on a server whose name no pattern can spell, so that only a `*` covers it.
+const ANY_SERVER = '\u0000';
+
+/** The call a person means: a full name splits at its first `__`; anything else is a bare tool name. */
+export function callOf(tool: string): ToolCall {
+  return splitName(tool) ?? { serverName: ANY_SERVER, toolName: tool };
+}
+
+export function simulate(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  scopeTools: string[] | null = null,
+): Outcome {
+  const scope = scopeTools === null ? null : new Set(scopeTools);
+  const outcome = decide(policy, call, { scope, freedom: null, approvalLimit: null });
+  return { ...outcome, reason: outcome.reason.replaceAll(joinName(ANY_SERVER, ''), '') };
+}

@@ -1,0 +1,78 @@
+// Follows the audit log by looking again and again. Entries committed at almost the same time may become visible
+// out of order, so each look reaches back a little, and what was shown is remembered that long.
+
+import type { AuditResource } from './admin.ts';
+import { type Http, type Query, Unreachable } from './http.ts';
+import { type IO, say } from './io.ts';
+
+const OVERLAP_MS = 10_000;
+const LONGEST_WAIT_MS = 30_000;
+
+export async function follow(
+  io: IO,
+  http: Http,
+  query: Query,
+  { lines, interval }: { lines: number; interval: number },
+  show: (entry: AuditResource) => void,
+): Promise<void> {
+  const stop = io.interrupted();
+  const first = await http.page<AuditResource>('/audit', 'entries', { ...query, limit: lines });
+  const shown: Shown = { seen: new Map(), floor: first.items.at(lines - 1)?.id ?? '' };
+  // The service's clock, not ours, says what is new.
+  let newest = first.items[0] === undefined ? 0 : Date.parse(first.items[0].at);
+  report(first.items, shown, show);
+  let failures = 0;
+  while (await waited(interval * 1000 * 2 ** failures, stop)) {
+    try {
+      newest = await look(http, query, newest, shown, show);
+      failures = 0;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      if (failures++ === 0) say(io, `toolgate: ${error.message}; trying again`);
+    }
+  }
+}
+
+interface Shown {
+  /** Ids shown lately, with their time. */
+  seen: Map<string, number>;
+  /** Entries before this one are older than what was asked for. */
+  floor: string;
+}
+
+async function look(
+  http: Http,
+  query: Query,
+  newest: number,
+  shown: Shown,
+  show: (entry: AuditResource) => void,
+): Promise<number> {
+  const from = new Date(Math.max(0, newest - OVERLAP_MS)).toISOString();
+  const found: AuditResource[] = [];
+  for await (const entry of http.all<AuditResource>('/audit', 'entries', { ...query, from }))
+    found.push(entry);
+  report(found, shown, show);
+  for (const [id, at] of shown.seen) if (at < newest - OVERLAP_MS) shown.seen.delete(id);
+  return Math.max(newest, ...found.slice(0, 1).map(entry => Date.parse(entry.at)));
+}
+
+/** Pages come newest first; a reader wants the oldest first. */
+function report(entries: readonly AuditResource[], shown: Shown, show: (entry: AuditResource) => void): void {
+  for (const entry of entries.toReversed()) {
+    if (entry.id < shown.floor || shown.seen.has(entry.id)) continue;
+    shown.seen.set(entry.id, Date.parse(entry.at));
+    show(entry);
+  }
+}
+
+/** False when the person wants to stop. */
+function waited(ms: number, stop: AbortSignal): Promise<boolean> {
+  if (stop.aborted) return Promise.resolve(false);
+  return new Promise(resolve => {
+    const timer = setTimeout(() => resolve(true), Math.min(ms, LONGEST_WAIT_MS));
+    stop.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve(false);
+    });
+  });
+}

@@ -1,0 +1,210 @@
+// /admin/v1/keys/:id/connected-tools: the MCP servers of a key, how they are, what they offer, what changed.
+
+import { z } from 'zod';
+import { invalidInput } from '../../core/errors.ts';
+import { urlFault } from '../../guard/addresses.ts';
+import { acceptDrift, connectTool, disconnectTool, noSuchTool } from '../../guard/connected-tools.ts';
+import { noSuchKey } from '../../guard/keys.ts';
+import type { Upstream } from '../../mcp/upstream.ts';
+import {
+  type ConnectedTool,
+  listConnectedTools,
+  listDefinitions,
+  TRANSPORTS,
+} from '../../store/connected-tools.ts';
+import { findKey } from '../../store/keys.ts';
+import { iso, isoOrNull, isoTime, list, text, uuid } from '../fields.ts';
+import { actorOf, type Route, route, type Services } from '../route.ts';
+
+const name = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,31}$/,
+    'must be lower-case letters, digits and "-", at most 32, not starting with "-"',
+  )
+  .meta({ description: 'Prefix of its tools: `<name>__<tool>`. Short ones leave room for tool names.' });
+
+const header = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII');
+const FORBIDDEN = /^(host|content-length|content-type|accept|connection|transfer-encoding|mcp-.*)$/i;
+const headers = z
+  .record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be a header name'), header)
+  .refine(
+    value => !Object.keys(value).some(key => FORBIDDEN.test(key)),
+    'must not set headers of the transport',
+  )
+  .optional()
+  .meta({
+    description: 'Sent with every request to it, for its credentials. Stored encrypted, never shown.',
+  });
+
+const body = z.discriminatedUnion('transport', [
+  z.strictObject({
+    name,
+    transport: z.enum(['http', 'sse']),
+    url: text(urlFault, 'Its MCP endpoint.'),
+    headers,
+  }),
+  z.strictObject({
+    name,
+    transport: z.literal('stdio'),
+    server: z
+      .string()
+      .meta({ description: 'The name of a server declared under `stdioServers` in the server file.' }),
+  }),
+]);
+
+const shown = z.object({
+  id: uuid,
+  name: z.string(),
+  transport: z.enum(TRANSPORTS),
+  url: z.string().optional(),
+  server: z.string().optional(),
+  hasHeaders: z.boolean(),
+  createdAt: isoTime,
+  health: z.object({
+    state: z.enum(['idle', 'ready', 'down']),
+    error: z.string().nullable(),
+    since: isoTime,
+  }),
+  tools: z.array(z.object({ name: z.string(), drifted: z.boolean() })),
+});
+
+const definition = z.object({
+  name: z.string(),
+  accepted: z.record(z.string(), z.unknown()),
+  changed: z.record(z.string(), z.unknown()).nullable(),
+  changedAt: isoTime.nullable(),
+});
+
+async function show(services: Services, tool: ConnectedTool, upstream: Upstream | null) {
+  const definitions = await listDefinitions(services.guard.db, tool.id);
+  const health = upstream?.health ?? { state: 'idle', error: null, since: tool.createdAt };
+  return {
+    id: tool.id,
+    name: tool.name,
+    transport: tool.transport,
+    ...(tool.transport === 'stdio' ? { server: tool.target } : { url: tool.target }),
+    hasHeaders: tool.headersSealed !== null,
+    createdAt: iso(tool.createdAt),
+    health: { ...health, since: iso(health.since) },
+    tools: definitions.map(each => ({ name: each.toolName, drifted: each.changedDigest !== null })),
+  };
+}
+
+const tag = 'connected tools';
+const path = '/admin/v1/keys/:id/connected-tools';
+
+export const connectedToolRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    access: 'view',
+    tag,
+    summary: 'List a key’s Connected Tools, with their health on this replica',
+    answers: { 200: { description: 'Connected Tools.', schema: list('connectedTools', shown) } },
+    handle: async ({ services, params }) => {
+      const keyId = params['id'] ?? '';
+      if ((await findKey(services.guard.db, keyId)) === null) throw noSuchKey();
+      const upstreams = await services.mcp.hub.of(keyId);
+      const rows = await listConnectedTools(services.guard.db, keyId);
+      const connectedTools = await Promise.all(
+        rows.map(row => show(services, row, upstreams.find(each => each.tool.id === row.id) ?? null)),
+      );
+      return Response.json({ connectedTools, nextCursor: null });
+    },
+  }),
+  route({
+    method: 'POST',
+    path,
+    access: 'admin',
+    tag,
+    summary: 'Register an MCP server for a key',
+    body,
+    answers: { 201: { description: 'The Connected Tool.', schema: shown } },
+    handle: async incoming => {
+      const { services, body: given } = incoming;
+      const stdio = given.transport === 'stdio';
+      if (stdio && services.config.stdioServers[given.server] === undefined) throw undeclared();
+      const input = stdio
+        ? { name: given.name, transport: given.transport, target: given.server, headers: null }
+        : { name: given.name, transport: given.transport, target: given.url, headers: given.headers ?? null };
+      const keyId = incoming.params['id'] ?? '';
+      const tool = await connectTool(services.guard, actorOf(incoming), services.targetRules, keyId, input);
+      const upstream = await services.mcp.hub.find(keyId, tool.id);
+      return Response.json(await show(services, tool, upstream), { status: 201 });
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}/:toolId`,
+    access: 'admin',
+    tag,
+    summary: 'Remove a Connected Tool',
+    answers: { 204: { description: 'Removed.' } },
+    handle: async incoming => {
+      const { id = '', toolId = '' } = incoming.params;
+      await disconnectTool(incoming.services.guard, actorOf(incoming), id, toolId);
+      await incoming.services.mcp.hub.find(id, toolId);
+      return new Response(null, { status: 204 });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:toolId/test`,
+    access: 'admin',
+    tag,
+    summary: 'Connect now, and see the tools it offers or why it fails',
+    answers: {
+      200: {
+        description: 'What came of it.',
+        schema: z.object({ ok: z.boolean(), error: z.string().nullable(), tools: z.array(z.string()) }),
+      },
+    },
+    handle: async ({ services, params }) => {
+      const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
+      if (upstream === null) throw noSuchTool();
+      return Response.json(await services.mcp.listing.test(upstream));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:toolId/definitions`,
+    access: 'view',
+    tag,
+    summary: 'Tool definitions as accepted, and as they are now where they changed',
+    answers: { 200: { description: 'Definitions.', schema: list('definitions', definition) } },
+    handle: async ({ services, params }) => {
+      const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
+      if (upstream === null) throw noSuchTool();
+      const rows = await listDefinitions(services.guard.db, upstream.tool.id);
+      const definitions = rows.map(row => ({
+        name: row.toolName,
+        accepted: JSON.parse(row.definition),
+        changed: row.changedDefinition === null ? null : JSON.parse(row.changedDefinition),
+        changedAt: isoOrNull(row.changedAt),
+      }));
+      return Response.json({ definitions, nextCursor: null });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:toolId/accept`,
+    access: 'admin',
+    tag,
+    summary: 'Accept a tool’s changed definition',
+    body: z.strictObject({ tool: z.string().meta({ description: 'The tool’s own name.' }) }),
+    answers: { 204: { description: 'Accepted.' }, 409: { description: 'There is nothing to accept.' } },
+    handle: async incoming => {
+      const { id = '', toolId = '' } = incoming.params;
+      await acceptDrift(incoming.services.guard, actorOf(incoming), id, toolId, incoming.body.tool);
+      incoming.services.mcp.listing.forget();
+      return new Response(null, { status: 204 });
+    },
+  }),
+];
+
+function undeclared() {
+  return invalidInput([
+    { path: '/server', message: 'is not declared under stdioServers in the server file (toolgate.yaml)' },
+  ]);
+}

@@ -1,0 +1,92 @@
+// POST, GET and DELETE /mcp over HTTP: origin, credentials, limits. What is said there is mcp/endpoint.ts's.
+
+import { GuardError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import { parseJsonBytes } from '../core/json.ts';
+import { authenticate } from '../guard/credentials.ts';
+import { type Asked, end, listen, post } from '../mcp/endpoint.ts';
+import { CODES, errorMessage, RpcError } from '../mcp/protocol.ts';
+import { bearer } from './auth.ts';
+import { isJson, readBytes } from './body.ts';
+import { agentOf, type Incoming, type Route, route } from './route.ts';
+
+const shared = { path: '/mcp', access: 'agent', tag: 'mcp', checksOrigin: true } as const;
+
+export const mcpRoutes: Route[] = [
+  route({
+    ...shared,
+    method: 'POST',
+    summary: 'Speak MCP (Streamable HTTP) to the key’s Connected Tools',
+    description:
+      'JSON-RPC messages of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28. Every `tools/call` is judged and recorded before it is forwarded.',
+    answers: {
+      200: { description: 'An answer, as JSON or as a stream of events.', type: 'application/json' },
+      202: { description: 'A notification was taken.' },
+    },
+    handle: async incoming => {
+      const asked = askedBy(incoming);
+      const body = await readMessage(incoming);
+      if (body instanceof Response) return body;
+      try {
+        return await post(incoming.services.mcp, asked, body);
+      } catch (error) {
+        forgetDead(incoming, error);
+        throw error;
+      }
+    },
+  }),
+  route({
+    ...shared,
+    method: 'GET',
+    summary: 'Listen for what the service says unasked, on an MCP session',
+    answers: { 200: { description: 'A stream of events.', type: 'text/event-stream' } },
+    handle: async incoming => {
+      const asked = askedBy(incoming);
+      await asked.confirm();
+      const stream = await listen(incoming.services.mcp, asked);
+      if (stream === null) {
+        const what = 'A stream needs the header Mcp-Session-Id and Accept: text/event-stream.';
+        throw new GuardError('method_not_allowed', what, { allow: 'POST' });
+      }
+      return stream;
+    },
+  }),
+  route({
+    ...shared,
+    method: 'DELETE',
+    summary: 'End an MCP session',
+    answers: { 204: { description: 'Ended.' } },
+    handle: async incoming => {
+      const asked = askedBy(incoming);
+      await asked.confirm();
+      return end(incoming.services.mcp, asked);
+    },
+  }),
+];
+
+function askedBy(incoming: Incoming<unknown, unknown>): Asked {
+  const { services, request, startedAt } = incoming;
+  const confirm = async () => {
+    await authenticate(services.guard, bearer(request));
+  };
+  return { request, principal: agentOf(incoming), startedAt, confirm };
+}
+
+async function readMessage({ services, request }: Incoming<unknown, unknown>): Promise<Json | Response> {
+  if (!isJson(request))
+    throw new GuardError('unsupported_media_type', 'Send the message as application/json.');
+  const bytes = await readBytes(request, services.config.mcpBodyLimit);
+  try {
+    return parseJsonBytes(bytes);
+  } catch (error) {
+    const parse = new RpcError(CODES.parse, `Parse error: ${(error as Error).message}`);
+    return Response.json(errorMessage(null, parse), { status: 400 });
+  }
+}
+
+/** The audit commit found the credential dead: the next request asks the store at once. */
+function forgetDead(incoming: Incoming<unknown, unknown>, error: unknown): void {
+  if (error instanceof GuardError && error.code === 'unauthenticated') {
+    incoming.services.principals.forget(agentOf(incoming));
+  }
+}

@@ -1,0 +1,31 @@
+// Against pages that make a browser talk to a service on its own machine (DNS rebinding): a request must name a
+// host that is ours, and if it comes from a page, from one of ours. Checked before anything else about it.
+
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../config.ts';
+import { GuardError } from '../core/errors.ts';
+
+export function checkOrigin(request: Request, config: Config): void {
+  const host = request.headers.get('host') ?? '';
+  const own = config.publicUrl === null ? null : new URL(config.publicUrl);
+  if (host !== own?.host && !isLocalName(host)) {
+    throw new GuardError(
+      'forbidden',
+      'The Host header names another service. Set TOOLGATE_PUBLIC_URL to this one’s.',
+    );
+  }
+  const origin = request.headers.get('origin');
+  if (origin === null || origin === own?.origin) return;
+  const page = URL.canParse(origin) ? new URL(origin) : null;
+  if (page === null || page.host !== host) {
+    throw new GuardError('forbidden', 'Requests from pages of other origins are refused.');
+  }
+}
+
+/** Rebinding needs a name that somebody else controls: an address is none, nor is localhost. */
+function isLocalName(host: string): boolean {
+  const url = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : null;
+  if (url === null) return false;
+  const name = url.hostname.replace(/^\[|\]$/g, '');
+  return name === 'localhost' || name.endsWith('.localhost') || ipaddr.isValid(name);
+}

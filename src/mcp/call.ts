@@ -1,0 +1,195 @@
+// tools/call, the one road: find the tool, have the call judged and recorded, and only with a committed allow in
+// hand send it on. What is sent is what was judged: parsed, and written again. The result comes back as it is.
+
+import type { Drift } from '../core/decide.ts';
+import type { Json } from '../core/json.ts';
+import type { CheckRequest, Verdict } from '../guard/check.ts';
+import type { GroupCommit } from '../guard/commit.ts';
+import type { Principal } from '../guard/credentials.ts';
+import type { OutcomeLog } from '../guard/outcomes.ts';
+import type { CallOutcome } from '../store/outcomes.ts';
+import type { KnownTool, Listing } from './listing.ts';
+import {
+  CODES,
+  ENVELOPE,
+  isObject,
+  type JsonObject,
+  metaOf,
+  REFERENCE_META,
+  RpcError,
+  type RpcNotification,
+  type RpcResponse,
+} from './protocol.ts';
+import { headerValue, paramHeaders } from './schema.ts';
+import { UpstreamTimeout } from './upstream.ts';
+import { UpstreamError } from './wire.ts';
+
+export interface CallServices {
+  checks: GroupCommit<CheckRequest, Verdict>;
+  listing: Listing;
+  outcomes: OutcomeLog;
+  drift: 'allow' | Drift;
+  timeoutMs: number;
+  onVerdict: (verdict: Verdict, startedAt: number) => void;
+}
+
+export interface Call {
+  principal: Principal;
+  params: JsonObject;
+  startedAt: number;
+  signal: AbortSignal;
+  /** Whether the client speaks the newer era. */
+  modern: boolean;
+  /** Progress and log messages of the upstream, for the client. */
+  onNotification: (notification: JsonObject) => void;
+}
+
+/** The result of the call, or throws an RpcError; a GuardError means that there was no verdict. */
+export async function callTool(services: CallServices, call: Call): Promise<JsonObject> {
+  const { params } = call;
+  const { name, arguments: args } = params;
+  if (typeof name !== 'string')
+    throw new RpcError(CODES.invalidParams, 'Invalid params: "name" is a string.');
+  if (args !== undefined && !isObject(args)) {
+    throw new RpcError(CODES.invalidParams, 'Invalid params: "arguments" is an object.');
+  }
+  const tool = await services.listing.find(call.principal.keyId, name);
+  if (tool === null) throw new RpcError(CODES.invalidParams, `Unknown tool: ${name}`);
+  const verdict = await judge(services, call, tool, args);
+  switch (verdict.decision) {
+    case 'allow':
+      return forward(services, call, tool, verdict.toolCallId);
+    case 'deny':
+      return blocked(`Blocked by policy: ${verdict.reason} Do not retry this call.`);
+    case 'pending':
+      return pending(verdict);
+  }
+}
+
+async function judge(
+  services: CallServices,
+  call: Call,
+  tool: KnownTool,
+  args: Json | undefined,
+): Promise<Verdict> {
+  const { serverName, toolName, drifted } = tool;
+  const reference = metaOf(call.params)[REFERENCE_META];
+  const drift = drifted && services.drift !== 'allow' ? { drift: services.drift } : {};
+  const verdict = await services.checks.submit({
+    principal: call.principal,
+    surface: 'mcp',
+    call: { serverName, toolName, ...drift },
+    args,
+    referenceId: typeof reference === 'string' ? reference : null,
+    startedAt: call.startedAt,
+  });
+  services.onVerdict(verdict, call.startedAt);
+  return verdict;
+}
+
+async function forward(
+  services: CallServices,
+  call: Call,
+  tool: KnownTool,
+  toolCallId: string,
+): Promise<JsonObject> {
+  const started = performance.now();
+  const done = (outcome: CallOutcome) => {
+    services.outcomes.record({ toolCallId, outcome, durationMs: Math.round(performance.now() - started) });
+  };
+  try {
+    const response = await ask(services, call, tool);
+    const failed = response.error !== null || response.result?.['isError'] === true;
+    done(failed ? 'tool_error' : 'ok');
+    if (response.error !== null) throw relayed(response.error);
+    return shownResult(response.result ?? {}, call.modern);
+  } catch (error) {
+    if (error instanceof RpcError) throw error;
+    if (call.signal.aborted) {
+      done('cancelled');
+      throw new RpcError(CODES.internal, 'The call was cancelled.');
+    }
+    if (!(error instanceof UpstreamError)) throw error;
+    done(error instanceof UpstreamTimeout ? 'timed_out' : 'upstream_failure');
+    return blocked(`The call was allowed, but ${error.message}.`);
+  }
+}
+
+async function ask(services: CallServices, call: Call, tool: KnownTool): Promise<RpcResponse> {
+  const meta = metaOf(call.params);
+  const clientToken = meta['progressToken'];
+  // Upstreams see a token of ours, so that no client can name another's call.
+  const ourToken = clientToken === undefined ? undefined : crypto.randomUUID();
+  const onNotification = (notification: RpcNotification) => {
+    const told = forClient(notification, ourToken, clientToken);
+    if (told !== null) call.onNotification(told);
+  };
+  return tool.upstream.request('tools/call', forUpstream(call.params, tool, ourToken), {
+    signal: call.signal,
+    timeoutMs: services.timeoutMs,
+    onNotification,
+    capabilities: meta[ENVELOPE.capabilities] ?? {},
+    headers: {
+      'Mcp-Name': headerValue(tool.toolName),
+      ...paramHeaders(tool.definition, call.params['arguments']),
+    },
+  });
+}
+
+/** Only what the protocol knows goes on; of `_meta`, everything but what is between the client and us. */
+function forUpstream(params: JsonObject, tool: KnownTool, progressToken: string | undefined): JsonObject {
+  const meta: JsonObject = {};
+  for (const [key, value] of Object.entries(metaOf(params))) {
+    if (key === 'progressToken' || key.startsWith('toolgate/') || isEnvelope(key)) continue;
+    meta[key] = value;
+  }
+  const level = metaOf(params)[ENVELOPE.logLevel];
+  if (level !== undefined) meta[ENVELOPE.logLevel] = level;
+  if (progressToken !== undefined) meta['progressToken'] = progressToken;
+  const sent: JsonObject = { name: tool.toolName };
+  for (const key of ['arguments', 'inputResponses', 'requestState']) {
+    if (params[key] !== undefined) sent[key] = params[key];
+  }
+  if (Object.keys(meta).length > 0) sent['_meta'] = meta;
+  return sent;
+}
+
+function isEnvelope(key: string): boolean {
+  return (Object.values(ENVELOPE) as string[]).includes(key);
+}
+
+function forClient(
+  notification: RpcNotification,
+  ourToken: string | undefined,
+  token: Json | undefined,
+): JsonObject | null {
+  const { method, params } = notification;
+  if (method === 'notifications/message') return { jsonrpc: '2.0', method, params };
+  if (method !== 'notifications/progress' || ourToken === undefined || params['progressToken'] !== ourToken)
+    return null;
+  return { jsonrpc: '2.0', method, params: { ...params, progressToken: token as Json } };
+}
+
+/** Codes that speak of the leg between us and the upstream would be wrong on the leg to the client. */
+function relayed(error: { code: number; message: string; data?: Json }): RpcError {
+  const ownLeg = error.code <= -32020 && error.code >= -32099;
+  const data = error.data === undefined ? {} : { data: error.data };
+  return new RpcError(ownLeg ? CODES.internal : error.code, error.message, data);
+}
+
+/** As the upstream gave it; old servers leave `content` out. A question to the user needs the newer era. */
+function shownResult(result: JsonObject, modern: boolean): JsonObject {
+  if (result['resultType'] === 'input_required') {
+    return modern ? result : blocked('The tool asks for input in a way that this client does not know.');
+  }
+  return result['content'] === undefined ? { content: [], ...result } : result;
+}
+
+export function blocked(reason: string): JsonObject {
+  return { content: [{ type: 'text', text: reason }], isError: true };
+}
+
+function pending({ referenceId = '', message = '' }: Verdict): JsonObject {
+  const structuredContent = { status: 'pending', referenceId, message };
+  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
+}

@@ -1,0 +1,75 @@
+// Connections of clients of the older era: rows bound to a key, found by any replica. In memory are only what
+// belongs to this process: the stream a client holds open here, and the calls it may cancel.
+
+import { GuardError } from '../core/errors.ts';
+import {
+  changeConnectionLevel,
+  closeConnection,
+  lookUpConnection,
+  openConnection,
+} from '../guard/connections.ts';
+import type { Principal } from '../guard/credentials.ts';
+import type { Guard } from '../guard/guard.ts';
+import type { ConnectionRecord } from '../store/connections.ts';
+import type { EventWriter } from './event-stream.ts';
+import type { Id } from './protocol.ts';
+
+export class Connections {
+  readonly #guard: Guard;
+  readonly #streams = new Map<string, EventWriter>();
+  readonly #calls = new Map<string, AbortController>();
+
+  constructor(guard: Guard) {
+    this.#guard = guard;
+  }
+
+  open(principal: Principal, protocolVersion: string): Promise<string> {
+    return openConnection(this.#guard, principal, protocolVersion);
+  }
+
+  /** Unknown, ended and another key's connection look the same. */
+  async find(id: string, principal: Principal): Promise<ConnectionRecord> {
+    const connection = await lookUpConnection(this.#guard, principal, id);
+    if (connection === null)
+      throw new GuardError('not_found', 'There is no such MCP session; initialize again.');
+    return connection;
+  }
+
+  setLevel(id: string, level: string): Promise<void> {
+    return changeConnectionLevel(this.#guard, id, level);
+  }
+
+  async end(id: string, principal: Principal): Promise<void> {
+    await this.find(id, principal);
+    await closeConnection(this.#guard, id);
+    this.#streams.get(id)?.close();
+  }
+
+  /** A client's newest stream replaces the one before. */
+  stream(id: string, writer: EventWriter): void {
+    this.#streams.get(id)?.close();
+    this.#streams.set(id, writer);
+  }
+
+  /** Lets a call be cancelled by its id; answers how to stop that. */
+  follow(connectionId: string, id: Id, cancel: AbortController): () => void {
+    const key = callKey(connectionId, id);
+    this.#calls.set(key, cancel);
+    return () => {
+      if (this.#calls.get(key) === cancel) this.#calls.delete(key);
+    };
+  }
+
+  cancel(connectionId: string, id: Id): void {
+    this.#calls.get(callKey(connectionId, id))?.abort();
+  }
+
+  close(): void {
+    for (const stream of this.#streams.values()) stream.close();
+    for (const call of this.#calls.values()) call.abort();
+  }
+}
+
+function callKey(connectionId: string, id: Id): string {
+  return `${connectionId} ${typeof id} ${id}`;
+}

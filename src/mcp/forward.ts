@@ -1,0 +1,148 @@
+// Resources, prompts and completion of the Connected Tools, for keys whose setting turns them on. Policies speak
+// of tools, so these are off by default; when on, each access is judged by nobody and recorded all the same.
+
+import type { Principal } from '../guard/credentials.ts';
+import type { Forward } from '../store/keys.ts';
+import type { Hub } from './hub.ts';
+import { CODES, isObject, type JsonObject, RpcError, type RpcRequest } from './protocol.ts';
+import type { Upstream } from './upstream.ts';
+import { UpstreamError } from './wire.ts';
+
+export interface Forwarding {
+  hub: Hub;
+  timeoutMs: number;
+  /** What the key forwards besides tools. */
+  forwards: (keyId: string) => Promise<Forward[]>;
+  /** Records one access in the audit log, before it happens. */
+  recordAccess: (principal: Principal, serverName: string, what: string, startedAt: number) => Promise<void>;
+}
+
+interface Asker {
+  principal: Principal;
+  startedAt: number;
+  request: Request;
+}
+
+const NEEDS: Record<string, Forward> = {
+  'resources/list': 'resources',
+  'resources/templates/list': 'resources',
+  'resources/read': 'resources',
+  'prompts/list': 'prompts',
+  'prompts/get': 'prompts',
+  'completion/complete': 'completion',
+};
+
+const LISTS: Record<string, string> = {
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+  'prompts/list': 'prompts',
+};
+
+export function isForwarded(method: string): boolean {
+  return method in NEEDS;
+}
+
+export async function forward(services: Forwarding, asker: Asker, message: RpcRequest): Promise<JsonObject> {
+  const { method, params } = message;
+  const needed = NEEDS[method] as Forward;
+  // A session scoped to tools is scoped to tools alone.
+  const scoped = asker.principal.scope !== null;
+  if (scoped || !(await services.forwards(asker.principal.keyId)).includes(needed)) {
+    throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`);
+  }
+  const field = LISTS[method];
+  if (field !== undefined) return list(services, asker, method, field, needed);
+  return one(services, asker, method, params);
+}
+
+/** The union over upstreams that offer it; one that fails is left out. */
+async function list(
+  services: Forwarding,
+  asker: Asker,
+  method: string,
+  field: string,
+  needed: Forward,
+): Promise<JsonObject> {
+  const upstreams = await services.hub.of(asker.principal.keyId);
+  const lists = await Promise.all(
+    upstreams.map(async upstream => {
+      try {
+        await upstream.connect();
+        if (!upstream.offers(needed)) return [];
+        await services.recordAccess(asker.principal, upstream.tool.name, method, asker.startedAt);
+        const items = await upstream.list(method, field, asking(services, asker));
+        return items.map(item => named(item, upstream.tool.name));
+      } catch (error) {
+        if (error instanceof UpstreamError) return [];
+        throw error;
+      }
+    }),
+  );
+  return { [field]: lists.flat() };
+}
+
+/** Names of prompts and addresses of resources carry their Connected Tool's name before them. */
+function named(item: JsonObject, server: string): JsonObject {
+  const renamed: JsonObject = { ...item };
+  if (typeof item['uri'] === 'string') renamed['uri'] = `${server}+${item['uri']}`;
+  else if (typeof item['uriTemplate'] === 'string')
+    renamed['uriTemplate'] = `${server}+${item['uriTemplate']}`;
+  else renamed['name'] = `${server}__${item['name']}`;
+  return renamed;
+}
+
+async function one(
+  services: Forwarding,
+  asker: Asker,
+  method: string,
+  params: JsonObject,
+): Promise<JsonObject> {
+  const target = await resolve(services, asker.principal.keyId, method, params);
+  if (target === null) throw new RpcError(CODES.invalidParams, 'Unknown prompt or resource.');
+  await services.recordAccess(asker.principal, target.upstream.tool.name, method, asker.startedAt);
+  try {
+    const { result, error } = await target.upstream.request(method, target.params, asking(services, asker));
+    if (result !== null) return result;
+    throw new RpcError(error?.code ?? CODES.internal, error?.message ?? 'The upstream gave no reason.');
+  } catch (error) {
+    if (error instanceof UpstreamError)
+      throw new RpcError(CODES.internal, `The request failed: ${error.message}.`);
+    throw error;
+  }
+}
+
+/** The upstream whose name stands before what is asked for, and the request as that upstream knows it. */
+async function resolve(
+  services: Forwarding,
+  keyId: string,
+  method: string,
+  params: JsonObject,
+): Promise<{ upstream: Upstream; params: JsonObject } | null> {
+  const upstreams = await services.hub.of(keyId);
+  const strip = (text: unknown, separator: string) => {
+    for (const upstream of upstreams) {
+      const prefix = upstream.tool.name + separator;
+      if (typeof text === 'string' && text.startsWith(prefix))
+        return { upstream, rest: text.slice(prefix.length) };
+    }
+    return null;
+  };
+  if (method === 'resources/read') {
+    const found = strip(params['uri'], '+');
+    return found && { upstream: found.upstream, params: { ...params, uri: found.rest } };
+  }
+  if (method === 'prompts/get') {
+    const found = strip(params['name'], '__');
+    return found && { upstream: found.upstream, params: { ...params, name: found.rest } };
+  }
+  const ref = params['ref'];
+  if (!isObject(ref)) return null;
+  const found = ref['type'] === 'ref/resource' ? strip(ref['uri'], '+') : strip(ref['name'], '__');
+  if (found === null) return null;
+  const own = ref['type'] === 'ref/resource' ? { uri: found.rest } : { name: found.rest };
+  return { upstream: found.upstream, params: { ...params, ref: { ...ref, ...own } } };
+}
+
+function asking(services: Forwarding, asker: Asker) {
+  return { signal: asker.request.signal, timeoutMs: services.timeoutMs };
+}

@@ -1,0 +1,108 @@
+// The upstreams of every key that is in use on this replica, kept in step with the store. Connections are all
+// that lives here: what a key's Connected Tools are, the store says.
+
+import type { StdioServer } from '../config.ts';
+import type { TargetRules } from '../guard/addresses.ts';
+import { openHeaders } from '../guard/connected-tools.ts';
+import type { Guard } from '../guard/guard.ts';
+import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
+import { Upstream } from './upstream.ts';
+import { UpstreamError, type Wire } from './wire.ts';
+import { HttpWire } from './wire-http.ts';
+import { SseWire } from './wire-sse.ts';
+import { StdioWire } from './wire-stdio.ts';
+
+/** How long the list of a key's Connected Tools is believed without asking the store. */
+const BELIEVED_MS = 2000;
+const IDLE_MS = 10 * 60_000;
+const IDLE_CHECK_MS = 30_000;
+
+export interface HubSettings {
+  rules: TargetRules;
+  stdioServers: Record<string, StdioServer>;
+  stdioStderr: 'drop' | 'inherit';
+}
+
+interface KeyUpstreams {
+  upstreams: Upstream[];
+  readAt: number;
+}
+
+export class Hub {
+  readonly #guard: Guard;
+  readonly #settings: HubSettings;
+  readonly #keys = new Map<string, KeyUpstreams>();
+  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #idle: Timer;
+
+  constructor(guard: Guard, settings: HubSettings) {
+    this.#guard = guard;
+    this.#settings = settings;
+    this.#idle = setInterval(() => this.#closeIdle(), IDLE_CHECK_MS);
+  }
+
+  /** The upstreams of a key, in the order of their names. */
+  async of(keyId: string): Promise<Upstream[]> {
+    const known = this.#keys.get(keyId);
+    if (known !== undefined && performance.now() - known.readAt < BELIEVED_MS) return known.upstreams;
+    return this.#read(keyId);
+  }
+
+  /** One of them, as the store says now. */
+  async find(keyId: string, toolId: string): Promise<Upstream | null> {
+    return (await this.#read(keyId)).find(each => each.tool.id === toolId) ?? null;
+  }
+
+  /** Calls `listener` when an upstream of the key says that its tools changed; answers how to stop that. */
+  onListChanged(keyId: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(keyId) ?? new Set();
+    this.#listeners.set(keyId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(keyId);
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#idle);
+    for (const { upstreams } of this.#keys.values()) for (const each of upstreams) each.close();
+    this.#keys.clear();
+  }
+
+  async #read(keyId: string): Promise<Upstream[]> {
+    const rows = await listConnectedTools(this.#guard.db, keyId);
+    const before = this.#keys.get(keyId)?.upstreams ?? [];
+    const upstreams = rows.map(row => before.find(each => each.tool.id === row.id) ?? this.#upstream(row));
+    for (const gone of before) if (!upstreams.includes(gone)) gone.close();
+    this.#keys.set(keyId, { upstreams, readAt: performance.now() });
+    return upstreams;
+  }
+
+  #upstream(tool: ConnectedTool): Upstream {
+    const changed = () => {
+      for (const listener of this.#listeners.get(tool.keyId) ?? []) listener();
+    };
+    return new Upstream(tool, (row, signal) => this.#open(row, signal), this.#guard.now, changed);
+  }
+
+  async #open(tool: ConnectedTool, signal: AbortSignal): Promise<Wire> {
+    const { rules, stdioServers, stdioStderr } = this.#settings;
+    const target = { url: tool.target, headers: openHeaders(this.#guard.vault, tool), rules };
+    switch (tool.transport) {
+      case 'http':
+        return new HttpWire(target);
+      case 'sse':
+        return SseWire.open(target, signal);
+      case 'stdio': {
+        const server = stdioServers[tool.target];
+        if (server === undefined) throw new UpstreamError(`no stdio server "${tool.target}" is declared`);
+        return new StdioWire(server, stdioStderr);
+      }
+    }
+  }
+
+  #closeIdle(): void {
+    const before = this.#guard.now() - IDLE_MS;
+    for (const { upstreams } of this.#keys.values()) for (const each of upstreams) each.closeIfIdle(before);
+  }
+}

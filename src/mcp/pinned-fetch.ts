@@ -1,0 +1,50 @@
+// fetch to an upstream's address that was checked, under the name that was asked for. The name is looked up and
+// checked again every half minute; redirects are never followed; connections are kept alive by the runtime.
+
+import { checkTarget, type TargetRules } from '../guard/addresses.ts';
+
+// The runtime's fetch obeys proxy variables: an upstream would then be reached by a way we did not check.
+for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']) {
+  delete process.env[name];
+}
+
+const PIN_MS = 30_000;
+
+interface Pin {
+  /** The checked address with scheme and port, to be called instead of the named origin. */
+  origin: string;
+  host: string;
+  tls: { tls?: { serverName: string } };
+  until: number;
+}
+
+export class PinnedFetch {
+  readonly #rules: TargetRules;
+  readonly #pins = new Map<string, Pin>();
+
+  constructor(rules: TargetRules) {
+    this.#rules = rules;
+  }
+
+  async fetch(to: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+    const { origin, pathname, search } = new URL(to);
+    const pin = await this.#pin(origin);
+    const headers = { ...init.headers, Host: pin.host };
+    return fetch(pin.origin + pathname + search, { ...init, headers, redirect: 'manual', ...pin.tls });
+  }
+
+  async #pin(origin: string): Promise<Pin> {
+    const kept = this.#pins.get(origin);
+    if (kept !== undefined && performance.now() < kept.until) return kept;
+    const { url, address, family } = await checkTarget(origin, this.#rules);
+    const port = url.port === '' ? '' : `:${url.port}`;
+    const pin: Pin = {
+      origin: `${url.protocol}//${family === 6 ? `[${address}]` : address}${port}`,
+      host: url.host,
+      tls: url.protocol === 'https:' ? { tls: { serverName: url.hostname } } : {},
+      until: performance.now() + PIN_MS,
+    };
+    this.#pins.set(origin, pin);
+    return pin;
+  }
+}

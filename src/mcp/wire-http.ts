@@ -1,0 +1,182 @@
+// Streamable HTTP to an upstream: one POST per message, answered as JSON or as a stream of events. The caller's
+// credentials never come near this file.
+
+import { type Json, parseJson, writeJson } from '../core/json.ts';
+import type { TargetRules } from '../guard/addresses.ts';
+import { readEvents } from './event-stream.ts';
+import { PinnedFetch } from './pinned-fetch.ts';
+import {
+  CODES,
+  type JsonObject,
+  notificationMessage,
+  type RpcNotification,
+  type RpcResponse,
+  readMessage,
+} from './protocol.ts';
+import { type Hooks, MAX_MESSAGE_BYTES, UpstreamError, type Wire } from './wire.ts';
+
+const ACCEPT = 'application/json, text/event-stream';
+
+export interface HttpTarget {
+  url: string;
+  headers: Record<string, string>;
+  rules: TargetRules;
+}
+
+export class HttpWire implements Wire {
+  readonly #target: HttpTarget;
+  readonly #http: PinnedFetch;
+  #sessionId: string | null = null;
+  #nextId = 1;
+  #listening: AbortController | null = null;
+  protocolVersion: string | null = null;
+  onNotification: (notification: RpcNotification) => void = () => {};
+  onClosed: (reason: string) => void = () => {};
+
+  constructor(target: HttpTarget) {
+    this.#target = target;
+    this.#http = new PinnedFetch(target.rules);
+  }
+
+  async request(
+    method: string,
+    params: JsonObject,
+    hooks: Hooks,
+    headers: Record<string, string> = {},
+  ): Promise<RpcResponse> {
+    const id = this.#nextId++;
+    const response = await this.#send(
+      'POST',
+      writeJson({ jsonrpc: '2.0', id, method, params }),
+      hooks.signal,
+      headers,
+    );
+    if (method === 'initialize') this.#sessionId = response.headers.get('mcp-session-id');
+    if (response.headers.get('content-type')?.includes('text/event-stream')) {
+      return this.#fromStream(response, id, hooks);
+    }
+    return this.#fromJson(response, id);
+  }
+
+  async notify(method: string, params: JsonObject): Promise<void> {
+    const response = await this.#send(
+      'POST',
+      writeJson(notificationMessage(method, params)),
+      AbortSignal.timeout(5000),
+      {},
+    );
+    await response.body?.cancel();
+  }
+
+  /** Listens for what the upstream says unasked; many offer no such stream, which is no fault. */
+  async listen(): Promise<void> {
+    const listening = new AbortController();
+    this.#listening = listening;
+    try {
+      const response = await this.#send('GET', null, listening.signal, {});
+      if (!response.ok || response.body === null) return;
+      for await (const { data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
+        const message = readMessage(parseJson(data));
+        if (message.kind === 'notification') this.onNotification(message);
+      }
+    } catch {
+      // The stream only carries hints: lists are read anew when a client asks.
+    }
+  }
+
+  close(): void {
+    this.#listening?.abort();
+    if (this.#sessionId !== null) {
+      this.#send('DELETE', null, AbortSignal.timeout(2000), {}).catch(() => {});
+    }
+  }
+
+  async #send(
+    method: string,
+    body: string | null,
+    signal: AbortSignal,
+    extra: Record<string, string>,
+  ): Promise<Response> {
+    const headers: Record<string, string> = { ...this.#target.headers, Accept: ACCEPT, ...extra };
+    if (body !== null) headers['Content-Type'] = 'application/json';
+    if (this.#sessionId !== null) headers['Mcp-Session-Id'] = this.#sessionId;
+    if (this.protocolVersion !== null) headers['MCP-Protocol-Version'] ??= this.protocolVersion;
+    try {
+      return await this.#http.fetch(this.#target.url, { method, headers, body, signal });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw new UpstreamError('the upstream cannot be reached', { unsent: isRefused(error), cause: error });
+    }
+  }
+
+  async #fromJson(response: Response, id: number): Promise<RpcResponse> {
+    const text = await boundedText(response);
+    const message = asResponse(text);
+    // The id stays out of it for errors before the request was read; anything else must be ours.
+    if (message !== null && (message.id === id || (message.id === null && message.error !== null)))
+      return message;
+    if (!response.ok) throw statusError(response.status, text);
+    throw new UpstreamError('the upstream sent no answer to the request');
+  }
+
+  async #fromStream(response: Response, id: number, hooks: Hooks): Promise<RpcResponse> {
+    if (response.body === null) throw new UpstreamError('the upstream sent an empty stream');
+    for await (const { data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
+      const message = readMessage(parseJson(data));
+      if (message.kind === 'notification') hooks.onNotification(message);
+      else if (message.kind === 'response' && message.id === id) return message;
+      else if (message.kind === 'request') await this.#decline(message.id);
+    }
+    throw new UpstreamError('the upstream closed its stream without an answer');
+  }
+
+  /** We offer upstreams nothing to ask for. */
+  async #decline(id: string | number): Promise<void> {
+    const error = { code: CODES.methodNotFound, message: 'This client takes no requests.' };
+    const body = writeJson({ jsonrpc: '2.0', id, error });
+    const response = await this.#send('POST', body, AbortSignal.timeout(5000), {}).catch(() => null);
+    await response?.body?.cancel();
+  }
+}
+
+function asResponse(text: string): RpcResponse | null {
+  let value: Json;
+  try {
+    value = parseJson(text);
+  } catch {
+    return null;
+  }
+  const message = readMessage(value);
+  return message.kind === 'response' ? message : null;
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const declared = Number(response.headers.get('content-length') ?? Number.NaN);
+  if (declared > MAX_MESSAGE_BYTES) throw tooLarge();
+  if (!Number.isNaN(declared)) return response.text();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_MESSAGE_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function tooLarge(): UpstreamError {
+  return new UpstreamError('the upstream sent an answer that is too large');
+}
+
+/** A session that the upstream has forgotten was refused before anything ran: the call may be sent again. */
+function statusError(status: number, text: string): UpstreamError {
+  const forgotten = status === 404 || (status === 400 && /session/i.test(text.slice(0, 500)));
+  return new UpstreamError(`the upstream answered with HTTP status ${status}`, { unsent: forgotten });
+}
+
+function isRefused(error: unknown): boolean {
+  return (
+    (error as { code?: string }).code === 'ConnectionRefused' ||
+    (error as { code?: string }).code === 'ECONNREFUSED'
+  );
+}

@@ -1,0 +1,84 @@
+// The older HTTP transport: one stream of events from the upstream, whose first event names the address to
+// which messages are posted. It has to be on the same origin.
+
+import { Duplex } from './duplex.ts';
+import { readEvents } from './event-stream.ts';
+import { PinnedFetch } from './pinned-fetch.ts';
+import { MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
+import type { HttpTarget } from './wire-http.ts';
+
+const POST_MS = 15_000;
+
+export class SseWire extends Duplex {
+  readonly #target: HttpTarget;
+  readonly #http: PinnedFetch;
+  readonly #stop = new AbortController();
+  #endpoint: string | null = null;
+
+  private constructor(target: HttpTarget) {
+    super();
+    this.#target = target;
+    this.#http = new PinnedFetch(target.rules);
+  }
+
+  /** Resolves once the upstream has named its endpoint. */
+  static async open(target: HttpTarget, signal: AbortSignal): Promise<SseWire> {
+    const wire = new SseWire(target);
+    const named = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => {
+      named.reject(new UpstreamError('the upstream did not answer in time', { unsent: true }));
+      wire.#stop.abort();
+    });
+    wire.#read(named.resolve, named.reject);
+    await named.promise;
+    return wire;
+  }
+
+  protected async write(text: string): Promise<void> {
+    const response = await this.#http.fetch(this.#endpoint ?? this.#target.url, {
+      method: 'POST',
+      body: text,
+      headers: { ...this.#target.headers, 'Content-Type': 'application/json' },
+      signal: AbortSignal.timeout(POST_MS),
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new UpstreamError(`the upstream answered with HTTP status ${response.status}`);
+  }
+
+  protected end(): void {
+    this.#stop.abort();
+  }
+
+  async #read(named: () => void, failed: (error: Error) => void): Promise<void> {
+    try {
+      const headers = { ...this.#target.headers, Accept: 'text/event-stream' };
+      const response = await this.#http.fetch(this.#target.url, { headers, signal: this.#stop.signal });
+      if (!response.ok || response.body === null) {
+        throw new UpstreamError(`the upstream answered with HTTP status ${response.status}`, {
+          unsent: true,
+        });
+      }
+      for await (const { event, data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
+        if (event === 'endpoint') {
+          this.#endpoint = this.#sameOrigin(data);
+          named();
+        } else if (event === 'message') this.take(data);
+      }
+      this.broken('the upstream closed its stream');
+    } catch (error) {
+      failed(
+        error instanceof UpstreamError
+          ? error
+          : new UpstreamError('the upstream cannot be reached', { unsent: true }),
+      );
+      this.broken('the upstream cannot be reached');
+    }
+  }
+
+  #sameOrigin(path: string): string {
+    const url = new URL(path, this.#target.url);
+    if (url.origin !== new URL(this.#target.url).origin)
+      throw new UpstreamError('the upstream named a foreign endpoint');
+    return url.href;
+  }
+}

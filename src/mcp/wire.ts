@@ -1,0 +1,40 @@
+// What carries messages to one Connected Tool, whatever the transport: requests with their answers, and
+// notifications both ways. Ids are ours: an answer with a foreign id finds nobody.
+
+import type { JsonObject, RpcNotification, RpcResponse } from './protocol.ts';
+
+/** One message of an upstream, and one line or event, may be this large. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+export interface Hooks {
+  signal: AbortSignal;
+  /** Notifications that came with this request's answer, or while it was under way. */
+  onNotification: (notification: RpcNotification) => void;
+}
+
+export interface Wire {
+  /** Rejects with UpstreamError when the upstream failed; an error answer is a response like any other. */
+  request(
+    method: string,
+    params: JsonObject,
+    hooks: Hooks,
+    headers?: Record<string, string>,
+  ): Promise<RpcResponse>;
+  notify(method: string, params: JsonObject): Promise<void>;
+  /** Called for what an upstream says unasked. */
+  onNotification: (notification: RpcNotification) => void;
+  /** Called once when the wire breaks by itself. */
+  onClosed: (reason: string) => void;
+  /** The version that was negotiated, said on every HTTP request after that. */
+  protocolVersion: string | null;
+  close(): void;
+}
+
+/** The upstream did not do its part. `unsent`: it surely never saw the request, so it may be sent again. */
+export class UpstreamError extends Error {
+  readonly unsent: boolean;
+  constructor(message: string, { unsent = false, cause }: { unsent?: boolean; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.unsent = unsent;
+  }
+}

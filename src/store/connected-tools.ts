@@ -1,0 +1,113 @@
+// Connected Tools: the MCP servers registered for a key. Headers that hold credentials are here only sealed.
+
+import { placeholders, type Queries, type Transaction } from './db.ts';
+
+export const TRANSPORTS = ['http', 'sse', 'stdio'] as const;
+export type TransportKind = (typeof TRANSPORTS)[number];
+
+export interface ConnectedTool {
+  id: string;
+  keyId: string;
+  name: string;
+  transport: TransportKind;
+  /** An address, or the name of a declared stdio server. */
+  target: string;
+  headersSealed: string | null;
+  createdAt: number;
+}
+
+const COLUMNS = `id, key_id AS "keyId", name, transport, target, headers_sealed AS "headersSealed",
+  created_at AS "createdAt"`;
+
+export async function insertConnectedTool(tx: Transaction, tool: ConnectedTool): Promise<void> {
+  await tx.run(
+    `INSERT INTO connected_tools (id, key_id, name, transport, target, headers_sealed, created_at)
+     VALUES (${placeholders(7)})`,
+    [tool.id, tool.keyId, tool.name, tool.transport, tool.target, tool.headersSealed, tool.createdAt],
+  );
+}
+
+export async function removeConnectedTool(tx: Transaction, id: string): Promise<void> {
+  await tx.run('DELETE FROM tool_definitions WHERE connected_tool_id = $1', [id]);
+  await tx.run('DELETE FROM connected_tools WHERE id = $1', [id]);
+}
+
+/** In the order of their names, which is the order in which their tools are listed. */
+export function listConnectedTools(db: Queries, keyId: string): Promise<ConnectedTool[]> {
+  return db.all(`SELECT ${COLUMNS} FROM connected_tools WHERE key_id = $1 ORDER BY name`, [keyId]);
+}
+
+export async function findConnectedTool(
+  db: Queries,
+  keyId: string,
+  id: string,
+): Promise<ConnectedTool | null> {
+  const rows = await db.all<ConnectedTool>(
+    `SELECT ${COLUMNS} FROM connected_tools WHERE key_id = $1 AND id = $2`,
+    [keyId, id],
+  );
+  return rows[0] ?? null;
+}
+
+export interface ToolDefinition {
+  connectedToolId: string;
+  toolName: string;
+  digest: string;
+  definition: string;
+  changedDigest: string | null;
+  changedDefinition: string | null;
+  changedAt: number | null;
+  seenAt: number;
+}
+
+const DEFINITION = `connected_tool_id AS "connectedToolId", tool_name AS "toolName", digest, definition,
+  changed_digest AS "changedDigest", changed_definition AS "changedDefinition", changed_at AS "changedAt",
+  seen_at AS "seenAt"`;
+
+export function listDefinitions(db: Queries, connectedToolId: string): Promise<ToolDefinition[]> {
+  return db.all(
+    `SELECT ${DEFINITION} FROM tool_definitions WHERE connected_tool_id = $1 ORDER BY seen_at, tool_name`,
+    [connectedToolId],
+  );
+}
+
+/** Pins a definition at first sight; one that is pinned already stays. */
+export function pinDefinition(
+  tx: Transaction,
+  pin: { connectedToolId: string; toolName: string; digest: string; definition: string; seenAt: number },
+): void {
+  tx.defer(
+    `INSERT INTO tool_definitions (connected_tool_id, tool_name, digest, definition, seen_at)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (connected_tool_id, tool_name) DO NOTHING`,
+    [pin.connectedToolId, pin.toolName, pin.digest, pin.definition, pin.seenAt],
+  );
+}
+
+/** Marks that a tool shows another definition than the pinned one, or (null) that it shows it again. */
+export function markDrift(
+  tx: Transaction,
+  connectedToolId: string,
+  toolName: string,
+  changed: { digest: string; definition: string; at: number } | null,
+): void {
+  tx.defer(
+    `UPDATE tool_definitions SET changed_digest = $3, changed_definition = $4, changed_at = $5
+     WHERE connected_tool_id = $1 AND tool_name = $2`,
+    [connectedToolId, toolName, changed?.digest ?? null, changed?.definition ?? null, changed?.at ?? null],
+  );
+}
+
+/** The changed definition becomes the pinned one; false when there is none. */
+export async function acceptDefinition(
+  tx: Transaction,
+  connectedToolId: string,
+  toolName: string,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE tool_definitions SET digest = changed_digest, definition = changed_definition, changed_digest = NULL,
+       changed_definition = NULL, changed_at = NULL
+     WHERE connected_tool_id = $1 AND tool_name = $2 AND changed_digest IS NOT NULL`,
+    [connectedToolId, toolName],
+  );
+  return changed === 1;
+}

@@ -1,0 +1,60 @@
+// The command line as a person uses it: in a shell, in a folder of its own, as a process of its own.
+
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { BUN, ROOT } from '../support/service.ts';
+
+export interface Ran {
+  stdout: string;
+  stderr: string;
+  code: number;
+}
+
+export class Shell {
+  readonly folder = mkdtempSync(join(tmpdir(), 'toolgate-cli-'));
+  readonly env: Record<string, string>;
+  readonly #bin = mkdtempSync(join(tmpdir(), 'toolgate-bin-'));
+
+  constructor(env: Record<string, string> = {}) {
+    const entry = join(ROOT, 'src/cli/main.ts');
+    writeFileSync(join(this.#bin, 'toolgate'), `#!/bin/sh\nexec '${BUN}' '${entry}' "$@"\n`);
+    chmodSync(join(this.#bin, 'toolgate'), 0o755);
+    this.env = { PATH: `${this.#bin}:${process.env['PATH']}`, HOME: this.folder, ...env };
+  }
+
+  file(name: string, text: string): void {
+    mkdirSync(dirname(join(this.folder, name)), { recursive: true });
+    writeFileSync(join(this.folder, name), text);
+  }
+
+  start(command: string, env: Record<string, string> = {}): Bun.Subprocess<'ignore', 'pipe', 'pipe'> {
+    return Bun.spawn(['sh', '-c', command], {
+      cwd: this.folder,
+      env: { ...this.env, ...env },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+  }
+
+  async run(command: string, env: Record<string, string> = {}): Promise<Ran> {
+    const child = this.start(command, env);
+    const [stdout, stderr, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    return { stdout, stderr, code };
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.#bin, { recursive: true, force: true });
+  }
+}
+
+/** An argument as the shell takes it literally. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
