@@ -35,7 +35,9 @@ function readEvent(block: string): ServerEvent | null {
     if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
     else if (line.startsWith('event:')) event = line.slice(6).trim();
   }
-  return data.length === 0 ? null : { event, data: data.join('\n') };
+  // Some servers begin with an event without data, only to give it an id.
+  const text = data.join('\n');
+  return text === '' ? null : { event, data: text };
 }
 
 export const STREAM_HEADERS = {

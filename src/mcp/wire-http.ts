@@ -1,7 +1,7 @@
 // Streamable HTTP to an upstream: one POST per message, answered as JSON or as a stream of events. The caller's
 // credentials never come near this file.
 
-import { type Json, parseJson, writeJson } from '../core/json.ts';
+import { parseJson, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/addresses.ts';
 import { readEvents } from './event-stream.ts';
 import { PinnedFetch } from './pinned-fetch.ts';
@@ -9,6 +9,7 @@ import {
   CODES,
   type JsonObject,
   notificationMessage,
+  type RpcMessage,
   type RpcNotification,
   type RpcResponse,
   readMessage,
@@ -122,7 +123,7 @@ export class HttpWire implements Wire {
   async #fromStream(response: Response, id: number, hooks: Hooks): Promise<RpcResponse> {
     if (response.body === null) throw new UpstreamError('the upstream sent an empty stream');
     for await (const { data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
-      const message = readMessage(parseJson(data));
+      const message = readUpstream(data);
       if (message.kind === 'notification') hooks.onNotification(message);
       else if (message.kind === 'response' && message.id === id) return message;
       else if (message.kind === 'request') await this.#decline(message.id);
@@ -139,15 +140,21 @@ export class HttpWire implements Wire {
   }
 }
 
-function asResponse(text: string): RpcResponse | null {
-  let value: Json;
+function readUpstream(text: string): RpcMessage {
   try {
-    value = parseJson(text);
+    return readMessage(parseJson(text));
+  } catch (error) {
+    throw new UpstreamError('the upstream sent something that is not a message', { cause: error });
+  }
+}
+
+function asResponse(text: string): RpcResponse | null {
+  try {
+    const message = readMessage(parseJson(text));
+    return message.kind === 'response' ? message : null;
   } catch {
     return null;
   }
-  const message = readMessage(value);
-  return message.kind === 'response' ? message : null;
 }
 
 async function boundedText(response: Response): Promise<string> {

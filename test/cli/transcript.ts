@@ -20,7 +20,7 @@ export interface Transcript {
 export function parseTranscript(text: string): Transcript {
   const first = text.search(/^\$ /m);
   const head = text.slice(0, first);
-  const files = [...head.matchAll(/^=== (.+)\n([^]*?)^===$/gm)].map(found => ({
+  const files = [...head.matchAll(/^=== (.+)\n((?:.|\n)*?)^===$/gm)].map(found => ({
     name: found[1] as string,
     text: found[2] as string,
   }));

@@ -2,6 +2,7 @@
 // whole request first, so that a test knows how often one was sent.
 
 import net from 'node:net';
+import { ToolgateError } from '../../clients/typescript/src/index.ts';
 
 export type Manner = (socket: net.Socket, request: string, earlier: number) => void;
 
@@ -140,4 +141,12 @@ export const NOT_VERDICTS: [string, string][] = [
 
 function verdictWith(change: Record<string, unknown>): string {
   return JSON.stringify({ ...ALLOW, ...change });
+}
+
+/** What the client threw; it must throw, and from its own family. */
+export async function failure(work: Promise<unknown>): Promise<ToolgateError> {
+  const [thrown] = await Promise.allSettled([work]);
+  if (thrown.status === 'fulfilled') throw new Error('it did not throw');
+  if (thrown.reason instanceof ToolgateError) return thrown.reason;
+  throw new Error('it threw something else', { cause: thrown.reason });
 }

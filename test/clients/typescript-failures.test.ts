@@ -14,7 +14,6 @@ import {
   Overloaded,
   ServiceFailure,
   Toolgate,
-  ToolgateError,
   type ToolgateOptions,
   Unauthenticated,
 } from '../../clients/typescript/src/index.ts';
@@ -26,6 +25,7 @@ import {
   closedPort,
   cutInside,
   endless,
+  failure,
   type Manner,
   NOT_VERDICTS,
   problem,
@@ -43,15 +43,6 @@ async function against(manner: Manner, options: ToolgateOptions = {}) {
   const server = await rude(manner);
   servers.push(server);
   return { gate: new Toolgate({ key: 'k', baseUrl: server.url, ...options }), server };
-}
-
-async function failure(work: Promise<unknown>): Promise<ToolgateError> {
-  const error = await work.then(
-    value => value,
-    error => error,
-  );
-  expect(error).toBeInstanceOf(ToolgateError);
-  return error as ToolgateError;
 }
 
 test('the rude server can also be polite', async () => {

@@ -64,16 +64,16 @@ function paths(words: Words): string {
 function zsh(words: Words): string {
   return `#compdef toolgate
 _toolgate() {
-  local place='' options='' word
+  local place='' offered='' word
   for word in \${words[2,CURRENT-1]}; do
     case "$word" in -*) ;; *) case "$place $word" in
       ${paths(words)}) place="\${place:+$place }$word" ;; esac ;;
     esac
   done
   case "$place" in
-${cases(words).replaceAll(') words=', ') options=')}
+${cases(words).replaceAll(') words=', ') offered=')}
   esac
-  compadd -- \${=options} || _files
+  compadd -- \${=offered} || _files
 }
 if [ "$funcstack[1]" = "_toolgate" ]; then _toolgate "$@"; else compdef _toolgate toolgate; fi
 `;

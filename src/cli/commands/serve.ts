@@ -30,8 +30,9 @@ async function serve(io: IO): Promise<void> {
       process.exit(EXIT_STORE_BROKEN);
     };
     const running = await start(loaded.config, { log, onFatal, print: text => io.stdout.write(text) });
-    io.stdout.write(banner(io, running.url, running.welcome));
+    // Whoever reads that we serve may stop us at once.
     stopOnSignals(running, log);
+    io.stdout.write(banner(io, running.url, running.welcome));
   } catch (error) {
     say(io, `toolgate: ${explain(error)}`);
     // A store or a listener that is half open must not keep the process alive.

@@ -44,12 +44,17 @@ const shown = z.object({
 });
 
 function show(vault: Vault, key: KeyRecord) {
-  const { notifySealed, ...rest } = key;
+  const { id, name, prefix, policyId, requireSignInToApprove, forward } = key;
   return {
-    ...rest,
-    notify: maskTargets(vault, key.id, notifySealed),
-    createdAt: iso(key.createdAt),
+    id,
+    name,
+    prefix,
+    policyId,
+    requireSignInToApprove,
     expiresAt: isoOrNull(key.expiresAt),
+    notify: maskTargets(vault, id, key.notifySealed),
+    forward,
+    createdAt: iso(key.createdAt),
     revokedAt: isoOrNull(key.revokedAt),
   };
 }

@@ -1,0 +1,156 @@
+"""Everything that can go wrong, as one family.
+
+Whatever is raised here is a ToolgateError, and every one of them means "do not proceed". Which
+answer becomes which error is decided in _answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Optional, Tuple
+
+if TYPE_CHECKING:
+    from ._event import Approval
+    from ._verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The body of a refusal (RFC 9457), as the service writes it."""
+
+    title: str
+    status: int
+    detail: str
+    #: A stable word, such as ``audit_failed``.
+    code: str
+    #: What is wrong with the input: pairs of a JSON Pointer and a message.
+    errors: Tuple[Tuple[str, str], ...] = ()
+    #: Under which the service's log has it.
+    request_id: Optional[str] = None
+
+
+class ToolgateError(Exception):
+    """Anything that is not an allow."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        #: A stable word to tell failures apart.
+        self.code = code
+
+
+class ToolCallDenied(ToolgateError):
+    """The policy, or the person asked, said no."""
+
+    def __init__(self, verdict: Verdict, approval: Optional[Approval] = None) -> None:
+        super().__init__("denied", verdict.reason if approval is None else _refusal_by(approval))
+        #: The verdict as it came: a deny, or the pending one that a person then answered.
+        self.verdict = verdict
+        #: How the question to a person ended; None when the policy itself denied.
+        self.approval = approval
+
+
+class ToolCallPending(ToolgateError):
+    """A person has to decide first; nothing may run yet."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__("pending", verdict.reason)
+        self.verdict = verdict
+
+
+class RequestRefused(ToolgateError):
+    """The service answered, and its answer is an error."""
+
+    def __init__(
+        self, message: str, status: Optional[int], problem: Optional[Problem], code: str
+    ) -> None:
+        super().__init__(problem.code if problem else code, message)
+        #: HTTP status; None when the request was refused here, before it was sent.
+        self.status = status
+        #: What the service says; None when it said nothing readable.
+        self.problem = problem
+
+
+class Unauthenticated(RequestRefused):
+    """No key, or one that is unknown, revoked or expired."""
+
+
+class Forbidden(RequestRefused):
+    """The credential is good, but not for this: a session token cannot manage sessions."""
+
+
+class InvalidRequest(RequestRefused):
+    """The request itself is wrong; ``problem.errors`` says where."""
+
+
+class NotFound(RequestRefused):
+    """There is nothing by that name, or it is another key's."""
+
+
+class Overloaded(RequestRefused):
+    """The service is too busy or not ready."""
+
+    def __init__(
+        self,
+        message: str,
+        status: int,
+        problem: Optional[Problem],
+        retry_after: Optional[int],
+    ) -> None:
+        super().__init__(message, status, problem, "overloaded")
+        #: Seconds the service asks to wait; None when it names none.
+        self.retry_after = retry_after
+
+
+class ServiceFailure(RequestRefused):
+    """The service failed: the decision could not be recorded, so there is none."""
+
+
+class BadAnswer(ToolgateError):
+    """Something answered, but not what a Toolgate service answers."""
+
+    def __init__(self, status: Optional[int], message: str) -> None:
+        super().__init__("bad_answer", message)
+        self.status = status
+
+
+class NetworkFailure(ToolgateError):
+    """There was no answer."""
+
+    def __init__(self, message: str, sent: bool) -> None:
+        super().__init__("network_failure", message)
+        #: False only when it is certain that the service never saw the request.
+        self.sent = sent
+
+
+class CallTimedOut(ToolgateError):
+    """There was no answer in the time given."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("timed_out", message)
+
+
+class InvalidConfiguration(ToolgateError):
+    """The client was given something it cannot work with."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("invalid_configuration", message)
+
+
+class WebhookRejected(ToolgateError):
+    """A delivery that is not to be believed, or not understood."""
+
+
+def refusal_of(verdict: Verdict) -> ToolgateError:
+    """The error that a verdict other than an allow is."""
+    return ToolCallPending(verdict) if verdict.decision == "pending" else ToolCallDenied(verdict)
+
+
+def invalid(message: str) -> InvalidRequest:
+    """A request that is wrong before it is sent."""
+    return InvalidRequest(message, None, None, "invalid_request")
+
+
+def _refusal_by(approval: Approval) -> str:
+    if approval.status == "timed_out":
+        return "Nobody approved the call in time."
+    return f"The call was denied by {approval.resolved_by or 'an approver'}."

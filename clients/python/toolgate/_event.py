@@ -1,0 +1,105 @@
+"""The events a webhook receives. Whether a delivery is genuine is _webhook's question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+from ._errors import WebhookRejected
+from ._shape import Fields, ShapeFault, fields_of, ident, one_of, text, text_or_none
+
+OUTCOMES = ("approved", "denied", "timed_out")
+
+
+@dataclass(frozen=True)
+class Approval:
+    """The question to a person; times are ISO 8601."""
+
+    reference_id: str
+    tool_call_id: str
+    policy_id: str
+    key_id: str
+    session_id: Optional[str]
+    surface: str
+    server_name: str
+    tool_name: str
+    #: ``pending``, ``approved``, ``denied`` or ``timed_out``.
+    status: str
+    reason: str
+    created_at: str
+    expires_at: str
+    resolved_at: Optional[str]
+    #: ``link``, ``operator:<email>``, ``admin``, or None: still pending, or timed out.
+    resolved_by: Optional[str]
+    #: When the approval opened a grant: until when.
+    grant_expires_at: Optional[str]
+
+
+@dataclass(frozen=True)
+class ApprovalCreated:
+    timestamp: str
+    data: Approval
+    type: str = "approval.created"
+
+
+@dataclass(frozen=True)
+class ApprovalResolved:
+    timestamp: str
+    data: Approval
+    type: str = "approval.resolved"
+
+
+@dataclass(frozen=True)
+class WebhookTest:
+    """What an operator sends to see whether a receiver works."""
+
+    timestamp: str
+    webhook_id: str
+    type: str = "webhook.test"
+
+
+WebhookEvent = Union[ApprovalCreated, ApprovalResolved, WebhookTest]
+
+
+def parse_event(body: bytes) -> WebhookEvent:
+    try:
+        return _read_event(json.loads(body.decode("utf-8")))
+    except ShapeFault as fault:
+        raise WebhookRejected("webhook_body", f"The event cannot be read: {fault}.") from None
+    except (ValueError, RecursionError):
+        raise WebhookRejected("webhook_body", "The event is not JSON.") from None
+
+
+def _read_event(value: Any) -> WebhookEvent:
+    fields = fields_of(value, "the event")
+    kind = text(fields, "type")
+    timestamp = text(fields, "timestamp")
+    data = fields_of(fields.get("data"), '"data"')
+    if kind == "approval.created":
+        return ApprovalCreated(timestamp, _read_approval(data, ("pending",)))
+    if kind == "approval.resolved":
+        return ApprovalResolved(timestamp, _read_approval(data, OUTCOMES))
+    if kind == "webhook.test":
+        return WebhookTest(timestamp, ident(data, "webhookId"))
+    raise WebhookRejected("webhook_unknown_event", "This client does not know the event's type.")
+
+
+def _read_approval(data: Fields, statuses: "tuple[str, ...]") -> Approval:
+    return Approval(
+        reference_id=ident(data, "referenceId"),
+        tool_call_id=ident(data, "toolCallId"),
+        policy_id=ident(data, "policyId"),
+        key_id=ident(data, "keyId"),
+        session_id=text_or_none(data, "sessionId"),
+        surface=one_of(data, "surface", ("check", "mcp")),
+        server_name=text(data, "serverName"),
+        tool_name=text(data, "toolName"),
+        status=one_of(data, "status", statuses),
+        reason=text(data, "reason"),
+        created_at=text(data, "createdAt"),
+        expires_at=text(data, "expiresAt"),
+        resolved_at=text_or_none(data, "resolvedAt"),
+        resolved_by=text_or_none(data, "resolvedBy"),
+        grant_expires_at=text_or_none(data, "grantExpiresAt"),
+    )

@@ -1,0 +1,54 @@
+"""The verdict, and reading one strictly.
+
+An answer that is not exactly a verdict is none; a guard that guesses would guess "allow" one day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ._shape import count, fields_of, ident, one_of, text
+
+DECISIONS = ("allow", "deny", "pending")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the service decided. Anything but ``allow`` means: do not proceed."""
+
+    decision: str
+    reason: str
+    latency_ms: int
+    policy_id: Optional[str] = None
+    #: The id of the audit entry of this call.
+    tool_call_id: Optional[str] = None
+    #: Only when pending: correlates the later events, and frees the call once it is approved.
+    reference_id: Optional[str] = None
+    #: Only when pending: says that this is not the final outcome.
+    message: Optional[str] = None
+
+    @property
+    def allowed(self) -> bool:
+        return self.decision == "allow"
+
+    def __bool__(self) -> bool:
+        """True for an allow only, so that ``if gate.check(...)`` cannot let a denied call pass."""
+        return self.allowed
+
+
+def read_verdict(value: Any) -> Verdict:
+    fields = fields_of(value, "the verdict")
+    decision = one_of(fields, "decision", DECISIONS)
+    held = decision == "pending"
+    # Only a deny may come without its identifiers.
+    named = decision != "deny"
+    return Verdict(
+        decision=decision,
+        reason=text(fields, "reason"),
+        latency_ms=count(fields, "latencyMs"),
+        policy_id=ident(fields, "policyId") if named or "policyId" in fields else None,
+        tool_call_id=ident(fields, "toolCallId") if named or "toolCallId" in fields else None,
+        reference_id=ident(fields, "referenceId") if held else None,
+        message=text(fields, "message") if held else None,
+    )

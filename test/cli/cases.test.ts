@@ -1,0 +1,52 @@
+// The shared decision cases through the commands that work offline.
+
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { run } from '../../src/cli/main.ts';
+import { caseFiles, caseTitle } from '../support/cases.ts';
+import { ROOT } from '../support/service.ts';
+import { captured } from './captured.ts';
+import { Shell } from './shell.ts';
+
+const shell = new Shell();
+afterAll(() => shell.close());
+
+test('toolgate test finds every case as wanted', async () => {
+  const files = caseFiles();
+  const paths = files.map(({ file }) => join(ROOT, 'test/cases', file)).join(' ');
+  const { stdout, code } = await shell.run(`toolgate test --json ${paths}`);
+  const calls = files.reduce((sum, file) => sum + file.calls.length, 0);
+  expect([JSON.parse(stdout), code]).toEqual([{ ok: true, calls, failures: [] }, 0]);
+});
+
+const EXIT = { allow: 0, deny: 1, pending: 2 } as const;
+const unscoped = caseFiles().filter(({ session }) => !session?.scopeTools);
+
+test.each(unscoped.map(file => [file.file, file] as const))(
+  'simulate: %s',
+  async (name, { policy, calls }) => {
+    shell.file(name, JSON.stringify(policy));
+    for (const call of calls) {
+      const io = captured(shell.folder);
+      await run(['simulate', '--json', '--exit-code', '--', name, `${call.server}__${call.tool}`], io);
+      const what = caseTitle(call);
+      const got = JSON.parse(io.out);
+      expect([what, io.code]).toEqual([what, EXIT[call.want.decision]]);
+      expect(got).toMatchObject(call.want);
+      expect(Object.keys(got)).toEqual(['decision', 'ruleIndex', 'reason']);
+    }
+  },
+);
+
+test.each([
+  ['a bare name is matched by patterns for bare names', 'deploy', 'deploy', 'allow'],
+  ['and by those that any server’s full name would match', '*__deploy', 'deploy', 'allow'],
+  ['but by none that names a server', 'prod__*', 'deploy', 'deny'],
+  ['nor by one that only a nameless server would match', '_*', 'deploy', 'deny'],
+  ['what begins with __ is a bare name', '__init__', '__init__', 'allow'],
+])('simulate: %s', async (_, pattern, tool, decision) => {
+  shell.file('bare.json', JSON.stringify([{ tool: pattern, action: 'allow' }]));
+  const io = captured(shell.folder);
+  await run(['simulate', 'bare.json', tool, '--json'], io);
+  expect(JSON.parse(io.out)).toMatchObject({ decision, reason: expect.stringContaining(` ${tool}`) });
+});
