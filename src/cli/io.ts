@@ -62,7 +62,8 @@ async function firstLine(): Promise<string> {
 
 function interrupted(): AbortSignal {
   const controller = new AbortController();
-  process.once('SIGINT', () => controller.abort());
+  // It may come twice: from the terminal and, handed on, from the launcher.
+  process.on('SIGINT', () => controller.abort());
   return controller.signal;
 }
 

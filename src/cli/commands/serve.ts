@@ -40,12 +40,18 @@ async function serve(io: IO): Promise<void> {
   }
 }
 
+/** Ctrl-C reaches us twice: from the terminal, and handed on by the launcher. */
+const ECHO_MS = 500;
+
 function stopOnSignals(running: Running, log: Log): void {
-  let stopping = false;
+  let since: number | null = null;
   const stop = async (signal: string) => {
-    // A second signal means now.
-    if (stopping) process.exit(EXIT.failed);
-    stopping = true;
+    if (since !== null) {
+      // A second signal means now.
+      if (performance.now() - since > ECHO_MS) process.exit(EXIT.failed);
+      return;
+    }
+    since = performance.now();
     log.info({ signal }, 'stopping');
     await running.stop();
     log.info('stopped');
