@@ -110,7 +110,9 @@ async function settle(
     if (grantExpiresAt !== null) openGrant(tx, after, at, grantExpiresAt);
     tell(tx, await listSubscribers(tx), after, at);
     if (by !== 'link')
-      await recordChange(tx, guard, by, `approval.${action}`, approval.id, { grantExpiresAt });
+      await recordChange(tx, guard, by, `approval.${action}`, approval.id, {
+        grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
+      });
     return after;
   });
   if (settled !== null) guard.db.wake();

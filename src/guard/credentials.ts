@@ -52,7 +52,7 @@ export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: n
 
 const REMEMBERED = 10_000;
 
-/** Principals that checks have used lately, by their token; the oldest are forgotten first. */
+/** Principals that checks have used lately, by the header that named them; the oldest are forgotten first. */
 export class PrincipalMemory {
   readonly #guard: Guard;
   readonly #known = new Map<string, Principal>();
@@ -61,20 +61,20 @@ export class PrincipalMemory {
     this.#guard = guard;
   }
 
-  /** A remembered principal at once; a new one by look-up. */
-  recall(token: string): Principal | Promise<Principal> {
-    return this.#known.get(token) ?? this.#learn(token);
+  recall(header: string): Principal | undefined {
+    return this.#known.get(header);
+  }
+
+  /** Looks the token up and remembers whose it is. */
+  async learn(header: string, token: string): Promise<Principal> {
+    const principal = await authenticate(this.#guard, token);
+    if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
+    this.#known.set(header, principal);
+    return principal;
   }
 
   /** The audit commit found the credential dead. */
   forget(principal: Principal): void {
-    for (const [token, known] of this.#known) if (known === principal) this.#known.delete(token);
-  }
-
-  async #learn(token: string): Promise<Principal> {
-    const principal = await authenticate(this.#guard, token);
-    if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
-    this.#known.set(token, principal);
-    return principal;
+    for (const [header, known] of this.#known) if (known === principal) this.#known.delete(header);
   }
 }

@@ -23,9 +23,10 @@ export function identify(services: Services, request: Request, access: Access): 
 
 /** Remembered credentials only spare a look-up: a check's commit asks the store again. */
 function agent(services: Services, request: Request): Who | Promise<Who> {
-  const principal = services.principals.recall(bearer(request));
-  if (principal instanceof Promise) return principal.then(found => ({ kind: 'agent', principal: found }));
-  return { kind: 'agent', principal };
+  const header = request.headers.get('authorization') ?? '';
+  const known = services.principals.recall(header);
+  if (known !== undefined) return { kind: 'agent', principal: known };
+  return services.principals.learn(header, bearer(request)).then(principal => ({ kind: 'agent', principal }));
 }
 
 async function keyOnly(services: Services, request: Request): Promise<Who> {

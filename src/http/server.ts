@@ -60,6 +60,8 @@ export function serve(services: Services, host: string, port: number): Serving {
   return { port: server.port ?? port, stop };
 }
 
+const NO_PARAMS: Record<string, string> = {};
+
 type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Response | Promise<Response>;
 
 /** Takes requests in and hands answers out. */
@@ -113,7 +115,8 @@ class Desk {
         route.body === undefined ? undefined : fit(route.body, await readBody(services, route, request));
       const query =
         route.query === undefined ? undefined : fit(route.query, fields(new URL(request.url).searchParams));
-      const { params } = request;
+      // Reading them costs a look into the runtime's router, which a path without any need not pay.
+      const params = route.path.includes(':') ? request.params : NO_PARAMS;
       const incoming: Incoming<unknown, unknown> = { services, request, startedAt, who, params, body, query };
       const response = await route.handle(incoming as Incoming<never, never>);
       services.metrics.answered(response.status);

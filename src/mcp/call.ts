@@ -138,11 +138,7 @@ async function ask(services: CallServices, call: Call, tool: KnownTool): Promise
 
 /** Only what the protocol knows goes on; of `_meta`, everything but what is between the client and us. */
 function forUpstream(params: JsonObject, tool: KnownTool, progressToken: string | undefined): JsonObject {
-  const meta: JsonObject = {};
-  for (const [key, value] of Object.entries(metaOf(params))) {
-    if (key === 'progressToken' || key.startsWith('toolgate/') || isEnvelope(key)) continue;
-    meta[key] = value;
-  }
+  const meta = metaForUpstream(params);
   const level = metaOf(params)[ENVELOPE.logLevel];
   if (level !== undefined) meta[ENVELOPE.logLevel] = level;
   if (progressToken !== undefined) meta['progressToken'] = progressToken;
@@ -152,6 +148,12 @@ function forUpstream(params: JsonObject, tool: KnownTool, progressToken: string 
   }
   if (Object.keys(meta).length > 0) sent['_meta'] = meta;
   return sent;
+}
+
+/** What in `_meta` is neither between the client and us nor of one leg only. */
+export function metaForUpstream(params: JsonObject): JsonObject {
+  const ours = (key: string) => key === 'progressToken' || key.startsWith('toolgate/') || isEnvelope(key);
+  return Object.fromEntries(Object.entries(metaOf(params)).filter(([key]) => !ours(key)));
 }
 
 function isEnvelope(key: string): boolean {

@@ -51,6 +51,10 @@ export class Connections {
     this.#streams.set(id, writer);
   }
 
+  streamEnded(id: string, writer: EventWriter): void {
+    if (this.#streams.get(id) === writer) this.#streams.delete(id);
+  }
+
   /** Lets a call be cancelled by its id; answers how to stop that. */
   follow(connectionId: string, id: Id, cancel: AbortController): () => void {
     const key = callKey(connectionId, id);

@@ -35,6 +35,7 @@ export abstract class Duplex implements Wire {
 
   request(method: string, params: JsonObject, hooks: Hooks): Promise<RpcResponse> {
     if (this.#closed) return Promise.reject(new UpstreamError('the upstream is gone', { unsent: true }));
+    if (hooks.signal.aborted) return Promise.reject(new UpstreamError('the call was cancelled'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { hooks, resolve, reject });

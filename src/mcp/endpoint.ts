@@ -24,6 +24,7 @@ import {
   notificationMessage,
   RpcError,
   type RpcMessage,
+  type RpcNotification,
   type RpcRequest,
   readMessage,
   resultMessage,
@@ -47,6 +48,8 @@ export interface Asked {
 }
 
 const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+/** What a client of the older era hears that never set a level. */
+const DEFAULT_LOG_LEVEL = 'info';
 
 /** POST /mcp. */
 export async function post(services: McpServices, asked: Asked, body: Json): Promise<Response> {
@@ -73,7 +76,11 @@ export async function listen(services: McpServices, asked: Asked): Promise<Respo
     writer.send(notificationMessage('notifications/tools/list_changed', {})),
   );
   // A credential that died ends the stream at the next keep-alive.
-  const writer = new EventWriter(stop, () => asked.confirm().catch(() => writer.close()));
+  const ended = () => {
+    stop();
+    services.connections.streamEnded(id, writer);
+  };
+  const writer = new EventWriter(ended, () => asked.confirm().catch(() => writer.close()));
   services.connections.stream(id, writer);
   writer.open();
   return new Response(writer.body, { headers: STREAM_HEADERS });
@@ -90,7 +97,7 @@ export async function end(services: McpServices, asked: Asked): Promise<Response
 /** Only the revision 2025-03-26 has batches; every call in one is judged like any other. */
 async function batch(services: McpServices, asked: Asked, messages: Json[]): Promise<Response> {
   const refused = (what: string) => failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 }));
-  const version = asked.request.headers.get('mcp-protocol-version') ?? LEGACY_VERSIONS[0];
+  const version = asked.request.headers.get('mcp-protocol-version') ?? (await negotiated(services, asked));
   if (version !== LEGACY_VERSIONS[0]) return refused(`Batches are not part of revision ${version}.`);
   if (messages.length === 0 || messages.length > MAX_BATCH)
     return refused(`A batch has 1 to ${MAX_BATCH} messages.`);
@@ -108,6 +115,12 @@ async function batch(services: McpServices, asked: Asked, messages: Json[]): Pro
 
 const MAX_BATCH = 100;
 
+async function negotiated(services: McpServices, { request, principal }: Asked): Promise<string> {
+  const id = request.headers.get('mcp-session-id');
+  if (id === null) return LEGACY_VERSIONS[0];
+  return (await services.connections.find(id, principal)).protocolVersion;
+}
+
 function withoutStreams(headers: Headers): Headers {
   const plain = new Headers(headers);
   plain.set('accept', 'application/json');
@@ -115,36 +128,43 @@ function withoutStreams(headers: Headers): Headers {
 }
 
 function answer(services: McpServices, asked: Asked, message: RpcMessage): Promise<Response> {
-  if (message.kind !== 'response' && metaOf(message.params)[ENVELOPE.version] !== undefined) {
-    return answerModern(services, asked, message);
-  }
-  return answerLegacy(services, asked, message);
+  const isModern = message.kind !== 'response' && claimsModern(asked.request.headers, message);
+  return isModern ? answerModern(services, asked, message) : answerLegacy(services, asked, message);
+}
+
+/** By its envelope, or by its header where the envelope is missing: then it is told so. */
+function claimsModern(headers: Headers, { method, params }: RpcRequest | RpcNotification): boolean {
+  if (metaOf(params)[ENVELOPE.version] !== undefined) return true;
+  return headers.get('mcp-protocol-version') === MODERN_VERSION && method !== 'initialize';
 }
 
 async function answerModern(services: McpServices, asked: Asked, message: RpcMessage): Promise<Response> {
-  if (message.kind !== 'request') return accepted();
+  if (message.kind !== 'request') {
+    await asked.confirm();
+    return accepted();
+  }
   checkEnvelope(asked.request.headers, message);
   const { method, id } = message;
   const level = metaOf(message.params)[ENVELOPE.logLevel];
-  if (method === 'tools/call') return call(services, asked, message, true, level !== undefined);
+  if (method === 'tools/call') return call(services, asked, message, true, level);
   await asked.confirm();
-  if (method === 'server/discover') return complete(id, discovered(services), true);
+  if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
   if (method === 'tools/list') return complete(id, await toolsOf(services, asked.principal), true);
-  if (isForwarded(method))
-    return complete(id, await forward(services, asked, message), method !== 'completion/complete');
+  const forwarded = isForwarded(method) ? await forward(services, asked, message) : null;
+  if (forwarded !== null) return complete(id, forwarded, method !== 'completion/complete');
   throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`, { status: 404 });
 }
 
 function complete(id: Id, result: JsonObject, cacheable: boolean): Response {
   const cache = cacheable ? { ttlMs: 0, cacheScope: 'private' } : {};
-  return json(resultMessage(id, { resultType: 'complete', ...cache, ...result }));
+  return json(resultMessage(id, { resultType: 'complete', ...result, ...cache }));
 }
 
-function discovered(services: McpServices): JsonObject {
+async function discovered(services: McpServices, { keyId }: Principal): Promise<JsonObject> {
   return {
     supportedVersions: [...SUPPORTED_VERSIONS],
-    capabilities: { tools: { listChanged: false }, logging: {} },
-    serverInfo: { name: 'toolgate', version: services.version },
+    capabilities: await capabilities(services, keyId, false),
+    _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'toolgate', version: services.version } },
   };
 }
 
@@ -152,6 +172,7 @@ function discovered(services: McpServices): JsonObject {
 function checkEnvelope(headers: Headers, { method, params }: RpcRequest): void {
   const meta = metaOf(params);
   const version = meta[ENVELOPE.version];
+  if (version === undefined) throw lacking(ENVELOPE.version);
   if (headers.get('mcp-protocol-version') !== version) throw mismatch('MCP-Protocol-Version');
   if (headers.get('mcp-method') !== method) throw mismatch('Mcp-Method');
   const named = method === 'resources/read' ? params['uri'] : params['name'];
@@ -163,11 +184,11 @@ function checkEnvelope(headers: Headers, { method, params }: RpcRequest): void {
     const data = { supported: [...SUPPORTED_VERSIONS], requested: version ?? null };
     throw new RpcError(CODES.unsupportedVersion, 'Unsupported protocol version.', { status: 400, data });
   }
-  if (!isObject(meta[ENVELOPE.capabilities])) {
-    throw new RpcError(CODES.invalidParams, `Invalid params: _meta lacks ${ENVELOPE.capabilities}.`, {
-      status: 400,
-    });
-  }
+  if (!isObject(meta[ENVELOPE.capabilities])) throw lacking(ENVELOPE.capabilities);
+}
+
+function lacking(key: string): RpcError {
+  return new RpcError(CODES.invalidParams, `Invalid params: _meta lacks ${key}.`, { status: 400 });
 }
 
 function mismatch(header: string): RpcError {
@@ -188,6 +209,7 @@ async function answerLegacy(services: McpServices, asked: Asked, message: RpcMes
     throw new RpcError(CODES.invalidRequest, 'The header Mcp-Session-Id is missing.', { status: 400 });
   }
   const connection = await services.connections.find(connectionId, asked.principal);
+  if (message.kind !== 'request' || message.method !== 'tools/call') await asked.confirm();
   if (message.kind === 'notification') {
     if (message.method === 'notifications/cancelled') {
       services.connections.cancel(connectionId, message.params['requestId'] as Id);
@@ -196,9 +218,11 @@ async function answerLegacy(services: McpServices, asked: Asked, message: RpcMes
   }
   if (message.kind === 'response') return accepted();
   const { id, method, params } = message;
-  if (method === 'tools/call') return call(services, asked, message, false, true, connectionId);
-  await asked.confirm();
   switch (method) {
+    case 'tools/call': {
+      const level = connection.logLevel ?? DEFAULT_LOG_LEVEL;
+      return call(services, asked, withLevel(message, level), false, level, connectionId);
+    }
     case 'ping':
       return json(resultMessage(id, {}));
     case 'tools/list':
@@ -212,10 +236,24 @@ async function answerLegacy(services: McpServices, asked: Asked, message: RpcMes
       }
       await services.connections.setLevel(connection.id, params['level'] as string);
       return json(resultMessage(id, {}));
-    default:
-      if (isForwarded(method)) return json(resultMessage(id, await forward(services, asked, message)));
+    default: {
+      const forwarded = isForwarded(method) ? await forward(services, asked, message) : null;
+      if (forwarded !== null) return json(resultMessage(id, forwarded));
       throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`);
+    }
   }
+}
+
+/** Upstreams of the newer era keep silent unless the request itself asks for log messages. */
+function withLevel(message: RpcRequest, level: string): RpcRequest {
+  const _meta = { ...metaOf(message.params), [ENVELOPE.logLevel]: level };
+  return { ...message, params: { ...message.params, _meta } };
+}
+
+function isWanted({ method, params }: JsonObject, level: Json | undefined): boolean {
+  if (method !== 'notifications/message') return true;
+  const said = isObject(params) ? params['level'] : undefined;
+  return level !== undefined && LOG_LEVELS.indexOf(said as string) >= LOG_LEVELS.indexOf(level as string);
 }
 
 async function initialize(
@@ -230,19 +268,24 @@ async function initialize(
   const connectionId = await services.connections.open(asked.principal, protocolVersion);
   // All at once, and not waited for: a dead upstream must not hold up the client.
   for (const upstream of await services.hub.of(asked.principal.keyId)) upstream.connect().catch(() => {});
-  const offered = await services.forwards(asked.principal.keyId);
   const result: JsonObject = {
     protocolVersion,
-    capabilities: {
-      tools: { listChanged: true },
-      logging: {},
-      ...(offered.includes('resources') ? { resources: {} } : {}),
-      ...(offered.includes('prompts') ? { prompts: {} } : {}),
-      ...(offered.includes('completion') ? { completions: {} } : {}),
-    },
+    capabilities: await capabilities(services, asked.principal.keyId, true),
     serverInfo: { name: 'toolgate', version: services.version },
   };
   return json(resultMessage(id, result), 200, { 'Mcp-Session-Id': connectionId });
+}
+
+/** What is declared has to be answered: only what the key forwards besides tools. */
+async function capabilities(services: McpServices, keyId: string, listChanged: boolean): Promise<JsonObject> {
+  const offered = await services.forwards(keyId);
+  return {
+    tools: { listChanged },
+    logging: {},
+    ...(offered.includes('resources') ? { resources: {} } : {}),
+    ...(offered.includes('prompts') ? { prompts: {} } : {}),
+    ...(offered.includes('completion') ? { completions: {} } : {}),
+  };
 }
 
 async function toolsOf(services: McpServices, principal: Principal): Promise<JsonObject> {
@@ -261,7 +304,7 @@ async function call(
   asked: Asked,
   { id, params }: RpcRequest,
   modern: boolean,
-  wantsLog: boolean,
+  logLevel: Json | undefined,
   connectionId: string | null = null,
 ): Promise<Response> {
   const { request, principal, startedAt } = asked;
@@ -272,8 +315,9 @@ async function call(
   const spoken = Promise.withResolvers<'spoken'>();
   const early: JsonObject[] = [];
   let writer: EventWriter | null = null;
+  let status = 200;
   const onNotification = (notification: JsonObject) => {
-    if (!streams || (notification['method'] === 'notifications/message' && !wantsLog)) return;
+    if (!streams || !isWanted(notification, logLevel)) return;
     if (writer !== null) return writer.send(notification);
     early.push(notification);
     spoken.resolve('spoken');
@@ -282,13 +326,16 @@ async function call(
   const done = callTool(services, judged)
     .then(result => resultMessage(id, modern ? { resultType: 'complete', ...result } : result))
     .catch(error => {
-      if (error instanceof RpcError) return errorMessage(id, error);
+      if (error instanceof RpcError) {
+        status = error.status;
+        return errorMessage(id, error);
+      }
       if (writer === null) throw error;
       return errorMessage(id, internal(error));
     })
     .finally(forget);
   const first = await Promise.race([done, spoken.promise]);
-  if (first !== 'spoken') return json(first);
+  if (first !== 'spoken') return json(first, status);
   const stream = new EventWriter(() => {
     if (modern) cancel.abort();
   });

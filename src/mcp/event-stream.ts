@@ -1,7 +1,8 @@
 // Server-sent events, both ways: reading an upstream's stream with bounds, and writing one to a client with
 // keep-alive comments.
 
-const KEEP_ALIVE_MS = 15_000;
+/** The runtime's server cuts a response that was silent for 10 seconds. */
+const KEEP_ALIVE_MS = 5000;
 
 export interface ServerEvent {
   event: string;

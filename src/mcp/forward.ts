@@ -3,8 +3,10 @@
 
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
+import { metaForUpstream } from './call.ts';
 import type { Hub } from './hub.ts';
-import { CODES, isObject, type JsonObject, RpcError, type RpcRequest } from './protocol.ts';
+import { CODES, ENVELOPE, isObject, type JsonObject, metaOf, RpcError, type RpcRequest } from './protocol.ts';
+import { headerValue } from './schema.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
@@ -39,17 +41,20 @@ const LISTS: Record<string, string> = {
 };
 
 export function isForwarded(method: string): boolean {
-  return method in NEEDS;
+  return Object.hasOwn(NEEDS, method);
 }
 
-export async function forward(services: Forwarding, asker: Asker, message: RpcRequest): Promise<JsonObject> {
+/** Null when the credential may not ask for this. */
+export async function forward(
+  services: Forwarding,
+  asker: Asker,
+  message: RpcRequest,
+): Promise<JsonObject | null> {
   const { method, params } = message;
   const needed = NEEDS[method] as Forward;
   // A session scoped to tools is scoped to tools alone.
   const scoped = asker.principal.scope !== null;
-  if (scoped || !(await services.forwards(asker.principal.keyId)).includes(needed)) {
-    throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`);
-  }
+  if (scoped || !(await services.forwards(asker.principal.keyId)).includes(needed)) return null;
   const field = LISTS[method];
   if (field !== undefined) return list(services, asker, method, field, needed);
   return one(services, asker, method, params);
@@ -101,7 +106,12 @@ async function one(
   if (target === null) throw new RpcError(CODES.invalidParams, 'Unknown prompt or resource.');
   await services.recordAccess(asker.principal, target.upstream.tool.name, method, asker.startedAt);
   try {
-    const { result, error } = await target.upstream.request(method, target.params, asking(services, asker));
+    const sent = { ...target.params, _meta: metaForUpstream(params) };
+    const { result, error } = await target.upstream.request(method, sent, {
+      ...asking(services, asker),
+      capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {},
+      headers: { 'Mcp-Name': headerValue(String(target.params['uri'] ?? target.params['name'] ?? '')) },
+    });
     if (result !== null) return result;
     throw new RpcError(error?.code ?? CODES.internal, error?.message ?? 'The upstream gave no reason.');
   } catch (error) {

@@ -2,7 +2,7 @@
 // opens with `initialize` and has sessions (connections, here); the newer one is stateless and carries an
 // envelope in every request's `_meta`.
 
-import type { Json } from '../core/json.ts';
+import { ExactNumber, type Json } from '../core/json.ts';
 
 export const LEGACY_VERSIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
 export const LATEST_LEGACY = '2025-11-25';
@@ -70,10 +70,7 @@ export class RpcError extends Error {
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !('text' in value && 'toJSON' in value)
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
   );
 }
 

@@ -54,6 +54,8 @@ export class Upstream {
   #failures = 0;
   #retryAt = 0;
   #underWay = 0;
+  /** Counts closings, so that a connection being opened meanwhile is not kept. */
+  #closings = 0;
   #usedAt: number;
   #capabilities: JsonObject = {};
   health: UpstreamHealth;
@@ -121,6 +123,7 @@ export class Upstream {
   close(): void {
     const wire = this.#wire;
     this.#wire = null;
+    this.#closings++;
     wire?.close();
     this.#mark('idle', null);
   }
@@ -166,10 +169,12 @@ export class Upstream {
       throw new UpstreamError(this.health.error ?? 'the upstream is down', { unsent: false });
     }
     const signal = AbortSignal.timeout(CONNECT_MS);
+    const closings = this.#closings;
     let wire: Wire | null = null;
     try {
       wire = await this.#open(this.tool, signal);
       await this.#negotiate(wire, signal);
+      if (closings !== this.#closings) throw new UpstreamError('the connection was closed');
       this.#wire = wire;
       this.#failures = 0;
       this.#mark('ready', null);

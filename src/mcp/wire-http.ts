@@ -8,6 +8,7 @@ import { PinnedFetch } from './pinned-fetch.ts';
 import {
   CODES,
   type JsonObject,
+  MODERN_VERSION,
   notificationMessage,
   type RpcMessage,
   type RpcNotification,
@@ -46,17 +47,36 @@ export class HttpWire implements Wire {
     headers: Record<string, string> = {},
   ): Promise<RpcResponse> {
     const id = this.#nextId++;
-    const response = await this.#send(
-      'POST',
-      writeJson({ jsonrpc: '2.0', id, method, params }),
-      hooks.signal,
-      headers,
-    );
+    const cancelled = () => this.#tellCancelled(id);
+    hooks.signal.addEventListener('abort', cancelled, { once: true });
+    try {
+      return await this.#ask(id, method, params, hooks, headers);
+    } finally {
+      hooks.signal.removeEventListener('abort', cancelled);
+    }
+  }
+
+  async #ask(
+    id: number,
+    method: string,
+    params: JsonObject,
+    hooks: Hooks,
+    headers: Record<string, string>,
+  ): Promise<RpcResponse> {
+    const message = writeJson({ jsonrpc: '2.0', id, method, params });
+    const response = await this.#send('POST', message, hooks.signal, headers);
     if (method === 'initialize') this.#sessionId = response.headers.get('mcp-session-id');
     if (response.headers.get('content-type')?.includes('text/event-stream')) {
       return this.#fromStream(response, id, hooks);
     }
     return this.#fromJson(response, id);
+  }
+
+  /** In the older era a broken connection cancels nothing: it has to be said. */
+  #tellCancelled(id: number): void {
+    if (this.protocolVersion === null || this.protocolVersion === MODERN_VERSION) return;
+    const why = { requestId: id, reason: 'cancelled by the client' };
+    this.notify('notifications/cancelled', why).catch(() => {});
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
@@ -113,10 +133,11 @@ export class HttpWire implements Wire {
   async #fromJson(response: Response, id: number): Promise<RpcResponse> {
     const text = await boundedText(response);
     const message = asResponse(text);
+    if (message !== null && message.id === id) return message;
+    if (!response.ok && this.#forgotten(response.status, text)) throw statusError(response.status, true);
     // The id stays out of it for errors before the request was read; anything else must be ours.
-    if (message !== null && (message.id === id || (message.id === null && message.error !== null)))
-      return message;
-    if (!response.ok) throw statusError(response.status, text);
+    if (message !== null && message.id === null && message.error !== null) return message;
+    if (!response.ok) throw statusError(response.status, false);
     throw new UpstreamError('the upstream sent no answer to the request');
   }
 
@@ -129,6 +150,12 @@ export class HttpWire implements Wire {
       else if (message.kind === 'request') await this.#decline(message.id);
     }
     throw new UpstreamError('the upstream closed its stream without an answer');
+  }
+
+  /** A session that the upstream has forgotten was refused before anything ran: the call may be sent again. */
+  #forgotten(status: number, text: string): boolean {
+    if (this.#sessionId === null) return false;
+    return status === 404 || (status === 400 && /session/i.test(text.slice(0, 500)));
   }
 
   /** We offer upstreams nothing to ask for. */
@@ -175,10 +202,8 @@ function tooLarge(): UpstreamError {
   return new UpstreamError('the upstream sent an answer that is too large');
 }
 
-/** A session that the upstream has forgotten was refused before anything ran: the call may be sent again. */
-function statusError(status: number, text: string): UpstreamError {
-  const forgotten = status === 404 || (status === 400 && /session/i.test(text.slice(0, 500)));
-  return new UpstreamError(`the upstream answered with HTTP status ${status}`, { unsent: forgotten });
+function statusError(status: number, unsent: boolean): UpstreamError {
+  return new UpstreamError(`the upstream answered with HTTP status ${status}`, { unsent });
 }
 
 function isRefused(error: unknown): boolean {

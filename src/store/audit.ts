@@ -118,8 +118,9 @@ function where(filter: AuditFilter): { conditions: string; params: Value[] } {
   const name = filter.tool === undefined ? null : splitName(filter.tool);
   equal('tool_name', name?.toolName ?? filter.tool);
   equal('server_name', name?.serverName);
-  // Said literally, so that the partial index on the rarer surface can serve.
+  // Said literally, so that the partial indexes on the rarer values can serve.
   if (filter.surface === 'mcp') conditions.push("surface <> 'check'");
+  if (filter.decision !== undefined && filter.decision !== 'allow') conditions.push("decision <> 'allow'");
   return { conditions: conditions.join(' AND '), params };
 }
 

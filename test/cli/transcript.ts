@@ -47,10 +47,24 @@ export async function play(shell: Shell, { head, files, steps }: Transcript): Pr
   for (const { command } of steps) {
     const { stdout, stderr, code } = await shell.run(names.valuesIn(command));
     const errors = stderr.replace(/^(?=.)/gm, '2> ');
-    const answer = `${lined(stdout)}${lined(errors)}-> ${code}`;
+    const answer = `${lined(sortedJson(stdout))}${lined(errors)}-> ${code}`;
     played.push({ command, expected: names.namesIn(answer).replaceAll(shell.folder, '<folder>') });
   }
   return { head, files, steps: played };
+}
+
+/** The order of fields is the service's business: JSON is written down with its names sorted. */
+function sortedJson(text: string): string {
+  try {
+    return `${JSON.stringify(JSON.parse(text), sortNames, 2)}\n`;
+  } catch {
+    return text;
+  }
+}
+
+function sortNames(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function lined(text: string): string {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 from ._errors import (
     BadAnswer,
@@ -74,7 +74,7 @@ def _refusal(reply: Reply) -> ToolgateError:
     return kind(problem.detail if problem else fallback, reply.status, problem, code)
 
 
-def _read_problem(reply: Reply) -> Optional[Problem]:
+def _read_problem(reply: Reply) -> Problem | None:
     """None for whatever is not a problem body of ours: a proxy's page, a broken answer."""
     if not _is_type(reply, "application/problem+json"):
         return None
@@ -92,7 +92,7 @@ def _read_problem(reply: Reply) -> Optional[Problem]:
         return None
 
 
-def _faults(fields: Fields) -> "tuple[tuple[str, str], ...]":
+def _faults(fields: Fields) -> tuple[tuple[str, str], ...]:
     if "errors" not in fields:
         return ()
     faults = [fields_of(each, "an error") for each in list_of(fields, "errors")]
@@ -111,6 +111,6 @@ def _is_type(reply: Reply, wanted: str) -> bool:
     return reply.headers.get("Content-Type", "").split(";")[0].strip().lower() == wanted
 
 
-def _retry_after(reply: Reply) -> Optional[int]:
+def _retry_after(reply: Reply) -> int | None:
     value = reply.headers.get("Retry-After", "")
     return int(value) if re.fullmatch(r"[0-9]{1,6}", value) else None

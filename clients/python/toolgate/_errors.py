@@ -7,7 +7,7 @@ answer becomes which error is decided in _answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Optional, Tuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._event import Approval
@@ -24,9 +24,9 @@ class Problem:
     #: A stable word, such as ``audit_failed``.
     code: str
     #: What is wrong with the input: pairs of a JSON Pointer and a message.
-    errors: Tuple[Tuple[str, str], ...] = ()
+    errors: tuple[tuple[str, str], ...] = ()
     #: Under which the service's log has it.
-    request_id: Optional[str] = None
+    request_id: str | None = None
 
 
 class ToolgateError(Exception):
@@ -41,7 +41,7 @@ class ToolgateError(Exception):
 class ToolCallDenied(ToolgateError):
     """The policy, or the person asked, said no."""
 
-    def __init__(self, verdict: Verdict, approval: Optional[Approval] = None) -> None:
+    def __init__(self, verdict: Verdict, approval: Approval | None = None) -> None:
         super().__init__("denied", verdict.reason if approval is None else _refusal_by(approval))
         #: The verdict as it came: a deny, or the pending one that a person then answered.
         self.verdict = verdict
@@ -61,7 +61,7 @@ class RequestRefused(ToolgateError):
     """The service answered, and its answer is an error."""
 
     def __init__(
-        self, message: str, status: Optional[int], problem: Optional[Problem], code: str
+        self, message: str, status: int | None, problem: Problem | None, code: str
     ) -> None:
         super().__init__(problem.code if problem else code, message)
         #: HTTP status; None when the request was refused here, before it was sent.
@@ -93,8 +93,8 @@ class Overloaded(RequestRefused):
         self,
         message: str,
         status: int,
-        problem: Optional[Problem],
-        retry_after: Optional[int],
+        problem: Problem | None,
+        retry_after: int | None,
     ) -> None:
         super().__init__(message, status, problem, "overloaded")
         #: Seconds the service asks to wait; None when it names none.
@@ -108,7 +108,7 @@ class ServiceFailure(RequestRefused):
 class BadAnswer(ToolgateError):
     """Something answered, but not what a Toolgate service answers."""
 
-    def __init__(self, status: Optional[int], message: str) -> None:
+    def __init__(self, status: int | None, message: str) -> None:
         super().__init__("bad_answer", message)
         self.status = status
 

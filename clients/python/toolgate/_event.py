@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 from ._errors import WebhookRejected
 from ._shape import Fields, ShapeFault, fields_of, ident, one_of, text, text_or_none
@@ -20,7 +20,7 @@ class Approval:
     tool_call_id: str
     policy_id: str
     key_id: str
-    session_id: Optional[str]
+    session_id: str | None
     surface: str
     server_name: str
     tool_name: str
@@ -29,11 +29,11 @@ class Approval:
     reason: str
     created_at: str
     expires_at: str
-    resolved_at: Optional[str]
+    resolved_at: str | None
     #: ``link``, ``operator:<email>``, ``admin``, or None: still pending, or timed out.
-    resolved_by: Optional[str]
+    resolved_by: str | None
     #: When the approval opened a grant: until when.
-    grant_expires_at: Optional[str]
+    grant_expires_at: str | None
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _read_event(value: Any) -> WebhookEvent:
     raise WebhookRejected("webhook_unknown_event", "This client does not know the event's type.")
 
 
-def _read_approval(data: Fields, statuses: "tuple[str, ...]") -> Approval:
+def _read_approval(data: Fields, statuses: tuple[str, ...]) -> Approval:
     return Approval(
         reference_id=ident(data, "referenceId"),
         tool_call_id=ident(data, "toolCallId"),

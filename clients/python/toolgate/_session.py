@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, List, Optional
+from typing import Any
 
 from ._shape import fields_of, ident, list_of, text, texts_or_none
 
@@ -17,7 +17,7 @@ class Session:
     #: The leading part of the token, to recognise it by.
     prefix: str
     #: Full names ``<server>__<tool>`` the session may call; None: not scoped; []: none.
-    scope_tools: Optional[List[str]]
+    scope_tools: list[str] | None
     created_at: str
     expires_at: str
 
@@ -29,7 +29,7 @@ class CreatedSession:
     id: str
     label: str
     prefix: str
-    scope_tools: Optional[List[str]]
+    scope_tools: list[str] | None
     expires_at: str
     #: Kept out of the printed form: whoever logs the session must not log the credential.
     token: str = field(repr=False)
@@ -47,7 +47,7 @@ def read_created_session(value: Any) -> CreatedSession:
     )
 
 
-def read_sessions(value: Any) -> List[Session]:
+def read_sessions(value: Any) -> list[Session]:
     return [_read_session(each) for each in list_of(fields_of(value, "the answer"), "sessions")]
 
 

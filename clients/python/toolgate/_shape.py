@@ -6,9 +6,10 @@ fault becomes.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-Fields = Dict[str, Any]
+Fields = dict[str, Any]
 
 
 class ShapeFault(Exception):
@@ -36,7 +37,7 @@ def ident(fields: Fields, name: str) -> str:
     raise ShapeFault(f'"{name}" is empty')
 
 
-def text_or_none(fields: Fields, name: str) -> Optional[str]:
+def text_or_none(fields: Fields, name: str) -> str | None:
     """A string or null; absent is neither."""
     if name in fields and fields[name] is None:
         return None
@@ -58,7 +59,7 @@ def one_of(fields: Fields, name: str, values: Sequence[str]) -> str:
     raise ShapeFault(f'"{name}" is none of {", ".join(values)}')
 
 
-def texts_or_none(fields: Fields, name: str) -> Optional[List[str]]:
+def texts_or_none(fields: Fields, name: str) -> list[str] | None:
     if name in fields and fields[name] is None:
         return None
     values = list_of(fields, name)
@@ -67,7 +68,7 @@ def texts_or_none(fields: Fields, name: str) -> Optional[List[str]]:
     raise ShapeFault(f'"{name}" is not a list of strings')
 
 
-def list_of(fields: Fields, name: str) -> List[Any]:
+def list_of(fields: Fields, name: str) -> list[Any]:
     value = fields.get(name)
     if isinstance(value, list):
         return value

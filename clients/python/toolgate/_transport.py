@@ -8,6 +8,8 @@ followed and no proxy is taken from the environment: the key goes to one address
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import http.client
 import io
 import ipaddress
@@ -17,7 +19,7 @@ import ssl
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any
 from urllib.parse import SplitResult
 
 from ._errors import BadAnswer, CallTimedOut, NetworkFailure
@@ -31,7 +33,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
         self._ended = threading.Event()
         self._lock = threading.Lock()
-        self._socket: Optional[socket.socket] = None
+        self._socket: socket.socket | None = None
 
     def remaining(self) -> float:
         """Seconds left; raises when there are none."""
@@ -58,10 +60,8 @@ class Deadline:
         self._ended.set()
         with self._lock:
             if self._socket is not None:
-                try:
+                with contextlib.suppress(OSError):
                     self._socket.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def send(
     base: SplitResult,
     method: str,
     path: str,
-    headers: Dict[str, str],
-    body: Optional[bytes],
+    headers: dict[str, str],
+    body: bytes | None,
     deadline: Deadline,
     limit: int,
 ) -> Reply:
@@ -92,11 +92,11 @@ def send(
         raise CallTimedOut(f"No answer within {deadline.seconds:g} seconds.") from None
     except (http.client.HTTPException, OSError, ValueError) as error:
         deadline.remaining()
-        if isinstance(error, _NOT_HTTP):
+        if isinstance(error, _NOT_HTTP) and not isinstance(error, ConnectionError):
             raise BadAnswer(None, "The answer is not HTTP.") from error
         raise NetworkFailure("The connection failed before an answer.", sent=True) from error
     finally:
-        stream.close()
+        stream.release()
 
 
 _NOT_HTTP = (http.client.BadStatusLine, http.client.LineTooLong, http.client.UnknownProtocol)
@@ -121,9 +121,11 @@ class _Connection(http.client.HTTPConnection):
         self._stream = stream
 
     def connect(self) -> None:
-        self.sock = self._stream  # type: ignore[assignment]
+        self.sock = self._stream
 
-    def request(self, method: str, url: str, body: Any = None, headers: Any = None, **more: Any) -> None:
+    def request(
+        self, method: str, url: str, body: Any = None, headers: Any = None, **more: Any
+    ) -> None:
         """With the Host that was asked for, and without compression: sizes stay what they seem."""
         named = {"Host": self._netloc, "Accept-Encoding": "identity", "Connection": "close"}
         super().request(method, url, body=body, headers={**named, **(headers or {})}, **more)
@@ -136,7 +138,7 @@ class _Stream:
         self._sock = sock
         self._deadline = deadline
 
-    def sendall(self, data: Union[bytes, bytearray, memoryview]) -> None:
+    def sendall(self, data: bytes | bytearray | memoryview) -> None:
         left = memoryview(data)
         while left:
             self._sock.settimeout(self._deadline.remaining())
@@ -146,6 +148,9 @@ class _Stream:
         return io.BufferedReader(_Reader(self._sock, self._deadline))
 
     def close(self) -> None:
+        """Does nothing: http.client lets go of its socket before the answer is read."""
+
+    def release(self) -> None:
         self._sock.close()
 
 
@@ -179,10 +184,10 @@ def _connect(base: SplitResult, deadline: Deadline) -> _Stream:
         raise NetworkFailure("The service cannot be reached.", sent=False) from error
 
 
-_Address = Tuple[Any, Any, int, str, Any]
+_Address = tuple[Any, Any, int, str, Any]
 
 
-def _first_that_connects(addresses: List[_Address], deadline: Deadline) -> socket.socket:
+def _first_that_connects(addresses: list[_Address], deadline: Deadline) -> socket.socket:
     failure: OSError = OSError("the name has no address")
     for family, kind, protocol, _, address in addresses:
         sock = socket.socket(family, kind, protocol)
@@ -204,17 +209,23 @@ def _first_that_connects(addresses: List[_Address], deadline: Deadline) -> socke
 def _secured(sock: socket.socket, host: str, deadline: Deadline) -> socket.socket:
     try:
         sock.settimeout(deadline.remaining())
-        return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
+        return _trusted().wrap_socket(sock, server_hostname=host)
     except BaseException:
         sock.close()
         raise
 
 
-def _addresses(host: str, port: int, deadline: Deadline) -> List[_Address]:
+@functools.lru_cache(maxsize=1)
+def _trusted() -> ssl.SSLContext:
+    """Made once: reading the system's certificates takes longer than a check."""
+    return ssl.create_default_context()
+
+
+def _addresses(host: str, port: int, deadline: Deadline) -> list[_Address]:
     """Looks a name up. The system's resolver has no time-out, so a name is given a thread."""
     if _is_address(host):
         return _look_up(host, port)
-    found: queue.Queue[Union[List[_Address], OSError]] = queue.Queue(1)
+    found: queue.Queue[list[_Address] | OSError] = queue.Queue(1)
 
     def look_up() -> None:
         try:
@@ -232,7 +243,7 @@ def _addresses(host: str, port: int, deadline: Deadline) -> List[_Address]:
     return result
 
 
-def _look_up(host: str, port: int) -> List[_Address]:
+def _look_up(host: str, port: int) -> list[_Address]:
     return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
 

@@ -6,7 +6,7 @@ An answer that is not exactly a verdict is none; a guard that guesses would gues
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 from ._shape import count, fields_of, ident, one_of, text
 
@@ -20,13 +20,13 @@ class Verdict:
     decision: str
     reason: str
     latency_ms: int
-    policy_id: Optional[str] = None
+    policy_id: str | None = None
     #: The id of the audit entry of this call.
-    tool_call_id: Optional[str] = None
+    tool_call_id: str | None = None
     #: Only when pending: correlates the later events, and frees the call once it is approved.
-    reference_id: Optional[str] = None
+    reference_id: str | None = None
     #: Only when pending: says that this is not the final outcome.
-    message: Optional[str] = None
+    message: str | None = None
 
     @property
     def allowed(self) -> bool:

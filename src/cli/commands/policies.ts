@@ -91,7 +91,7 @@ async function pair(io: IO, http: Http, file: string, named: string | undefined)
   return { name, current, file: policy };
 }
 
-export function samePolicy(current: PolicyResource, file: NamedPolicy): boolean {
+function samePolicy(current: PolicyResource, file: NamedPolicy): boolean {
   if (file.description !== undefined && file.description !== current.description) return false;
   return policyText({ name: '', rules: current.rules }) === policyText({ name: '', rules: file.rules });
 }
@@ -124,7 +124,7 @@ function applyCommand(io: IO): Command {
   });
 }
 
-export function writePolicy(
+function writePolicy(
   http: Http,
   name: string,
   id: string | null,

@@ -78,7 +78,8 @@ CREATE TABLE audit (
 CREATE INDEX audit_key ON audit (key_id, id);
 CREATE INDEX audit_session ON audit (session_id, id) WHERE session_id IS NOT NULL;
 CREATE INDEX audit_tool ON audit (tool_name, id);
-CREATE INDEX audit_decision ON audit (decision, id);
+-- Most calls are allowed, and paging by id finds those at once: an index on them would cost every check 3 µs.
+CREATE INDEX audit_decision ON audit (decision, id) WHERE decision <> 'allow';
 CREATE INDEX audit_surface ON audit (surface, id) WHERE surface <> 'check';
 
 CREATE TABLE approvals (

@@ -1,0 +1,61 @@
+"""The running service that the tests speak to: its address and admin token come from the
+environment. Without them the tests that need it are skipped, and say so.
+"""
+
+import json
+import os
+import time
+import unittest
+import urllib.request
+import uuid
+
+BASE_URL = os.environ.get("TOOLGATE_BASE_URL", "")
+ADMIN_TOKEN = os.environ.get("TOOLGATE_ADMIN_TOKEN", "")
+
+needs_service = unittest.skipUnless(
+    BASE_URL and ADMIN_TOKEN, "no running service: set TOOLGATE_BASE_URL and TOOLGATE_ADMIN_TOKEN"
+)
+
+
+def admin(method, path, body=None):
+    """One administrative call; the JSON that came back, or None."""
+    request = urllib.request.Request(
+        f"{BASE_URL}/admin/v1{path}",
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {ADMIN_TOKEN}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=10) as response:
+        text = response.read()
+    return json.loads(text) if text else None
+
+
+def new_key(rules):
+    """A policy of these rules and a key attached to it."""
+    policy = admin("POST", "/policies", {"name": f"policy-{uuid.uuid4()}", "rules": rules})
+    return admin("POST", "/keys", {"name": "python", "policyId": policy["id"]})
+
+
+def until(what, reached, seconds=20):
+    """Polls for a condition; its first true value."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = reached()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"never happened within {seconds} seconds: {what}")
+
+
+def question(server):
+    """The reference of the open question about a call to this server."""
+
+    def find():
+        pending = admin("GET", "/approvals?status=pending")["approvals"]
+        return next((each["referenceId"] for each in pending if each["serverName"] == server), None)
+
+    return until("the question is open", find)
+
+
+def resolve(reference_id, action, **more):
+    admin("POST", f"/approvals/{reference_id}/resolve", {"action": action, **more})

@@ -1,0 +1,242 @@
+"""The client: asks for verdicts, raises for anything but an allow where asked to, and manages the
+sessions of a key. Sending and retrying are _exchange's, waiting for a person is _listener's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+from ._answer import read_answer, read_nothing
+from ._config import settings_from, want_retries, want_timeout
+from ._errors import CallTimedOut, ToolCallDenied, ToolCallPending, invalid, refusal_of
+from ._exchange import Ask, exchange, to_json
+from ._session import CreatedSession, Session, read_created_session, read_sessions
+from ._transport import Deadline
+from ._verdict import Verdict, read_verdict
+
+if TYPE_CHECKING:
+    from ._listener import ApprovalListener
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+Args = Mapping[str, Any]
+
+VERDICT_LIMIT = 1024 * 1024
+SESSIONS_LIMIT = 64 * 1024 * 1024
+
+
+class Toolgate:
+    """Asks a Toolgate service before a tool call runs. May be shared between threads.
+
+    ``key`` and ``base_url`` are taken from TOOLGATE_API_KEY and TOOLGATE_BASE_URL when left out.
+    ``timeout`` bounds every call as a whole, in seconds, retries included. ``retries`` is how often
+    a call is sent again where that cannot record a second verdict.
+    """
+
+    def __init__(
+        self,
+        key: str | None = None,
+        base_url: str | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> None:
+        self._settings = settings_from(key, base_url, timeout, retries)
+
+    def __repr__(self) -> str:
+        return f"Toolgate(base_url={self._settings.base.geturl()!r})"
+
+    def check(
+        self,
+        server: str,
+        tool: str,
+        args: Args | None = None,
+        *,
+        reference_id: str | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        retry_unknown: bool = False,
+    ) -> Verdict:
+        """The verdict on a call. Anything but ``allow`` means: do not proceed.
+
+        ``reference_id`` names an approved, unspent approval of this very call: it is then allowed,
+        once. ``retry_unknown`` also sends again when nobody knows whether the verdict was recorded
+        (a cut connection, a 500); that may leave two entries in the audit log.
+        """
+        ask = check_ask(server, tool, args, reference_id, retry_unknown)
+        return self._run(ask, retries, self._deadline(timeout))
+
+    def guard(
+        self,
+        server: str,
+        tool: str,
+        args: Args | None = None,
+        *,
+        reference_id: str | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        retry_unknown: bool = False,
+    ) -> Verdict:
+        """Returns when the call may proceed; raises in every other case. Options as in check."""
+        verdict = self.check(
+            server,
+            tool,
+            args,
+            reference_id=reference_id,
+            timeout=timeout,
+            retries=retries,
+            retry_unknown=retry_unknown,
+        )
+        return allowed(verdict)
+
+    def guard_and_wait(
+        self,
+        server: str,
+        tool: str,
+        args: Args | None = None,
+        *,
+        listener: ApprovalListener,
+        timeout: float | None = None,
+        retries: int | None = None,
+        retry_unknown: bool = False,
+    ) -> Verdict:
+        """As guard, but a held call waits for its person and is then freed by the approval.
+
+        ``timeout`` is how long to wait for the person; each check has the client's own.
+        """
+        verdict = self.check(server, tool, args, retries=retries, retry_unknown=retry_unknown)
+        if verdict.decision != "pending":
+            return allowed(verdict)
+        try:
+            outcome = listener.outcome(held_as(verdict), timeout)
+        except CallTimedOut as error:
+            # The call is as pending as before, and can be taken up later.
+            raise ToolCallPending(verdict) from error
+        if outcome.status != "approved":
+            raise ToolCallDenied(verdict, outcome)
+        # The approval frees nothing by itself: only this check records that the call went ahead.
+        return self.guard(
+            server,
+            tool,
+            args,
+            reference_id=held_as(verdict),
+            retries=retries,
+            retry_unknown=retry_unknown,
+        )
+
+    def guarded(
+        self,
+        server: str,
+        tool: str,
+        *,
+        args: Callable[..., Args] | None = None,
+        listener: ApprovalListener | None = None,
+        timeout: float | None = None,
+    ) -> Callable[[F], F]:
+        """A decorator that puts the guard in front of a function. Options as in guarded."""
+        from ._guarded import guarded
+
+        return guarded(server, tool, args=args, client=self, listener=listener, timeout=timeout)
+
+    def create_session(
+        self,
+        *,
+        label: str | None = None,
+        ttl_minutes: int | None = None,
+        scope_tools: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> CreatedSession:
+        """Mints a session: at most 1440 minutes, 60 when left out; its token is shown this once."""
+        ask = create_session_ask(label, ttl_minutes, scope_tools)
+        return self._run(ask, None, self._deadline(timeout))
+
+    def list_sessions(self, *, timeout: float | None = None) -> list[Session]:
+        """The active sessions of the key, newest first."""
+        return self._run(list_sessions_ask(), None, self._deadline(timeout))
+
+    def revoke_session(self, session_id: str, *, timeout: float | None = None) -> None:
+        """Revokes a session at once; doing it again is no error."""
+        self._run(revoke_session_ask(session_id), None, self._deadline(timeout))
+
+    def _deadline(self, timeout: float | None) -> Deadline:
+        return Deadline(self._settings.timeout if timeout is None else want_timeout(timeout))
+
+    def _run(self, ask: Ask[T], retries: int | None, deadline: Deadline) -> T:
+        most = self._settings.retries if retries is None else want_retries(retries)
+        return exchange(self._settings, ask, most, deadline)
+
+
+def allowed(verdict: Verdict) -> Verdict:
+    """The verdict, if it is an allow."""
+    if verdict.decision == "allow":
+        return verdict
+    raise refusal_of(verdict)
+
+
+def held_as(verdict: Verdict) -> str:
+    """The reference of a pending verdict; reading one made sure that it is there."""
+    return verdict.reference_id or ""
+
+
+def check_ask(
+    server: str,
+    tool: str,
+    args: Args | None,
+    reference_id: str | None,
+    repeatable: bool,
+) -> Ask[Verdict]:
+    if args is not None and not isinstance(args, Mapping):
+        raise invalid("The arguments must be a mapping.")
+    call: dict[str, Any] = {"serverName": server, "toolName": tool}
+    if args is not None:
+        call["args"] = dict(args)
+    if reference_id is not None:
+        call["referenceId"] = reference_id
+    return Ask(
+        "POST",
+        "/v1/check",
+        to_json(call, "The call"),
+        lambda reply: read_answer(reply, 200, read_verdict),
+        VERDICT_LIMIT,
+        repeatable,
+    )
+
+
+def create_session_ask(
+    label: str | None, ttl_minutes: int | None, scope_tools: Sequence[str] | None
+) -> Ask[CreatedSession]:
+    if isinstance(scope_tools, str):
+        raise invalid("scope_tools must be a list of full tool names.")
+    given: dict[str, Any] = {
+        "label": label,
+        "ttlMinutes": ttl_minutes,
+        "scopeTools": None if scope_tools is None else list(scope_tools),
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    return Ask(
+        "POST",
+        "/v1/sessions",
+        to_json(body, "The session"),
+        lambda reply: read_answer(reply, 201, read_created_session),
+        VERDICT_LIMIT,
+        repeatable=False,
+    )
+
+
+def list_sessions_ask() -> Ask[list[Session]]:
+    return Ask(
+        "GET",
+        "/v1/sessions",
+        None,
+        lambda reply: read_answer(reply, 200, read_sessions),
+        SESSIONS_LIMIT,
+        repeatable=True,
+    )
+
+
+def revoke_session_ask(session_id: str) -> Ask[None]:
+    if not isinstance(session_id, str) or not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", session_id):
+        raise invalid("That is not the id of a session.")
+    path = f"/v1/sessions/{session_id}"
+    return Ask("DELETE", path, None, lambda reply: read_nothing(reply, 204), VERDICT_LIMIT, True)

@@ -1,0 +1,157 @@
+// Runs the official MCP conformance runner, both published generations of it, through the gateway: fixture behind,
+// shim before. Prints what passed and failed, and fails on a failure that test/conformance/expected-failures.yml
+// does not name, or on one that it names and that does not happen any more.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { startFixture } from '../test/conformance/fixture.ts';
+import { startShim } from '../test/conformance/shim.ts';
+import { BUN, ROOT, startService, type TestService } from '../test/support/service.ts';
+
+type Era = 'legacy' | 'modern';
+
+interface Run {
+  name: string;
+  runner: 'conformance-2025' | 'conformance-2026';
+  /** Which of the fixture's eras stands behind the gateway. */
+  upstream: Era;
+  args: string[];
+}
+
+const SERVER = 'conf';
+const EXPECTED = join(ROOT, 'test/conformance/expected-failures.yml');
+
+/** Both eras of client, each on both eras of upstream. */
+const RUNS: Run[] = [
+  ...(['legacy', 'modern'] as const).flatMap((upstream): Run[] => [
+    { name: '0.1.16, suite active', runner: 'conformance-2025', upstream, args: ['--suite', 'active'] },
+    {
+      name: '0.2.0-alpha.12, requirements 2025-11-25',
+      runner: 'conformance-2026',
+      upstream,
+      args: ['--requirements', '2025-11-25'],
+    },
+  ]),
+  {
+    name: '0.2.0-alpha.12, requirements 2026-07-28',
+    runner: 'conformance-2026',
+    upstream: 'modern',
+    args: ['--requirements', '2026-07-28'],
+  },
+];
+
+interface Check {
+  scenario: string;
+  id: string;
+  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  errorMessage?: string;
+}
+
+export interface Outcome {
+  run: string;
+  passed: number;
+  skipped: number;
+  failed: number;
+  /** Failed checks that no entry expects, with what the runner said. */
+  unexpected: string[];
+  /** Entries whose scenario ran and no longer fails. */
+  stale: string[];
+}
+
+export async function runConformance(onOutcome: (outcome: Outcome) => void = () => {}): Promise<Outcome[]> {
+  await using resources = new AsyncDisposableStack();
+  const fixture = startFixture();
+  resources.defer(() => fixture.stop());
+  const service = await startService();
+  resources.defer(() => service.close());
+  const outcomes: Outcome[] = [];
+  for (const run of RUNS) {
+    const key = await keyFor(service, fixture.url(run.upstream));
+    const shim = startShim(`${service.url}/mcp`, key, SERVER);
+    resources.defer(() => shim.stop());
+    const outcome = await runOne(run, shim.url);
+    onOutcome(outcome);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+/** A key that forwards everything there is to forward, to the fixture alone. */
+async function keyFor(service: TestService, url: string): Promise<string> {
+  const forward = ['resources', 'prompts', 'completion'];
+  const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }], { forward });
+  const tool = { name: SERVER, transport: 'http', url };
+  const { status, text } = await service.admin('POST', `/keys/${keyId}/connected-tools`, tool);
+  if (status !== 201) throw new Error(`Connected Tool refused: ${text}`);
+  return key;
+}
+
+async function runOne(run: Run, url: string): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-conformance-'));
+  try {
+    const script = join(ROOT, 'node_modules', run.runner, 'dist/index.js');
+    const args = ['server', '--url', url, '-o', folder, ...run.args];
+    const child = Bun.spawn([BUN, script, ...args], { cwd: folder, stdout: 'pipe', stderr: 'pipe' });
+    const output = await Promise.all([child.stdout.text(), child.stderr.text()]);
+    await child.exited;
+    const checks = readChecks(folder);
+    if (checks.length === 0) throw new Error(`${run.runner} did not run:\n${output.join('').slice(-2000)}`);
+    return judge(`${run.name}, ${run.upstream} upstream`, checks, readExpected());
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** One folder per scenario, `server-<scenario>-<time>`, each with its checks. */
+function readChecks(folder: string): Check[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter(file => file.endsWith('checks.json'))
+    .flatMap(file => {
+      const scenario = file.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT.*$/s, '');
+      const checks = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Check[];
+      return checks.map(check => ({ ...check, scenario }));
+    });
+}
+
+function readExpected(): string[] {
+  return (parse(readFileSync(EXPECTED, 'utf8')) as { server: string[] }).server;
+}
+
+/** Stricter than the runner, which lets scenarios that a revision does not score fail without a word. */
+function judge(run: string, checks: Check[], expected: string[]): Outcome {
+  const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+  const covers = (entry: string, { scenario, id }: Check) =>
+    entry === scenario || entry === `${scenario}:${id}`;
+  const count = (status: Check['status']) => checks.filter(check => check.status === status).length;
+  return {
+    run,
+    passed: count('SUCCESS'),
+    skipped: count('SKIPPED'),
+    failed: failed.length,
+    unexpected: failed
+      .filter(check => !expected.some(entry => covers(entry, check)))
+      .map(({ scenario, id, errorMessage }) => `${scenario}:${id} ${errorMessage ?? ''}`),
+    stale: expected.filter(
+      entry => checks.some(check => covers(entry, check)) && !failed.some(check => covers(entry, check)),
+    ),
+  };
+}
+
+export function describeOutcome({ run, passed, failed, skipped, unexpected, stale }: Outcome): string {
+  const expected = failed - unexpected.length;
+  return [
+    `${run}: ${passed} passed, ${expected} failed as expected, ${unexpected.length} unexpectedly, ${skipped} skipped`,
+    ...unexpected.map(each => `  failed: ${each}`),
+    ...stale.map(each => `  passes now, so remove it from expected-failures.yml: ${each}`),
+  ].join('\n');
+}
+
+export const asExpected = ({ unexpected, stale }: Outcome) => unexpected.length + stale.length === 0;
+
+if (import.meta.main) {
+  const outcomes = await runConformance(outcome => console.log(describeOutcome(outcome)));
+  process.exit(outcomes.every(asExpected) ? 0 : 1);
+}

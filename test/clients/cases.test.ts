@@ -1,0 +1,90 @@
+// The shared decision cases through both clients: the same verdicts, word for word, that the service itself
+// is tested for.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { Toolgate } from '../../clients/typescript/src/index.ts';
+import { type Case, type CaseFile, caseFiles, caseTitle } from '../support/cases.ts';
+import { need } from '../support/need.ts';
+import { onPath, ROOT, startService, type TestService } from '../support/service.ts';
+
+const FILES = caseFiles();
+const hasPython = need(onPath('python3'), 'python3 (for the Python client)');
+
+let service: TestService;
+const credentials = new Map<CaseFile, string>();
+beforeAll(async () => {
+  service = await startService();
+  for (const file of FILES) credentials.set(file, await credential(file));
+});
+afterAll(() => service.close());
+
+/** The key for a file's calls, or the session that the client makes of it. */
+async function credential({ policy, session }: CaseFile): Promise<string> {
+  const made = await service.admin('POST', '/policies', policy);
+  expect(made.status).toBe(201);
+  const { key } = (await service.admin('POST', '/keys', { name: policy.name, policyId: made.body.id })).body;
+  if (session === undefined) return key;
+  return (await new Toolgate({ key, baseUrl: service.url }).createSession(session)).token;
+}
+
+function expectWanted(call: Case, verdict: { decision?: string; reason?: string } | undefined): void {
+  const what = caseTitle(call);
+  expect([what, verdict?.decision]).toEqual([what, call.want.decision]);
+  if (call.want.reason !== undefined) expect(verdict?.reason).toBe(call.want.reason);
+}
+
+describe('through the TypeScript client', () => {
+  for (const file of FILES) {
+    test(file.file, async () => {
+      const gate = new Toolgate({ key: credentials.get(file), baseUrl: service.url });
+      for (const call of file.calls) {
+        expectWanted(call, await gate.check(call.server, call.tool, call.args));
+        const proceeds = await gate.guard(call.server, call.tool, call.args).then(
+          () => true,
+          () => false,
+        );
+        expect(proceeds).toBe(call.want.decision === 'allow');
+      }
+    });
+  }
+});
+
+describe.if(hasPython)('through the Python client', () => {
+  for (const file of FILES) {
+    test(file.file, async () => {
+      const key = credentials.get(file);
+      const work = file.calls.map(({ server, tool, args }) => ({
+        server,
+        tool,
+        args,
+        key,
+        baseUrl: service.url,
+      }));
+      const verdicts = await inPython(work);
+      for (const kind of ['sync', 'async'] as const) {
+        file.calls.forEach((call, index) => {
+          expectWanted(call, verdicts[kind][index]);
+        });
+      }
+    });
+  }
+});
+
+type Verdicts = Record<'sync' | 'async', { decision: string; reason: string }[]>;
+
+async function inPython(work: object[]): Promise<Verdicts> {
+  const child = Bun.spawn(['python3', '-m', 'tests.run_cases'], {
+    cwd: join(ROOT, 'clients/python'),
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', PYTHONDONTWRITEBYTECODE: '1' },
+    stdin: new Blob([JSON.stringify(work)]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [answer, said] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect(await child.exited, said).toBe(0);
+  return JSON.parse(answer);
+}

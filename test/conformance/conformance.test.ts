@@ -1,0 +1,22 @@
+// The official MCP conformance runner through the gateway, with what it finds held against expected-failures.yml.
+
+import { expect, test } from 'bun:test';
+import { asExpected, describeOutcome, runConformance } from '../../scripts/conformance.ts';
+import { need } from '../support/need.ts';
+import { BUN, ROOT } from '../support/service.ts';
+
+/** The runner is written for Node 22 and later; Bun runs it as well, as far as it keeps up with that. */
+const runs = ['conformance-2025', 'conformance-2026'].every(runner => {
+  const script = `${ROOT}/node_modules/${runner}/dist/index.js`;
+  return Bun.spawnSync([BUN, script, '--version']).exitCode === 0;
+});
+
+test.skipIf(!need(runs, 'the MCP conformance runner'))(
+  'the official conformance runner finds nothing through the gateway but what is explained',
+  async () => {
+    const outcomes = await runConformance(outcome => console.log(describeOutcome(outcome)));
+    expect(outcomes.filter(outcome => !asExpected(outcome)).map(describeOutcome)).toEqual([]);
+    expect(outcomes.length).toBe(5);
+  },
+  300_000,
+);

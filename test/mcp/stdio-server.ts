@@ -1,0 +1,81 @@
+// A small MCP server over stdio, run as a program by the service: `<behaviour> <file>`. It writes each call it gets
+// into the file before it does anything else, and then behaves well or as badly as it is told.
+
+import { appendFileSync } from 'node:fs';
+
+const [behaviour = 'good', file = '/dev/null'] = process.argv.slice(2);
+const note = (line: string) => appendFileSync(file, `${line}\n`);
+const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message)}\n`);
+
+note(`pid ${process.pid}`);
+if (behaviour === 'environment') note(`env ${JSON.stringify(process.env)}`);
+if (behaviour === 'fork') {
+  const child = Bun.spawn(['sleep', '300'], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+  note(`fork ${child.pid}`);
+}
+
+const tools = ['echo', 'other'].map(name => ({ name, inputSchema: { type: 'object' } }));
+
+// biome-ignore lint/suspicious/noExplicitAny: a message is whatever came
+type Any = any;
+
+async function call(id: Any, params: Any): Promise<void> {
+  const answer = (of: Any, said: string) =>
+    say({ jsonrpc: '2.0', id: of, result: { content: [{ type: 'text', text: said }] } });
+  const said = JSON.stringify(params.arguments ?? {});
+  const how = params.arguments?.how ?? behaviour;
+  switch (how) {
+    case 'silent':
+      return;
+    case 'exit':
+      process.exit(3);
+      break;
+    case 'foreign':
+      answer(id + 1, 'foreign');
+      answer(String(id), 'foreign');
+      answer(null, 'foreign');
+      process.stdout.write('not a message\n[]\n{"jsonrpc":"2.0","id":{},"result":{}}\n');
+      return answer(id, said);
+    case 'asks':
+      say({ jsonrpc: '2.0', id: 'theirs', method: 'sampling/createMessage', params: {} });
+      return;
+    case 'long line':
+      for (let sent = 0; sent < 1024; sent++) {
+        if (!process.stdout.write('x'.repeat(1024 * 1024))) await new Promise(setImmediate);
+      }
+      return;
+    case 'stderr':
+      process.stderr.write(`${said}\n`.repeat(100));
+      return answer(id, said);
+    default:
+      say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } });
+      return answer(id, said);
+  }
+}
+
+let rest = '';
+process.stdin.setEncoding('utf8').on('data', async (chunk: string) => {
+  rest += chunk;
+  for (;;) {
+    const end = rest.indexOf('\n');
+    if (end < 0) return;
+    const { id, method, params, error } = JSON.parse(rest.slice(0, end));
+    rest = rest.slice(end + 1);
+    note(
+      method === 'tools/call' ? `call ${JSON.stringify(params)}` : `${method ?? `declined ${error?.code}`}`,
+    );
+    if (method === 'initialize') {
+      const { protocolVersion } = params;
+      say({
+        jsonrpc: '2.0',
+        id,
+        result: {
+          protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: 'script', version: '1' },
+        },
+      });
+    } else if (method === 'tools/list') say({ jsonrpc: '2.0', id, result: { tools } });
+    else if (method === 'tools/call') await call(id, params);
+  }
+});
