@@ -1,5 +1,5 @@
 // The benchmark: what a check costs, next to a bare echo server, on both engines, with many rules and
-// with a long audit log. Prints figures and says which targets they reach; it fails only when something
+// with a long audit log; and what a forwarded tool call costs, next to other forwarders. Prints figures and says which targets they reach; it fails only when something
 // answers wrongly, never because something is slow.
 
 import * as fs from 'node:fs';
@@ -7,9 +7,10 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres, type TestPostgres } from '../test/support/postgres.ts';
-import { drive } from './load.ts';
+import { drive, GENERATOR } from './load.ts';
+import { driveCalls } from './mcp-load.ts';
 import { makeReport, renderReport, type Sample, type Series, type Target } from './report.ts';
-import { checkAnswer, openSubject, type Running, SUBJECTS, type Subject } from './subjects.ts';
+import { openSubject, type Running, SUBJECTS, type Subject } from './subjects.ts';
 
 const USAGE = `Usage: npm run bench -- [options]
 
@@ -20,7 +21,7 @@ const USAGE = `Usage: npm run bench -- [options]
   --help          print this
 `;
 
-const TARGETS: Target[] = ['sqlite', 'postgres'].flatMap(engine => [
+const CHECK_TARGETS: Target[] = ['sqlite', 'postgres'].flatMap(engine => [
   { label: `check on ${engine} against echo`, of: engine, against: 'echo', atMost: 2 },
   { label: `10,000 rules against 10, ${engine}`, of: `${engine}-rules`, against: engine, atMost: 1.1 },
   {
@@ -37,7 +38,14 @@ const TARGETS: Target[] = ['sqlite', 'postgres'].flatMap(engine => [
   },
 ]);
 
+const TARGETS: Target[] = [
+  ...CHECK_TARGETS,
+  { label: 'forwarded call against a bare forwarder', of: 'mcp', against: 'mcp-floor', atMost: 2.5 },
+  { label: 'forwarded call against mcp-proxy', of: 'mcp', against: 'mcp-proxy', atMost: 1 / 3 },
+];
+
 const WARM_UP_SECONDS = 2;
+const ALONE_SECONDS = 1;
 
 interface Options {
   seconds: number;
@@ -107,6 +115,10 @@ async function openAll(
   const place = { folder, resources, newDatabase: () => postgres!.createDatabase() };
   for (const subject of subjects) {
     if (subject.service?.engine === 'postgres' && !postgres) continue;
+    if (subject.road === 'mcp-proxy' && GENERATOR !== 'wrk') {
+      console.error('mcp-proxy answers in streams, which only wrk reads: its line is left out.');
+      continue;
+    }
     progress(`starting ${subject.label}`);
     running.push(await openSubject(subject, place));
   }
@@ -126,10 +138,10 @@ async function openPostgres(
 }
 
 async function measure(running: Running[], options: Options, folder: string): Promise<Series[]> {
-  for (const { subject, request } of running) {
+  for (const { subject, request, check } of running) {
     progress(`warming up ${subject.label}`);
-    await checkAnswer(request);
-    await drive(request, WARM_UP_SECONDS, folder);
+    await check();
+    await (subject.road ? driveCalls : drive)(request, WARM_UP_SECONDS, folder);
   }
   const series: Series[] = running.map(({ subject }) => ({ ...subject, samples: [] }));
   for (let round = 1; round <= options.rounds; round++) {
@@ -138,14 +150,19 @@ async function measure(running: Running[], options: Options, folder: string): Pr
       series[index]!.samples.push(await takeSample(one, options.seconds, folder));
     }
   }
-  for (const { request } of running) await checkAnswer(request);
+  for (const { check } of running) await check();
   return series;
 }
 
-async function takeSample({ server, request }: Running, seconds: number, folder: string): Promise<Sample> {
+async function takeSample(
+  { subject, server, request }: Running,
+  seconds: number,
+  folder: string,
+): Promise<Sample> {
   const before = server.cpuMicroseconds();
-  const load = await drive(request, seconds, folder);
+  const load = await (subject.road ? driveCalls : drive)(request, seconds, folder);
   return {
+    ...(await alone(subject, request, folder, server.cpuMicroseconds() - before, load)),
     cpuMicros: (server.cpuMicroseconds() - before) / load.requests,
     perSecond: load.requests / load.seconds,
     p50Ms: load.p50Ms,

@@ -1,9 +1,11 @@
 // What is measured: a bare echo server, and the service on each engine with few and many rules and an
-// empty and a long audit log. Brings each of them up, ready to be asked. Driving them is load.ts.
+// empty and a long audit log; forwarded tool calls are mcp-subjects.ts. Brings each of them up, ready to be
+// asked. Driving them is load.ts.
 
 import * as path from 'node:path';
 import { fillAudit } from './fill.ts';
 import type { Request } from './load.ts';
+import { MCP_SUBJECTS, openMcp, type Road } from './mcp-subjects.ts';
 import { type Server, startServer } from './process.ts';
 
 type Engine = 'sqlite' | 'postgres';
@@ -11,8 +13,10 @@ type Engine = 'sqlite' | 'postgres';
 export interface Subject {
   name: string;
   label: string;
-  /** Absent for the echo server. */
+  /** For checks; the echo server has neither this nor a road. */
   service?: Service;
+  /** For tool calls: what stands before the upstream. */
+  road?: Road;
 }
 
 interface Service {
@@ -27,6 +31,8 @@ export interface Running {
   subject: Subject;
   server: Server;
   request: Request;
+  /** One request, read in full: a load that is answered fast and wrong would look good. */
+  check: () => Promise<void>;
 }
 
 const FEW_RULES = 10;
@@ -47,6 +53,7 @@ const middlePattern = (index: number): string => `server${index}__*_tool_${index
 export const SUBJECTS: Subject[] = [
   { name: 'echo', label: 'echo' },
   ...(['sqlite', 'postgres'] as const).flatMap(forEngine),
+  ...MCP_SUBJECTS,
 ];
 
 function forEngine(engine: Engine): Subject[] {
@@ -92,12 +99,18 @@ export interface Place {
 }
 
 export async function openSubject(subject: Subject, place: Place): Promise<Running> {
+  if (subject.road)
+    return openMcp(subject, subject.road, place, (command, env) => start(subject, command, env, place));
   return subject.service ? openService(subject, subject.service, place) : openEcho(subject, place);
+}
+
+function running(subject: Subject, server: Server, request: Request): Running {
+  return { subject, server, request, check: () => checkAnswer(request) };
 }
 
 async function openEcho(subject: Subject, place: Place): Promise<Running> {
   const server = await start(subject, [path.join(import.meta.dirname, 'echo.ts')], {}, place);
-  return { subject, server, request: { url: `${server.url}/`, headers: HEADERS, body: CALL } };
+  return running(subject, server, { url: `${server.url}/`, headers: HEADERS, body: CALL });
 }
 
 async function openService(subject: Subject, service: Service, place: Place): Promise<Running> {
@@ -120,7 +133,7 @@ async function openService(subject: Subject, service: Service, place: Place): Pr
     await fillAudit(databaseUrl, service.entries);
     server = await start(subject, command, env, place);
   }
-  return { subject, server, request: checkRequest(server, key) };
+  return running(subject, server, checkRequest(server, key));
 }
 
 async function start(
@@ -134,8 +147,7 @@ async function start(
   return server;
 }
 
-/** One request, read in full: a load that is answered fast and wrong would look good. */
-export async function checkAnswer({ url, headers, body }: Request): Promise<void> {
+async function checkAnswer({ url, headers, body }: Request): Promise<void> {
   const response = await fetch(url, { method: 'POST', headers, body });
   const text = await response.text();
   if (response.status !== 200 || (JSON.parse(text) as { decision: string }).decision !== 'allow') {

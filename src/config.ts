@@ -2,11 +2,25 @@
 // environment or from a server file in YAML; the environment wins. A wrong value stops the start with a
 // sentence that says which setting, why, and what would be right.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import { parse as parseYaml } from 'yaml';
-import { parseDuration } from './core/approval.ts';
+import { ConfigError, readServerFile, type StdioServer } from './server-file.ts';
+import {
+  cidrs,
+  databaseUrl,
+  duration,
+  emails,
+  longText,
+  masterKey,
+  oneOf,
+  smtpUrl,
+  text,
+  trueOrFalse,
+  Wrong,
+  webUrl,
+  wholeNumber,
+} from './setting-readers.ts';
+
+export { ConfigError };
 
 interface Setting<T> {
   env: string;
@@ -16,9 +30,6 @@ interface Setting<T> {
   secret: boolean;
   read: (text: string) => T;
 }
-
-/** Thrown by a reader: completes the sentence "NAME must be …". */
-class Wrong extends Error {}
 
 function setting<T>(env: string, fallback: string, read: (text: string) => T, meaning: string): Setting<T> {
   return { env, fallback, read, meaning, secret: false };
@@ -45,7 +56,7 @@ export const SETTINGS = {
   dataDir: setting(
     'TOOLGATE_DATA_DIR',
     './data',
-    path,
+    text,
     'Folder for the embedded database and generated secrets.',
   ),
   databaseUrl: optional(
@@ -183,12 +194,6 @@ export const SETTINGS = {
 type Settings = typeof SETTINGS;
 type Values = { [Name in keyof Settings]: ReturnType<Settings[Name]['read']> };
 
-export interface StdioServer {
-  command: string;
-  args: string[];
-  env: Record<string, string>;
-}
-
 export interface Config extends Values {
   stdioServers: Record<string, StdioServer>;
 }
@@ -211,15 +216,13 @@ export interface LoadedConfig {
   file: string | null;
 }
 
-export class ConfigError extends Error {}
-
 type Env = Record<string, string | undefined>;
 
 /** Read by clients, the command line and tests; not settings of the service. */
 const ELSEWHERE = /^TOOLGATE_(CONFIG|API_KEY|BASE_URL|TEST_.*)$/;
 
 export function loadConfig(env: Env, cwd: string): LoadedConfig {
-  const file = readFile(env, cwd);
+  const file = readServerFile(env['TOOLGATE_CONFIG'], cwd, name => name in SETTINGS);
   const values: Record<string, unknown> = {};
   const origins: Origin[] = [];
   for (const [name, each] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
@@ -278,153 +281,4 @@ function checkTogether(config: Config): void {
       'TOOLGATE_SMTP_URL is set but TOOLGATE_APPROVER_EMAILS is not: set it to the approvers, for example ops@example.com.',
     );
   }
-}
-
-interface ServerFile {
-  path: string | null;
-  values: Record<string, string | undefined>;
-  stdioServers: Record<string, StdioServer>;
-}
-
-function readFile(env: Env, cwd: string): ServerFile {
-  const named = env['TOOLGATE_CONFIG'];
-  const file = named ? resolve(cwd, named) : join(cwd, 'toolgate.yaml');
-  if (!existsSync(file)) {
-    if (named) throw new ConfigError(`TOOLGATE_CONFIG is ${JSON.stringify(named)}: there is no such file.`);
-    return { path: null, values: {}, stdioServers: {} };
-  }
-  let content: unknown;
-  try {
-    content = parseYaml(readFileSync(file, 'utf8')) ?? {};
-  } catch (error) {
-    throw new ConfigError(`${file} cannot be read: ${(error as Error).message.split('\n')[0]}`);
-  }
-  if (!isObject(content)) throw new ConfigError(`${file}: expected settings as "name: value" lines.`);
-  const { stdioServers, ...rest } = content;
-  const values: Record<string, string> = {};
-  for (const [name, value] of Object.entries(rest)) {
-    if (!(name in SETTINGS))
-      throw new ConfigError(`${file}: unknown setting "${name}"; \`toolgate config\` lists them.`);
-    values[name] = Array.isArray(value) ? value.join(',') : String(value ?? '');
-  }
-  return { path: file, values, stdioServers: readStdioServers(file, stdioServers ?? {}) };
-}
-
-function readStdioServers(file: string, value: unknown): Record<string, StdioServer> {
-  const wrong = (what: string) => new ConfigError(`${file}: stdioServers${what}`);
-  if (!isObject(value)) throw wrong(' must be an object: { <name>: { command, args, env } }.');
-  const servers: Record<string, StdioServer> = {};
-  for (const [name, server] of Object.entries(value)) {
-    if (!isObject(server) || typeof server['command'] !== 'string' || server['command'] === '') {
-      throw wrong(`.${name} needs "command", the program to start.`);
-    }
-    const { command, args = [], env = {}, ...others } = server;
-    const odd = Object.keys(others)[0];
-    if (odd !== undefined) throw wrong(`.${name} has the unknown field "${odd}"; known: command, args, env.`);
-    if (!Array.isArray(args) || !args.every(arg => typeof arg === 'string')) {
-      throw wrong(`.${name}.args must be a list of strings.`);
-    }
-    if (!isObject(env) || !Object.values(env).every(each => typeof each === 'string')) {
-      throw wrong(`.${name}.env must hold strings only.`);
-    }
-    servers[name] = { command: command as string, args, env: env as Record<string, string> };
-  }
-  return servers;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function text(raw: string): string {
-  if (raw.trim() === '') throw new Wrong('set to something');
-  return raw.trim();
-}
-
-function longText(length: number): (raw: string) => string {
-  return raw => {
-    if (raw.length < length) throw new Wrong(`at least ${length} characters long`);
-    return raw;
-  };
-}
-
-function path(raw: string): string {
-  return text(raw);
-}
-
-function wholeNumber(min: number, max: number): (raw: string) => number {
-  return raw => {
-    const value = /^[0-9]{1,15}$/.test(raw) ? Number(raw) : Number.NaN;
-    if (!(value >= min && value <= max)) throw new Wrong(`a whole number from ${min} to ${max}`);
-    return value;
-  };
-}
-
-function oneOf<const T extends string>(...words: T[]): (raw: string) => T {
-  return raw => {
-    const found = words.find(word => word === raw);
-    if (found === undefined) throw new Wrong(`one of ${words.join(', ')}`);
-    return found;
-  };
-}
-
-function trueOrFalse(raw: string): boolean {
-  return oneOf('true', 'false')(raw) === 'true';
-}
-
-function duration(raw: string): number {
-  const ms = parseDuration(raw);
-  if (ms === null) throw new Wrong('a duration such as 90s, 60m, 24h or 7d');
-  return ms;
-}
-
-function webUrl(raw: string): string {
-  const url = URL.canParse(raw) ? new URL(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '') {
-    throw new Wrong('an http:// or https:// address, without a user name or password in it');
-  }
-  return raw.replace(/\/+$/, '');
-}
-
-function smtpUrl(raw: string): string {
-  const url = URL.canParse(raw) ? new URL(raw) : null;
-  if (url === null || !/^smtps?:$/.test(url.protocol)) {
-    throw new Wrong('an address such as smtp://user:password@host:587 or smtps://host');
-  }
-  return raw;
-}
-
-function databaseUrl(raw: string): string {
-  if (/^sqlite:.+/.test(raw) || /^postgres(ql)?:\/\//.test(raw)) return raw;
-  throw new Wrong('sqlite:<path> or postgres://user:password@host:5432/database');
-}
-
-function masterKey(raw: string): Uint8Array {
-  const bytes = /^[A-Za-z0-9+/]{43}=$/.test(raw) ? Buffer.from(raw, 'base64') : null;
-  if (bytes?.length !== 32) throw new Wrong('base64 of 32 bytes (make one with: openssl rand -base64 32)');
-  return new Uint8Array(bytes);
-}
-
-function list(raw: string): string[] {
-  return raw
-    .split(',')
-    .map(each => each.trim())
-    .filter(each => each !== '');
-}
-
-function emails(raw: string): string[] {
-  const found = list(raw);
-  const odd = found.find(each => !/^[^\s@<>,]+@[^\s@<>,]+$/.test(each));
-  if (odd !== undefined) throw new Wrong('e-mail addresses, comma-separated');
-  return found;
-}
-
-export type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
-
-function cidrs(raw: string): Cidr[] {
-  return list(raw).map(each => {
-    const whole = each.includes('/') ? each : `${each}/${each.includes(':') ? 128 : 32}`;
-    if (!ipaddr.isValidCIDR(whole)) throw new Wrong('networks such as 10.0.0.0/8, comma-separated');
-    return ipaddr.parseCIDR(whole);
-  });
 }

@@ -2,7 +2,7 @@
 // address in X-Forwarded-For that is not one. An IPv6 client counts by its /64, which one person owns whole.
 
 import ipaddr from 'ipaddr.js';
-import type { Cidr } from '../config.ts';
+import type { Cidr } from '../setting-readers.ts';
 
 export function clientIp(peer: string, forwardedFor: string | null, trusted: readonly Cidr[]): string {
   let client = peer;

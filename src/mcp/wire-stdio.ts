@@ -3,7 +3,7 @@
 // arguments, so it is counted and dropped. No child outlives us, however we end.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { StdioServer } from '../config.ts';
+import type { StdioServer } from '../server-file.ts';
 import { Duplex } from './duplex.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';
 

@@ -58,11 +58,13 @@ beforeAll(async () => {
     files: { command: BUN, args: [FILESYSTEM, folder] },
   };
   writeFileSync(config, JSON.stringify({ stdioServers }));
-  [gate] = await Promise.all([
+  const [opened, ...servers] = await Promise.all([
     openGate({ env: { TOOLGATE_CONFIG: config } }),
-    startEverything('streamableHttp').then(each => everything.push(each)),
-    startEverything('sse').then(each => everything.push(each)),
+    startEverything('streamableHttp'),
+    startEverything('sse'),
   ]);
+  gate = opened;
+  everything.push(...servers);
   const made = await gate.service.newKey([
     { tool: '*__get-env', action: 'deny', reason: 'The environment is private.' },
     { tool: '*__get-sum', action: 'require_approval' },
@@ -70,9 +72,7 @@ beforeAll(async () => {
     { tool: '*', action: 'allow' },
   ]);
   ({ key, keyId } = made);
-  const [http, sse] = everything
-    .sort((a, b) => (a.url < b.url ? 1 : -1))
-    .sort(a => (a.url.endsWith('/mcp') ? -1 : 1));
+  const [http, sse] = everything;
   await connect(gate.service, keyId, 'http', http!.url);
   await connect(gate.service, keyId, 'sse', { transport: 'sse', url: sse!.url });
   await connect(gate.service, keyId, 'stdio', { transport: 'stdio', server: 'everything' });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { until } from '../support/faults.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
@@ -31,17 +32,10 @@ async function openV1(url: string, token: string): Promise<SdkClient> {
     call: (name, args = {}, options, _meta) =>
       client.callTool({ name, arguments: args, ...(_meta && { _meta }) }, undefined, options),
     onLog: heard =>
-      (client as Any).setNotificationHandler(
-        (client as Any).constructor.logSchema ?? logSchema,
-        (note: Any) => heard(note.params.data),
-      ),
+      client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => heard(params.data)),
     close: () => client.close(),
   };
 }
-
-const { LoggingMessageNotificationSchema: logSchema } = (await import(
-  '@modelcontextprotocol/sdk/types.js'
-)) as Any;
 
 async function openV2(url: string, token: string, mode: 'legacy' | 'auto'): Promise<SdkClient> {
   const client: Any = new ClientV2(ME, { versionNegotiation: { mode } } as Any);

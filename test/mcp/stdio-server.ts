@@ -5,7 +5,9 @@ import { appendFileSync } from 'node:fs';
 
 const [behaviour = 'good', file = '/dev/null'] = process.argv.slice(2);
 const note = (line: string) => appendFileSync(file, `${line}\n`);
-const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message)}\n`);
+const say = (message: unknown): void => {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+};
 
 note(`pid ${process.pid}`);
 if (behaviour === 'environment') note(`env ${JSON.stringify(process.env)}`);

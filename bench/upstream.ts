@@ -1,0 +1,69 @@
+// The least of an MCP server: one tool, answered at once and as JSON, over HTTP in the older era, or over stdio
+// with `--stdio`. What stands in front of it is what is measured.
+
+interface Message {
+  id?: string | number;
+  method: string;
+  params?: Record<string, unknown>;
+}
+
+const TOOL = {
+  name: 'create_issue',
+  description: 'Creates an issue.',
+  inputSchema: { type: 'object', properties: { title: { type: 'string' } } },
+};
+
+/** Null for a notification. */
+function answer({ id, method }: Message): object | null {
+  if (id === undefined) return null;
+  switch (method) {
+    case 'initialize':
+      return respond(id, {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'bench', version: '1' },
+      });
+    case 'ping':
+      return respond(id, {});
+    case 'tools/list':
+      return respond(id, { tools: [TOOL] });
+    case 'tools/call':
+      return respond(id, { content: [{ type: 'text', text: 'Issue 17 was created.' }] });
+    default:
+      return { jsonrpc: '2.0', id, error: { code: -32601, message: `Method not found: ${method}` } };
+  }
+}
+
+function respond(id: string | number, result: object): object {
+  return { jsonrpc: '2.0', id, result };
+}
+
+async function serveStdio(): Promise<void> {
+  for await (const line of console) {
+    const said = answer(JSON.parse(line) as Message);
+    if (said !== null) process.stdout.write(`${JSON.stringify(said)}\n`);
+  }
+}
+
+function serveHttp(): void {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: Number(process.env.TOOLGATE_PORT ?? 0),
+    async fetch(request) {
+      if (request.method === 'GET')
+        return request.url.endsWith('/mcp') ? new Response(null, { status: 405 }) : new Response('ready');
+      if (request.method !== 'POST') return new Response(null, { status: 204 });
+      const message = (await request.json()) as Message;
+      const said = answer(message);
+      if (said === null) return new Response(null, { status: 202 });
+      return message.method === 'initialize'
+        ? Response.json(said, { headers: { 'Mcp-Session-Id': 'bench' } })
+        : Response.json(said);
+    },
+  });
+  console.log(`http://127.0.0.1:${server.port}/mcp`);
+  process.once('SIGTERM', () => server.stop(true).then(() => process.exit(0)));
+}
+
+if (process.argv.includes('--stdio')) await serveStdio();
+else serveHttp();

@@ -1,0 +1,96 @@
+// How the text of a setting is read. A reader that cannot read it throws Wrong, which completes the sentence
+// "NAME is …: it must be …".
+
+import ipaddr from 'ipaddr.js';
+import { parseDuration } from './core/approval.ts';
+
+export class Wrong extends Error {}
+
+export function text(raw: string): string {
+  if (raw.trim() === '') throw new Wrong('set to something');
+  return raw.trim();
+}
+
+export function longText(length: number): (raw: string) => string {
+  return raw => {
+    if (raw.length < length) throw new Wrong(`at least ${length} characters long`);
+    return raw;
+  };
+}
+
+export function wholeNumber(min: number, max: number): (raw: string) => number {
+  return raw => {
+    const value = /^[0-9]{1,15}$/.test(raw) ? Number(raw) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new Wrong(`a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+export function oneOf<const T extends string>(...words: T[]): (raw: string) => T {
+  return raw => {
+    const found = words.find(word => word === raw);
+    if (found === undefined) throw new Wrong(`one of ${words.join(', ')}`);
+    return found;
+  };
+}
+
+export function trueOrFalse(raw: string): boolean {
+  return oneOf('true', 'false')(raw) === 'true';
+}
+
+export function duration(raw: string): number {
+  const ms = parseDuration(raw);
+  if (ms === null) throw new Wrong('a duration such as 90s, 60m, 24h or 7d');
+  return ms;
+}
+
+export function webUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '') {
+    throw new Wrong('an http:// or https:// address, without a user name or password in it');
+  }
+  return raw.replace(/\/+$/, '');
+}
+
+export function smtpUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  if (url === null || !/^smtps?:$/.test(url.protocol)) {
+    throw new Wrong('an address such as smtp://user:password@host:587 or smtps://host');
+  }
+  return raw;
+}
+
+export function databaseUrl(raw: string): string {
+  if (/^sqlite:.+/.test(raw) || /^postgres(ql)?:\/\//.test(raw)) return raw;
+  throw new Wrong('sqlite:<path> or postgres://user:password@host:5432/database');
+}
+
+export function masterKey(raw: string): Uint8Array {
+  const bytes = /^[A-Za-z0-9+/]{43}=$/.test(raw) ? Buffer.from(raw, 'base64') : null;
+  if (bytes?.length !== 32) throw new Wrong('base64 of 32 bytes (make one with: openssl rand -base64 32)');
+  return new Uint8Array(bytes);
+}
+
+function list(raw: string): string[] {
+  return raw
+    .split(',')
+    .map(each => each.trim())
+    .filter(each => each !== '');
+}
+
+export function emails(raw: string): string[] {
+  const found = list(raw);
+  const odd = found.find(each => !/^[^\s@<>,]+@[^\s@<>,]+$/.test(each));
+  if (odd !== undefined) throw new Wrong('e-mail addresses, comma-separated');
+  return found;
+}
+
+export type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+export function cidrs(raw: string): Cidr[] {
+  return list(raw).map(each => {
+    const whole = each.includes('/') ? each : `${each}/${each.includes(':') ? 128 : 32}`;
+    if (!ipaddr.isValidCIDR(whole)) throw new Wrong('networks such as 10.0.0.0/8, comma-separated');
+    return ipaddr.parseCIDR(whole);
+  });
+}
