@@ -30,7 +30,11 @@ export async function openMcp(subject: Subject, road: Road, place: Place, start:
   switch (road) {
     case 'direct': {
       const server = await start([script('upstream.ts')], {});
-      return running(subject, server, { url: `${server.url}/mcp`, headers: HEADERS, body: call('create_issue') });
+      return running(subject, server, {
+        url: `${server.url}/mcp`,
+        headers: HEADERS,
+        body: call('create_issue'),
+      });
     }
     case 'forwarder': {
       const server = await start([script('forwarder.ts')], { BENCH_UPSTREAM: await openUpstream(place) });

@@ -10,6 +10,8 @@ export interface Sample {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
+  /** With one connection; only for tool calls. */
+  aloneP50Ms: number | null;
 }
 
 /** The samples of one subject, one for each round. */
@@ -33,7 +35,13 @@ interface Figure {
   max: number;
 }
 
-type Line = { name: string; label: string; ratioToEcho: Figure | null } & Record<keyof Sample, Figure>;
+type Line = {
+  name: string;
+  label: string;
+  ratioToEcho: Figure | null;
+  /** Latency of a call made alone, above that of the direct call. */
+  addedMs: Figure | null;
+} & Record<Exclude<keyof Sample, 'aloneP50Ms'>, Figure>;
 type Verdict = Target & { ratio: Figure | null; reached: boolean | null };
 
 export interface Report {
@@ -61,6 +69,7 @@ export function makeReport(
       name: series.name,
       label: series.label,
       ratioToEcho: ratio(series.name, 'echo'),
+      addedMs: addedOver(byName(all, DIRECT), series),
       cpuMicros: figure(series, sample => sample.cpuMicros),
       perSecond: figure(series, sample => sample.perSecond),
       p50Ms: figure(series, sample => sample.p50Ms),
@@ -78,6 +87,16 @@ const byName = (all: Series[], name: string): Series | undefined => all.find(ser
 function ratioOf(of: Series | undefined, against: Series | undefined): Figure | null {
   if (!of || !against) return null;
   return summarise(of.samples.map((sample, round) => sample.cpuMicros / against.samples[round]!.cpuMicros));
+}
+
+const DIRECT = 'mcp-direct';
+
+function addedOver(direct: Series | undefined, series: Series): Figure | null {
+  if (!direct || series.name === DIRECT || series.samples.some(sample => sample.aloneP50Ms === null))
+    return null;
+  return summarise(
+    series.samples.map((sample, round) => sample.aloneP50Ms! - direct.samples[round]!.aloneP50Ms!),
+  );
 }
 
 function figure(series: Series, pick: (sample: Sample) => number): Figure {
@@ -98,6 +117,7 @@ export function renderReport({ conditions, lines, targets }: Report): string {
     '',
     ...table(lines),
     '',
+    ...lines.flatMap(latencySentence),
     'Targets, in CPU time per request:',
     ...targets.map(sentence),
   ].join('\n');
@@ -126,7 +146,13 @@ function spread({ median, min, max }: Figure, digits: number): string {
   return `${median.toFixed(digits)} (${min.toFixed(digits)}-${max.toFixed(digits)})`;
 }
 
+function latencySentence({ label, addedMs }: Line): string[] {
+  if (addedMs === null) return [];
+  return [`Added to the median of a direct call, one at a time: ${spread(addedMs, 2)} ms  ${label}`];
+}
+
 function sentence({ label, atMost, ratio, reached }: Verdict): string {
-  if (!ratio) return `  not measured  ${label}: at most ${atMost} x`;
-  return `  ${reached ? 'reached     ' : 'MISSED      '}  ${label}: ${spread(ratio, 2)} x, at most ${atMost} x wanted`;
+  const wanted = `at most ${Number(atMost.toFixed(2))} x`;
+  if (!ratio) return `  not measured  ${label}: ${wanted}`;
+  return `  ${reached ? 'reached     ' : 'MISSED      '}  ${label}: ${spread(ratio, 2)} x, ${wanted} wanted`;
 }
