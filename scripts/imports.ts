@@ -14,6 +14,7 @@ const MAY: Record<string, readonly string[]> = {
   http: ['core', 'guard', 'store', 'mcp', 'http', 'config.ts', 'setting-readers.ts', 'log.ts', 'metrics.ts'],
   cli: ['core', 'cli', 'config.ts', 'log.ts'],
   'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts', 'cli'],
+  'cli/commands/backup.ts': ['cli', 'config.ts', 'store'],
   'config.ts': ['server-file.ts', 'setting-readers.ts'],
   'server-file.ts': [],
   'setting-readers.ts': ['core'],
@@ -28,7 +29,7 @@ const WRITES =
   /^(insert|update|mark|revoke|resolve|spend|lapse|lease|record|settle|drop|fail|reschedule|take|keep|remove|pin|accept|touch|set|end)[A-Z]/;
 /** Only these know the engines; only these may use the packages named. */
 const ONLY: Record<string, RegExp> = {
-  'bun:sqlite': /^store\/sqlite\.ts$/,
+  'bun:sqlite': /^store\/(sqlite|backup)\.ts$/,
   bun: /^store\/postgres\.ts$/,
   zod: /^http\//,
   nodemailer: /^guard\/notify\/email\.ts$/,

@@ -48,6 +48,16 @@ export interface KeyResource {
   revokedAt: string | null;
 }
 
+export interface ConnectedToolResource {
+  id: string;
+  name: string;
+  transport: string;
+  url?: string;
+  server?: string;
+  health: { state: string; error: string | null; since: string };
+  tools: { name: string; drifted: boolean }[];
+}
+
 export interface SessionResource {
   id: string;
   keyId?: string;

@@ -24,12 +24,14 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [OFFLINE, 'test', 'hold a policy against wanted decisions', () => import('./commands/test.ts')],
   [ADMIN, 'policies', 'read, apply and compare policies', () => import('./commands/policies.ts')],
   [ADMIN, 'keys', 'create, change and revoke keys', () => import('./commands/keys.ts')],
+  [ADMIN, 'tools', 'the MCP servers behind a key’s proxy', () => import('./commands/tools.ts')],
   [ADMIN, 'approvals', 'questions waiting for a human', () => import('./commands/approvals.ts')],
   [ADMIN, 'grants', 'what approvals with a duration opened', () => import('./commands/grants.ts')],
   [ADMIN, 'webhooks', 'who is told of approvals', () => import('./commands/webhooks.ts')],
   [ADMIN, 'audit', 'search, follow and export the audit log', () => import('./commands/audit.ts')],
   [ADMIN, 'changes', 'who changed what', () => import('./commands/changes.ts')],
   [ADMIN, 'apply', 'make policies, keys and webhooks as a file says', () => import('./commands/apply.ts')],
+  [SERVICE, 'backup', 'copy the embedded store', () => import('./commands/backup.ts')],
   [SERVICE, 'completion', 'completion for bash, zsh or fish', () => import('./commands/completion.ts')],
 ];
 

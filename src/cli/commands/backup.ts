@@ -1,0 +1,45 @@
+// toolgate backup: a consistent copy of the embedded store, while the service runs.
+
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { backupSqlite } from '../../store/backup.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { command } from '../help.ts';
+import { type IO, say } from '../io.ts';
+import { printJson } from '../print.ts';
+
+export function build(io: IO): Command {
+  const what =
+    'Copy the embedded store to a file, also while the service runs. Run it where the service runs.';
+  return command('backup', what, ['toolgate backup toolgate-backup.db', 'toolgate backup nightly.db --json'])
+    .argument('<file>', 'where to; it must not be there yet')
+    .option('--json', 'print JSON')
+    .action((file: string, options: { json?: boolean }) => {
+      const { config } = loadConfig(io.env, io.cwd);
+      const url = config.databaseUrl ?? `sqlite:${join(config.dataDir, 'toolgate.db')}`;
+      if (!url.startsWith('sqlite:')) {
+        throw new CliError(
+          EXIT.failed,
+          'The store is on PostgreSQL: back it up with pg_dump or your server’s tools.',
+        );
+      }
+      const target = resolve(io.cwd, file);
+      if (io.stderr.isTTY) say(io, 'Copying…');
+      const bytes = copy(resolve(io.cwd, url.slice('sqlite:'.length)), target);
+      if (options.json) return printJson(io, { file: target, bytes });
+      const key = join(config.dataDir, 'master.key');
+      say(
+        io,
+        `${bytes} bytes are in ${file}. What is sealed in it opens only with the master key: keep ${key} too, elsewhere.`,
+      );
+    });
+}
+
+function copy(source: string, target: string): number {
+  try {
+    return backupSqlite(source, target);
+  } catch (error) {
+    throw new CliError(EXIT.noAnswer, (error as Error).message, { cause: error });
+  }
+}

@@ -1,0 +1,152 @@
+// toolgate tools: the Connected Tools of a key, i.e. the MCP servers behind its proxy.
+
+import type { Command } from 'commander';
+import { visible } from '../../core/visible.ts';
+import { type ConnectedToolResource, keyId } from '../admin.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import { command, group } from '../help.ts';
+import type { Http } from '../http.ts';
+import { type IO, say } from '../io.ts';
+import { printJson } from '../print.ts';
+import { table } from '../table.ts';
+
+export function build(io: IO): Command {
+  return group(
+    'tools',
+    'The MCP servers behind a key’s proxy (Connected Tools): their health, their tools, what changed.',
+    [
+      'toolgate tools list ci',
+      'toolgate tools add ci github --url https://mcp.example.com/mcp',
+      'toolgate tools test ci github',
+    ],
+    [listCommand(io), addCommand(io), testCommand(io), acceptCommand(io), removeCommand(io)],
+  );
+}
+
+function listCommand(io: IO): Command {
+  const made = command('list', 'List a key’s Connected Tools.', ['toolgate tools list ci']).argument(
+    '<key>',
+    'the key, by name or id',
+  );
+  return withAdmin(made).action(async (key: string, options: AdminOptions) => {
+    const tools = await connectedTools(asAdmin(io, options), key);
+    if (options.json) return printJson(io, tools.list);
+    if (tools.list.length === 0) return say(io, 'This key has no Connected Tools.');
+    const rows = tools.list.map(each => [
+      each.name,
+      each.transport,
+      visible(each.url ?? each.server ?? ''),
+      each.health.error === null ? each.health.state : `${each.health.state}: ${visible(each.health.error)}`,
+      String(each.tools.length),
+      each.tools
+        .filter(tool => tool.drifted)
+        .map(tool => visible(tool.name))
+        .join(', ') || '-',
+    ]);
+    io.stdout.write(table([['NAME', 'TRANSPORT', 'TARGET', 'HEALTH', 'TOOLS', 'CHANGED'], ...rows]));
+  });
+}
+
+interface AddOptions extends AdminOptions {
+  url?: string;
+  sse?: boolean;
+  stdio?: string;
+  header?: string[];
+}
+
+function addCommand(io: IO): Command {
+  const examples = [
+    'toolgate tools add ci github --url https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"',
+    'toolgate tools add ci files --stdio files   # declared under stdioServers in toolgate.yaml',
+  ];
+  const made = command('add', 'Register an MCP server for a key.', examples)
+    .argument('<key>', 'the key, by name or id')
+    .argument('<name>', 'prefix of its tools: lower-case letters, digits and "-"')
+    .option('--url <url>', 'its MCP endpoint')
+    .option('--sse', 'it speaks the older HTTP+SSE transport')
+    .option('--stdio <server>', 'the name of a command declared in the server file')
+    .option('--header <header...>', 'a header for every request to it, "Name: value"; stored encrypted');
+  return withAdmin(made).action(async (key: string, name: string, options: AddOptions) => {
+    const http = asAdmin(io, options);
+    const body = { name, ...target(options) };
+    const tool = await http.post<ConnectedToolResource>(await pathOf(http, key), body);
+    if (options.json) return printJson(io, tool);
+    say(io, `Connected Tool "${name}" is registered. Try it: toolgate tools test ${key} ${name}`);
+  });
+}
+
+function target({ url, sse, stdio, header }: AddOptions): Record<string, unknown> {
+  if ((url === undefined) === (stdio === undefined)) throw usageError('Name either --url or --stdio.');
+  if (stdio !== undefined) return { transport: 'stdio', server: stdio };
+  const headers = Object.fromEntries((header ?? []).map(pair));
+  return { transport: sse ? 'sse' : 'http', url, ...(header === undefined ? {} : { headers }) };
+}
+
+function pair(header: string): [string, string] {
+  const found = /^([^:\s]+):\s*(.*)$/.exec(header);
+  if (found === null) throw usageError('A header is written "Name: value".');
+  return [found[1] as string, found[2] as string];
+}
+
+function testCommand(io: IO): Command {
+  const what = 'Connect to a Connected Tool now, and list what it offers.';
+  const made = command('test', what, ['toolgate tools test ci github'])
+    .argument('<key>', 'the key, by name or id')
+    .argument('<tool>', 'the Connected Tool, by name or id');
+  return withAdmin(made).action(async (key: string, name: string, options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    const path = await toolPath(http, key, name);
+    const tried = await http.post<{ ok: boolean; error: string | null; tools: string[] }>(`${path}/test`);
+    if (options.json) printJson(io, tried);
+    else for (const tool of tried.tools) io.stdout.write(`${visible(tool)}\n`);
+    if (!tried.ok)
+      throw new CliError(EXIT.failed, `It cannot be used: ${visible(tried.error ?? 'no reason')}.`);
+  });
+}
+
+function acceptCommand(io: IO): Command {
+  const what = 'Accept the changed definition of a tool.';
+  const made = command('accept', what, ['toolgate tools accept ci github create_issue'])
+    .argument('<key>', 'the key, by name or id')
+    .argument('<tool>', 'the Connected Tool, by name or id')
+    .argument('<name>', 'the tool whose definition changed, by its own name');
+  return withAdmin(made).action(async (key: string, tool: string, name: string, options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    await http.post(`${await toolPath(http, key, tool)}/accept`, { tool: name });
+    if (options.json) return printJson(io, { tool: name, accepted: true });
+    say(io, `The definition of ${visible(name)} is accepted.`);
+  });
+}
+
+function removeCommand(io: IO): Command {
+  const made = command('remove', 'Remove a Connected Tool.', ['toolgate tools remove ci github'])
+    .argument('<key>', 'the key, by name or id')
+    .argument('<tool>', 'the Connected Tool, by name or id');
+  return withAdmin(made).action(async (key: string, name: string, options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    await http.delete(await toolPath(http, key, name));
+    if (options.json) return printJson(io, { tool: name, removed: true });
+    say(io, `Connected Tool "${name}" is removed.`);
+  });
+}
+
+async function pathOf(http: Http, key: string): Promise<string> {
+  return `/keys/${await keyId(http, key)}/connected-tools`;
+}
+
+async function connectedTools(
+  http: Http,
+  key: string,
+): Promise<{ path: string; list: ConnectedToolResource[] }> {
+  const path = await pathOf(http, key);
+  const { connectedTools } = await http.get<{ connectedTools: ConnectedToolResource[] }>(path);
+  return { path, list: connectedTools };
+}
+
+async function toolPath(http: Http, key: string, nameOrId: string): Promise<string> {
+  const { path, list } = await connectedTools(http, key);
+  const found = list.find(each => each.id === nameOrId || each.name === nameOrId);
+  if (found === undefined) throw new CliError(EXIT.failed, `This key has no Connected Tool "${nameOrId}".`);
+  return `${path}/${found.id}`;
+}

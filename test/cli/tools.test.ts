@@ -1,0 +1,56 @@
+// toolgate tools: registering, trying and removing the Connected Tools of a key.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ADMIN_TOKEN, ROOT, startService, type TestService } from '../support/service.ts';
+import { Shell } from './shell.ts';
+
+const FILES = join(ROOT, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
+
+let service: TestService;
+let shell: Shell;
+beforeAll(async () => {
+  shell = new Shell({ TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+  const file = join(shell.folder, 'server.yaml');
+  const servers = { files: { command: process.execPath, args: [FILES, shell.folder] } };
+  writeFileSync(file, JSON.stringify({ stdioServers: servers }));
+  service = await startService({ env: { TOOLGATE_CONFIG: file } });
+  shell.env['TOOLGATE_BASE_URL'] = service.url;
+});
+afterAll(async () => {
+  shell.close();
+  await service.close();
+});
+
+test('a Connected Tool is added, tried, listed and removed', async () => {
+  expect((await shell.run('toolgate tools add default files --stdio files')).code).toBe(0);
+  const tried = await shell.run('toolgate tools test default files');
+  expect([tried.code, tried.stdout]).toEqual([0, expect.stringContaining('files__read_text_file\n')]);
+  expect((await shell.run('toolgate tools list default')).stdout).toMatch(
+    /files +stdio +files +ready +\d+ +-/,
+  );
+  const [listed] = JSON.parse((await shell.run('toolgate tools list default --json')).stdout);
+  expect(listed).toMatchObject({ name: 'files', transport: 'stdio', health: { state: 'ready' } });
+  expect((await shell.run('toolgate tools remove default files')).code).toBe(0);
+  expect((await shell.run('toolgate tools list default')).stderr).toContain('no Connected Tools');
+});
+
+test('one that cannot be reached says why, and headers never come back', async () => {
+  const add = `toolgate tools add default dead --url http://127.0.0.1:9/mcp --header 'Authorization: Bearer s3cret' --json`;
+  expect((await shell.run(add)).stdout).not.toContain('s3cret');
+  const tried = await shell.run('toolgate tools test default dead');
+  expect([tried.code, tried.stderr]).toEqual([1, expect.stringContaining('cannot be reached')]);
+});
+
+test('what makes no sense is refused with a sentence', async () => {
+  for (const [command, code, said] of [
+    ['toolgate tools add default x', 64, 'either --url or --stdio'],
+    ['toolgate tools add default x --stdio nowhere', 1, 'not declared'],
+    ['toolgate tools add default X --url http://127.0.0.1:9/', 1, 'lower-case'],
+    ["toolgate tools add default x --url http://127.0.0.1:9/ --header 'bad'", 64, 'Name: value'],
+    ['toolgate tools test default nothing', 1, 'no Connected Tool'],
+  ] as const) {
+    expect(await shell.run(command)).toMatchObject({ code, stderr: expect.stringContaining(said) });
+  }
+});
