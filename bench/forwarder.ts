@@ -35,3 +35,5 @@ const server = Bun.serve({
 });
 
 process.once('SIGTERM', () => server.stop(true).then(() => process.exit(0)));
+
+export {};

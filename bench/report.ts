@@ -117,7 +117,7 @@ export function renderReport({ conditions, lines, targets }: Report): string {
     '',
     ...table(lines),
     '',
-    ...lines.flatMap(latencySentence),
+    ...latencies(lines),
     'Targets, in CPU time per request:',
     ...targets.map(sentence),
   ].join('\n');
@@ -146,9 +146,13 @@ function spread({ median, min, max }: Figure, digits: number): string {
   return `${median.toFixed(digits)} (${min.toFixed(digits)}-${max.toFixed(digits)})`;
 }
 
-function latencySentence({ label, addedMs }: Line): string[] {
-  if (addedMs === null) return [];
-  return [`Added to the median of a direct call, one at a time: ${spread(addedMs, 2)} ms  ${label}`];
+function latencies(lines: Line[]): string[] {
+  const told = lines.flatMap(({ label, addedMs }) =>
+    addedMs === null ? [] : [`  ${spread(addedMs, 2)}  ${label}`],
+  );
+  return told.length === 0
+    ? []
+    : ['Milliseconds added to a direct call, one at a time (median):', ...told, ''];
 }
 
 function sentence({ label, atMost, ratio, reached }: Verdict): string {

@@ -67,3 +67,5 @@ function serveHttp(): void {
 
 if (process.argv.includes('--stdio')) await serveStdio();
 else serveHttp();
+
+export {};

@@ -47,6 +47,11 @@ def until(what, reached, seconds=20):
     raise AssertionError(f"never happened within {seconds} seconds: {what}")
 
 
+def new_name(start):
+    """A server name that no other call has, so that its question can be told from others."""
+    return f"{start}-{uuid.uuid4()}"
+
+
 def question(server):
     """The reference of the open question about a call to this server."""
 

@@ -224,7 +224,8 @@ class WaitingTest(ServiceTest):
         self.assertEqual(self.tried["status"], 204)
 
     def test_allowed_once_a_person_approves_exactly_once(self):
-        verdict = self.wait("py-once", "approve")
+        server = service.new_name("once")
+        verdict = self.wait(server, "approve")
         self.assertEqual(verdict.decision, "allow")
         entries = service.admin("GET", "/audit?limit=2")["entries"]
         self.assertEqual([each["decision"] for each in entries], ["allow", "pending"])
@@ -232,21 +233,22 @@ class WaitingTest(ServiceTest):
         self.assertEqual(entries[0]["id"], verdict.tool_call_id)
         self.assertEqual(entries[1]["referenceId"], reference_id)
         with self.assertRaises(toolgate.ToolCallPending):
-            self.gate.guard("py-once", "deploy", {"v": 1}, reference_id=reference_id)
+            self.gate.guard(server, "deploy", {"v": 1}, reference_id=reference_id)
 
     def test_allowed_by_an_approval_for_a_while(self):
-        self.assertTrue(self.wait("py-lasting", "approve", duration="5m"))
+        self.assertTrue(self.wait(service.new_name("lasting"), "approve", duration="5m"))
 
     def test_denied_by_the_person(self):
         with self.assertRaises(toolgate.ToolCallDenied) as raised:
-            self.wait("py-denied", "deny")
+            self.wait(service.new_name("denied"), "deny")
         self.assertEqual(raised.exception.approval.status, "denied")
         self.assertEqual(raised.exception.verdict.decision, "pending")
 
     def test_still_pending_when_nobody_answers(self):
+        server = service.new_name("slow")
         with self.assertRaises(toolgate.ToolCallPending) as raised:
-            self.gate.guard_and_wait("py-slow", "deploy", listener=self.listener, timeout=0.05)
-        self.assertEqual(raised.exception.verdict.reference_id, service.question("py-slow"))
+            self.gate.guard_and_wait(server, "deploy", listener=self.listener, timeout=0.05)
+        self.assertEqual(raised.exception.verdict.reference_id, service.question(server))
 
     def test_with_coroutines(self):
         async def run(server, action):
@@ -259,20 +261,21 @@ class WaitingTest(ServiceTest):
             await asyncio.to_thread(service.resolve, reference_id, action)
             return await waiting
 
-        self.assertTrue(asyncio.run(run("py-async", "approve")))
+        self.assertTrue(asyncio.run(run(service.new_name("async"), "approve")))
         with self.assertRaises(toolgate.ToolCallDenied):
-            asyncio.run(run("py-async-denied", "deny"))
+            asyncio.run(run(service.new_name("async"), "deny"))
 
     def test_a_decorated_function_runs_behind_the_approval_and_only_then(self):
         ran = []
+        server = service.new_name("wrapped")
 
-        @self.gate.guarded("py-wrapped", "deploy", listener=self.listener, timeout=20)
+        @self.gate.guarded(server, "deploy", listener=self.listener, timeout=20)
         def deploy(version):
             ran.append(version)
 
         with ThreadPoolExecutor(1) as thread:
             running = thread.submit(deploy, 1)
-            reference_id = service.question("py-wrapped")
+            reference_id = service.question(server)
             self.assertEqual(ran, [])
             service.resolve(reference_id, "approve")
             running.result(20)

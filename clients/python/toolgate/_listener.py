@@ -153,9 +153,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def server_bind(self) -> None:
-        """Without http.server's look-up of our own name, which can take long and is used for nothing."""
+        """Without http.server's look-up of our own name, which can take long and helps nobody."""
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]
+        self.server_name, self.server_port = "toolgate", self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Silent: a sender that breaks off is no news, and will send again."""

@@ -95,10 +95,11 @@ const BEFORE_SENDING = new Set([
  */
 function neverConnected(error: unknown): boolean {
   const { code, cause, message } = error as { code?: unknown; cause?: unknown; message?: unknown };
-  const inner = (cause ?? {}) as { code?: unknown; errors?: { code?: unknown }[] };
-  if (Array.isArray(inner.errors)) return inner.errors.every(each => BEFORE_SENDING.has(String(each.code)));
-  if (BEFORE_SENDING.has(String(code)) || BEFORE_SENDING.has(String(inner.code))) return true;
-  return typeof message === 'string' && message.includes('client error (Connect)');
+  if (BEFORE_SENDING.has(String(code)) || String(message).includes('client error (Connect)')) return true;
+  if (typeof cause !== 'object' || cause === null) return false;
+  // One failure per address that the name stands for.
+  const { errors } = cause as { errors?: unknown };
+  return Array.isArray(errors) ? errors.every(neverConnected) : neverConnected(cause);
 }
 
 function networkMessage(error: unknown): string {
