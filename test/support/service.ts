@@ -135,6 +135,7 @@ const CHILDREN = new Set<Bun.Subprocess>();
 process.on('exit', () => {
   for (const child of CHILDREN) child.kill('SIGKILL');
 });
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
 
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));

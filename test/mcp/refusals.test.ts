@@ -1,0 +1,198 @@
+// What /mcp refuses before a message is understood, in which order, and what it refuses in messages: hosts,
+// origins, credentials, sizes, types, malformed JSON, batches. Nothing of it reaches an upstream.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import net from 'node:net';
+import { auditOf, connect, LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const upstream = new RecordingUpstream({
+  tools: ['yes', 'no', 'ask'].map(name => ({ name, inputSchema: { type: 'object' } })),
+});
+let service: TestService;
+let key: string;
+let keyId: string;
+beforeAll(async () => {
+  service = await startService({ env: { TOOLGATE_MCP_BODY_LIMIT: '4096' } });
+  ({ key, keyId } = await service.newKey([
+    { tool: 'yes', action: 'allow' },
+    { tool: 'ask', action: 'require_approval' },
+  ]));
+  await connect(service, keyId, 'up', upstream.url);
+});
+afterAll(async () => {
+  await service.close();
+  await upstream.stop();
+});
+
+/** The status line of a request with these very headers, Host included. */
+function statusOf(headers: Record<string, string>, method = 'POST'): Promise<number> {
+  const { port } = new URL(service.url);
+  const lines = Object.entries({ 'Content-Length': '2', 'Content-Type': 'application/json', ...headers });
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(Number(port), '127.0.0.1', () =>
+      socket.write(
+        `${method} /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n{}`,
+      ),
+    );
+    socket.on('error', reject);
+    socket.on('data', data => {
+      socket.destroy();
+      resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(data.toString())?.[1]));
+    });
+  });
+}
+
+test('foreign hosts and pages are refused before credentials are looked at, on every method', async () => {
+  const { host } = new URL(service.url);
+  for (const method of ['POST', 'GET', 'DELETE']) {
+    expect(await statusOf({ Host: 'evil.example' }, method)).toBe(403);
+    expect(await statusOf({ Host: host, Origin: 'https://evil.example' }, method)).toBe(403);
+    expect(await statusOf({ Host: host, Origin: 'null' }, method)).toBe(403);
+    expect(await statusOf({ Host: 'evil.example', Authorization: `Bearer ${key}` }, method)).toBe(403);
+    expect(await statusOf({ Host: 'localhost.evil.example' }, method)).toBe(403);
+    expect(await statusOf({ Host: host, Origin: `http://${host}` }, method)).toBe(401);
+    expect(await statusOf({ Host: host }, method)).toBe(401);
+    expect(await statusOf({ Host: `localhost:${new URL(service.url).port}` }, method)).toBe(401);
+  }
+});
+
+test('the public address is a host of ours, and pages of it may call', async () => {
+  const published = await startService({ env: { TOOLGATE_PUBLIC_URL: 'https://gate.example' } });
+  const ask = (headers: Record<string, string>) => published.request('POST', '/mcp', { headers });
+  expect((await ask({ Host: 'gate.example', Origin: 'https://gate.example' })).status).toBe(401);
+  expect((await ask({ Host: 'gate.example', Origin: 'http://gate.example.evil' })).status).toBe(403);
+  expect((await ask({ Host: 'other.example' })).status).toBe(403);
+  await published.close();
+});
+
+test('401 asks for a bearer, and names no authorization server', async () => {
+  const body = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  for (const token of [null, 'nonsense', `${key}x`]) {
+    const { status, headers } = await postMcp(service, token, body);
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toStartWith('Bearer');
+    expect(headers.get('www-authenticate')).not.toContain('resource_metadata');
+    expect(headers.get('content-type')).toStartWith('application/problem+json');
+  }
+  const query = await service.request('POST', `/mcp?access_token=${key}`, {
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(query.status).toBe(401);
+});
+
+test('the paths where clients look for OAuth are 404, as JSON', async () => {
+  for (const path of [
+    '/.well-known/oauth-protected-resource',
+    '/.well-known/oauth-protected-resource/mcp',
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/oauth-authorization-server/mcp',
+    '/.well-known/openid-configuration',
+    '/.well-known/openid-configuration/mcp',
+  ]) {
+    const { status, headers } = await service.request('GET', path);
+    expect([path, status]).toEqual([path, 404]);
+    expect(headers.get('content-type')).toContain('json');
+  }
+  const registered = await service.json('POST', '/register', null, {});
+  expect([registered.status, registered.headers.get('content-type')?.includes('json')]).toEqual([404, true]);
+});
+
+test('another type is 415, a body over the limit 413, another method 405', async () => {
+  const client = await LegacyClient.open(service, key);
+  const plain = await client.request('ping', {}, { headers: { 'Content-Type': 'text/plain' } });
+  expect(plain.status).toBe(415);
+  expect((await client.request('ping', { pad: 'x'.repeat(5000) })).status).toBe(413);
+  expect((await service.json('PUT', '/mcp', key, {})).status).toBe(405);
+});
+
+test('what is not JSON, or not a message, is a JSON-RPC error with status 400', async () => {
+  const client = await LegacyClient.open(service, key);
+  for (const [body, code] of [
+    ['{', -32700],
+    ['\ufeff{}', -32700],
+    ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700],
+    [`${'['.repeat(70)}${']'.repeat(70)}`, -32700],
+    ['"text"', -32600],
+    ['{}', -32600],
+    ['{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
+    ['{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":5}', -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
+  ] as const) {
+    const { status, error } = await client.post(body);
+    expect([body, status, error?.code]).toEqual([body, 400, code]);
+  }
+});
+
+test('a call must name a tool, and its arguments be an object', async () => {
+  const client = await LegacyClient.open(service, key);
+  for (const params of [
+    {},
+    { name: 5 },
+    { name: 'up__yes', arguments: null },
+    { name: 'up__yes', arguments: [1] },
+    { name: 'up__yes', arguments: 'x' },
+  ]) {
+    expect((await client.request('tools/call', params)).error.code).toBe(-32602);
+  }
+});
+
+test('a batch forwards the allowed calls only, and answers each', async () => {
+  const client = await LegacyClient.open(service, key, '2025-03-26');
+  const before = upstream.calls.length;
+  const entries = (await auditOf(service, keyId)).length;
+  const call = (id: number, name: string) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name: `up__${name}`, arguments: { id } },
+  });
+  const answered = await client.post([
+    call(1, 'no'),
+    call(2, 'yes'),
+    call(3, 'ask'),
+    { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 99 } },
+    call(4, 'missing'),
+    call(5, 'yes'),
+    { jsonrpc: '2.0', id: 6, method: 'nothing' },
+    'not a message',
+  ]);
+  expect(answered.status).toBe(200);
+  const by = new Map(answered.message.map((each: { id: number }) => [each.id, each]));
+  const of = (id: number | null) => by.get(id) as { result: Record<string, never>; error: { code: number } };
+  expect(of(1).result['isError']).toBe(true as never);
+  expect(of(2).result['content']).toEqual([{ type: 'text', text: '{"id":2}' }] as never);
+  expect(of(3).result['structuredContent']).toMatchObject({ status: 'pending' });
+  expect([of(4).error.code, of(6).error.code, of(null).error.code]).toEqual([-32602, -32601, -32600]);
+  expect(upstream.calls.slice(before).map(each => each.params.arguments.id)).toEqual([2, 5]);
+  const decisions = (await auditOf(service, keyId)).slice(entries).map(each => each.decision);
+  expect(decisions.sort()).toEqual(['allow', 'allow', 'deny', 'pending']);
+});
+
+test('batches are of revision 2025-03-26 alone, with 1 to 100 messages', async () => {
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const old = await LegacyClient.open(service, key, '2025-03-26');
+  expect((await old.post([ping])).status).toBe(200);
+  expect((await old.post([])).status).toBe(400);
+  expect((await old.post(new Array(101).fill({ jsonrpc: '2.0', method: 'x' }))).status).toBe(400);
+  expect((await old.post([{ jsonrpc: '2.0', method: 'notifications/initialized' }])).status).toBe(202);
+  const newer = await LegacyClient.open(service, key, '2025-06-18');
+  expect((await newer.post([ping])).status).toBe(400);
+  const headers = { 'MCP-Protocol-Version': '2025-11-25' };
+  expect((await old.post([ping], { headers })).error.code).toBe(-32600);
+  expect((await postMcp(service, key, [ping])).status).toBe(200);
+});
+
+test('a batch of a dead session or credential is refused as a whole', async () => {
+  const gone = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await connect(service, gone.keyId, 'up', upstream.url);
+  const client = await LegacyClient.open(service, gone.key, '2025-03-26');
+  await client.tools();
+  await service.admin('DELETE', `/keys/${gone.keyId}`);
+  const before = upstream.calls.length;
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'up__yes' } };
+  expect((await client.post([call, { ...call, id: 2 }])).status).toBe(401);
+  expect(upstream.calls.length).toBe(before);
+});
