@@ -4,6 +4,7 @@
 import type { Db, Lane, Queries } from './db.ts';
 import guard from './migrations/0001_guard.sql' with { type: 'text' };
 import mcp from './migrations/0002_mcp.sql' with { type: 'text' };
+import operators from './migrations/0003_operators.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -14,6 +15,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'guard', sql: guard },
   { version: 2, name: 'mcp', sql: mcp },
+  { version: 3, name: 'operators', sql: operators },
 ];
 
 export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {

@@ -1,4 +1,5 @@
-// Operators: the people who sign in, and the one-time links that let the first of them in.
+// Operators: the people who sign in, and the one-time links that let them in. Only hashes of passwords and
+// links are here. E-mails come in lower case; sign-ins are sign-ins.ts's.
 
 import type { Queries } from './db.ts';
 
@@ -12,10 +13,21 @@ export interface OperatorRecord {
   createdAt: number;
 }
 
+/** `invited`: has not chosen a password yet. */
+export const OPERATOR_STATUSES = ['active', 'invited'] as const;
+export type OperatorStatus = (typeof OPERATOR_STATUSES)[number];
+
+export interface ListedOperator extends OperatorRecord {
+  status: OperatorStatus;
+}
+
+const COLUMNS = `id, email, role, created_at AS "createdAt",
+  CASE WHEN password_hash IS NULL THEN 'invited' ELSE 'active' END AS status`;
+
 export async function insertOperator(
   db: Queries,
   operator: OperatorRecord,
-  passwordHash: string,
+  passwordHash: string | null,
 ): Promise<void> {
   await db.run(
     'INSERT INTO operators (id, email, role, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)',
@@ -27,11 +39,93 @@ export async function anyOperator(db: Queries): Promise<boolean> {
   return (await db.all('SELECT id FROM operators LIMIT 1')).length > 0;
 }
 
+export async function findOperator(db: Queries, id: string): Promise<ListedOperator | null> {
+  const [row] = await db.all<ListedOperator>(`SELECT ${COLUMNS} FROM operators WHERE id = $1`, [id]);
+  return row ?? null;
+}
+
+export async function listOperators(db: Queries, limit: number, before: string): Promise<ListedOperator[]> {
+  return db.all<ListedOperator>(
+    `SELECT ${COLUMNS} FROM operators WHERE id < $1 ORDER BY id DESC LIMIT $2`,
+    [before, limit],
+  );
+}
+
+/** What a sign-in is held against. */
+export interface OperatorCredential {
+  id: string;
+  email: string;
+  role: Role;
+  passwordHash: string | null;
+}
+
+export async function findOperatorCredential(db: Queries, email: string): Promise<OperatorCredential | null> {
+  const [row] = await db.all<OperatorCredential>(
+    'SELECT id, email, role, password_hash AS "passwordHash" FROM operators WHERE email = $1',
+    [email],
+  );
+  return row ?? null;
+}
+
+/** Admins who can sign in, this one left out. */
+export async function otherAdmins(db: Queries, id: string): Promise<boolean> {
+  const rows = await db.all(
+    `SELECT id FROM operators WHERE role = 'admin' AND password_hash IS NOT NULL AND id <> $1 LIMIT 1`,
+    [id],
+  );
+  return rows.length > 0;
+}
+
+export async function updateOperatorRole(db: Queries, id: string, role: Role): Promise<void> {
+  await db.run('UPDATE operators SET role = $2 WHERE id = $1', [id, role]);
+}
+
+export async function updateOperatorPassword(db: Queries, id: string, passwordHash: string): Promise<void> {
+  await db.run('UPDATE operators SET password_hash = $2 WHERE id = $1', [id, passwordHash]);
+}
+
+export async function removeOperator(db: Queries, id: string): Promise<void> {
+  await db.run('DELETE FROM operators WHERE id = $1', [id]);
+}
+
 export async function insertSetupLink(db: Queries, hash: string, now: number): Promise<void> {
   await db.run('INSERT INTO setup_links (hash, created_at) VALUES ($1, $2)', [hash, now]);
+}
+
+export async function setupLinkStands(db: Queries, hash: string): Promise<boolean> {
+  return (await db.all('SELECT hash FROM setup_links WHERE hash = $1', [hash])).length === 1;
 }
 
 /** Takes a link; false when it was not there (any more). */
 export async function takeSetupLink(db: Queries, hash: string): Promise<boolean> {
   return (await db.run('DELETE FROM setup_links WHERE hash = $1', [hash])) === 1;
+}
+
+export interface Invitation {
+  hash: string;
+  operatorId: string;
+  createdAt: number;
+  expiresAt: number;
+}
+
+export async function insertInvitation(db: Queries, invitation: Invitation): Promise<void> {
+  await db.run(
+    'INSERT INTO invitations (hash, operator_id, created_at, expires_at) VALUES ($1, $2, $3, $4)',
+    [invitation.hash, invitation.operatorId, invitation.createdAt, invitation.expiresAt],
+  );
+}
+
+/** Who is invited by a link that has not ended; null when nobody is. */
+export async function findInvited(db: Queries, hash: string, now: number): Promise<OperatorRecord | null> {
+  const [row] = await db.all<OperatorRecord>(
+    `SELECT operators.id, email, role, operators.created_at AS "createdAt"
+     FROM invitations JOIN operators ON operators.id = invitations.operator_id
+     WHERE hash = $1 AND expires_at > $2`,
+    [hash, now],
+  );
+  return row ?? null;
+}
+
+export async function removeInvitations(db: Queries, operatorId: string): Promise<void> {
+  await db.run('DELETE FROM invitations WHERE operator_id = $1', [operatorId]);
 }

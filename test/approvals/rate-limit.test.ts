@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import ipaddr from 'ipaddr.js';
-import type { Cidr } from '../../src/config.ts';
+import type { Cidr } from '../../src/setting-readers.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { clientIp } from '../../src/http/client-ip.ts';
 import { type Reply, startService, type TestService } from '../support/service.ts';

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import net from 'node:net';
 import { auditOf, connect, LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { freePort } from './sdk.ts';
 
 const upstream = new RecordingUpstream({
   tools: ['yes', 'no', 'ask'].map(name => ({ name, inputSchema: { type: 'object' } })),
@@ -58,9 +59,12 @@ test('foreign hosts and pages are refused before credentials are looked at, on e
 });
 
 test('the public address is a host of ours, and pages of it may call', async () => {
-  const published = await startService({ env: { TOOLGATE_PUBLIC_URL: 'https://gate.example' } });
-  const ask = (headers: Record<string, string>) => published.request('POST', '/mcp', { headers });
-  expect((await ask({ Host: 'gate.example', Origin: 'https://gate.example' })).status).toBe(401);
+  const port = await freePort();
+  const env = { TOOLGATE_PORT: String(port), TOOLGATE_PUBLIC_URL: 'http://gate.example' };
+  const published = await startService({ env });
+  const ask = (headers: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers });
+  expect((await ask({ Host: 'gate.example', Origin: 'http://gate.example' })).status).toBe(401);
   expect((await ask({ Host: 'gate.example', Origin: 'http://gate.example.evil' })).status).toBe(403);
   expect((await ask({ Host: 'other.example' })).status).toBe(403);
   await published.close();

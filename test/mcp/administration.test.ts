@@ -1,0 +1,200 @@
+// Connected Tools as operators see them: registered, tested, shown with their health, removed. Commands come from
+// the server file alone; credentials are sealed, go to their upstream and nowhere else.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newDataDir, sql, until } from '../support/faults.ts';
+import {
+  connect,
+  LegacyClient,
+  modern,
+  RecordingUpstream,
+  startWithStdio,
+  stdioScript,
+  text,
+} from '../support/mcp.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+const folder = newDataDir();
+const journal = join(folder, 'journal');
+const upstream = new RecordingUpstream();
+const ALLOW = [{ tool: '*', action: 'allow' as const }];
+const path = (keyId: string, more = '') => `/keys/${keyId}/connected-tools${more}`;
+const lives = (pid: string) => existsSync(`/proc/${pid}`);
+afterAll(() => upstream.stop());
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let service: TestService;
+    let end: () => Promise<void>;
+    beforeAll(async () => {
+      const script = stdioScript('environment', `${journal}-${engine}`);
+      ({ service, end } = await startWithStdio(
+        { script: { ...script, env: { DECLARED: 'yes' } }, missing: { command: '/does/not/exist' } },
+        { engine, env: { SECRET_OF_OURS: 'do not pass on' } },
+      ));
+    });
+    afterAll(() => end());
+
+    test('each transport is registered, listed in the order of names, tested and removed', async () => {
+      const { key, keyId } = await service.newKey(ALLOW);
+      const made = await service.admin('POST', path(keyId), {
+        name: 'web',
+        transport: 'http',
+        url: upstream.url,
+        headers: { 'X-Api-Key': 'hidden' },
+      });
+      expect(made.status).toBe(201);
+      expect(made.body).toMatchObject({
+        name: 'web',
+        transport: 'http',
+        url: upstream.url,
+        hasHeaders: true,
+      });
+      expect(made.text).not.toContain('hidden');
+      await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
+      await connect(service, keyId, 'events', { transport: 'sse', url: upstream.url });
+      const listed = await service.admin('GET', path(keyId));
+      expect(listed.body.connectedTools.map((each: { name: string }) => each.name)).toEqual([
+        'cmd',
+        'events',
+        'web',
+      ]);
+      expect(listed.body.connectedTools.every((each: any) => each.health.state === 'idle')).toBe(true);
+      const tested = await service.admin('POST', path(keyId, `/${made.body.id}/test`));
+      expect(tested.body).toEqual({ ok: true, error: null, tools: ['web__echo'] });
+      const now = (await service.admin('GET', path(keyId))).body.connectedTools[2];
+      expect(now.health.state).toBe('ready');
+      expect(now.tools).toEqual([{ name: 'echo', drifted: false }]);
+      expect((await service.admin('DELETE', path(keyId, `/${made.body.id}`))).status).toBe(204);
+      expect((await service.admin('DELETE', path(keyId, `/${made.body.id}`))).status).toBe(404);
+      expect((await modern(service, key, 'tools/call', { name: 'web__echo' })).error.code).toBe(-32602);
+    });
+
+    test('what is wrong is refused with its path', async () => {
+      const { keyId } = await service.newKey(ALLOW);
+      const web = { name: 'web', transport: 'http', url: upstream.url };
+      for (const [body, at] of [
+        [{ ...web, name: 'Web' }, '/name'],
+        [{ ...web, name: 'a__b' }, '/name'],
+        [{ ...web, name: '-a' }, '/name'],
+        [{ ...web, name: 'x'.repeat(33) }, '/name'],
+        [{ ...web, transport: 'tcp' }, '/transport'],
+        [{ ...web, url: 'ftp://example.com' }, '/url'],
+        [{ ...web, url: 'http://user:pass@example.com' }, '/url'],
+        [{ ...web, command: 'sh' }, ''],
+        [{ ...web, headers: { 'Mcp-Session-Id': 'x' } }, '/headers'],
+        [{ ...web, headers: { Host: 'x' } }, '/headers'],
+        [{ ...web, headers: { 'X-Break': 'a\r\nX-More: b' } }, '/headers/X-Break'],
+        [{ name: 'cmd', transport: 'stdio', server: 'undeclared' }, '/server'],
+        [{ name: 'cmd', transport: 'stdio', server: '__proto__' }, '/server'],
+        [{ name: 'cmd', transport: 'stdio', server: 'constructor' }, '/server'],
+        [{ name: 'cmd', transport: 'stdio', server: 'script', args: ['-c'] }, ''],
+        [{ name: 'cmd', transport: 'stdio', command: '/bin/sh' }, ''],
+      ] as const) {
+        const refused = await service.admin('POST', path(keyId), body);
+        expect([JSON.stringify(body), refused.status]).toEqual([JSON.stringify(body), 400]);
+        expect(refused.body.errors.map((each: { path: string }) => each.path)).toContain(at);
+      }
+      expect((await service.admin('POST', path(keyId), web)).status).toBe(201);
+      expect((await service.admin('POST', path(keyId), web)).status).toBe(409);
+      expect((await service.admin('POST', path(crypto.randomUUID()), web)).status).toBe(404);
+      expect((await service.admin('GET', path(crypto.randomUUID()))).status).toBe(404);
+    });
+
+    test('another key’s Connected Tool cannot be tested, shown or removed under this one', async () => {
+      const mine = await service.newKey(ALLOW);
+      const theirs = await service.newKey(ALLOW);
+      const id = await connect(service, theirs.keyId, 'web', upstream.url);
+      expect((await service.admin('POST', path(mine.keyId, `/${id}/test`))).status).toBe(404);
+      expect((await service.admin('GET', path(mine.keyId, `/${id}/definitions`))).status).toBe(404);
+      expect((await service.admin('DELETE', path(mine.keyId, `/${id}`))).status).toBe(404);
+      expect((await service.admin('POST', path(theirs.keyId, `/${id}/test`))).body.ok).toBe(true);
+    });
+
+    test('headers are sealed at rest and sent upstream; the caller’s credentials are not', async () => {
+      const { key, keyId } = await service.newKey(ALLOW);
+      const headers = { Authorization: 'Bearer upstream-secret', 'X-Tenant': 'seven' };
+      const own = new RecordingUpstream();
+      await connect(service, keyId, 'web', { transport: 'http', url: own.url, headers });
+      const client = await LegacyClient.open(service, key);
+      const sent = { Cookie: 'a=b', 'X-Custom': 'c', 'Proxy-Authorization': `Bearer ${key}` };
+      expect(text(await client.call('web__echo', { a: 1 }, undefined, { headers: sent }))).toBe('{"a":1}');
+      for (const each of own.heard) {
+        expect(each.headers['authorization']).toBe('Bearer upstream-secret');
+        expect(each.headers['x-tenant']).toBe('seven');
+        expect(JSON.stringify(each)).not.toContain(key);
+        expect(JSON.stringify(each)).not.toContain(client.sessionId);
+        expect([each.headers['cookie'], each.headers['x-custom']]).toEqual([undefined, undefined]);
+      }
+      const rows = JSON.stringify(await sql(service.databaseUrl, 'SELECT * FROM connected_tools'));
+      expect(rows).not.toContain('upstream-secret');
+      expect(rows).not.toContain('seven');
+      const audit = JSON.stringify((await service.admin('GET', '/changes')).body);
+      expect(audit).not.toContain('upstream-secret');
+      await own.stop();
+    });
+
+    test('a stdio server gets an empty environment but for the allow-list and its declaration', async () => {
+      const { key, keyId } = await service.newKey(ALLOW);
+      const id = await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
+      expect(text(await modern(service, key, 'tools/call', { name: 'cmd__echo', arguments: { b: 2 } }))).toBe(
+        '{"b":2}',
+      );
+      const lines = readFileSync(`${journal}-${engine}`, 'utf8').split('\n');
+      const env = JSON.parse(lines.findLast(line => line.startsWith('env '))!.slice(4));
+      expect(env.DECLARED).toBe('yes');
+      const allowed = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER', 'LOGNAME', 'SHELL'];
+      const odd = Object.keys(env).filter(
+        name => ![...allowed, 'DECLARED', 'PWD', '_', 'SHLVL'].includes(name),
+      );
+      expect(odd).toEqual([]);
+      const pid = lines.findLast(line => line.startsWith('pid '))!.slice(4);
+      expect(lives(pid)).toBe(true);
+      await service.admin('DELETE', path(keyId, `/${id}`));
+      await until('the process is gone', () => !lives(pid));
+    });
+
+    test('a Connected Tool removed while its connection is being opened leaves nothing open', async () => {
+      const { key, keyId } = await service.newKey(ALLOW);
+      const id = await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
+      const before = readFileSync(`${journal}-${engine}`, 'utf8').length;
+      await LegacyClient.open(service, key);
+      await service.admin('DELETE', path(keyId, `/${id}`));
+      const started = () => /pid (\d+)/.exec(readFileSync(`${journal}-${engine}`, 'utf8').slice(before))?.[1];
+      await until('it started', () => started() !== undefined);
+      await until('it ended', () => !lives(started()!));
+    });
+
+    test('a command that cannot be started is down, with the reason', async () => {
+      const { keyId } = await service.newKey(ALLOW);
+      const id = await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'missing' });
+      const { body } = await service.admin('POST', path(keyId, `/${id}/test`));
+      expect([body.ok, body.tools]).toEqual([false, []]);
+      expect(body.error).toContain('exit code 127');
+    });
+  });
+}
+
+test('private targets are refused while others can reach the service, link-local ones always', async () => {
+  const local = await startService();
+  const open = await startService({
+    env: { TOOLGATE_HOST: '0.0.0.0', TOOLGATE_PUBLIC_URL: '' },
+  });
+  const allowed = await startService({
+    env: { TOOLGATE_HOST: '0.0.0.0', TOOLGATE_ALLOW_PRIVATE_NETWORKS: 'true' },
+  });
+  const statusOf = async (service: TestService, url: string) => {
+    const { keyId } = await service.newKey(ALLOW);
+    return (await service.admin('POST', path(keyId), { name: 'x', transport: 'http', url })).status;
+  };
+  expect(await statusOf(local, upstream.url)).toBe(201);
+  expect(await statusOf(open, upstream.url)).toBe(400);
+  expect(await statusOf(open, 'http://10.0.0.1/mcp')).toBe(400);
+  expect(await statusOf(allowed, upstream.url)).toBe(201);
+  for (const service of [local, open, allowed]) {
+    expect(await statusOf(service, 'http://169.254.169.254/latest')).toBe(400);
+    await service.close();
+  }
+});

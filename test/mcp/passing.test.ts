@@ -1,0 +1,157 @@
+// Results pass as the upstream gave them, in meaning to the last digit; errors, progress and outcomes likewise.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { until } from '../support/faults.ts';
+import {
+  type Answering,
+  auditOf,
+  connect,
+  error,
+  type Heard,
+  LegacyClient,
+  modern,
+  outcomesOf,
+  RecordingUpstream,
+  raw,
+  streamed,
+  text,
+} from '../support/mcp.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+const ways: Record<string, Answering> = {};
+const upstream = new RecordingUpstream({ onCall: call => ways[call.params.arguments.way]!(call) });
+const json = (call: Heard, result: string) =>
+  raw('application/json', write => write(`{"jsonrpc":"2.0","id":${call.id},"result":${result}}`));
+afterAll(() => upstream.stop());
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let service: TestService;
+    let key: string;
+    let keyId: string;
+    let client: LegacyClient;
+    beforeAll(async () => {
+      service = await startService({ engine, env: { TOOLGATE_UPSTREAM_TIMEOUT: '1s' } });
+      ({ key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]));
+      await connect(service, keyId, 'up', upstream.url);
+      client = await LegacyClient.open(service, key);
+      await client.tools();
+    });
+    afterAll(() => service.close());
+
+    const call = (way: string, answering: Answering, meta?: unknown) => {
+      ways[way] = answering;
+      return client.call('up__echo', { way }, meta);
+    };
+
+    test('unknown content types, vendor fields, structures, images and long numbers stay as they are', async () => {
+      const result =
+        '{"content":[{"type":"hologram","rays":[1,2]},{"type":"text","text":"é\\ud83d\\ude00\\u0000"},' +
+        '{"type":"image","data":"AAAA","mimeType":"image/png","annotations":{"audience":["user"]}}],' +
+        '"structuredContent":{"big":12345678901234567890123,"small":0.1000000000000000055511151231257827,' +
+        '"__proto__":{"x":1},"constructor":"c","toJSON":1,"text":"t"},"x-vendor":{"deep":[null,true]},' +
+        '"_meta":{"vendor/trace":"abc"}}';
+      const legacy = await call('rich', heard => json(heard, result));
+      expect(legacy.text).toContain('12345678901234567890123');
+      expect(legacy.text).toContain('0.1000000000000000055511151231257827');
+      expect(JSON.stringify(legacy.result)).toBe(JSON.stringify(JSON.parse(result)));
+      const params = { name: 'up__echo', arguments: { way: 'rich' } };
+      const newer = await modern(service, key, 'tools/call', params);
+      expect(newer.text).toContain('12345678901234567890123');
+      const { resultType, ...rest } = newer.result;
+      expect(resultType).toBe('complete');
+      expect(JSON.stringify(rest)).toBe(JSON.stringify(JSON.parse(result)));
+    });
+
+    test('a result without content gets an empty one', async () => {
+      const said = await call('bare', () => ({ structuredContent: { a: 1 } }));
+      expect(said.result).toEqual({ content: [], structuredContent: { a: 1 } });
+    });
+
+    test('an error of the upstream is an error for the client; one of our own leg is not shown as such', async () => {
+      const refused = await call('refused', heard => error(heard, -32602, 'Bad arguments', { at: 'a' }));
+      expect(refused.error).toEqual({ code: -32602, message: 'Bad arguments', data: { at: 'a' } });
+      const leg = await call('leg', heard => error(heard, -32021, 'Missing capability'));
+      expect(leg.error.code).toBe(-32603);
+    });
+
+    test('progress comes under the client’s own token; another’s is not passed on', async () => {
+      const said = await call(
+        'progress',
+        heard =>
+          streamed(send => {
+            const tell = (progressToken: unknown, progress: number) =>
+              send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } });
+            tell(heard.params._meta.progressToken, 1);
+            tell('mine', 2);
+            tell('another', 3);
+            send({ jsonrpc: '2.0', method: 'notifications/unheard-of', params: {} });
+            send({ jsonrpc: '2.0', id: heard.id, result: { content: [] } });
+          }),
+        { progressToken: 'mine' },
+      );
+      expect(said.messages.slice(0, -1).map(each => each.params)).toEqual([
+        { progressToken: 'mine', progress: 1 },
+      ]);
+      expect(upstream.calls.at(-1)!.params._meta.progressToken).not.toBe('mine');
+    });
+
+    test('a client that takes JSON only gets the result alone', async () => {
+      ways['chatty'] = heard =>
+        streamed(send => {
+          send({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } });
+          send({ jsonrpc: '2.0', id: heard.id, result: { content: [] } });
+        });
+      const sending = { headers: { Accept: 'application/json' } };
+      const said = await client.call('up__echo', { way: 'chatty' }, undefined, sending);
+      expect(said.headers.get('content-type')).toContain('application/json');
+      expect(said.messages.length).toBe(1);
+    });
+
+    test('what came of each call is recorded beside its entry, never what it said', async () => {
+      const own = await service.newKey([
+        { tool: 'echo', action: 'allow' },
+        { tool: '*', action: 'deny' },
+      ]);
+      await connect(service, own.keyId, 'up', upstream.url);
+      const caller = await LegacyClient.open(service, own.key);
+      await caller.tools();
+      const ask = (way: string, answering: Answering) => {
+        ways[way] = answering;
+        return caller.call('up__echo', { way, canary: 'CANARY-ARGUMENT' }, undefined, { id: way });
+      };
+      await ask('ok', () => ({ content: [{ type: 'text', text: 'CANARY-RESULT' }] }));
+      await ask('tool error', () => ({ isError: true, content: [] }));
+      await ask('protocol error', heard => error(heard, -32000, 'CANARY-ERROR'));
+      const broken = await ask('failure', () => new Response('CANARY-ERROR', { status: 500 }));
+      expect(text(broken)).toContain('HTTP status 500');
+      const late = await ask('timeout', () => new Promise(() => {}));
+      expect(late.result.isError).toBe(true);
+      expect(text(late)).toContain('did not answer within 1000 ms');
+      const arrived = Promise.withResolvers<void>();
+      const cancelled = ask('cancel', () => {
+        arrived.resolve();
+        return new Promise(() => {});
+      });
+      await arrived.promise;
+      await caller.notify('notifications/cancelled', { requestId: 'cancel' });
+      expect((await cancelled).error.code).toBe(-32603);
+      const wanted = ['ok', 'tool_error', 'tool_error', 'upstream_failure', 'timed_out', 'cancelled'];
+      await until(
+        'every outcome was recorded',
+        async () => (await outcomesOf(service, own.keyId)).length === wanted.length,
+      );
+      expect(await outcomesOf(service, own.keyId)).toEqual(wanted);
+      expect((await auditOf(service, own.keyId)).every(each => each.decision === 'allow')).toBe(true);
+      expect((await auditOf(service, own.keyId)).every(each => each.surface === 'mcp')).toBe(true);
+      expect(service.output).not.toContain('CANARY');
+      await until('the upstream was told of both', () => {
+        const told = upstream.of('notifications/cancelled').map(each => each.params.requestId);
+        const given = upstream.calls.filter(each =>
+          ['timeout', 'cancel'].includes(each.params.arguments.way),
+        );
+        return given.every(each => told.includes(each.id));
+      });
+    });
+  });
+}
