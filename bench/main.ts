@@ -163,7 +163,8 @@ async function takeSample(
   const load = await (subject.road ? driveCalls : drive)(request, seconds, folder);
   const cpuMicros = (server.cpuMicroseconds() - before) / load.requests;
   // Under full load a latency says how long the queue is; a call made alone says what the road takes.
-  const lone = subject.road ? await driveCalls(request, ALONE_SECONDS, folder, 1) : null;
+  const measured = subject.road && GENERATOR === 'wrk';
+  const lone = measured ? await driveCalls(request, ALONE_SECONDS, folder, 1) : null;
   return {
     cpuMicros,
     aloneP50Ms: lone?.p50Ms ?? null,

@@ -9,6 +9,7 @@ import { onCore } from './process.ts';
 /** Stands in the body where the id goes. */
 export const ID = '"$id"';
 
+/** Without wrk, ids are all the same and there are always as many connections as in the other lines. */
 export async function driveCalls(
   request: Request,
   seconds: number,

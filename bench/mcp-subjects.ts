@@ -13,7 +13,7 @@ export const MCP_SUBJECTS: Subject[] = [
   { name: 'mcp-direct', label: 'tools/call, direct', road: 'direct' },
   { name: 'mcp-floor', label: 'tools/call, bare forwarder', road: 'forwarder' },
   { name: 'mcp', label: 'tools/call, Toolgate on sqlite', road: 'toolgate' },
-  { name: 'mcp-proxy', label: 'tools/call, mcp-proxy (stdio upstream)', road: 'mcp-proxy' },
+  { name: 'mcp-proxy', label: 'tools/call, mcp-proxy on Node (stdio upstream)', road: 'mcp-proxy' },
 ];
 
 const HEADERS = {

@@ -101,7 +101,7 @@ async function forward(
     const response = await ask(services, call, tool);
     const failed = response.error !== null || response.result?.['isError'] === true;
     done(failed ? 'tool_error' : 'ok');
-    if (response.error !== null) throw relayed(response.error);
+    if (response.error !== null) throw relayed(response.error, call.modern);
     return shownResult(response.result ?? {}, call.modern);
   } catch (error) {
     if (error instanceof RpcError) throw error;
@@ -129,10 +129,10 @@ async function ask(services: CallServices, call: Call, tool: KnownTool): Promise
     timeoutMs: services.timeoutMs,
     onNotification,
     capabilities: meta[ENVELOPE.capabilities] ?? {},
-    headers: {
+    headers: () => ({
       'Mcp-Name': headerValue(tool.toolName),
       ...paramHeaders(tool.definition, call.params['arguments']),
-    },
+    }),
   });
 }
 
@@ -173,9 +173,13 @@ function forClient(
 }
 
 /** Codes that speak of the leg between us and the upstream would be wrong on the leg to the client. */
-function relayed(error: { code: number; message: string; data?: Json }): RpcError {
-  const ownLeg = error.code <= -32020 && error.code >= -32099;
+function relayed(error: { code: number; message: string; data?: Json }, modern: boolean): RpcError {
   const data = error.data === undefined ? {} : { data: error.data };
+  // The upstream saw the client's own capabilities: what it misses, the client lacks.
+  if (modern && error.code === CODES.missingCapability) {
+    return new RpcError(error.code, error.message, { status: 400, ...data });
+  }
+  const ownLeg = error.code <= -32020 && error.code >= -32099;
   return new RpcError(ownLeg ? CODES.internal : error.code, error.message, data);
 }
 

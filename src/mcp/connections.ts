@@ -14,10 +14,20 @@ import type { ConnectionRecord } from '../store/connections.ts';
 import type { EventWriter } from './event-stream.ts';
 import type { Id } from './protocol.ts';
 
+const BELIEVED_MS = 1000;
+const MAX_FOUND = 10_000;
+
+interface Found {
+  connection: ConnectionRecord;
+  principal: Principal;
+  until: number;
+}
+
 export class Connections {
   readonly #guard: Guard;
   readonly #streams = new Map<string, EventWriter>();
   readonly #calls = new Map<string, AbortController>();
+  readonly #found = new Map<string, Found>();
 
   constructor(guard: Guard) {
     this.#guard = guard;
@@ -27,21 +37,32 @@ export class Connections {
     return openConnection(this.#guard, principal, protocolVersion);
   }
 
-  /** Unknown, ended and another key's connection look the same. */
+  /**
+   * Unknown, ended and another key's connection look the same. One that was found is believed for a moment: it
+   * authorises nothing, since every call's credential is judged in its own commit.
+   */
   async find(id: string, principal: Principal): Promise<ConnectionRecord> {
+    const known = this.#found.get(id);
+    if (known !== undefined && known.until > performance.now() && known.principal === principal) {
+      return known.connection;
+    }
     const connection = await lookUpConnection(this.#guard, principal, id);
     if (connection === null)
       throw new GuardError('not_found', 'There is no such MCP session; initialize again.');
+    if (this.#found.size >= MAX_FOUND) this.#found.clear();
+    this.#found.set(id, { connection, principal, until: performance.now() + BELIEVED_MS });
     return connection;
   }
 
   setLevel(id: string, level: string): Promise<void> {
+    this.#found.delete(id);
     return changeConnectionLevel(this.#guard, id, level);
   }
 
   async end(id: string, principal: Principal): Promise<void> {
     await this.find(id, principal);
     await closeConnection(this.#guard, id);
+    this.#found.delete(id);
     this.#streams.get(id)?.close();
   }
 

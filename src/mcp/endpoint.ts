@@ -160,10 +160,10 @@ function complete(id: Id, result: JsonObject, cacheable: boolean): Response {
   return json(resultMessage(id, { resultType: 'complete', ...result, ...cache }));
 }
 
-async function discovered(services: McpServices, { keyId }: Principal): Promise<JsonObject> {
+async function discovered(services: McpServices, principal: Principal): Promise<JsonObject> {
   return {
     supportedVersions: [...SUPPORTED_VERSIONS],
-    capabilities: await capabilities(services, keyId, false),
+    capabilities: await capabilities(services, principal, false),
     _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'toolgate', version: services.version } },
   };
 }
@@ -270,15 +270,19 @@ async function initialize(
   for (const upstream of await services.hub.of(asked.principal.keyId)) upstream.connect().catch(() => {});
   const result: JsonObject = {
     protocolVersion,
-    capabilities: await capabilities(services, asked.principal.keyId, true),
+    capabilities: await capabilities(services, asked.principal, true),
     serverInfo: { name: 'toolgate', version: services.version },
   };
   return json(resultMessage(id, result), 200, { 'Mcp-Session-Id': connectionId });
 }
 
 /** What is declared has to be answered: only what the key forwards besides tools. */
-async function capabilities(services: McpServices, keyId: string, listChanged: boolean): Promise<JsonObject> {
-  const offered = await services.forwards(keyId);
+async function capabilities(
+  services: McpServices,
+  { keyId, scope }: Principal,
+  listChanged: boolean,
+): Promise<JsonObject> {
+  const offered = scope === null ? await services.forwards(keyId) : [];
   return {
     tools: { listChanged },
     logging: {},

@@ -9,30 +9,49 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Events of a stream, one by one. An event larger than `maxBytes` ends the reading with an error. */
+/**
+ * Events of a stream, one by one. An event larger than `maxBytes` ends the reading with an error. Each character
+ * is looked at once, however the upstream cuts its chunks: a line of 16 MB read otherwise held up every other call.
+ */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
 ): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
-  let rest = '';
+  let lines: string[] = [];
+  let pieces: string[] = [];
+  let size = 0;
+  let returned = false;
   for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true });
-    if (rest.length > maxBytes) throw new Error('the upstream sent an event that is too large');
-    for (;;) {
-      const end = /\r?\n\r?\n|\r\r/.exec(rest);
-      if (end === null) break;
-      const found = readEvent(rest.slice(0, end.index));
-      rest = rest.slice(end.index + end[0].length);
+    const decoded = decoder.decode(chunk, { stream: true });
+    if (decoded === '') continue;
+    // The chunk before ended between the two halves of a line's end.
+    const text = returned && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
+    returned = text.endsWith('\r');
+    size += text.length;
+    if (size > maxBytes) throw new Error('the upstream sent an event that is too large');
+    let from = 0;
+    for (const { 0: end, index } of text.matchAll(/\r\n|\n|\r/g)) {
+      const line = pieces.join('') + text.slice(from, index);
+      from = index + end.length;
+      pieces = [];
+      if (line !== '') {
+        lines.push(line);
+        continue;
+      }
+      const found = readEvent(lines);
+      lines = [];
+      size = text.length - from;
       if (found !== null) yield found;
     }
+    pieces.push(text.slice(from));
   }
 }
 
-function readEvent(block: string): ServerEvent | null {
+function readEvent(lines: readonly string[]): ServerEvent | null {
   let event = 'message';
   const data: string[] = [];
-  for (const line of block.split(/\r\n|\n|\r/)) {
+  for (const line of lines) {
     if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
     else if (line.startsWith('event:')) event = line.slice(6).trim();
   }

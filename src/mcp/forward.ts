@@ -1,6 +1,7 @@
 // Resources, prompts and completion of the Connected Tools, for keys whose setting turns them on. Policies speak
 // of tools, so these are off by default; when on, each access is judged by nobody and recorded all the same.
 
+import type { Json } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
 import { metaForUpstream } from './call.ts';
@@ -103,22 +104,38 @@ async function one(
   params: JsonObject,
 ): Promise<JsonObject> {
   const target = await resolve(services, asker.principal.keyId, method, params);
-  if (target === null) throw new RpcError(CODES.invalidParams, 'Unknown prompt or resource.');
+  if (target === null) throw new RpcError(CODES.invalidParams, 'Unknown prompt or resource.', about(params));
   await services.recordAccess(asker.principal, target.upstream.tool.name, method, asker.startedAt);
   try {
     const sent = { ...target.params, _meta: metaForUpstream(params) };
     const { result, error } = await target.upstream.request(method, sent, {
       ...asking(services, asker),
       capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {},
-      headers: { 'Mcp-Name': headerValue(String(target.params['uri'] ?? target.params['name'] ?? '')) },
+      headers: () => ({
+        'Mcp-Name': headerValue(String(target.params['uri'] ?? target.params['name'] ?? '')),
+      }),
     });
-    if (result !== null) return result;
-    throw new RpcError(error?.code ?? CODES.internal, error?.message ?? 'The upstream gave no reason.');
+    if (result !== null) return shownContents(result, target.upstream.tool.name);
+    const said = error?.message ?? 'The upstream gave no reason.';
+    throw new RpcError(error?.code ?? CODES.internal, said, about(params, error?.data));
   } catch (error) {
     if (error instanceof UpstreamError)
       throw new RpcError(CODES.internal, `The request failed: ${error.message}.`);
     throw error;
   }
+}
+
+/** What an error is about, under the address that the client knows. */
+function about(params: JsonObject, data?: Json): { data?: Json } {
+  if (params['uri'] !== undefined) return { data: { ...(isObject(data) ? data : {}), uri: params['uri'] } };
+  return data === undefined ? {} : { data };
+}
+
+/** A resource's contents carry the address that the client asked for, so that it can be read again. */
+function shownContents(result: JsonObject, server: string): JsonObject {
+  const { contents } = result;
+  if (!Array.isArray(contents)) return result;
+  return { ...result, contents: contents.map(each => (isObject(each) ? named(each, server) : each)) };
 }
 
 /** The upstream whose name stands before what is asked for, and the request as that upstream knows it. */

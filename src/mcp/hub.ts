@@ -94,7 +94,7 @@ export class Hub {
       case 'sse':
         return SseWire.open(target, signal);
       case 'stdio': {
-        const server = stdioServers[tool.target];
+        const server = Object.hasOwn(stdioServers, tool.target) ? stdioServers[tool.target] : undefined;
         if (server === undefined) throw new UpstreamError(`no stdio server "${tool.target}" is declared`);
         return new StdioWire(server, stdioStderr);
       }

@@ -34,8 +34,8 @@ export interface Asking {
   onNotification?: (notification: RpcNotification) => void;
   /** Capabilities of the client behind us, for upstreams of the newer era. */
   capabilities?: Json;
-  /** Header values that the newer era wants beside the body. */
-  headers?: Record<string, string>;
+  /** Header values that the newer era wants beside the body; made only for it. */
+  headers?: () => Record<string, string>;
 }
 
 /** The upstream said nothing for too long. */
@@ -129,24 +129,36 @@ export class Upstream {
   }
 
   async #ask(wire: Wire, method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
-    const limit = new AbortController();
-    let timer = setTimeout(() => limit.abort(), asking.timeoutMs);
+    const stop = new AbortController();
+    let late = false;
+    const expire = () => {
+      late = true;
+      stop.abort();
+    };
+    const cancel = () => stop.abort();
+    let timer = setTimeout(expire, asking.timeoutMs);
     const onNotification = (notification: RpcNotification) => {
       clearTimeout(timer);
-      timer = setTimeout(() => limit.abort(), asking.timeoutMs);
+      timer = setTimeout(expire, asking.timeoutMs);
       asking.onNotification?.(notification);
     };
-    const signal = AbortSignal.any([asking.signal, limit.signal]);
+    if (asking.signal.aborted) cancel();
+    asking.signal.addEventListener('abort', cancel);
     try {
-      const headers = this.#modern ? { ...asking.headers, 'Mcp-Method': method } : {};
-      return await wire.request(method, this.#dressed(params, asking), { signal, onNotification }, headers);
+      const headers = this.#modern ? { ...asking.headers?.(), 'Mcp-Method': method } : {};
+      return await wire.request(
+        method,
+        this.#dressed(params, asking),
+        { signal: stop.signal, onNotification },
+        headers,
+      );
     } catch (error) {
-      if (limit.signal.aborted)
-        throw new UpstreamTimeout(`the upstream did not answer within ${asking.timeoutMs} ms`);
+      if (late) throw new UpstreamTimeout(`the upstream did not answer within ${asking.timeoutMs} ms`);
       if (asking.signal.aborted || error instanceof UpstreamError) throw error;
       throw new UpstreamError('the upstream failed', { cause: error });
     } finally {
       clearTimeout(timer);
+      asking.signal.removeEventListener('abort', cancel);
     }
   }
 

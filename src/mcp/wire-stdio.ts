@@ -20,7 +20,9 @@ const CLOSE_MS = 2000;
 
 export class StdioWire extends Duplex {
   readonly #child: ChildProcess;
-  #line = '';
+  /** Of the line that is arriving: kept in pieces, so that each character is looked at once. */
+  #pieces: string[] = [];
+  #length = 0;
   /** Bytes of standard error that were dropped. */
   stderrBytes = 0;
 
@@ -61,15 +63,19 @@ export class StdioWire extends Duplex {
   }
 
   #read(text: string): void {
-    this.#line += text;
-    for (;;) {
-      const end = this.#line.indexOf('\n');
-      if (end < 0) break;
-      const line = this.#line.slice(0, end).trim();
-      this.#line = this.#line.slice(end + 1);
+    let from = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+      const line = (this.#pieces.join('') + text.slice(from, end)).trim();
+      from = end + 1;
+      this.#pieces = [];
+      this.#length = 0;
       if (line !== '') this.take(line);
     }
-    if (this.#line.length > MAX_MESSAGE_BYTES) {
+    this.#pieces.push(text.slice(from));
+    this.#length += text.length - from;
+    if (this.#length > MAX_MESSAGE_BYTES) {
+      this.#child.stdout?.destroy();
+      this.#pieces = [];
       this.broken('the command wrote a line that is too long');
       this.#release();
     }
