@@ -20,6 +20,7 @@ import { recordChange } from './changes.ts';
 import { type Actor, type Guard, newId } from './guard.ts';
 import { emit } from './outbox.ts';
 import { hashToken, tokenKind } from './secrets.ts';
+import { requireRole, type SignedIn } from './sign-ins.ts';
 
 export interface Resolve {
   action: Resolution;
@@ -55,16 +56,28 @@ export async function findQuestion(guard: Guard, token: string): Promise<Questio
 }
 
 /** The answer given by a link. It needs no credential but the link, unless the key wants a signed-in operator. */
-export async function resolveByLink(guard: Guard, token: string, resolve: Resolve): Promise<ApprovalRecord> {
+export async function resolveByLink(
+  guard: Guard,
+  token: string,
+  resolve: Resolve,
+  operator: SignedIn | null = null,
+): Promise<ApprovalRecord> {
   const question = await findQuestion(guard, token);
   if (question === null) throw new GuardError('not_found', 'This approval link is unknown.');
   if (question.ended !== null) throw usedUp();
-  if (question.requiresSignIn) {
-    throw new GuardError('sign_in_required', 'Approvals of this key need a signed-in operator.');
-  }
-  const resolved = await settle(guard, question.approval, resolve, 'link');
+  const by = question.requiresSignIn ? resolver(operator) : 'link';
+  const resolved = await settle(guard, question.approval, resolve, by);
   if (resolved === null) throw usedUp();
   return resolved;
+}
+
+/** How the operator is named who may answer; refuses whoever may not. */
+export function resolver(operator: SignedIn | null): Actor {
+  if (operator === null) {
+    throw new GuardError('sign_in_required', 'Approvals of this key need a signed-in operator.');
+  }
+  requireRole(operator, 'approver');
+  return `operator:${operator.email}`;
 }
 
 /** The answer given through the administration. */

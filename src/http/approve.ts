@@ -5,8 +5,9 @@
 import { z } from 'zod';
 import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
-import { findQuestion, type Question, resolveByLink } from '../guard/approvals.ts';
+import { findQuestion, type Question, resolveByLink, resolver } from '../guard/approvals.ts';
 import type { Guard } from '../guard/guard.ts';
+import { keepReturnPath } from '../guard/return-targets.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
 import {
   type ApprovalFacts,
@@ -18,6 +19,7 @@ import {
   tooManyPage,
   unknownPage,
 } from './approve-page.ts';
+import { signedInOperator } from './auth.ts';
 import { STATUS } from './errors.ts';
 import { isoOrNull, isoTime, uuid } from './fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
@@ -54,6 +56,8 @@ export const approveRoutes: Route[] = [
     query: z.strictObject({ action: z.enum(RESOLUTIONS).optional() }),
     answers: {
       200: { description: 'A page.', type: 'text/html' },
+      303: { description: 'This key’s approvals need a signed-in operator: leads to the sign-in.' },
+      403: { description: 'The signed-in operator may not approve, as a page.', type: 'text/html' },
       404: { description: 'Unknown link, as a page.', type: 'text/html' },
       410: { description: 'Used or expired link, as a page.', type: 'text/html' },
     },
@@ -69,6 +73,7 @@ export const approveRoutes: Route[] = [
     answers: {
       200: { description: 'The outcome; a page where `Accept` asks for text/html.', schema: resolved },
       401: { description: 'This key’s approvals need a signed-in operator (`sign_in_required`).' },
+      403: { description: 'The signed-in operator may not approve, or a foreign page sent this.' },
       404: { description: 'Unknown link.' },
       410: { description: 'Used or expired link.' },
       429: { description: 'Too many requests from this address.' },
@@ -87,10 +92,9 @@ async function show(
   if (question === null) return unknownPage();
   if (question.ended !== null) return gone(question);
   if (question.requiresSignIn) {
-    return new Response(null, {
-      status: 303,
-      headers: { Location: '/dashboard/sign-in', 'Cache-Control': 'no-store' },
-    });
+    const operator = await signedInOperator(services, incoming.request);
+    if (operator === null) return toSignIn(incoming, token);
+    resolver(operator);
   }
   return askPage(factsOf(question), {
     token,
@@ -100,13 +104,25 @@ async function show(
   });
 }
 
+/** The way back stays here: the page to sign in on gets a name for it, but for HEAD, which follows no link. */
+async function toSignIn(
+  { services, request, query }: Incoming<unknown, { action?: 'approve' | 'deny' | undefined }>,
+  token: string,
+): Promise<Response> {
+  const path = `/v1/approve/${token}${query.action === undefined ? '' : `?action=${query.action}`}`;
+  const name = request.method === 'HEAD' ? '' : await keepReturnPath(services.guard, path);
+  const location = `/dashboard/sign-in${name === '' ? '' : `?continue=${name}`}`;
+  return new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } });
+}
+
 async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>): Promise<Response> {
   const { services, request, body } = incoming;
   const token = incoming.params['token'] ?? '';
   refuseForeignPages(request);
   try {
     const answer = { action: body.action, grantMs: body.duration ?? null };
-    const approval = await resolveByLink(services.guard, token, answer);
+    const operator = await signedInOperator(services, request);
+    const approval = await resolveByLink(services.guard, token, answer, operator);
     return wantsPage(request) ? await outcomePage(services.guard, token) : outcomeJson(approval);
   } catch (error) {
     if (!(error instanceof GuardError && error.code === 'gone' && wantsPage(request))) throw error;
@@ -132,7 +148,8 @@ async function outcomePage(guard: Guard, token: string, before = false): Promise
 
 /**
  * A browser says where a form stands; only our own page may post here. Under `no-referrer` its origin is
- * hidden (`null`), and over plain HTTP, but for loopback, Chromium sends no Sec-Fetch-Site either.
+ * hidden (`null`), and over plain HTTP, but for loopback, Chromium sends no Sec-Fetch-Site either. Lax cookies
+ * do not come with other sites' forms, and nobody without the link can aim one here.
  */
 function refuseForeignPages(request: Request): void {
   const origin = request.headers.get('origin');

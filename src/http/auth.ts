@@ -1,10 +1,21 @@
-// Who is asking: from the Authorization header to a principal or an operator, held against what the route
-// allows. Kinds of tokens are told apart by their prefix, so none works where another is meant.
+// Who is asking: from the Authorization header or the sign-in cookie to a principal or an operator, held
+// against what the route allows. Kinds of tokens are told apart by their prefix, so none works where another
+// is meant. A cookie comes along by itself, so with it, changes are taken from our own pages only.
 
+import type { Config } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
 import { authenticate, unauthenticated } from '../guard/credentials.ts';
 import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
+import { recognise, requireRole, type SignedIn } from '../guard/sign-ins.ts';
+import type { Role } from '../store/operators.ts';
+import { readCookie } from './cookie.ts';
 import type { Access, Services, Who } from './route.ts';
+
+const NEEDED: Record<'view' | 'resolve' | 'admin', Role> = {
+  view: 'viewer',
+  resolve: 'approver',
+  admin: 'admin',
+};
 
 export function identify(services: Services, request: Request, access: Access): Who | Promise<Who> {
   switch (access) {
@@ -17,7 +28,7 @@ export function identify(services: Services, request: Request, access: Access): 
     case 'view':
     case 'resolve':
     case 'admin':
-      return operator(services, request);
+      return operator(services, request, NEEDED[access]);
   }
 }
 
@@ -40,9 +51,21 @@ async function keyOnly(services: Services, request: Request): Promise<Who> {
   return { kind: 'agent', principal };
 }
 
-async function operator(services: Services, request: Request): Promise<Who> {
+async function operator(services: Services, request: Request, needed: Role): Promise<Who> {
+  const cookie = request.headers.has('authorization') ? null : readCookie(services.config, request);
+  if (cookie === null) return adminToken(services, request);
+  if (!SAFE_METHODS.includes(request.method)) requireOwnPage(services.config, request);
+  const signedIn = await recognise(services.guard, cookie);
+  if (signedIn === null) throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
+  requireRole(signedIn, needed);
+  return { kind: 'operator', actor: `operator:${signedIn.email}`, signedIn };
+}
+
+async function adminToken(services: Services, request: Request): Promise<Who> {
   const token = bearer(request);
-  if (sameText(hashToken(token), services.adminTokenHash)) return { kind: 'operator', actor: 'admin' };
+  if (sameText(hashToken(token), services.adminTokenHash)) {
+    return { kind: 'operator', actor: 'admin', signedIn: null };
+  }
   const kind = tokenKind(token);
   if (kind === 'key' || kind === 'session') {
     await authenticate(services.guard, token);
@@ -52,6 +75,34 @@ async function operator(services: Services, request: Request): Promise<Who> {
     );
   }
   throw new GuardError('unauthenticated', 'The admin token is missing or wrong.');
+}
+
+/** The operator behind a request to a route that is open to everybody; null when nobody is signed in. */
+export async function signedInOperator(services: Services, request: Request): Promise<SignedIn | null> {
+  const cookie = readCookie(services.config, request);
+  return cookie === null ? null : recognise(services.guard, cookie);
+}
+
+const SAFE_METHODS = ['GET', 'HEAD'];
+
+/** Refuses what does not, by the browser's own word, come from a page of ours. */
+export function requireOwnPage(config: Config, request: Request): void {
+  if (request.headers.get('sec-fetch-site') === 'same-origin') return;
+  const origin = request.headers.get('origin');
+  if (origin !== null && ownOrigins(config, request).includes(origin)) return;
+  throw new GuardError('forbidden', 'Only this service’s own pages may send this.');
+}
+
+/** The same, where a program that is no browser may come too. */
+export function refuseForeignPage(config: Config, request: Request): void {
+  const { headers } = request;
+  if (headers.has('sec-fetch-site') || headers.has('origin')) requireOwnPage(config, request);
+}
+
+/** Behind a proxy the browser knows us by the public address. */
+function ownOrigins({ publicUrl }: Config, request: Request): string[] {
+  const asked = new URL(request.url).origin;
+  return publicUrl === null ? [asked] : [asked, new URL(publicUrl).origin];
 }
 
 export function bearer(request: Request): string {

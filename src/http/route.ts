@@ -3,12 +3,13 @@
 
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
-import type { GuardError } from '../core/errors.ts';
+import { GuardError } from '../core/errors.ts';
 import type { TargetRules } from '../guard/addresses.ts';
 import type { CheckRequest, Verdict } from '../guard/check.ts';
 import type { GroupCommit } from '../guard/commit.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Actor, Guard } from '../guard/guard.ts';
+import type { SignedIn } from '../guard/sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/endpoint.ts';
 import type { Metrics } from '../metrics.ts';
@@ -40,7 +41,8 @@ export type Access = 'public' | 'agent' | 'key' | 'view' | 'resolve' | 'admin';
 export type Who =
   | { kind: 'nobody' }
   | { kind: 'agent'; principal: Principal }
-  | { kind: 'operator'; actor: Actor };
+  /** `signedIn` is null for the admin token. */
+  | { kind: 'operator'; actor: Actor; signedIn: SignedIn | null };
 
 export interface Incoming<Body, Query> {
   services: Services;
@@ -48,6 +50,8 @@ export interface Incoming<Body, Query> {
   /** `performance.now()` at arrival. */
   startedAt: number;
   who: Who;
+  /** The client's address, for limits. */
+  client: () => string;
   params: Record<string, string>;
   body: Body;
   query: Query;
@@ -109,4 +113,11 @@ export function agentOf(incoming: { who: Who }): Principal {
 export function actorOf(incoming: { who: Who }): Actor {
   if (incoming.who.kind !== 'operator') throw new Error('the route has no operator: its access is wrong');
   return incoming.who.actor;
+}
+
+/** The operator who signed in; what is theirs alone is not for the admin token. */
+export function signedInOf(incoming: { who: Who }): SignedIn {
+  if (incoming.who.kind !== 'operator') throw new Error('the route has no operator: its access is wrong');
+  if (incoming.who.signedIn !== null) return incoming.who.signedIn;
+  throw new GuardError('conflict', 'The admin token is no operator: it has no sign-ins and no password.');
 }

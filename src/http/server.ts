@@ -17,6 +17,7 @@ import { checkOrigin } from './origin.ts';
 import type { Incoming, Route, Services } from './route.ts';
 import { sessionRoutes } from './sessions.ts';
 import { setupPageRoutes } from './setup.ts';
+import { signInPageRoutes } from './sign-in.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
@@ -25,6 +26,7 @@ export const routes: Route[] = [
   ...mcpRoutes,
   ...adminRoutes,
   ...setupPageRoutes,
+  ...signInPageRoutes,
   ...healthRoutes,
   ...openapiRoutes(() => routes),
 ];
@@ -108,7 +110,8 @@ class Desk {
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
       if (route.checksOrigin) checkOrigin(request, services.config);
-      if (route.rateLimited) this.#admit(request, server);
+      const client = () => this.#client(request, server);
+      if (route.rateLimited) services.approveLimit.admit(client(), services.guard.now());
       const identified = identify(services, request, route.access);
       const who = identified instanceof Promise ? await identified : identified;
       const body =
@@ -117,7 +120,16 @@ class Desk {
         route.query === undefined ? undefined : fit(route.query, fields(new URL(request.url).searchParams));
       // Reading them costs a look into the runtime's router, which a path without any need not pay.
       const params = route.path.includes(':') ? request.params : NO_PARAMS;
-      const incoming: Incoming<unknown, unknown> = { services, request, startedAt, who, params, body, query };
+      const incoming: Incoming<unknown, unknown> = {
+        services,
+        request,
+        startedAt,
+        who,
+        client,
+        params,
+        body,
+        query,
+      };
       const response = await route.handle(incoming as Incoming<never, never>);
       services.metrics.answered(response.status);
       return response;
@@ -128,11 +140,9 @@ class Desk {
     }
   }
 
-  #admit(request: Request, server: Bun.Server<undefined>): void {
-    const { approveLimit, config, guard } = this.#services;
+  #client(request: Request, server: Bun.Server<undefined>): string {
     const peer = server.requestIP(request)?.address ?? '';
-    const client = clientIp(peer, request.headers.get('x-forwarded-for'), config.trustedProxies);
-    approveLimit.admit(client, guard.now());
+    return clientIp(peer, request.headers.get('x-forwarded-for'), this.#services.config.trustedProxies);
   }
 
   refuse(request: Request | null, error: unknown): Response {

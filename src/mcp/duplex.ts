@@ -91,9 +91,13 @@ export abstract class Duplex implements Wire {
     waiting.resolve(response);
   }
 
-  /** Progress names its call by a token that the call chose; a log message belongs to whoever is calling. */
+  /**
+   * Progress names its call by a token. A log message names none: it is told to whoever is calling alone, and to
+   * nobody when there are several, since it may speak of another session's call.
+   */
   #tell(notification: RpcNotification): void {
     this.onNotification(notification);
+    if (notification.method !== 'notifications/progress' && this.#waiting.size > 1) return;
     for (const { hooks } of this.#waiting.values()) hooks.onNotification(notification);
   }
 

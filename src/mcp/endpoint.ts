@@ -73,7 +73,7 @@ export async function listen(services: McpServices, asked: Asked): Promise<Respo
   if (id === null || !(asked.request.headers.get('accept') ?? '').includes('text/event-stream')) return null;
   await services.connections.find(id, asked.principal);
   const stop = services.hub.onListChanged(asked.principal.keyId, () =>
-    writer.send(notificationMessage('notifications/tools/list_changed', {})),
+    writer.hint(notificationMessage('notifications/tools/list_changed', {})),
   );
   // A credential that died ends the stream at the next keep-alive.
   const ended = () => {
@@ -322,7 +322,7 @@ async function call(
   let status = 200;
   const onNotification = (notification: JsonObject) => {
     if (!streams || !isWanted(notification, logLevel)) return;
-    if (writer !== null) return writer.send(notification);
+    if (writer !== null) return writer.hint(notification);
     early.push(notification);
     spoken.resolve('spoken');
   };
@@ -344,7 +344,7 @@ async function call(
     if (modern) cancel.abort();
   });
   writer = stream;
-  for (const notification of early) stream.send(notification);
+  for (const notification of early) stream.hint(notification);
   done.then(message => stream.send(message)).finally(() => stream.close());
   return new Response(stream.body, { headers: STREAM_HEADERS });
 }

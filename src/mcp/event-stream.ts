@@ -4,6 +4,9 @@
 /** The runtime's server cuts a response that was silent for 10 seconds. */
 const KEEP_ALIVE_MS = 5000;
 
+/** What may wait for a client that reads slowly. */
+const MAX_QUEUED_BYTES = 1024 * 1024;
+
 export interface ServerEvent {
   event: string;
   data: string;
@@ -26,7 +29,7 @@ export async function* readEvents(
     const decoded = decoder.decode(chunk, { stream: true });
     if (decoded === '') continue;
     // The chunk before ended between the two halves of a line's end.
-    const text = returned && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
+    const text: string = returned && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
     returned = text.endsWith('\r');
     size += text.length;
     if (size > maxBytes) throw new Error('the upstream sent an event that is too large');
@@ -76,12 +79,15 @@ export class EventWriter {
 
   constructor(onClosed: () => void, onKeepAlive: () => void = () => {}) {
     this.#onClosed = onClosed;
-    this.body = new ReadableStream({
-      start: controller => {
-        this.#controller = controller;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: controller => {
+          this.#controller = controller;
+        },
+        cancel: () => this.close(),
       },
-      cancel: () => this.close(),
-    });
+      new ByteLengthQueuingStrategy({ highWaterMark: MAX_QUEUED_BYTES }),
+    );
     this.#keepAlive = setInterval(() => {
       this.#write(': keep-alive\n\n');
       onKeepAlive();
@@ -90,6 +96,11 @@ export class EventWriter {
 
   send(message: unknown): void {
     this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+  }
+
+  /** Says what may be lost: left out while the client does not take what was said before. */
+  hint(message: unknown): void {
+    if ((this.#controller?.desiredSize ?? 0) > 0) this.send(message);
   }
 
   /** Lets headers reach the client before there is anything to say. */

@@ -137,9 +137,13 @@ export class Upstream {
     };
     const cancel = () => stop.abort();
     let timer = setTimeout(expire, asking.timeoutMs);
+    const token = metaOf(params)['progressToken'];
     const onNotification = (notification: RpcNotification) => {
-      clearTimeout(timer);
-      timer = setTimeout(expire, asking.timeoutMs);
+      // Only progress of this very call is a sign of its life; a chatty upstream may have forgotten it.
+      if (token !== undefined && notification.params['progressToken'] === token) {
+        clearTimeout(timer);
+        timer = setTimeout(expire, asking.timeoutMs);
+      }
       asking.onNotification?.(notification);
     };
     if (asking.signal.aborted) cancel();

@@ -45,10 +45,10 @@ export async function findOperator(db: Queries, id: string): Promise<ListedOpera
 }
 
 export async function listOperators(db: Queries, limit: number, before: string): Promise<ListedOperator[]> {
-  return db.all<ListedOperator>(
-    `SELECT ${COLUMNS} FROM operators WHERE id < $1 ORDER BY id DESC LIMIT $2`,
-    [before, limit],
-  );
+  return db.all<ListedOperator>(`SELECT ${COLUMNS} FROM operators WHERE id < $1 ORDER BY id DESC LIMIT $2`, [
+    before,
+    limit,
+  ]);
 }
 
 /** What a sign-in is held against. */

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import ipaddr from 'ipaddr.js';
-import type { Cidr } from '../../src/setting-readers.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { clientIp } from '../../src/http/client-ip.ts';
+import type { Cidr } from '../../src/setting-readers.ts';
 import { type Reply, startService, type TestService } from '../support/service.ts';
 
 const PER_MINUTE = 100;

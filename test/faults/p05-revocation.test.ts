@@ -75,8 +75,8 @@ const TRUSTING: Patch[] = [
 const CACHED_POLICY: Patch[] = [
   {
     file: 'src/guard/policies.ts',
-    find: 'if (this.#kept.get(policyId)?.version === policyVersion) continue;',
-    replace: 'if (this.#kept.has(policyId)) continue;',
+    find: 'kept?.version === policyVersion ? kept',
+    replace: 'kept !== undefined ? kept',
   },
   {
     file: 'src/guard/policies.ts',

@@ -9,7 +9,7 @@ import { expectProblem } from './problem.ts';
 
 const KEY = /tg_key_[0-9A-Za-z]{49}/g;
 const SETUP = /https?:\S+\/dashboard\/setup\?token=(\S+)/;
-const PASSWORD = 'correct horse battery staple';
+const PASSWORD = 'violet kettle orbit lantern';
 
 const logLines = (output: string) =>
   output

@@ -5,9 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mintToken } from '../../src/guard/secrets.ts';
 import type { Access, Route } from '../../src/http/route.ts';
 import { routes } from '../../src/http/server.ts';
+import { ROLES } from '../../src/store/operators.ts';
+import { newPerson, OWN, type Person, signedIn } from '../operators/people.ts';
 import { ADMIN_TOKEN, startService, type TestService } from '../support/service.ts';
 
-const CREDENTIALS = ['none', 'garbage', 'unknown key', 'approval token', 'session', 'key', 'admin'] as const;
+const TOKENS = ['none', 'garbage', 'unknown key', 'approval token', 'session', 'key', 'admin'] as const;
+/** Cookies: of a sign-in that never was, and of an operator of each role. */
+const COOKIES = ['ended sign-in', 'viewer signed in', 'approver signed in', 'admin signed in'] as const;
+const CREDENTIALS = [...TOKENS, ...COOKIES];
 type Credential = (typeof CREDENTIALS)[number];
 
 const nobody: Record<Credential, 'in' | 401 | 403> = {
@@ -18,25 +23,41 @@ const nobody: Record<Credential, 'in' | 401 | 403> = {
   session: 401,
   key: 401,
   admin: 401,
+  'ended sign-in': 401,
+  'viewer signed in': 401,
+  'approver signed in': 401,
+  'admin signed in': 401,
 };
-const operators = { ...nobody, session: 403, key: 403, admin: 'in' } as const;
+const admin = {
+  ...nobody,
+  session: 403,
+  key: 403,
+  admin: 'in',
+  'viewer signed in': 403,
+  'approver signed in': 403,
+  'admin signed in': 'in',
+} as const;
+const resolve = { ...admin, 'approver signed in': 'in' } as const;
 
 const EXPECTED: Record<Access, Record<Credential, 'in' | 401 | 403>> = {
   public: Object.fromEntries(CREDENTIALS.map(each => [each, 'in'])) as Record<Credential, 'in'>,
   agent: { ...nobody, session: 'in', key: 'in' },
   key: { ...nobody, session: 403, key: 'in' },
-  view: operators,
-  resolve: operators,
-  admin: operators,
+  view: { ...resolve, 'viewer signed in': 'in' },
+  resolve,
+  admin,
 };
 
+const ADMINISTRATION = { view: true, resolve: true, admin: true };
+
 let service: TestService;
-const tokens = {} as Record<Credential, string | null>;
+const headersOf = {} as Record<Credential, Record<string, string>>;
+const people: Partial<Record<Credential, Person>> = {};
 beforeAll(async () => {
   service = await startService();
   const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
   const session = (await service.json('POST', '/v1/sessions', key)).body.token;
-  Object.assign(tokens, {
+  const tokens: Record<(typeof TOKENS)[number], string | null> = {
     none: null,
     garbage: 'garbage',
     'unknown key': mintToken('key').token,
@@ -44,14 +65,30 @@ beforeAll(async () => {
     session,
     key,
     admin: ADMIN_TOKEN,
-  });
+  };
+  for (const each of TOKENS)
+    headersOf[each] = tokens[each] === null ? {} : { Authorization: `Bearer ${tokens[each]}` };
+  headersOf['ended sign-in'] = withCookie(`toolgate_session=${'A'.repeat(43)}`);
+  for (const role of ROLES) {
+    const person = await newPerson(service, role);
+    people[`${role} signed in`] = person;
+    headersOf[`${role} signed in`] = withCookie(person.cookie);
+  }
 });
 afterAll(() => service.close());
 
+const withCookie = (cookie: string) => ({ Cookie: cookie, ...OWN });
+
+/** Some routes end the sign-in that they are called with. */
+async function signInAgain(credential: Credential, { path, method }: Route): Promise<void> {
+  const ends = path === '/admin/v1/sign-out' || `${method} ${path}` === 'DELETE /admin/v1/me/sign-ins';
+  const person = people[credential];
+  if (ends && person !== undefined) headersOf[credential] = withCookie(await signedIn(service, person.email));
+}
+
 /** Only the status: some answers never end. */
 async function status({ method, path }: Route, credential: Credential): Promise<number> {
-  const token = tokens[credential];
-  const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+  const headers = { ...headersOf[credential] };
   if (method !== 'GET') headers['Content-Type'] = 'application/json';
   const url = service.url + path.replace(/:\w+/g, () => Bun.randomUUIDv7());
   const response = await fetch(url, { method, headers, redirect: 'manual' });
@@ -64,6 +101,7 @@ describe('route by credential', () => {
     test(`${route.method} ${route.path} (${route.access})`, async () => {
       for (const credential of CREDENTIALS) {
         const got = await status(route, credential);
+        await signInAgain(credential, route);
         const want = EXPECTED[route.access][credential];
         const entered = got !== 401 && got !== 403;
         expect([credential, entered ? 'in' : got]).toEqual([credential, want]);
@@ -85,4 +123,17 @@ test('nothing that changes or shows the administration is public', () => {
 test('no two routes share a method and path', () => {
   const all = routes.map(route => `${route.method} ${route.path.replace(/:\w+/g, ':')}`);
   expect(new Set(all).size).toBe(all.length);
+});
+
+test('with a cookie, no route of the administration takes a change from another site’s page', async () => {
+  const changing = routes.filter(each => each.access in ADMINISTRATION && each.method !== 'GET');
+  expect(changing.length).toBeGreaterThan(20);
+  for (const { method, path } of changing) {
+    const url = path.replace(/:\w+/g, () => Bun.randomUUIDv7());
+    const headers = { ...headersOf['admin signed in'], 'Content-Type': 'application/json' };
+    for (const foreign of [{ 'Sec-Fetch-Site': 'cross-site' }, { 'Sec-Fetch-Site': '' }]) {
+      const reply = await service.request(method, url, { headers: { ...headers, ...foreign } });
+      expect([method, path, reply.status]).toEqual([method, path, 403]);
+    }
+  }
 });

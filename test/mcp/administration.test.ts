@@ -54,14 +54,18 @@ for (const engine of await engines()) {
       });
       expect(made.text).not.toContain('hidden');
       await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
-      await connect(service, keyId, 'events', { transport: 'sse', url: upstream.url });
+      await connect(service, keyId, 'events', { transport: 'sse', url: 'http://127.0.0.1:9/sse' });
       const listed = await service.admin('GET', path(keyId));
       expect(listed.body.connectedTools.map((each: { name: string }) => each.name)).toEqual([
         'cmd',
         'events',
         'web',
       ]);
-      expect(listed.body.connectedTools.every((each: any) => each.health.state === 'idle')).toBe(true);
+      expect(
+        listed.body.connectedTools.every(
+          (each: { health: { state: string } }) => each.health.state === 'idle',
+        ),
+      ).toBe(true);
       const tested = await service.admin('POST', path(keyId, `/${made.body.id}/test`));
       expect(tested.body).toEqual({ ok: true, error: null, tools: ['web__echo'] });
       const now = (await service.admin('GET', path(keyId))).body.connectedTools[2];
@@ -83,15 +87,15 @@ for (const engine of await engines()) {
         [{ ...web, transport: 'tcp' }, '/transport'],
         [{ ...web, url: 'ftp://example.com' }, '/url'],
         [{ ...web, url: 'http://user:pass@example.com' }, '/url'],
-        [{ ...web, command: 'sh' }, ''],
+        [{ ...web, command: 'sh' }, '/command'],
         [{ ...web, headers: { 'Mcp-Session-Id': 'x' } }, '/headers'],
         [{ ...web, headers: { Host: 'x' } }, '/headers'],
         [{ ...web, headers: { 'X-Break': 'a\r\nX-More: b' } }, '/headers/X-Break'],
         [{ name: 'cmd', transport: 'stdio', server: 'undeclared' }, '/server'],
         [{ name: 'cmd', transport: 'stdio', server: '__proto__' }, '/server'],
         [{ name: 'cmd', transport: 'stdio', server: 'constructor' }, '/server'],
-        [{ name: 'cmd', transport: 'stdio', server: 'script', args: ['-c'] }, ''],
-        [{ name: 'cmd', transport: 'stdio', command: '/bin/sh' }, ''],
+        [{ name: 'cmd', transport: 'stdio', server: 'script', args: ['-c'] }, '/args'],
+        [{ name: 'cmd', transport: 'stdio', command: '/bin/sh' }, '/command'],
       ] as const) {
         const refused = await service.admin('POST', path(keyId), body);
         expect([JSON.stringify(body), refused.status]).toEqual([JSON.stringify(body), 400]);

@@ -50,7 +50,7 @@ async function call(id: Any, params: Any): Promise<void> {
       process.stderr.write(`${said}\n`.repeat(100));
       return answer(id, said);
     default:
-      say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } });
+      say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: said } });
       return answer(id, said);
   }
 }

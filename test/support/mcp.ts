@@ -19,6 +19,8 @@ export interface Heard {
   text: string;
   /** Aborted when the gateway goes away. */
   signal: AbortSignal;
+  /** Turned away, because its session was forgotten. */
+  refused: boolean;
 }
 
 /** A result, or any answer at all. */
@@ -70,8 +72,9 @@ export class RecordingUpstream {
     return `http://127.0.0.1:${this.port}/mcp`;
   }
 
+  /** The calls that ran. */
   get calls(): Heard[] {
-    return this.of('tools/call');
+    return this.of('tools/call').filter(each => !each.refused);
   }
 
   get listening(): number {
@@ -110,11 +113,12 @@ export class RecordingUpstream {
     const text = await request.text();
     const { id, method, params } = JSON.parse(text);
     const headers = Object.fromEntries(request.headers.entries());
-    const heard: Heard = { id, method, params, headers, text, signal: request.signal };
+    const heard: Heard = { id, method, params, headers, text, signal: request.signal, refused: false };
     this.heard.push(heard);
     if (this.options.era === 'legacy' && !this.options.stateless && method !== 'initialize') {
       const wrong = session === null ? 400 : 404;
-      if (!this.sessions.has(session ?? '')) return refusal(wrong, -32001, 'Session not found');
+      heard.refused = !this.sessions.has(session ?? '');
+      if (heard.refused) return refusal(wrong, -32001, 'Session not found');
     }
     if (id === undefined) return new Response(null, { status: 202 });
     const answer = await this.#answer(heard);

@@ -8,9 +8,11 @@ import { connectedToolRoutes } from './connected-tools.ts';
 import { grantRoutes } from './grants.ts';
 import { keyRoutes } from './keys.ts';
 import { notificationRoutes } from './notifications.ts';
+import { operatorRoutes } from './operators.ts';
 import { policyRoutes } from './policies.ts';
 import { sessionAdminRoutes } from './sessions.ts';
 import { setupRoutes } from './setup.ts';
+import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -27,4 +29,6 @@ export const adminRoutes: Route[] = [
   ...statsRoutes,
   ...changeRoutes,
   ...setupRoutes,
+  ...operatorRoutes,
+  ...signInRoutes,
 ];

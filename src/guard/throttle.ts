@@ -1,0 +1,49 @@
+// Against guessing passwords: few failures per account and address, and not many per address over all
+// accounts. Counted in the store, so that replicas count together. An attempt counts as failed before its
+// password is looked at, so that many at once are no way around; success takes its account's failures back.
+
+import { GuardError } from '../core/errors.ts';
+import type { Queries } from '../store/db.ts';
+import {
+  insertFailure,
+  recentFailures,
+  removeFailures,
+  removeOldFailures,
+  type SignInFailure,
+} from '../store/sign-ins.ts';
+import { type Guard, newId } from './guard.ts';
+import { hashToken } from './secrets.ts';
+
+const WINDOW_MS = 5 * 60_000;
+const PER_ACCOUNT = 5;
+const PER_ADDRESS = 50;
+
+/** Counts an attempt; refuses it when it is one too many. */
+export async function admitAttempt(guard: Guard, email: string, ip: string): Promise<void> {
+  const account = accountOf(email);
+  await guard.db.transaction({ exclusive: [`6 sign-in ${ip}`] }, async tx => {
+    const at = guard.now();
+    await removeOldFailures(tx, at - WINDOW_MS);
+    const failures = await recentFailures(tx, ip, at - WINDOW_MS, PER_ADDRESS);
+    const own = failures.filter(each => each.account === account);
+    refusePast(own, PER_ACCOUNT, at);
+    refusePast(failures, PER_ADDRESS, at);
+    await insertFailure(tx, { id: newId(), account, ip, at });
+  });
+}
+
+/** Failures come latest first: the one that has to grow old is the last within the limit. */
+function refusePast(failures: readonly SignInFailure[], limit: number, now: number): void {
+  const oldest = failures[limit - 1];
+  if (oldest === undefined) return;
+  const retryAfter = Math.max(1, Math.ceil((oldest.at + WINDOW_MS - now) / 1000));
+  throw new GuardError('rate_limited', 'Too many failed attempts. Wait a few minutes, then try again.', {
+    retryAfter,
+  });
+}
+
+export function forgetFailures(tx: Queries, email: string, ip: string): Promise<void> {
+  return removeFailures(tx, accountOf(email), ip);
+}
+
+const accountOf = (email: string): string => hashToken(email);

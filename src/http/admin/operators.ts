@@ -1,0 +1,105 @@
+// /admin/v1/operators: the people who sign in, their roles and invitations. An invitation's link is in the
+// answer that makes it and nowhere else.
+
+import { z } from 'zod';
+import { changeRole, deleteOperator, inviteOperator } from '../../guard/operators.ts';
+import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '../../store/operators.ts';
+import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { actorOf, type Route, route, type Services } from '../route.ts';
+
+export const email = z.email().max(320);
+export const role = z
+  .enum(ROLES)
+  .meta({ description: '`admin` may do everything, `approver` also resolve approvals, `viewer` only read.' });
+
+export const operator = z.object({
+  id: uuid,
+  email: z.string(),
+  role,
+  status: z.enum(OPERATOR_STATUSES).meta({ description: '`invited` until a password is chosen.' }),
+  createdAt: isoTime,
+});
+
+export function showOperator({ id, email, role, status, createdAt }: ListedOperator) {
+  return { id, email, role, status, createdAt: iso(createdAt) };
+}
+
+const tag = 'operators';
+
+export const operatorRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/operators',
+    access: 'view',
+    tag,
+    summary: 'List operators, newest first',
+    query: z.strictObject(page),
+    answers: { 200: { description: 'Operators.', schema: list('operators', operator) } },
+    handle: async ({ services, query }) => {
+      const rows = await listOperators(services.guard.db, query.limit + 1, before(query));
+      return Response.json(paged('operators', rows, query.limit, row => row.id, showOperator));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/operators',
+    access: 'admin',
+    tag,
+    summary: 'Invite an operator',
+    description: '`inviteUrl` is shown in this answer only; it works once, within 7 days.',
+    body: z.strictObject({ email, role }),
+    answers: {
+      201: {
+        description: 'The operator, and the link to send them.',
+        schema: operator.extend({ inviteUrl: z.string(), inviteExpiresAt: isoTime }),
+      },
+      409: { description: 'There is an operator with this e-mail.' },
+    },
+    handle: async incoming => {
+      const { services, request, body } = incoming;
+      const invited = await inviteOperator(services.guard, actorOf(incoming), body);
+      const shown = {
+        ...showOperator(invited.operator),
+        inviteUrl: `${baseUrl(services, request)}/dashboard/join?token=${invited.token}`,
+        inviteExpiresAt: iso(invited.expiresAt),
+      };
+      return Response.json(shown, { status: 201, headers: { 'Cache-Control': 'no-store' } });
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/v1/operators/:id',
+    access: 'admin',
+    tag,
+    summary: 'Change an operator’s role',
+    description: 'Takes effect at once, for sign-ins that are open too.',
+    body: z.strictObject({ role }),
+    answers: {
+      200: { description: 'The operator.', schema: operator },
+      409: { description: 'The last admin stays one.' },
+    },
+    handle: async incoming => {
+      const { services, params, body } = incoming;
+      const changed = await changeRole(services.guard, actorOf(incoming), params['id'] ?? '', body.role);
+      return Response.json(showOperator(changed));
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/v1/operators/:id',
+    access: 'admin',
+    tag,
+    summary: 'Delete an operator',
+    description: 'Their sign-ins end at once.',
+    answers: { 204: { description: 'Deleted.' }, 409: { description: 'The last admin stays.' } },
+    handle: async incoming => {
+      await deleteOperator(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      return new Response(null, { status: 204 });
+    },
+  }),
+];
+
+/** Where people reach us: as configured, or as this request did. */
+function baseUrl({ config }: Services, request: Request): string {
+  return config.publicUrl ?? new URL(request.url).origin;
+}

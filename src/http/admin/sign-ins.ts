@@ -1,0 +1,188 @@
+// Joining, signing in and out, and what is an operator's own: /admin/v1/join, sign-in, sign-out and me. The
+// same for people without script is http/sign-in.ts's.
+
+import { z } from 'zod';
+import { changePassword, joinOperators } from '../../guard/operators.ts';
+import { signIn, signInsAlive, signOut, signOutEverywhere } from '../../guard/sign-ins.ts';
+import { listSignIns } from '../../store/sign-ins.ts';
+import { refuseForeignPage, requireOwnPage } from '../auth.ts';
+import { cookieFor, cookieGone, readCookie } from '../cookie.ts';
+import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { actorOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
+import { operator, role, showOperator } from './operators.ts';
+
+/** As typed: what is no e-mail of anybody's fails like a wrong password. */
+export const credentials = z.strictObject({
+  email: z.string().min(1).max(320),
+  password: z.string().min(1).max(1000),
+});
+
+export const joining = z.strictObject({
+  token: z.string().min(1).max(200),
+  password: z.string().max(1000).meta({ description: 'At least 15 characters.' }),
+});
+
+/** Tries the credentials; the answer's cookie carries the sign-in. */
+export async function signInFrom(
+  incoming: Incoming<unknown, unknown>,
+  { email, password }: z.output<typeof credentials>,
+) {
+  const { services, request } = incoming;
+  const { operator, secret } = await signIn(services.guard, {
+    email,
+    password,
+    ip: incoming.client(),
+    userAgent: request.headers.get('user-agent') ?? '',
+    replaces: readCookie(services.config, request),
+  });
+  return { operator, cookie: cookieFor(services.config, secret) };
+}
+
+const me = z.object({
+  email: z.string().nullable().meta({ description: 'Null for the admin token.' }),
+  role,
+  actor: z.string().meta({ description: 'As the log of changes names you.' }),
+});
+
+const signInShown = z.object({
+  id: uuid,
+  createdAt: isoTime,
+  lastUsedAt: isoTime,
+  userAgent: z.string(),
+  ip: z.string(),
+  current: z.boolean(),
+});
+
+const tag = 'operators';
+const noContent = (cookie: string) => new Response(null, { status: 204, headers: { 'Set-Cookie': cookie } });
+
+export const signInRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/v1/join',
+    access: 'public',
+    tag,
+    summary: 'Accept an invitation',
+    description: 'With the token of the link that came with it. Sign in afterwards.',
+    body: joining,
+    answers: {
+      200: { description: 'The operator.', schema: operator },
+      410: { description: 'The invitation is used, unknown or too old.' },
+    },
+    handle: async ({ services, request, body }) => {
+      refuseForeignPage(services.config, request);
+      return Response.json(showOperator(await joinOperators(services.guard, body)));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/sign-in',
+    access: 'public',
+    tag,
+    summary: 'Sign in',
+    description: 'The answer sets a cookie that holds for 7 days, or 12 hours without use.',
+    body: credentials,
+    answers: {
+      200: { description: 'Who is signed in.', schema: me },
+      401: { description: 'The e-mail or the password is wrong.' },
+      429: { description: 'Too many failed attempts.' },
+    },
+    handle: async incoming => {
+      refuseForeignPage(incoming.services.config, incoming.request);
+      const { operator, cookie } = await signInFrom(incoming, incoming.body);
+      const { email, role } = operator;
+      const headers = { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
+      return Response.json({ email, role, actor: `operator:${email}` }, { headers });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/sign-out',
+    access: 'public',
+    tag,
+    summary: 'Sign out',
+    answers: { 204: { description: 'The sign-in has ended, if there was one.' } },
+    handle: async ({ services: { guard, config }, request }) => {
+      const cookie = readCookie(config, request);
+      if (cookie === null) return noContent(cookieGone(config));
+      requireOwnPage(config, request);
+      await signOut(guard, cookie);
+      return noContent(cookieGone(config));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/me',
+    access: 'view',
+    tag,
+    summary: 'Who am I',
+    answers: { 200: { description: 'Whose credential this is.', schema: me } },
+    handle: incoming => {
+      const actor = actorOf(incoming);
+      const signedIn = incoming.who.kind === 'operator' ? incoming.who.signedIn : null;
+      const { email, role } = signedIn ?? { email: null, role: 'admin' };
+      return Response.json({ email, role, actor }, { headers: { 'Cache-Control': 'no-store' } });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/me/sign-ins',
+    access: 'view',
+    tag,
+    summary: 'List my sign-ins, newest first',
+    query: z.strictObject(page),
+    answers: { 200: { description: 'Those that hold.', schema: list('signIns', signInShown) } },
+    handle: async incoming => {
+      const { services, query } = incoming;
+      const { operatorId, signInId } = signedInOf(incoming);
+      const alive = signInsAlive(services.guard.now());
+      const rows = await listSignIns(services.guard.db, operatorId, alive, query.limit + 1, before(query));
+      const shown = paged(
+        'signIns',
+        rows,
+        query.limit,
+        row => row.id,
+        ({ id, createdAt, usedAt, userAgent, ip }) => ({
+          id,
+          createdAt: iso(createdAt),
+          lastUsedAt: iso(usedAt),
+          userAgent,
+          ip,
+          current: id === signInId,
+        }),
+      );
+      return Response.json(shown);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/v1/me/sign-ins',
+    access: 'view',
+    tag,
+    summary: 'Sign out everywhere',
+    answers: { 204: { description: 'All my sign-ins have ended, this one too.' } },
+    handle: async incoming => {
+      const { guard, config } = incoming.services;
+      await signOutEverywhere(guard, signedInOf(incoming).operatorId);
+      return noContent(cookieGone(config));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/me/password',
+    access: 'view',
+    tag,
+    summary: 'Change my password',
+    description: 'Ends my other sign-ins.',
+    body: z.strictObject({ current: z.string().min(1).max(1000), password: z.string().max(1000) }),
+    answers: {
+      204: { description: 'Changed.' },
+      429: { description: 'Too many failed attempts.' },
+    },
+    handle: async incoming => {
+      const { services, body } = incoming;
+      await changePassword(services.guard, signedInOf(incoming), { ...body, ip: incoming.client() });
+      return new Response(null, { status: 204 });
+    },
+  }),
+];

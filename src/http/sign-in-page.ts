@@ -1,0 +1,98 @@
+// The pages on which people sign in and accept an invitation: plain forms that need no script, with what is
+// wrong said in place. Pure functions; what is right or wrong is the routes' matter.
+
+import { card, type Html, html, named, page } from './page.ts';
+
+// With no referrer at all a browser hides the form's origin too, by which the server knows its own page.
+const HEADERS = { 'Referrer-Policy': 'same-origin' };
+
+const STYLE = `
+form { display: grid; gap: 1.1rem; }
+.problem { border-left-color: currentColor; font-weight: 600; }
+`;
+
+export interface Complaint {
+  status: number;
+  message: string;
+  retryAfter?: number | undefined;
+}
+
+export interface SignInPage {
+  email: string;
+  /** The name of where to go on; empty: to the dashboard. */
+  next: string;
+  joined: boolean;
+  complaint: Complaint | null;
+}
+
+export function signInPage({ email, next, joined, complaint }: SignInPage): Response {
+  const why = joined
+    ? html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`
+    : next === ''
+      ? null
+      : html`<p class="soft">Calls of this key are decided by signed-in operators. Sign in to go on with your
+decision.</p>`;
+  return form(
+    'Sign in',
+    complaint,
+    html`${why}
+<form method="post" action="/dashboard/sign-in">
+<div><label for="email">E-mail</label>
+<input id="email" name="email" type="email" autocomplete="username" maxlength="320" value="${email}" required></div>
+<div><label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="1000" required></div>
+<input type="hidden" name="continue" value="${next}">
+${problem(complaint)}
+<div class="row"><button>Sign in</button></div>
+</form>`,
+  );
+}
+
+export interface JoinPage {
+  token: string;
+  email: string;
+  role: string;
+  complaint: Complaint | null;
+}
+
+export function joinPage({ token, email, role, complaint }: JoinPage): Response {
+  return form(
+    'Join Toolgate',
+    complaint,
+    html`<p class="soft">You are invited as <b>${named(email)}</b>, in the role ${role}. Choose a password to sign in with.</p>
+<form method="post" action="/dashboard/join">
+<div><label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="15" maxlength="1000"
+ aria-describedby="password-hint" required>
+<p id="password-hint" class="soft small">At least 15 characters. A few unrelated words make a good one.</p></div>
+<input type="hidden" name="token" value="${token}">
+${problem(complaint)}
+<div class="row"><button>Set the password</button></div>
+</form>`,
+  );
+}
+
+/** Where there is no form to go on with. */
+export function refusedPage(heading: string, { status, message }: Complaint): Response {
+  return page({
+    title: `${heading} · Toolgate`,
+    status,
+    headers: HEADERS,
+    body: card(heading, html`<p class="soft">${message}</p>`),
+  });
+}
+
+function form(heading: string, complaint: Complaint | null, body: Html): Response {
+  const wait = complaint?.retryAfter;
+  return page({
+    title: `${heading} · Toolgate`,
+    style: STYLE,
+    status: complaint?.status ?? 200,
+    headers: wait === undefined ? HEADERS : { ...HEADERS, 'Retry-After': String(wait) },
+    body: card(heading, body),
+  });
+}
+
+function problem(complaint: Complaint | null): Html | null {
+  return complaint === null ? null : html`<p class="notice problem" role="alert">${complaint.message}</p>`;
+}

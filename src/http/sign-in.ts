@@ -1,0 +1,131 @@
+// /dashboard/sign-in and /dashboard/join: the same doors as in the administration, as pages. Where a person
+// goes on after signing in is kept on the server; the form carries only a name for it.
+
+import { z } from 'zod';
+import type { GuardError } from '../core/errors.ts';
+import { invitedBy, joinOperators } from '../guard/operators.ts';
+import { takeReturnPath } from '../guard/return-targets.ts';
+import { credentials, joining, signInFrom } from './admin/sign-ins.ts';
+import { requireOwnPage } from './auth.ts';
+import { asGuardError, STATUS } from './errors.ts';
+import { type Incoming, type Route, route } from './route.ts';
+import { type Complaint, joinPage, refusedPage, signInPage } from './sign-in-page.ts';
+
+const HOME = '/dashboard';
+const next = z.string().max(100).default('');
+const tag = 'operators';
+const asPage = { description: 'A page.', type: 'text/html' };
+/** What went wrong on our side is the server's to log and to say. */
+const refusal = (error: GuardError) =>
+  STATUS[error.code] >= 500 ? null : refusedPage('This request cannot be used', complaintOf(error));
+
+const form = credentials.extend({ continue: next });
+
+export const signInPageRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/dashboard/sign-in',
+    access: 'public',
+    tag,
+    summary: 'The page to sign in on',
+    query: z.strictObject({ continue: next, joined: z.literal('1').optional() }),
+    answers: { 200: asPage },
+    refusal,
+    handle: ({ query }) =>
+      signInPage({ email: '', next: query.continue, joined: query.joined === '1', complaint: null }),
+  }),
+  route({
+    method: 'POST',
+    path: '/dashboard/sign-in',
+    access: 'public',
+    tag,
+    summary: 'Sign in by a form',
+    description: 'Leads on to the dashboard, or to the approval whose link led here.',
+    body: form,
+    form: true,
+    answers: { 303: { description: 'Signed in.' }, 401: asPage, 429: asPage },
+    refusal,
+    handle: signInByForm,
+  }),
+  route({
+    method: 'GET',
+    path: '/dashboard/join',
+    access: 'public',
+    tag,
+    summary: 'The page behind an invitation’s link',
+    query: z.strictObject({ token: z.string().max(200).default('') }),
+    answers: { 200: asPage, 410: asPage },
+    refusal,
+    handle: ({ services, query }) => invitationPage({ services }, query.token, null),
+  }),
+  route({
+    method: 'POST',
+    path: '/dashboard/join',
+    access: 'public',
+    tag,
+    summary: 'Accept an invitation by a form',
+    body: joining,
+    form: true,
+    answers: { 303: { description: 'Joined; leads to the sign-in.' }, 400: asPage, 410: asPage },
+    refusal,
+    handle: joinByForm,
+  }),
+];
+
+async function signInByForm(incoming: Incoming<z.output<typeof form>, unknown>): Promise<Response> {
+  const { services, request, body } = incoming;
+  requireOwnPage(services.config, request);
+  try {
+    const { email, password } = body;
+    const { cookie } = await signInFrom(incoming, { email, password });
+    const target = body.continue === '' ? null : await takeReturnPath(services.guard, body.continue);
+    return seeOther(target ?? HOME, { 'Set-Cookie': cookie });
+  } catch (error) {
+    const complaint = expected(error);
+    return signInPage({ email: body.email, next: body.continue, joined: false, complaint });
+  }
+}
+
+async function joinByForm(incoming: Incoming<z.output<typeof joining>, unknown>): Promise<Response> {
+  const { services, request, body } = incoming;
+  requireOwnPage(services.config, request);
+  try {
+    await joinOperators(services.guard, body);
+    return seeOther('/dashboard/sign-in?joined=1');
+  } catch (error) {
+    return invitationPage(incoming, body.token, expected(error));
+  }
+}
+
+async function invitationPage(
+  { services }: Pick<Incoming<unknown, unknown>, 'services'>,
+  token: string,
+  complaint: Complaint | null,
+): Promise<Response> {
+  const invited = await invitedBy(services.guard, token);
+  if (invited !== null) return joinPage({ token, email: invited.email, role: invited.role, complaint });
+  const message = 'This invitation is used, unknown or too old. Ask for a new one.';
+  return refusedPage('This invitation does not work', { status: 410, message });
+}
+
+function seeOther(location: string, headers: Record<string, string> = {}): Response {
+  return new Response(null, {
+    status: 303,
+    headers: { Location: location, 'Cache-Control': 'no-store', ...headers },
+  });
+}
+
+/** What a person can do something about; anything else is the server's to log. */
+function expected(error: unknown): Complaint {
+  const known = asGuardError(error);
+  if (STATUS[known.code] >= 500 && known.code !== 'overloaded') throw error;
+  return complaintOf(known);
+}
+
+function complaintOf(error: GuardError): Complaint {
+  const [fault] = error.errors ?? [];
+  const message = fault === undefined ? error.message : `${capital(fault.path.slice(1))} ${fault.message}.`;
+  return { status: STATUS[error.code], message, retryAfter: error.retryAfter };
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

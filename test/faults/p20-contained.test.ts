@@ -1,0 +1,342 @@
+// P20: a misbehaving upstream is contained. It never answers, trickles, floods, lies about ids, sends what is too
+// large, exits, forks: its calls end with an error within their limits, calls of others are not touched, nothing of
+// one answer appears in another, memory stays bounded, and our own kill -9 leaves no process behind.
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { figures, newDataDir, until, withMutant } from '../support/faults.ts';
+import {
+  type Answering,
+  connect,
+  LegacyClient,
+  outcomesOf,
+  RecordingUpstream,
+  raw,
+  startWithStdio,
+  stdioScript,
+  streamed,
+  text,
+} from '../support/mcp.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+import type { TestService } from '../support/service.ts';
+
+const folder = newDataDir();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const GIB = 1024 * 1024 * 1024;
+const FLOOD = LONG ? GIB : GIB / 4;
+/** What a service may grow by while it refuses all that. */
+const MEMORY = 400 * 1024 * 1024;
+/** Two endless bodies, each bounded at 16 MiB, and what fits into sockets. */
+const LIMIT = 128 * 1024 * 1024;
+const MIB_OF_X = 'x'.repeat(1024 * 1024);
+
+/** A small body that unpacks to a thousand times as much. */
+const BOMB = Bun.gzipSync(new Uint8Array(128 * 1024 * 1024));
+
+/** Bytes without an end, given away as fast as they are taken; tells how many were. */
+const taken = { bytes: 0 };
+function endless(type: string, start: string, headers: Record<string, string> = {}): Response {
+  let first = true;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (taken.bytes > FLOOD) return controller.close();
+      controller.enqueue(new TextEncoder().encode(first ? start : MIB_OF_X));
+      first = false;
+      taken.bytes += MIB_OF_X.length;
+    },
+  });
+  return new Response(body, { headers: { 'Content-Type': type, ...headers } });
+}
+
+const trickle = (type: string, start: string) =>
+  raw(type, async write => {
+    write(start);
+    for (let sent = 0; sent < 100; sent++) {
+      await Bun.sleep(100);
+      write(' ');
+    }
+  });
+
+const foreign = { content: [{ type: 'text', text: 'foreign' }] };
+const elsewhere = new RecordingUpstream();
+afterAll(() => elsewhere.stop());
+
+const BAD: Record<string, Answering> = {
+  'never answers': () => new Promise(() => {}),
+  'trickles an answer': () => trickle('application/json', '{'),
+  'trickles events': () => trickle('text/event-stream', ': x\n\n'),
+  'sends a line without end': () => endless('text/event-stream', 'data: '),
+  'sends an answer without end': () => endless('application/json', '"'),
+  'sends what unpacks to far more': () =>
+    new Response(BOMB, {
+      headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+    }),
+  'answers another id': ({ id }) => Response.json({ jsonrpc: '2.0', id: id + 1, result: foreign }),
+  'answers the id as text': ({ id }) => Response.json({ jsonrpc: '2.0', id: String(id), result: foreign }),
+  'answers no id': () => Response.json({ jsonrpc: '2.0', id: null, result: foreign }),
+  'streams other ids': ({ id }) =>
+    streamed(send => {
+      for (const other of [id - 1, id + 1, String(id), null])
+        send({ jsonrpc: '2.0', id: other, result: foreign });
+    }),
+  'answers a list': ({ id }) => Response.json([{ jsonrpc: '2.0', id, result: foreign }]),
+  'answers in words': () => new Response('foreign', { headers: { 'Content-Type': 'application/json' } }),
+  'answers as a page': () => new Response('<h1>foreign</h1>', { headers: { 'Content-Type': 'text/html' } }),
+  'streams garbage': () => raw('text/event-stream', write => write('data: foreign\n\ndata: {\n\n')),
+  'nests too deep': ({ id }) =>
+    raw('application/json', write =>
+      write(`{"jsonrpc":"2.0","id":${id},"result":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`),
+    ),
+  redirects: () => new Response(null, { status: 307, headers: { Location: elsewhere.url } }),
+  fails: () => new Response('foreign', { status: 503 }),
+  'ends its stream early': () => raw('text/event-stream', write => write(': x\n\n')),
+};
+
+const FOREIGN_IDS: Patch = {
+  file: 'src/mcp/wire-http.ts',
+  find: 'if (message !== null && message.id === id) return message;',
+  replace: 'if (message !== null) return message;',
+};
+const UNBOUNDED: Patch = {
+  file: 'src/mcp/wire.ts',
+  find: 'export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;',
+  replace: 'export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024 * 1024;',
+};
+const UNWATCHED: Patch = {
+  file: 'src/mcp/wire-stdio.ts',
+  find: '\'{ read -r _ <&3; kill -9 0; } & exec 3<&-; exec "$@"\'',
+  replace: '\'exec 3<&-; exec "$@"\'',
+};
+
+describe('over HTTP', () => {
+  test('every way to misbehave ends in an error, and touches no other call', async () => {
+    const found = await misbehave(BAD);
+    expect(found.uncontained).toEqual([]);
+    expect(found.crossTalk).toBe(0);
+    expect(found.takenBytes).toBeLessThan(LIMIT);
+    expect(found.grownBytes).toBeLessThan(MEMORY);
+    expect(elsewhere.heard).toEqual([]);
+  });
+
+  test('a mutant that takes any id is found out', async () => {
+    const ways = { 'answers another id': BAD['answers another id']! };
+    const found = await withMutant([FOREIGN_IDS], root => misbehave(ways, root));
+    expect(found.uncontained.length).toBeGreaterThan(0);
+  });
+
+  test('a mutant without a bound is found out', async () => {
+    const ways = { 'sends a line without end': BAD['sends a line without end']! };
+    const found = await withMutant([UNBOUNDED], root => misbehave(ways, root));
+    expect(found.takenBytes).toBeGreaterThan(LIMIT);
+  });
+});
+
+test('notifications for a client that does not read are dropped, its result is not', async () => {
+  const { service, end } = await startWithStdio({});
+  const said = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: MIB_OF_X } };
+  const sent = Promise.withResolvers<void>();
+  const upstream = new RecordingUpstream({
+    onCall: ({ id }) =>
+      streamed(async send => {
+        for (let each = 0; each < 200; each++) {
+          send(said);
+          await new Promise(setImmediate);
+        }
+        send({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'the result' }] } });
+        sent.resolve();
+      }),
+  });
+  const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await connect(service, keyId, 'up', upstream.url);
+  const client = await LegacyClient.open(service, key);
+  await client.tools();
+  const before = memoryOf(service);
+  const response = await fetch(`${service.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${key}`,
+      'Mcp-Session-Id': client.sessionId,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'up__echo' } }),
+  });
+  await sent.promise;
+  await until('the call is over', async () => (await outcomesOf(service, keyId)).length === 1);
+  expect(memoryOf(service) - before).toBeLessThan(150 * 1024 * 1024);
+  expect(await response.text()).toContain('the result');
+  await end();
+  await upstream.stop();
+});
+
+interface Found {
+  good: number;
+  crossTalk: number;
+  uncontained: string[];
+  takenBytes: number;
+  grownBytes: number;
+}
+
+async function misbehave(ways: Record<string, Answering>, root?: string): Promise<Found> {
+  const bad = new RecordingUpstream({ onCall: call => ways[call.params.arguments.way]!(call) });
+  const good = new RecordingUpstream();
+  const env = { TOOLGATE_UPSTREAM_TIMEOUT: root === undefined ? '1s' : '10s' };
+  const { service, end } = await startWithStdio({}, { env, ...(root && { root }) });
+  taken.bytes = 0;
+  try {
+    const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    await connect(service, keyId, 'bad', bad.url);
+    await connect(service, keyId, 'good', good.url);
+    const client = await LegacyClient.open(service, key);
+    await client.tools();
+    const before = memoryOf(service);
+    const load = keepCalling(client);
+    const uncontained: string[] = [];
+    await Promise.all(
+      Object.keys(ways).map(async way => {
+        const said = await client.call('bad__echo', { way });
+        if (said.result?.isError !== true || said.text.includes('foreign'))
+          uncontained.push(`${way}: ${said.text.slice(0, 200)}`);
+      }),
+    );
+    const { calls, crossTalk } = await load.stop();
+    const grownBytes = memoryOf(service) - before;
+    figures(`P20 http${root ? ' mutant' : ''}`, {
+      ways: Object.keys(ways).length,
+      uncontained: uncontained.length,
+      good: calls,
+      crossTalk,
+      takenMiB: Math.round(taken.bytes / 1024 / 1024),
+      grownMiB: Math.round(grownBytes / 1024 / 1024),
+    });
+    return { good: calls, crossTalk, uncontained, takenBytes: taken.bytes, grownBytes };
+  } finally {
+    await end();
+    await bad.stop();
+    await good.stop();
+  }
+}
+
+/** A client of a good upstream that checks that every answer is its own. */
+function keepCalling(client: LegacyClient) {
+  let going = true;
+  let calls = 0;
+  let crossTalk = 0;
+  const one = async () => {
+    while (going) {
+      const n = crypto.randomUUID();
+      const said = await client.call('good__echo', { n }, { progressToken: n });
+      calls++;
+      if (text(said) !== JSON.stringify({ n })) crossTalk++;
+    }
+  };
+  const all = Promise.all(Array.from({ length: 4 }, one));
+  const stop = async () => {
+    await until('enough good calls', () => calls > 50);
+    going = false;
+    await all;
+    return { calls, crossTalk };
+  };
+  return { stop };
+}
+
+function memoryOf(service: TestService): number {
+  const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024;
+}
+
+describe('over stdio', () => {
+  test('a server that is silent, lies, asks, floods or exits is contained, and comes back', async () => {
+    const journal = join(folder, 'stdio');
+    const env = { TOOLGATE_UPSTREAM_TIMEOUT: '1s' };
+    const { service, end } = await startWithStdio({ script: stdioScript('good', journal) }, { env });
+    const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    const id = await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
+    const client = await LegacyClient.open(service, key);
+    const before = memoryOf(service);
+    expect(text(await client.call('cmd__echo', { how: 'foreign', n: 1 }))).toBe('{"how":"foreign","n":1}');
+    expect(text(await client.call('cmd__echo', { how: 'stderr', n: 'CANARY' }))).toContain('CANARY');
+    for (const how of ['silent', 'asks', 'long line', 'exit']) {
+      const said = await client.call('cmd__echo', { how });
+      expect([how, said.result.isError]).toEqual([how, true]);
+      await service.admin('POST', `/keys/${keyId}/connected-tools/${id}/test`);
+      expect(text(await client.call('cmd__other', { after: how }))).toBe(JSON.stringify({ after: how }));
+    }
+    const written = readFileSync(journal, 'utf8');
+    expect(written).toContain('notifications/cancelled');
+    expect(written).toContain('declined -32601');
+    expect(service.output).not.toContain('CANARY');
+    expect(memoryOf(service) - before).toBeLessThan(MEMORY);
+    const pids = [...written.matchAll(/pid (\d+)/g)].map(found => found[1]!);
+    await until('all but the last are gone', () => pids.slice(0, -1).every(pid => !lives(pid)));
+    await end();
+    await until('the last is gone', () => !lives(pids.at(-1)!));
+  });
+
+  test('a silent call times out however much is said of others, and nothing said of one reaches another', async () => {
+    const journal = join(folder, 'chatty');
+    const env = { TOOLGATE_UPSTREAM_TIMEOUT: '1s' };
+    const { service, end } = await startWithStdio({ script: stdioScript('good', journal) }, { env });
+    const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
+    const client = await LegacyClient.open(service, key);
+    await client.tools();
+    const alone = await client.call('cmd__echo', { n: 'alone' });
+    expect(alone.messages.map(each => each.method)).toEqual(['notifications/message', undefined]);
+    let silent = true;
+    let calls = 0;
+    let crossTalk = 0;
+    const ended = client.call('cmd__echo', { how: 'silent' }, { progressToken: 'mine' }).then(said => {
+      silent = false;
+      return said;
+    });
+    const chat = async () => {
+      while (silent) {
+        const n = crypto.randomUUID();
+        const said = await client.call('cmd__echo', { n });
+        calls++;
+        if (said.text.replaceAll(n, '').match(/[0-9a-f]{8}-[0-9a-f]{4}/) !== null) crossTalk++;
+      }
+    };
+    await Promise.all([chat(), chat(), chat()]);
+    expect(text(await ended)).toContain('did not answer within 1000 ms');
+    figures('P20 stdio', { calls, crossTalk });
+    expect([calls > 10, crossTalk]).toEqual([true, 0]);
+    await end();
+  });
+
+  test('our own kill -9 leaves no process behind, nor what it forked', async () => {
+    expect(await orphans()).toBe(0);
+  });
+
+  test('a mutant without the watcher leaves some', async () => {
+    expect(await withMutant([UNWATCHED], orphans)).toBeGreaterThan(0);
+  });
+});
+
+const lives = (pid: string): boolean =>
+  existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+
+async function orphans(root?: string): Promise<number> {
+  const journal = join(folder, crypto.randomUUID());
+  const script = stdioScript('fork', journal);
+  const { service } = await startWithStdio({ script }, { dataDir: folder, ...(root && { root }) });
+  const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await connect(service, keyId, 'one', { transport: 'stdio', server: 'script' });
+  await connect(service, keyId, 'two', { transport: 'stdio', server: 'script' });
+  const client = await LegacyClient.open(service, key);
+  expect((await client.tools()).length).toBe(4);
+  const pids = [...readFileSync(journal, 'utf8').matchAll(/(?:pid|fork) (\d+)/g)].map(found => found[1]!);
+  expect(pids.length).toBe(4);
+  expect(pids.every(lives)).toBe(true);
+  await service.kill('SIGKILL');
+  const left = () => pids.filter(lives);
+  await until('they are gone', () => left().length === 0, root === undefined ? 10_000 : 1000).catch(() => {});
+  const count = left().length;
+  for (const pid of left()) process.kill(Number(pid), 'SIGKILL');
+  figures(`P20 orphans${root ? ' mutant' : ''}`, { processes: pids.length, left: count });
+  return count;
+}

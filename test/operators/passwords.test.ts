@@ -1,0 +1,80 @@
+// Which passwords will do, and that hashing waits in line.
+
+import { expect, test } from 'bun:test';
+import { hashPassword, passwordFault, passwordFits } from '../../src/guard/passwords.ts';
+
+const EMAIL = 'ada.lovelace@example.com';
+
+test.each([
+  'fourteen chars',
+  'aaaaaaaaaaaaaaaaaaaa',
+  'abababababababab',
+  'passwordpassword',
+  '123412341234123',
+  '1234567890123456',
+  'abcdefghijklmnop',
+  'QWERTYUIOPasdfgh',
+  'ponmlkjihgfedcba',
+  'correct horse battery staple',
+  'Correct-Horse-Battery-Staple!',
+  'The quick brown fox jumps over the lazy dog.',
+  'ada.lovelace@example.com',
+  'ADA.Lovelace@example.com1!',
+  '!!!!!!!!!!!!!!!!!!!!!!',
+  'x'.repeat(1001),
+])('refused: %s', password => {
+  expect(passwordFault(password, EMAIL)).toBeString();
+});
+
+test.each([
+  'violet kettle orbit lantern',
+  'fifteen charsss',
+  'löwe tür ähre öl ß',
+  '私は毎朝コーヒーを二杯飲みます',
+  '~!@#$%^&*()_+{}|:"<>?',
+  'tK9#mQ2$vL7@pX4',
+  'a word on ada.lovelace@example.com',
+])('taken: %s', password => {
+  expect(passwordFault(password, EMAIL)).toBeNull();
+});
+
+test('a password fits its own hash, however its characters are composed, and no other', async () => {
+  const hash = await hashPassword('caf\u00e9 noir et croissants');
+  expect(hash).toStartWith('$argon2id$');
+  expect(await passwordFits('cafe\u0301 noir et croissants', hash)).toBe(true);
+  expect(await passwordFits('cafe noir et croissants', hash)).toBe(false);
+  expect(await passwordFits('anything', null)).toBe(false);
+});
+
+test('the work for an unknown account is that for a known one', async () => {
+  const cost = (hash: string) => hash.split('$').slice(1, 4).join('$');
+  const source = await Bun.file(`${import.meta.dir}/../../src/guard/passwords.ts`).text();
+  const nobody = /'(\$argon2id\$[^']+)'/.exec(source)?.[1] ?? '';
+  expect(cost(nobody)).toBe(cost(await hashPassword('violet kettle orbit lantern')));
+});
+
+test('at most two hashes run at once, and past a bound the rest is turned away', async () => {
+  const { hash } = Bun.password;
+  let running = 0;
+  let most = 0;
+  const release: (() => void)[] = [];
+  Bun.password.hash = (async () => {
+    most = Math.max(most, ++running);
+    await new Promise<void>(resolve => release.push(resolve));
+    running--;
+    return 'hash';
+  }) as typeof hash;
+  try {
+    const all = Array.from({ length: 203 }, () => hashPassword('x').catch(error => error.code as string));
+    while (running > 0 || release.length > 0) {
+      release.shift()?.();
+      await Bun.sleep(0);
+    }
+    const ends = await Promise.all(all);
+    expect(most).toBe(2);
+    expect(ends.filter(each => each === 'hash')).toHaveLength(202);
+    expect(ends.filter(each => each === 'overloaded')).toHaveLength(1);
+  } finally {
+    Bun.password.hash = hash;
+  }
+});
