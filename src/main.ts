@@ -157,7 +157,7 @@ function createMcp(
     version: VERSION,
     checks,
     hub,
-    listing: new Listing(guard, hub, failed),
+    listing: new Listing(guard, hub, config.toolDrift !== 'allow', failed),
     connections: new Connections(guard),
     outcomes: new OutcomeLog(guard, error => log.error({ err: error }, 'outcomes could not be recorded')),
     drift: config.toolDrift,

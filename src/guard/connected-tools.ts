@@ -1,7 +1,9 @@
 // Connected Tools: the MCP servers of a key, registered by operators. A stdio command never comes through
 // here: a Connected Tool names one that the operator declared in the server file. Credentials are sealed.
 
+import { canonicalJson } from '../core/canonical.ts';
 import { GuardError } from '../core/errors.ts';
+import { parseJson } from '../core/json.ts';
 import {
   acceptDefinition,
   type ConnectedTool,
@@ -87,7 +89,8 @@ export async function compareDefinitions(
   const drifted = new Set<string>();
   const writes: ((tx: Parameters<typeof pinDefinition>[0]) => void)[] = [];
   for (const { toolName, definition } of seen) {
-    const digest = hashToken(definition);
+    // Of one spelling: a server that writes its keys in another order has changed nothing.
+    const digest = hashToken(canonicalJson(parseJson(definition)));
     const pin = pinned.get(toolName);
     const now = guard.now();
     if (pin === undefined) {

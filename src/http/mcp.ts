@@ -27,6 +27,7 @@ export const mcpRoutes: Route[] = [
       const asked = askedBy(incoming);
       const body = await readMessage(incoming);
       if (body instanceof Response) return body;
+      incoming.holdOpen();
       try {
         return await post(incoming.services.mcp, asked, body);
       } catch (error) {
@@ -48,6 +49,7 @@ export const mcpRoutes: Route[] = [
         const what = 'A stream needs the header Mcp-Session-Id and Accept: text/event-stream.';
         throw new GuardError('method_not_allowed', what, { allow: 'POST' });
       }
+      incoming.holdOpen();
       return stream;
     },
   }),

@@ -52,6 +52,8 @@ export interface Incoming<Body, Query> {
   who: Who;
   /** The client's address, for limits. */
   client: () => string;
+  /** Lets the answer take its time: a connection that is silent for 10 s is cut otherwise. */
+  holdOpen: () => void;
   params: Record<string, string>;
   body: Body;
   query: Query;

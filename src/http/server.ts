@@ -126,6 +126,7 @@ class Desk {
         startedAt,
         who,
         client,
+        holdOpen: () => server.timeout(request, 0),
         params,
         body,
         query,

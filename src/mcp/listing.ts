@@ -26,17 +26,31 @@ export interface KnownTool {
   drifted: boolean;
 }
 
+interface Known {
+  tools: KnownTool[];
+  /** The upstream's own count when they were listed. */
+  changes: number;
+}
+
 export class Listing {
   readonly #guard: Guard;
   readonly #hub: Hub;
   readonly #onError: (upstream: Upstream, error: unknown) => void;
+  readonly #strict: boolean;
   /** Per upstream; replaced whole by every listing. */
-  #tools = new WeakMap<Upstream, KnownTool[]>();
+  #tools = new WeakMap<Upstream, Known>();
   #tables = new WeakMap<Upstream[], Map<string, KnownTool>>();
 
-  constructor(guard: Guard, hub: Hub, onError: (upstream: Upstream, error: unknown) => void) {
+  /** `strict`: calls depend on whether definitions changed, so none is made by what was remembered. */
+  constructor(
+    guard: Guard,
+    hub: Hub,
+    strict: boolean,
+    onError: (upstream: Upstream, error: unknown) => void,
+  ) {
     this.#guard = guard;
     this.#hub = hub;
+    this.#strict = strict;
     this.#onError = onError;
   }
 
@@ -50,17 +64,25 @@ export class Listing {
   /** The tool behind a name that clients see; null when no Connected Tool of the key has it. */
   async find(keyId: string, exposedName: string): Promise<KnownTool | null> {
     const upstreams = await this.#hub.of(keyId);
-    for (const each of upstreams) if (!this.#tools.has(each)) await this.#recall(each);
+    for (const each of upstreams) await this.#refresh(each);
     const found = this.#table(upstreams).get(exposedName);
     if (found !== undefined) return found;
     return (await this.list(keyId)).find(each => each.exposedName === exposedName) ?? null;
+  }
+
+  /** Asks an upstream that may offer something else by now; one that cannot be asked keeps what is known of it. */
+  async #refresh(upstream: Upstream): Promise<void> {
+    const known = this.#tools.get(upstream);
+    if (known !== undefined && known.changes === upstream.changes) return;
+    if (known === undefined) await this.#recall(upstream);
+    if (known !== undefined || this.#strict) await this.#read(upstream);
   }
 
   /** Made anew when the key's upstreams or what they offer has changed. */
   #table(upstreams: Upstream[]): Map<string, KnownTool> {
     const kept = this.#tables.get(upstreams);
     if (kept !== undefined) return kept;
-    const tools = distinct(upstreams.flatMap(each => this.#tools.get(each) ?? []));
+    const tools = distinct(upstreams.flatMap(each => this.#tools.get(each)?.tools ?? []));
     const table = new Map(tools.map(each => [each.exposedName, each]));
     this.#tables.set(upstreams, table);
     return table;
@@ -113,7 +135,7 @@ export class Listing {
   }
 
   #remember(upstream: Upstream, tools: KnownTool[]): void {
-    this.#tools.set(upstream, tools);
+    this.#tools.set(upstream, { tools, changes: upstream.changes });
     this.#tables = new WeakMap();
   }
 }

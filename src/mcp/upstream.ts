@@ -59,6 +59,8 @@ export class Upstream {
   #usedAt: number;
   #capabilities: JsonObject = {};
   health: UpstreamHealth;
+  /** Counts up whenever what it offers may have changed: it said so, or it was connected anew. */
+  changes = 0;
 
   constructor(tool: ConnectedTool, open: OpenWire, now: () => number, onListChanged: () => void) {
     this.tool = tool;
@@ -193,6 +195,7 @@ export class Upstream {
       if (closings !== this.#closings) throw new UpstreamError('the connection was closed');
       this.#wire = wire;
       this.#failures = 0;
+      this.changes++;
       this.#mark('ready', null);
       this.#follow(wire);
       return wire;
@@ -240,7 +243,9 @@ export class Upstream {
 
   #follow(wire: Wire): void {
     wire.onNotification = ({ method }) => {
-      if (method === 'notifications/tools/list_changed') this.#onListChanged();
+      if (method !== 'notifications/tools/list_changed') return;
+      this.changes++;
+      this.#onListChanged();
     };
     wire.onClosed = reason => {
       if (this.#wire !== wire) return;

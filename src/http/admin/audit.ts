@@ -60,7 +60,8 @@ export const auditRoutes: Route[] = [
     summary: 'Stream the audit log, newest first',
     query: z.strictObject({ ...filter, format: z.enum(['jsonl', 'csv']).default('jsonl') }),
     answers: { 200: { description: 'One entry per line.', type: 'application/jsonl' } },
-    handle: ({ services, query }) => {
+    handle: ({ services, query, holdOpen }) => {
+      holdOpen();
       const { format, ...filters } = query;
       const { type, write, head } = FORMATS[format];
       return new Response(stream(lines(services.guard.db, filters, head, write)), {

@@ -124,7 +124,7 @@ export const connectedToolRoutes: Route[] = [
     handle: async incoming => {
       const { services, body: given } = incoming;
       const stdio = given.transport === 'stdio';
-      if (stdio && services.config.stdioServers[given.server] === undefined) throw undeclared();
+      if (stdio && !Object.hasOwn(services.config.stdioServers, given.server)) throw undeclared();
       const input = stdio
         ? { name: given.name, transport: given.transport, target: given.server, headers: null }
         : { name: given.name, transport: given.transport, target: given.url, headers: given.headers ?? null };
