@@ -48,6 +48,18 @@ ${problem(complaint)}
   );
 }
 
+export function homePage({ email, role }: { email: string; role: string }): Response {
+  return form(
+    'You are signed in',
+    null,
+    html`<p class="soft">As ${named(email)}, with the role ${role}. Questions that need a signed-in person reach you by
+their links; the administration is described in the <a href="/docs">API reference</a>.</p>
+<form method="post" action="/dashboard/sign-out">
+<div class="row"><button>Sign out</button></div>
+</form>`,
+  );
+}
+
 export interface JoinPage {
   token: string;
   email: string;

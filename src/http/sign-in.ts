@@ -5,11 +5,13 @@ import { z } from 'zod';
 import type { GuardError } from '../core/errors.ts';
 import { invitedBy, joinOperators } from '../guard/operators.ts';
 import { takeReturnPath } from '../guard/return-targets.ts';
+import { signOut } from '../guard/sign-ins.ts';
 import { credentials, joining, signInFrom } from './admin/sign-ins.ts';
-import { requireOwnPage } from './auth.ts';
+import { requireOwnPage, signedInOperator } from './auth.ts';
+import { cookieGone, readCookie } from './cookie.ts';
 import { asGuardError, STATUS } from './errors.ts';
 import { type Incoming, type Route, route } from './route.ts';
-import { type Complaint, joinPage, refusedPage, signInPage } from './sign-in-page.ts';
+import { type Complaint, homePage, joinPage, refusedPage, signInPage } from './sign-in-page.ts';
 
 const HOME = '/dashboard';
 const next = z.string().max(100).default('');
@@ -22,6 +24,35 @@ const refusal = (error: GuardError) =>
 const form = credentials.extend({ continue: next });
 
 export const signInPageRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: HOME,
+    access: 'public',
+    tag,
+    summary: 'Who is signed in',
+    answers: { 200: asPage, 303: { description: 'Nobody; leads to the sign-in.' } },
+    handle: async ({ services, request }) => {
+      const operator = await signedInOperator(services, request);
+      return operator === null ? seeOther('/dashboard/sign-in') : homePage(operator);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/dashboard/sign-out',
+    access: 'public',
+    tag,
+    summary: 'Sign out by a form',
+    answers: { 303: { description: 'Signed out; leads to the sign-in.' } },
+    refusal,
+    handle: async ({ services: { guard, config }, request }) => {
+      const cookie = readCookie(config, request);
+      if (cookie !== null) {
+        requireOwnPage(config, request);
+        await signOut(guard, cookie);
+      }
+      return seeOther('/dashboard/sign-in', { 'Set-Cookie': cookieGone(config) });
+    },
+  }),
   route({
     method: 'GET',
     path: '/dashboard/sign-in',

@@ -96,7 +96,7 @@ describe('completion', () => {
   });
 
   for (const name of ['zsh', 'fish']) {
-    test.skipIf(!onPath(name))(`is a script that ${name} accepts`, async () => {
+    test.skipIf(!need(onPath(name), name))(`is a script that ${name} accepts`, async () => {
       shell.file('complete', (await shell.run(`toolgate completion ${name}`)).stdout);
       expect(await shell.run(`${name} -n complete`)).toMatchObject({ stderr: '', code: 0 });
     });

@@ -81,7 +81,7 @@ const withCookie = (cookie: string) => ({ Cookie: cookie, ...OWN });
 
 /** Some routes end the sign-in that they are called with. */
 async function signInAgain(credential: Credential, { path, method }: Route): Promise<void> {
-  const ends = path === '/admin/v1/sign-out' || `${method} ${path}` === 'DELETE /admin/v1/me/sign-ins';
+  const ends = path.endsWith('/sign-out') || `${method} ${path}` === 'DELETE /admin/v1/me/sign-ins';
   const person = people[credential];
   if (ends && person !== undefined) headersOf[credential] = withCookie(await signedIn(service, person.email));
 }

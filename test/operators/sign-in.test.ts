@@ -45,6 +45,21 @@ for (const engine of await engines()) {
       expect(reply.headers.get('cache-control')).toBe('no-store');
     });
 
+    test('the dashboard says who is signed in, and signs out by a form of its own', async () => {
+      const stranger = await send(service, 'GET', '/dashboard', {});
+      expect([stranger.status, stranger.headers.get('location')]).toEqual([303, '/dashboard/sign-in']);
+      const reply = await signIn(service, ada.email, PASSWORD, { ip: newAddress() });
+      const cookie = cookieOf(reply);
+      const page = await send(service, 'GET', '/dashboard', { cookie });
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining(ada.email)]);
+      const foreign = { cookie, headers: { 'Sec-Fetch-Site': 'cross-site' } };
+      expect((await send(service, 'POST', '/dashboard/sign-out', foreign)).status).toBe(403);
+      expect((await me(cookie)).status).toBe(200);
+      const out = await send(service, 'POST', '/dashboard/sign-out', { cookie });
+      expect([out.status, out.headers.get('location')]).toEqual([303, '/dashboard/sign-in']);
+      expect((await me(cookie)).status).toBe(401);
+    });
+
     test('a value that somebody planted never becomes a sign-in, and each sign-in has its own', async () => {
       const planted = `toolgate_session=${'A'.repeat(43)}`;
       const first = await signIn(service, ada.email, PASSWORD, { ip: newAddress(), cookie: planted });
