@@ -8,7 +8,7 @@ import { type Asked, end, listen, post } from '../mcp/endpoint.ts';
 import { CODES, errorMessage, RpcError } from '../mcp/protocol.ts';
 import { bearer } from './auth.ts';
 import { isJson, readBytes } from './body.ts';
-import { agentOf, type Incoming, type Route, route } from './route.ts';
+import { agentOf, holdOpen, type Incoming, type Route, route } from './route.ts';
 
 const shared = { path: '/mcp', access: 'agent', tag: 'mcp', checksOrigin: true } as const;
 
@@ -27,7 +27,7 @@ export const mcpRoutes: Route[] = [
       const asked = askedBy(incoming);
       const body = await readMessage(incoming);
       if (body instanceof Response) return body;
-      incoming.holdOpen();
+      holdOpen(incoming);
       try {
         return await post(incoming.services.mcp, asked, body);
       } catch (error) {
@@ -49,7 +49,7 @@ export const mcpRoutes: Route[] = [
         const what = 'A stream needs the header Mcp-Session-Id and Accept: text/event-stream.';
         throw new GuardError('method_not_allowed', what, { allow: 'POST' });
       }
-      incoming.holdOpen();
+      holdOpen(incoming);
       return stream;
     },
   }),

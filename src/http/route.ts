@@ -13,6 +13,7 @@ import type { SignedIn } from '../guard/sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/endpoint.ts';
 import type { Metrics } from '../metrics.ts';
+import { clientIp } from './client-ip.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** What the routes work with; made once in main.ts. */
@@ -50,10 +51,8 @@ export interface Incoming<Body, Query> {
   /** `performance.now()` at arrival. */
   startedAt: number;
   who: Who;
-  /** The client's address, for limits. */
-  client: () => string;
-  /** Lets the answer take its time: a connection that is silent for 10 s is cut otherwise. */
-  holdOpen: () => void;
+  /** For what only the server knows about a request. */
+  server: Bun.Server<undefined>;
   params: Record<string, string>;
   body: Body;
   query: Query;
@@ -122,4 +121,19 @@ export function signedInOf(incoming: { who: Who }): SignedIn {
   if (incoming.who.kind !== 'operator') throw new Error('the route has no operator: its access is wrong');
   if (incoming.who.signedIn !== null) return incoming.who.signedIn;
   throw new GuardError('conflict', 'The admin token is no operator: it has no sign-ins and no password.');
+}
+
+/** The client's address, for limits. */
+export function clientOf({
+  services,
+  request,
+  server,
+}: Pick<Incoming<unknown, unknown>, 'services' | 'request' | 'server'>): string {
+  const peer = server.requestIP(request)?.address ?? '';
+  return clientIp(peer, request.headers.get('x-forwarded-for'), services.config.trustedProxies);
+}
+
+/** Lets the answer take its time: a connection that is silent for 10 s is cut otherwise. */
+export function holdOpen({ request, server }: Pick<Incoming<unknown, unknown>, 'request' | 'server'>): void {
+  server.timeout(request, 0);
 }

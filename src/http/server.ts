@@ -8,13 +8,12 @@ import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
 import { fields, fit, isForm, readForm, readJson } from './body.ts';
 import { checkRoutes } from './check.ts';
-import { clientIp } from './client-ip.ts';
 import { asGuardError, problem, STATUS } from './errors.ts';
 import { healthRoutes } from './health.ts';
 import { mcpRoutes } from './mcp.ts';
 import { openapiRoutes } from './openapi.ts';
 import { checkOrigin } from './origin.ts';
-import type { Incoming, Route, Services } from './route.ts';
+import { clientOf, type Incoming, type Route, type Services } from './route.ts';
 import { sessionRoutes } from './sessions.ts';
 import { setupPageRoutes } from './setup.ts';
 import { signInPageRoutes } from './sign-in.ts';
@@ -110,8 +109,9 @@ class Desk {
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
       if (route.checksOrigin) checkOrigin(request, services.config);
-      const client = () => this.#client(request, server);
-      if (route.rateLimited) services.approveLimit.admit(client(), services.guard.now());
+      if (route.rateLimited) {
+        services.approveLimit.admit(clientOf({ services, request, server }), services.guard.now());
+      }
       const identified = identify(services, request, route.access);
       const who = identified instanceof Promise ? await identified : identified;
       const body =
@@ -123,10 +123,9 @@ class Desk {
       const incoming: Incoming<unknown, unknown> = {
         services,
         request,
+        server,
         startedAt,
         who,
-        client,
-        holdOpen: () => server.timeout(request, 0),
         params,
         body,
         query,
@@ -139,11 +138,6 @@ class Desk {
     } finally {
       this.underWay--;
     }
-  }
-
-  #client(request: Request, server: Bun.Server<undefined>): string {
-    const peer = server.requestIP(request)?.address ?? '';
-    return clientIp(peer, request.headers.get('x-forwarded-for'), this.#services.config.trustedProxies);
   }
 
   refuse(request: Request | null, error: unknown): Response {

@@ -171,6 +171,49 @@ test('a policy of 10,000 rules decides like the naive one', () => {
   );
 });
 
+/** Steps that one decision takes: look-ups in an index, and patterns tried one by one. Counted, not timed. */
+function stepsOf(decider: Decider, rules: number): number {
+  const kinds = [(n: number) => `tool_${n}`, (n: number) => `p${n}_*`, (n: number) => `*_s${n}`];
+  const list = Array.from({ length: rules }, (_, n): Rule => ({ tool: kinds[n % 3]!(n), action: 'deny' }));
+  const policy = decider.compilePolicy({ id: 'p', name: 'p', version: 1, rules: list });
+  const { get } = Map.prototype;
+  const { startsWith } = String.prototype;
+  let steps = 0;
+  Map.prototype.get = function (key) {
+    steps++;
+    return get.call(this, key);
+  };
+  String.prototype.startsWith = function (...args) {
+    steps++;
+    return startsWith.apply(this, args);
+  };
+  try {
+    decider.decide(policy, { serverName: 'files', toolName: 'nobody_knows_this_one' }, FACTS);
+    return steps;
+  } finally {
+    Map.prototype.get = get;
+    String.prototype.startsWith = startsWith;
+  }
+}
+
+test('10,000 rules take hardly more steps than 10, unless nothing is indexed', async () => {
+  const steps = { ten: stepsOf(core, 10), many: stepsOf(core, 10_000) };
+  const unindexed: Patch = {
+    file: 'src/core/policy.ts',
+    find: 'if (!pattern.stars) setFirst(this.#exact, pattern.head, index);',
+    replace: 'if (index >= 0) this.#rest.push({ pattern, index });',
+  };
+  const { root, remove } = mutant(unindexed);
+  const broken: Decider = await import(join(root, 'src/core/decide.ts'));
+  const mutantSteps = stepsOf(broken, 10_000);
+  remove();
+  console.log(
+    `P15: steps of a decision: ${steps.ten} of 10 rules, ${steps.many} of 10,000, mutant ${mutantSteps}`,
+  );
+  expect(steps.many).toBeLessThan(steps.ten + 30);
+  expect(mutantSteps).toBeGreaterThan(1000);
+});
+
 test('a grant or a spent approval frees a held call only, and the reason names it', () => {
   const list: Rule[] = [
     { tool: 'ask', action: 'require_approval', reason: 'Money moves.' },

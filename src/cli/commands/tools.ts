@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { visible } from '../../core/visible.ts';
 import { type ConnectedToolResource, keyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { diffLines } from '../diff.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
@@ -20,7 +21,7 @@ export function build(io: IO): Command {
       'toolgate tools add ci github --url https://mcp.example.com/mcp',
       'toolgate tools test ci github',
     ],
-    [listCommand(io), addCommand(io), testCommand(io), acceptCommand(io), removeCommand(io)],
+    [listCommand(io), addCommand(io), testCommand(io), diffCommand(io), acceptCommand(io), removeCommand(io)],
   );
 }
 
@@ -103,6 +104,37 @@ function testCommand(io: IO): Command {
     if (!tried.ok)
       throw new CliError(EXIT.failed, `It cannot be used: ${visible(tried.error ?? 'no reason')}.`);
   });
+}
+
+interface DefinitionResource {
+  name: string;
+  accepted: Record<string, unknown>;
+  changed: Record<string, unknown> | null;
+}
+
+function diffCommand(io: IO): Command {
+  const what = 'Show how tools differ from the definitions that were accepted.';
+  const made = command('diff', what, ['toolgate tools diff ci github'])
+    .argument('<key>', 'the key, by name or id')
+    .argument('<tool>', 'the Connected Tool, by name or id');
+  return withAdmin(made).action(async (key: string, name: string, options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    const path = `${await toolPath(http, key, name)}/definitions`;
+    const { definitions } = await http.get<{ definitions: DefinitionResource[] }>(path);
+    const changed = definitions.filter(each => each.changed !== null);
+    if (options.json) return printJson(io, changed);
+    if (changed.length === 0) return say(io, 'Every tool is as it was accepted.');
+    for (const each of changed) io.stdout.write(`${visible(each.name)}\n${difference(io, each)}\n`);
+  });
+}
+
+const COLOURS = { ' ': 'reset', '-': 'red', '+': 'green' } as const;
+
+function difference(io: IO, { accepted, changed }: DefinitionResource): string {
+  const lines = (definition: unknown) => JSON.stringify(definition, null, 2).split('\n').map(visible);
+  return diffLines(lines(accepted), lines(changed))
+    .map(({ mark, text }) => `${io.stdout.style(COLOURS[mark], `${mark} ${text}`)}\n`)
+    .join('');
 }
 
 function acceptCommand(io: IO): Command {

@@ -7,7 +7,7 @@ import { SURFACES } from '../../core/event.ts';
 import { type AuditEntry, type AuditFilter, listAudit } from '../../store/audit.ts';
 import type { Queries } from '../../store/db.ts';
 import { before, iso, isoTime, list, page, paged, timeIn, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { holdOpen, type Route, route } from '../route.ts';
 
 const filter = {
   from: timeIn.optional(),
@@ -60,8 +60,9 @@ export const auditRoutes: Route[] = [
     summary: 'Stream the audit log, newest first',
     query: z.strictObject({ ...filter, format: z.enum(['jsonl', 'csv']).default('jsonl') }),
     answers: { 200: { description: 'One entry per line.', type: 'application/jsonl' } },
-    handle: ({ services, query, holdOpen }) => {
-      holdOpen();
+    handle: incoming => {
+      holdOpen(incoming);
+      const { services, query } = incoming;
       const { format, ...filters } = query;
       const { type, write, head } = FORMATS[format];
       return new Response(stream(lines(services.guard.db, filters, head, write)), {

@@ -8,7 +8,7 @@ import { listSignIns } from '../../store/sign-ins.ts';
 import { refuseForeignPage, requireOwnPage } from '../auth.ts';
 import { cookieFor, cookieGone, readCookie } from '../cookie.ts';
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { actorOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
+import { actorOf, clientOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
 import { operator, role, showOperator } from './operators.ts';
 
 /** As typed: what is no e-mail of anybody's fails like a wrong password. */
@@ -31,7 +31,7 @@ export async function signInFrom(
   const { operator, secret } = await signIn(services.guard, {
     email,
     password,
-    ip: incoming.client(),
+    ip: clientOf(incoming),
     userAgent: request.headers.get('user-agent') ?? '',
     replaces: readCookie(services.config, request),
   });
@@ -181,7 +181,7 @@ export const signInRoutes: Route[] = [
     },
     handle: async incoming => {
       const { services, body } = incoming;
-      await changePassword(services.guard, signedInOf(incoming), { ...body, ip: incoming.client() });
+      await changePassword(services.guard, signedInOf(incoming), { ...body, ip: clientOf(incoming) });
       return new Response(null, { status: 204 });
     },
   }),
