@@ -11,7 +11,7 @@ import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Actor, Guard } from '../guard/guard.ts';
 import type { SignedIn } from '../guard/sign-ins.ts';
 import type { Log } from '../log.ts';
-import type { McpServices } from '../mcp/endpoint.ts';
+import type { McpServices } from '../mcp/answers.ts';
 import type { Metrics } from '../metrics.ts';
 import { clientIp } from './client-ip.ts';
 import type { RateLimit } from './rate-limit.ts';

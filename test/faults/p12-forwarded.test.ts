@@ -17,7 +17,7 @@ const LOOSE_JSON: Patch = {
   replace: 'return JSON.parse(new TextDecoder().decode(bytes));',
 };
 const HEADERS_UNREAD: Patch = {
-  file: 'src/mcp/endpoint.ts',
+  file: 'src/mcp/modern.ts',
   find: "if (name === null || readHeaderValue(name) !== named) throw mismatch('Mcp-Name');",
   replace: 'void (name, named, readHeaderValue);',
 };

@@ -1,0 +1,139 @@
+// What both eras' answers are made of: the tools and capabilities a credential is shown, the answer to a call,
+// which becomes a stream when the upstream speaks before it answers, and how failures are told.
+
+import { GuardError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import type { Principal } from '../guard/credentials.ts';
+import { type Call, type CallServices, callTool } from './call.ts';
+import type { Connections } from './connections.ts';
+import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
+import type { Forwarding } from './forward.ts';
+import { shown } from './listing.ts';
+import {
+  CODES,
+  errorMessage,
+  type Id,
+  isObject,
+  type JsonObject,
+  RpcError,
+  type RpcRequest,
+  resultMessage,
+} from './protocol.ts';
+
+export interface McpServices extends CallServices, Forwarding {
+  version: string;
+  connections: Connections;
+  /** Whether a credential could ever call a tool; for listings that leave the others out. */
+  callable: ((principal: Principal) => Promise<(serverName: string, toolName: string) => boolean>) | null;
+}
+
+export interface Asked {
+  request: Request;
+  principal: Principal;
+  startedAt: number;
+  /** Asks the store whether the credential still lives; a call asks in its commit. */
+  confirm: () => Promise<void>;
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+/** What a client of the older era hears that never set a level. */
+export const DEFAULT_LOG_LEVEL = 'info';
+
+/** What is declared has to be answered: only what the key forwards besides tools. */
+export async function capabilities(
+  services: McpServices,
+  { keyId, scope }: Principal,
+  listChanged: boolean,
+): Promise<JsonObject> {
+  const offered = scope === null ? await services.forwards(keyId) : [];
+  return {
+    tools: { listChanged },
+    logging: {},
+    ...(offered.includes('resources') ? { resources: {} } : {}),
+    ...(offered.includes('prompts') ? { prompts: {} } : {}),
+    ...(offered.includes('completion') ? { completions: {} } : {}),
+  };
+}
+
+export async function toolsOf(services: McpServices, principal: Principal): Promise<JsonObject> {
+  const tools = await services.listing.list(principal.keyId);
+  const callable = services.callable === null ? null : await services.callable(principal);
+  const listed = callable === null ? tools : tools.filter(each => callable(each.serverName, each.toolName));
+  return { tools: listed.map(shown) };
+}
+
+/**
+ * Answered as JSON when the result is the first thing that the upstream says, and as a stream of events from
+ * the moment it says something else before.
+ */
+export async function answerCall(
+  services: McpServices,
+  asked: Asked,
+  { id, params }: RpcRequest,
+  modern: boolean,
+  logLevel: Json | undefined,
+  connectionId: string | null = null,
+): Promise<Response> {
+  const { request, principal, startedAt } = asked;
+  const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
+  const cancel = new AbortController();
+  if (modern) request.signal.addEventListener('abort', () => cancel.abort());
+  const forget = connectionId === null ? () => {} : services.connections.follow(connectionId, id, cancel);
+  const spoken = Promise.withResolvers<'spoken'>();
+  const early: JsonObject[] = [];
+  let writer: EventWriter | null = null;
+  let status = 200;
+  const onNotification = (notification: JsonObject) => {
+    if (!streams || !isWanted(notification, logLevel)) return;
+    if (writer !== null) return writer.hint(notification);
+    early.push(notification);
+    spoken.resolve('spoken');
+  };
+  const judged: Call = { principal, params, startedAt, signal: cancel.signal, modern, onNotification };
+  const done = callTool(services, judged)
+    .then(result => resultMessage(id, modern ? { resultType: 'complete', ...result } : result))
+    .catch(error => {
+      if (error instanceof RpcError) {
+        status = error.status;
+        return errorMessage(id, error);
+      }
+      if (writer === null) throw error;
+      return errorMessage(id, internal(error));
+    })
+    .finally(forget);
+  const first = await Promise.race([done, spoken.promise]);
+  if (first !== 'spoken') return json(first, status);
+  const stream = new EventWriter(() => {
+    if (modern) cancel.abort();
+  });
+  writer = stream;
+  for (const notification of early) stream.hint(notification);
+  done.then(message => stream.send(message)).finally(() => stream.close());
+  return new Response(stream.body, { headers: STREAM_HEADERS });
+}
+
+/** What the protocol has an answer for; the rest (401, 503) is the web surface's. */
+export function failure(id: Id | null, error: unknown): Response {
+  if (error instanceof RpcError) return json(errorMessage(id, error), error.status);
+  if (error instanceof GuardError && error.code !== 'audit_failed') throw error;
+  return json(errorMessage(id, internal(error)));
+}
+
+function internal(error: unknown): RpcError {
+  const said = error instanceof GuardError ? error.message : 'Something went wrong on our side.';
+  return new RpcError(CODES.internal, said);
+}
+
+export function accepted(): Response {
+  return new Response(null, { status: 202 });
+}
+
+export function json(message: JsonObject, status = 200, headers: Record<string, string> = {}): Response {
+  return Response.json(message, { status, headers });
+}
+
+function isWanted({ method, params }: JsonObject, level: Json | undefined): boolean {
+  if (method !== 'notifications/message') return true;
+  const said = isObject(params) ? params['level'] : undefined;
+  return level !== undefined && LOG_LEVELS.indexOf(said as string) >= LOG_LEVELS.indexOf(level as string);
+}

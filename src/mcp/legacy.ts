@@ -1,0 +1,105 @@
+// The older era (2025-03-26 to 2025-11-25): connections opened by `initialize`, kept as rows.
+
+import {
+  type Asked,
+  accepted,
+  answerCall,
+  capabilities,
+  DEFAULT_LOG_LEVEL,
+  json,
+  LOG_LEVELS,
+  type McpServices,
+  toolsOf,
+} from './answers.ts';
+import { forward, isForwarded } from './forward.ts';
+import {
+  CODES,
+  ENVELOPE,
+  type Id,
+  type JsonObject,
+  LATEST_LEGACY,
+  LEGACY_VERSIONS,
+  metaOf,
+  RpcError,
+  type RpcMessage,
+  type RpcRequest,
+  resultMessage,
+} from './protocol.ts';
+
+export async function answerLegacy(
+  services: McpServices,
+  asked: Asked,
+  message: RpcMessage,
+): Promise<Response> {
+  if (message.kind === 'request' && message.method === 'initialize')
+    return initialize(services, asked, message);
+  const { headers } = asked.request;
+  const version = headers.get('mcp-protocol-version');
+  if (version !== null && !(LEGACY_VERSIONS as readonly string[]).includes(version)) {
+    throw new RpcError(CODES.invalidRequest, `Unsupported protocol version: ${version}.`, { status: 400 });
+  }
+  const connectionId = headers.get('mcp-session-id');
+  if (connectionId === null) {
+    throw new RpcError(CODES.invalidRequest, 'The header Mcp-Session-Id is missing.', { status: 400 });
+  }
+  const connection = await services.connections.find(connectionId, asked.principal);
+  if (message.kind !== 'request' || message.method !== 'tools/call') await asked.confirm();
+  if (message.kind === 'notification') {
+    if (message.method === 'notifications/cancelled') {
+      services.connections.cancel(connectionId, message.params['requestId'] as Id);
+    }
+    return accepted();
+  }
+  if (message.kind === 'response') return accepted();
+  const { id, method, params } = message;
+  switch (method) {
+    case 'tools/call': {
+      const level = connection.logLevel ?? DEFAULT_LOG_LEVEL;
+      return answerCall(services, asked, withLevel(message, level), false, level, connectionId);
+    }
+    case 'ping':
+      return json(resultMessage(id, {}));
+    case 'tools/list':
+      return json(resultMessage(id, await toolsOf(services, asked.principal)));
+    case 'logging/setLevel':
+      if (!LOG_LEVELS.includes(params['level'] as string)) {
+        throw new RpcError(
+          CODES.invalidParams,
+          `Invalid params: "level" is one of ${LOG_LEVELS.join(', ')}.`,
+        );
+      }
+      await services.connections.setLevel(connection.id, params['level'] as string);
+      return json(resultMessage(id, {}));
+    default: {
+      const forwarded = isForwarded(method) ? await forward(services, asked, message) : null;
+      if (forwarded !== null) return json(resultMessage(id, forwarded));
+      throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`);
+    }
+  }
+}
+
+/** Upstreams of the newer era keep silent unless the request itself asks for log messages. */
+function withLevel(message: RpcRequest, level: string): RpcRequest {
+  const _meta = { ...metaOf(message.params), [ENVELOPE.logLevel]: level };
+  return { ...message, params: { ...message.params, _meta } };
+}
+
+async function initialize(
+  services: McpServices,
+  asked: Asked,
+  { id, params }: RpcRequest,
+): Promise<Response> {
+  await asked.confirm();
+  const wished = params['protocolVersion'];
+  const known = LEGACY_VERSIONS.find(version => version === wished);
+  const protocolVersion = known ?? LATEST_LEGACY;
+  const connectionId = await services.connections.open(asked.principal, protocolVersion);
+  // All at once, and not waited for: a dead upstream must not hold up the client.
+  for (const upstream of await services.hub.of(asked.principal.keyId)) upstream.connect().catch(() => {});
+  const result: JsonObject = {
+    protocolVersion,
+    capabilities: await capabilities(services, asked.principal, true),
+    serverInfo: { name: 'toolgate', version: services.version },
+  };
+  return json(resultMessage(id, result), 200, { 'Mcp-Session-Id': connectionId });
+}

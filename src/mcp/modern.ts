@@ -1,0 +1,97 @@
+// The newer era (2026-07-28): stateless, an envelope in every request, headers that repeat the body.
+
+import type { Principal } from '../guard/credentials.ts';
+import {
+  type Asked,
+  accepted,
+  answerCall,
+  capabilities,
+  json,
+  type McpServices,
+  toolsOf,
+} from './answers.ts';
+import { forward, isForwarded } from './forward.ts';
+import {
+  CODES,
+  ENVELOPE,
+  type Id,
+  isObject,
+  type JsonObject,
+  MODERN_VERSION,
+  metaOf,
+  RpcError,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  resultMessage,
+  SUPPORTED_VERSIONS,
+} from './protocol.ts';
+import { readHeaderValue } from './schema.ts';
+
+/** By its envelope, or by its header where the envelope is missing: then it is told so. */
+export function claimsModern(headers: Headers, { method, params }: RpcRequest | RpcNotification): boolean {
+  if (metaOf(params)[ENVELOPE.version] !== undefined) return true;
+  return headers.get('mcp-protocol-version') === MODERN_VERSION && method !== 'initialize';
+}
+
+export async function answerModern(
+  services: McpServices,
+  asked: Asked,
+  message: RpcMessage,
+): Promise<Response> {
+  if (message.kind !== 'request') {
+    await asked.confirm();
+    return accepted();
+  }
+  checkEnvelope(asked.request.headers, message);
+  const { method, id } = message;
+  const level = metaOf(message.params)[ENVELOPE.logLevel];
+  if (method === 'tools/call') return answerCall(services, asked, message, true, level);
+  await asked.confirm();
+  if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
+  if (method === 'tools/list') return complete(id, await toolsOf(services, asked.principal), true);
+  const forwarded = isForwarded(method) ? await forward(services, asked, message) : null;
+  if (forwarded !== null) return complete(id, forwarded, method !== 'completion/complete');
+  throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`, { status: 404 });
+}
+
+function complete(id: Id, result: JsonObject, cacheable: boolean): Response {
+  const cache = cacheable ? { ttlMs: 0, cacheScope: 'private' } : {};
+  return json(resultMessage(id, { resultType: 'complete', ...result, ...cache }));
+}
+
+async function discovered(services: McpServices, principal: Principal): Promise<JsonObject> {
+  return {
+    supportedVersions: [...SUPPORTED_VERSIONS],
+    capabilities: await capabilities(services, principal, false),
+    _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'toolgate', version: services.version } },
+  };
+}
+
+/** Headers repeat what the body says, for those on the way; where they disagree, nothing is judged. */
+function checkEnvelope(headers: Headers, { method, params }: RpcRequest): void {
+  const meta = metaOf(params);
+  const version = meta[ENVELOPE.version];
+  if (version === undefined) throw lacking(ENVELOPE.version);
+  if (headers.get('mcp-protocol-version') !== version) throw mismatch('MCP-Protocol-Version');
+  if (headers.get('mcp-method') !== method) throw mismatch('Mcp-Method');
+  const named = method === 'resources/read' ? params['uri'] : params['name'];
+  if (['tools/call', 'prompts/get', 'resources/read'].includes(method)) {
+    const name = headers.get('mcp-name');
+    if (name === null || readHeaderValue(name) !== named) throw mismatch('Mcp-Name');
+  }
+  if (version !== MODERN_VERSION) {
+    const data = { supported: [...SUPPORTED_VERSIONS], requested: version ?? null };
+    throw new RpcError(CODES.unsupportedVersion, 'Unsupported protocol version.', { status: 400, data });
+  }
+  if (!isObject(meta[ENVELOPE.capabilities])) throw lacking(ENVELOPE.capabilities);
+}
+
+function lacking(key: string): RpcError {
+  return new RpcError(CODES.invalidParams, `Invalid params: _meta lacks ${key}.`, { status: 400 });
+}
+
+function mismatch(header: string): RpcError {
+  const message = `The header ${header} is missing or is not what the body says.`;
+  return new RpcError(CODES.headerMismatch, message, { status: 400 });
+}
