@@ -12,7 +12,7 @@ import {
 } from '../store/deliveries.ts';
 import { findWebhook, type WebhookRecord } from '../store/webhooks.ts';
 import type { TargetRules } from './addresses.ts';
-import { type Guard, newId } from './guard.ts';
+import { type Guard, newId, webhookLock } from './guard.ts';
 import { SendError, sendJson } from './send.ts';
 import { sign } from './sign.ts';
 import { disableWebhook, liveSecrets } from './webhooks.ts';
@@ -41,8 +41,11 @@ export async function deliver(
   const attempt = wanted ? await tryOnce(guard, rules, webhook, leased.eventId, body) : UNWANTED;
   const record: AttemptRecord = { ...attempt, id: newId(), deliveryId: leased.id, at };
   const then = wanted ? next(guard, attempt, leased.attempts + 1) : FAILED;
-  await guard.db.transaction({}, async tx => recordAttempt(tx, record, then));
-  if (attempt.status === GONE) await disableWebhook(guard, webhookId, 'its receiver answered 410 Gone');
+  const gone = attempt.status === GONE;
+  await guard.db.transaction(gone ? { exclusive: [webhookLock(webhookId)] } : {}, async tx => {
+    recordAttempt(tx, record, then);
+    if (gone) await disableWebhook(tx, guard, webhookId, 'its receiver answered 410 Gone');
+  });
   return attempt;
 }
 

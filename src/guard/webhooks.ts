@@ -77,11 +77,15 @@ export async function changeWebhook(
   });
 }
 
-/** Its receiver wants no more; what waits for it is kept as failed and can be redelivered. */
-export async function disableWebhook(guard: Guard, id: string, reason: string): Promise<void> {
-  await alone(guard, id, async (tx, webhook) => {
-    if (webhook.disabledAt === null) await switchOff(tx, guard, 'system', webhook, reason);
-  });
+/** Its receiver wants no more; what waits for it is kept as failed and can be redelivered. Holds its lock. */
+export async function disableWebhook(
+  tx: Transaction,
+  guard: Guard,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const webhook = await findWebhook(tx, id);
+  if (webhook?.disabledAt === null) await switchOff(tx, guard, 'system', webhook, reason);
 }
 
 async function switchOff(

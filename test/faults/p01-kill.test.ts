@@ -46,7 +46,9 @@ for (const engine of await engines()) {
 
   for (const [name, patch] of Object.entries({ LATER, BEFORE_COMMIT })) {
     test(`${engine}: a mutant that answers first (${name}) loses verdicts`, async () => {
-      const found = await withMutant([patch], root => measure(engine, MUTANT_KILLS, { root, untilViolated: true }));
+      const found = await withMutant([patch], root =>
+        measure(engine, MUTANT_KILLS, { root, untilViolated: true }),
+      );
       expect(found.violations).toBeGreaterThan(0);
     });
   }

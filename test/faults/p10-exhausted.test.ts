@@ -22,11 +22,9 @@ const MANNERS: Manner[] = [500, 'reset', 'redirect', 503, 404];
 
 const DROPPED: Patch = {
   file: 'src/guard/deliver.ts',
-  find: 'async tx => recordAttempt(tx, record, then)',
-  replace: `async tx => {
-    recordAttempt(tx, record, then);
-    if (then.status === 'failed') tx.defer('DELETE FROM deliveries WHERE id = $1', [leased.id]);
-  }`,
+  find: 'recordAttempt(tx, record, then);',
+  replace: `recordAttempt(tx, record, then);
+    if (then.status === 'failed') tx.defer('DELETE FROM deliveries WHERE id = $1', [leased.id]);`,
 };
 const DEAF: Patch = {
   file: 'src/store/deliveries.ts',
