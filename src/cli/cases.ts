@@ -2,13 +2,14 @@
 // file are told with their line; a misspelt field would silently test less, so it is one.
 
 import { dirname, join } from 'node:path';
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { type CompiledPolicy, DECISIONS, type Decision, type Outcome } from '../core/decide.ts';
 import { serverNameFault, splitName, toolNameFault } from '../core/name.ts';
-import { CliError, EXIT } from './exit.ts';
-import { type IO, readText, shownFile } from './io.ts';
+import { EXIT } from './exit.ts';
+import { type IO, readText } from './io.ts';
 import { compiled, cutOut, policyIn, readPolicy } from './policy-file.ts';
 import { simulate } from './simulate.ts';
+import { offset, YamlReader } from './yaml-reader.ts';
 
 export interface Wanted {
   decision: Decision;
@@ -53,31 +54,12 @@ export function failureOf(file: string, { policy, scopeTools }: CaseFile, call: 
 }
 
 export async function readCases(io: IO, file: string): Promise<CaseFile> {
-  return new Reader(io, file, await readText(io, file)).read();
+  return new Reader(io, file, await readText(io, file), EXIT.noAnswer).read();
 }
 
-class Reader {
-  readonly #io: IO;
-  readonly #file: string;
-  readonly #text: string;
-  readonly #lines = new LineCounter();
-
-  constructor(io: IO, file: string, text: string) {
-    this.#io = io;
-    this.#file = file;
-    this.#text = text;
-  }
-
+class Reader extends YamlReader {
   async read(): Promise<CaseFile> {
-    const document = parseDocument(this.#text, {
-      lineCounter: this.#lines,
-      uniqueKeys: true,
-      version: '1.2',
-    });
-    const [error] = document.errors;
-    if (error !== undefined)
-      throw this.#wrong(error.pos[0], error.message.split('\n')[0] ?? 'cannot be read');
-    const root = this.#map(document.contents, 'a case file', ['policy', 'session', 'calls']);
+    const root = this.#map(this.root(), 'a case file', ['policy', 'session', 'calls']);
     const policy = await this.#policy(root.get('policy', true));
     const scopeTools = this.#scope(root.get('session', true));
     return { policy, scopeTools, calls: this.#calls(root) };
@@ -86,13 +68,13 @@ class Reader {
   /** In place, or the name of a policy file beside this one. */
   async #policy(node: unknown): Promise<CompiledPolicy> {
     if (isScalar(node) && typeof node.value === 'string') {
-      const file = join(dirname(this.#file), node.value);
-      return compiled(await readPolicy(this.#io, file, EXIT.noAnswer), file);
+      const file = join(dirname(this.file), node.value);
+      return compiled(await readPolicy(this.io, file, EXIT.noAnswer), file);
     }
     const range = (node as Node | undefined)?.range;
-    if (!range) throw this.#wrong(0, '"policy" is missing: a policy, or the name of a policy file');
-    const text = cutOut(this.#text, range);
-    return compiled(policyIn(this.#io, text, this.#file, EXIT.noAnswer), this.#file);
+    if (!range) throw this.wrong(0, '"policy" is missing: a policy, or the name of a policy file');
+    const text = cutOut(this.text, range);
+    return compiled(policyIn(this.io, text, this.file, EXIT.noAnswer), this.file);
   }
 
   #scope(node: unknown): string[] | null {
@@ -102,15 +84,15 @@ class Reader {
     if (scope === null) return null;
     const valid =
       Array.isArray(scope) && scope.every(name => typeof name === 'string' && splitName(name) !== null);
-    if (!valid) throw this.#wrong(offset(node), '"scopeTools" must be a list of full tool names, or null');
+    if (!valid) throw this.wrong(offset(node), '"scopeTools" must be a list of full tool names, or null');
     return scope as string[];
   }
 
   #calls(root: YAMLMap): Case[] {
     const calls = root.get('calls', true);
-    if (!isSeq(calls)) throw this.#wrong(offset(root), '"calls" must be a list');
+    if (!isSeq(calls)) throw this.wrong(offset(root), '"calls" must be a list');
     if (calls.items.length === 0)
-      throw this.#wrong(offset(calls), '"calls" is empty: nothing would be tested');
+      throw this.wrong(offset(calls), '"calls" is empty: nothing would be tested');
     return calls.items.map(item => this.#call(item));
   }
 
@@ -120,42 +102,26 @@ class Reader {
     const { server, tool } = map.toJSON() as { server?: unknown; tool?: unknown };
     const at = offset(map);
     if (typeof server !== 'string' || serverNameFault(server) !== null)
-      throw this.#wrong(
+      throw this.wrong(
         at,
         `"server" ${typeof server === 'string' ? serverNameFault(server) : 'must be a string'}`,
       );
     if (typeof tool !== 'string' || toolNameFault(tool) !== null)
-      throw this.#wrong(at, `"tool" ${typeof tool === 'string' ? toolNameFault(tool) : 'must be a string'}`);
-    return { line: this.#line(at), server, tool, want };
+      throw this.wrong(at, `"tool" ${typeof tool === 'string' ? toolNameFault(tool) : 'must be a string'}`);
+    return { line: this.line(at), server, tool, want };
   }
 
   #want(node: unknown): Wanted {
     const want = this.#map(node, '"want"', ['decision', 'ruleIndex', 'reason']).toJSON() as Wanted;
     if (!DECISIONS.includes(want.decision)) {
-      throw this.#wrong(offset(node), `"want" needs a "decision", one of ${DECISIONS.join(', ')}`);
+      throw this.wrong(offset(node), `"want" needs a "decision", one of ${DECISIONS.join(', ')}`);
     }
     return want;
   }
 
   #map(node: unknown, what: string, known: readonly string[]): YAMLMap {
-    if (!isMap(node)) throw this.#wrong(offset(node), `${what} must be an object with ${known.join(', ')}`);
-    for (const { key } of node.items) {
-      const name = isScalar(key) ? String(key.value) : '?';
-      if (known.includes(name)) continue;
-      throw this.#wrong(offset(key), `unknown field "${name}" in ${what}; known: ${known.join(', ')}`);
-    }
+    if (!isMap(node)) throw this.wrong(offset(node), `${what} must be an object with ${known.join(', ')}`);
+    this.known(node, known, what);
     return node;
   }
-
-  #line(at: number): number {
-    return Math.max(this.#lines.linePos(at).line, 1);
-  }
-
-  #wrong(at: number, message: string): CliError {
-    return new CliError(EXIT.noAnswer, `${shownFile(this.#file)}:${this.#line(at)}: ${message}.`);
-  }
-}
-
-function offset(node: unknown): number {
-  return (node as Node | null | undefined)?.range?.[0] ?? 0;
 }

@@ -2,11 +2,12 @@
 // is told with its line. Whether the service agrees with a value is the service's to say.
 
 import { dirname, join } from 'node:path';
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
 import type { NotifyTargets } from './admin.ts';
-import { CliError, EXIT } from './exit.ts';
-import { type IO, readText, shownFile } from './io.ts';
+import { EXIT } from './exit.ts';
+import { type IO, readText } from './io.ts';
 import { cutOut, type NamedPolicy, policyIn, readPolicy } from './policy-file.ts';
+import { offset, YamlReader } from './yaml-reader.ts';
 
 export interface WantedPolicy extends NamedPolicy {
   name: string;
@@ -59,33 +60,14 @@ const WEBHOOK: Fields = {
 };
 
 export async function readResources(io: IO, file: string): Promise<Resources> {
-  return new Reader(io, file, await readText(io, file)).read();
+  return new Reader(io, file, await readText(io, file), EXIT.failed).read();
 }
 
-class Reader {
-  readonly #io: IO;
-  readonly #file: string;
-  readonly #text: string;
-  readonly #lines = new LineCounter();
-
-  constructor(io: IO, file: string, text: string) {
-    this.#io = io;
-    this.#file = file;
-    this.#text = text;
-  }
-
+class Reader extends YamlReader {
   async read(): Promise<Resources> {
-    const document = parseDocument(this.#text, {
-      lineCounter: this.#lines,
-      uniqueKeys: true,
-      version: '1.2',
-    });
-    const [error] = document.errors;
-    if (error !== undefined)
-      throw this.#wrong(error.pos[0], error.message.split('\n')[0] ?? 'cannot be read');
-    const root = document.contents;
-    if (!isMap(root)) throw this.#wrong(0, 'expected an object with policies, keys, webhooks');
-    this.#known(root, ['policies', 'keys', 'webhooks'], 'the file');
+    const root = this.root();
+    if (!isMap(root)) throw this.wrong(0, 'expected an object with policies, keys, webhooks');
+    this.known(root, ['policies', 'keys', 'webhooks'], 'the file');
     const policies: WantedPolicy[] = [];
     for (const node of this.#items(root, 'policies')) policies.push(await this.#policy(node));
     const keys = this.#items(root, 'keys').map(node => this.#entry<WantedKey>(node, 'a key', KEY));
@@ -110,10 +92,10 @@ class Reader {
   #items(root: YAMLMap, field: string): YAMLMap[] {
     const list = root.get(field, true);
     if (list === undefined || (isScalar(list) && list.value === null)) return [];
-    if (!isSeq(list)) throw this.#wrong(offset(list), `"${field}" must be a list`);
+    if (!isSeq(list)) throw this.wrong(offset(list), `"${field}" must be a list`);
     return list.items.map(item => {
       if (isMap(item)) return item;
-      throw this.#wrong(offset(item), `each of "${field}" must be an object`);
+      throw this.wrong(offset(item), `each of "${field}" must be an object`);
     });
   }
 
@@ -122,48 +104,31 @@ class Reader {
     const file = node.get('file');
     const policy = typeof file === 'string' ? await this.#policyFile(node, file) : this.#policyHere(node);
     const name = (node.get('name') as string | undefined) ?? policy.name;
-    if (!isText(name)) throw this.#wrong(offset(node), 'a policy needs a "name"');
+    if (!isText(name)) throw this.wrong(offset(node), 'a policy needs a "name"');
     return { ...policy, name: name as string };
   }
 
   #policyFile(node: YAMLMap, file: string): Promise<NamedPolicy> {
-    this.#known(node, ['name', 'file'], 'a policy with a "file"');
-    return readPolicy(this.#io, join(dirname(this.#file), file), EXIT.failed);
+    this.known(node, ['name', 'file'], 'a policy with a "file"');
+    return readPolicy(this.io, join(dirname(this.file), file), EXIT.failed);
   }
 
   #policyHere(node: YAMLMap): NamedPolicy {
-    return policyIn(this.#io, cutOut(this.#text, node.range ?? [0, 0]), this.#file, EXIT.failed);
+    return policyIn(this.io, cutOut(this.text, node.range ?? [0, 0]), this.file, EXIT.failed);
   }
 
   #entry<T>(node: YAMLMap, what: string, fields: Fields): T {
-    this.#known(node, Object.keys(fields), what);
+    this.known(node, Object.keys(fields), what);
     const value = node.toJSON() as Record<string, unknown>;
     for (const [field, [check, expected, required]] of Object.entries(fields)) {
       if (value[field] === undefined && required === undefined) continue;
-      if (!check(value[field])) throw this.#wrong(offset(node), `"${field}" of ${what} must be ${expected}`);
+      if (!check(value[field])) throw this.wrong(offset(node), `"${field}" of ${what} must be ${expected}`);
     }
     return value as T;
   }
 
-  #known(map: YAMLMap, known: readonly string[], what: string): void {
-    for (const { key } of map.items) {
-      const name = isScalar(key) ? String(key.value) : '?';
-      if (known.includes(name)) continue;
-      throw this.#wrong(offset(key), `unknown field "${name}" in ${what}; known: ${known.join(', ')}`);
-    }
-  }
-
   #once(what: string, names: readonly string[]): void {
     const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) throw this.#wrong(0, `the ${what} "${twice.trim()}" is there twice`);
+    if (twice !== undefined) throw this.wrong(0, `the ${what} "${twice.trim()}" is there twice`);
   }
-
-  #wrong(at: number, message: string): CliError {
-    const { line } = this.#lines.linePos(at);
-    return new CliError(EXIT.failed, `${shownFile(this.#file)}:${Math.max(line, 1)}: ${message}.`);
-  }
-}
-
-function offset(node: unknown): number {
-  return (node as Node | null | undefined)?.range?.[0] ?? 0;
 }
