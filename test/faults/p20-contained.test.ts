@@ -181,7 +181,7 @@ async function callWithoutReading(service: TestService, key: string, sessionId: 
   );
   const readAll = async () => {
     const chunks: Buffer[] = [];
-    socket.on('data', chunk => chunks.push(chunk));
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
     socket.resume();
     await once(socket, 'close');
     return Buffer.concat(chunks).toString('latin1');
