@@ -196,6 +196,8 @@ type Values = { [Name in keyof Settings]: ReturnType<Settings[Name]['read']> };
 
 export interface Config extends Values {
   stdioServers: Record<string, StdioServer>;
+  /** Where each setting comes from, for people to see. */
+  origins: Origin[];
 }
 
 export interface Origin {
@@ -210,7 +212,6 @@ export interface Origin {
 
 export interface LoadedConfig {
   config: Config;
-  origins: Origin[];
   /** Settings in the environment that nobody reads: most likely misspelt. */
   unknown: string[];
   file: string | null;
@@ -237,9 +238,9 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const unknown = Object.keys(env).filter(
     name => name.startsWith('TOOLGATE_') && !known.has(name) && !ELSEWHERE.test(name),
   );
-  const config = { ...(values as Values), stdioServers: file.stdioServers };
+  const config = { ...(values as Values), stdioServers: file.stdioServers, origins };
   checkTogether(config);
-  return { config, origins, unknown, file: file.path };
+  return { config, unknown, file: file.path };
 }
 
 /** Where links point when no public address is set. */

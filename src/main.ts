@@ -17,6 +17,7 @@ import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
 import { Worker } from './guard/worker.ts';
+import { Feed } from './http/feed.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
@@ -86,6 +87,7 @@ export async function start(
     log.info({ url, version: VERSION }, 'serving');
     const stop = async () => {
       services.mcp.connections.close();
+      await services.feed.close();
       await serving.stop();
       services.mcp.hub.close();
       await services.mcp.outcomes.flush();
@@ -116,8 +118,13 @@ function channels(config: Config): ChannelKind[] {
 
 function createServices(config: Config, guard: Guard, adminToken: string, log: Log): Services {
   const metrics = new Metrics(() => checks.depth);
+  const feed = new Feed(guard.db, error => log.warn({ err: error }, 'events could not be read'));
+  guard.db.onWake(() => feed.poke());
   const checks = new GroupCommit(guard.db, new Judge(guard), config.queueLimit, {
-    committed: size => metrics.committed(size),
+    committed: size => {
+      metrics.committed(size);
+      feed.poke();
+    },
     failed: error => {
       metrics.commitFailed();
       log.error({ err: error }, 'audit commit failed');
@@ -127,6 +134,7 @@ function createServices(config: Config, guard: Guard, adminToken: string, log: L
     guard,
     checks,
     mcp: createMcp(config, guard, checks, metrics, log),
+    feed,
     principals: new PrincipalMemory(guard),
     config,
     metrics,

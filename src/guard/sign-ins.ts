@@ -10,6 +10,7 @@ import {
   removeIdleSignIns,
   removeSignIn,
   removeSignIns,
+  signInAlive,
   touchSignIn,
 } from '../store/sign-ins.ts';
 import { type Guard, newId } from './guard.ts';
@@ -108,6 +109,11 @@ export async function recognise(guard: Guard, secret: string): Promise<SignedIn 
   if (now - found.usedAt >= NOTE_EVERY_MS) await touchSignIn(guard.db, found.id, now);
   const { id: signInId, operatorId, email, role } = found;
   return { signInId, operatorId, email, role };
+}
+
+/** Whether a sign-in recognised before still holds; asking is no use of it. */
+export function signInHolds(guard: Guard, signInId: string): Promise<boolean> {
+  return signInAlive(guard.db, signInId, signInsAlive(guard.now()));
 }
 
 /** After which moments a sign-in must have been used and begun to hold now. */

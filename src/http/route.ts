@@ -14,6 +14,7 @@ import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/answers.ts';
 import type { Metrics } from '../metrics.ts';
 import { clientIp } from './client-ip.ts';
+import type { Feed } from './feed.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** What the routes work with; made once in main.ts. */
@@ -28,6 +29,8 @@ export interface Services {
   targetRules: TargetRules;
   approveLimit: RateLimit;
   mcp: McpServices;
+  /** What pages that are open watch. */
+  feed: Feed;
   /** The hash of the admin token. */
   adminTokenHash: string;
   version: string;

@@ -103,6 +103,17 @@ export class EventWriter {
     if ((this.#controller?.desiredSize ?? 0) > 0) this.send(message);
   }
 
+  /** One named event with its id. A client that does not take them is let go: it comes back with its last id. */
+  tell(event: string, data: unknown, id: string): void {
+    if ((this.#controller?.desiredSize ?? 0) <= 0) this.close();
+    else this.#write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  /** Where the client is, before there is anything to say. */
+  place(id: string, retryMs: number): void {
+    this.#write(`retry: ${retryMs}\nid: ${id}\n\n`);
+  }
+
   /** Lets headers reach the client before there is anything to say. */
   open(): void {
     this.#write(': open\n\n');

@@ -111,6 +111,15 @@ export function lapseApprovals(tx: Transaction, now: number, limit: number): Pro
   );
 }
 
+/** How many questions wait for an answer. */
+export async function countPending(db: Queries, now: number): Promise<number> {
+  const [row] = await db.all<{ count: number }>(
+    `SELECT count(*) AS count FROM approvals WHERE status = 'pending' AND expires_at > $1`,
+    [now],
+  );
+  return row?.count ?? 0;
+}
+
 export interface OpenCount {
   keyId: string;
   sessionId: string | null;

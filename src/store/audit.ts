@@ -124,8 +124,18 @@ function where(filter: AuditFilter): { conditions: string; params: Value[] } {
   return { conditions: conditions.join(' AND '), params };
 }
 
+/** Entries after an id, newest first. */
+export function listAuditSince(db: Queries, after: string, limit: number): Promise<AuditEntry[]> {
+  return db.all(`SELECT ${COLUMNS} FROM audit WHERE id > $1 ORDER BY id DESC LIMIT $2`, [after, limit]);
+}
+
+export async function findAudit(db: Queries, id: string): Promise<AuditEntry | null> {
+  const [row] = await db.all<AuditEntry>(`SELECT ${COLUMNS} FROM audit WHERE id = $1`, [id]);
+  return row ?? null;
+}
+
 /** The smallest UUID of version 7 made at or after a time. */
-function firstIdAt(ms: number): string {
+export function firstIdAt(ms: number): string {
   const hex = Math.max(0, Math.min(Math.ceil(ms), 0xffff_ffff_ffff))
     .toString(16)
     .padStart(12, '0');

@@ -88,6 +88,23 @@ export async function findEventBody(db: Queries, id: string): Promise<string | n
   return row?.body ?? null;
 }
 
+/** Bodies of events after an id, newest first. */
+export function listEventsSince(
+  db: Queries,
+  after: string,
+  limit: number,
+): Promise<{ id: string; body: string }[]> {
+  return db.all('SELECT id, body FROM events WHERE id > $1 ORDER BY id DESC LIMIT $2', [after, limit]);
+}
+
+/** How many deliveries begun since are in each state. */
+export function deliveryTally(
+  db: Queries,
+  firstId: string,
+): Promise<{ status: DeliveryStatus; count: number }[]> {
+  return db.all('SELECT status, count(*) AS count FROM deliveries WHERE id >= $1 GROUP BY status', [firstId]);
+}
+
 export interface AttemptRecord {
   id: string;
   deliveryId: string;

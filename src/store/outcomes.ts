@@ -1,6 +1,6 @@
 // What came of forwarded calls, beside their audit entries.
 
-import type { Transaction } from './db.ts';
+import type { Queries, Transaction } from './db.ts';
 
 export const OUTCOMES = ['ok', 'tool_error', 'upstream_failure', 'timed_out', 'cancelled'] as const;
 export type CallOutcome = (typeof OUTCOMES)[number];
@@ -19,4 +19,13 @@ export function insertOutcome(tx: Transaction, record: OutcomeRecord): void {
     record.durationMs,
     record.at,
   ]);
+}
+
+export async function findOutcome(db: Queries, toolCallId: string): Promise<OutcomeRecord | null> {
+  const [row] = await db.all<OutcomeRecord>(
+    `SELECT tool_call_id AS "toolCallId", outcome, duration_ms AS "durationMs", at FROM outcomes
+     WHERE tool_call_id = $1`,
+    [toolCallId],
+  );
+  return row ?? null;
 }

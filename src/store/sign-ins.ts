@@ -39,6 +39,20 @@ export async function findSignIn(db: Queries, hash: string): Promise<SignInWithO
   return row ?? null;
 }
 
+/** Whether a sign-in with this id was used after one moment and begun after another. */
+export async function signInAlive(
+  db: Queries,
+  id: string,
+  alive: { usedAfter: number; createdAfter: number },
+): Promise<boolean> {
+  const rows = await db.all('SELECT id FROM sign_ins WHERE id = $1 AND used_at > $2 AND created_at > $3', [
+    id,
+    alive.usedAfter,
+    alive.createdAfter,
+  ]);
+  return rows.length > 0;
+}
+
 /** Those used after one moment and begun after another. */
 export async function listSignIns(
   db: Queries,

@@ -169,10 +169,10 @@ describe('the server file', () => {
 
   test('sets what the environment does not', () => {
     const text = 'port: 9001\nlogLevel: warn\napproverEmails: [a@x.y, b@x.y]\nallowPrivateNetworks: false\n';
-    const { config, origins } = load(text, { TOOLGATE_PORT: '9002' });
+    const { config } = load(text, { TOOLGATE_PORT: '9002' });
     expect(config).toMatchObject({ port: 9002, logLevel: 'warn', approverEmails: ['a@x.y', 'b@x.y'] });
     expect(config.allowPrivateNetworks).toBe(false);
-    const origin = (name: string) => origins.find(each => each.name === name)?.origin;
+    const origin = (name: string) => config.origins.find(each => each.name === name)?.origin;
     expect([origin('port'), origin('logLevel'), origin('host')]).toEqual(['environment', 'file', 'default']);
   });
 

@@ -14,7 +14,7 @@ export function build(io: IO): Command {
     .option('--json', 'print JSON')
     .action((options: { json?: boolean }) => {
       const loaded = load(io);
-      if (options.json) printJson(io, loaded.origins);
+      if (options.json) printJson(io, loaded.config.origins);
       else io.stdout.write(text(io, loaded));
     });
 }
@@ -28,10 +28,10 @@ function load(io: IO): LoadedConfig {
   }
 }
 
-function text(io: IO, { origins, file, unknown, config }: LoadedConfig): string {
+function text(io: IO, { file, unknown, config }: LoadedConfig): string {
   const bold = (text: string) => io.stdout.style('bold', text);
   const dim = (text: string) => io.stdout.style('dim', text);
-  const lines = origins.map(each => {
+  const lines = config.origins.map(each => {
     const value = each.value === null || each.value === '' ? '(not set)' : each.value;
     const from = each.origin === 'default' ? 'default' : `from the ${each.origin}`;
     const fallback =

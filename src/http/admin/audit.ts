@@ -3,9 +3,11 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decide.ts';
+import { GuardError } from '../../core/errors.ts';
 import { SURFACES } from '../../core/event.ts';
-import { type AuditEntry, type AuditFilter, listAudit } from '../../store/audit.ts';
+import { type AuditEntry, type AuditFilter, findAudit, listAudit } from '../../store/audit.ts';
 import type { Queries } from '../../store/db.ts';
+import { findOutcome, OUTCOMES } from '../../store/outcomes.ts';
 import { before, iso, isoTime, list, page, paged, timeIn, uuid } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
 
@@ -36,7 +38,12 @@ const entry = z.object({
   latencyMs: z.int(),
 });
 
-const show = (row: AuditEntry) => ({ ...row, at: iso(row.at) });
+const forwarded = z
+  .object({ outcome: z.enum(OUTCOMES), durationMs: z.int(), at: isoTime })
+  .nullable()
+  .meta({ description: 'What came of a call that the proxy forwarded; null while unknown, and for others.' });
+
+export const showEntry = (row: AuditEntry) => ({ ...row, at: iso(row.at) });
 
 export const auditRoutes: Route[] = [
   route({
@@ -49,7 +56,22 @@ export const auditRoutes: Route[] = [
     answers: { 200: { description: 'Entries.', schema: list('entries', entry) } },
     handle: async ({ services, query }) => {
       const rows = await listAudit(services.guard.db, query, query.limit + 1, before(query));
-      return Response.json(paged('entries', rows, query.limit, row => row.id, show));
+      return Response.json(paged('entries', rows, query.limit, row => row.id, showEntry));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/:id',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Read one entry, and what came of the call',
+    answers: { 200: { description: 'The entry.', schema: entry.extend({ forwarded }) } },
+    handle: async ({ services: { guard }, params }) => {
+      const row = await findAudit(guard.db, params['id'] ?? '');
+      if (row === null) throw new GuardError('not_found', 'There is no audit entry with this id.');
+      const found = await findOutcome(guard.db, row.id);
+      const came = found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
+      return Response.json({ ...showEntry(row), forwarded: came });
     },
   }),
   route({
@@ -82,12 +104,12 @@ const FORMATS = {
   jsonl: {
     type: 'application/jsonl',
     head: '',
-    write: (row: AuditEntry) => `${JSON.stringify(show(row))}\n`,
+    write: (row: AuditEntry) => `${JSON.stringify(showEntry(row))}\n`,
   },
   csv: {
     type: 'text/csv; charset=utf-8',
     head: `${COLUMNS.join(',')}\r\n`,
-    write: (row: AuditEntry) => `${COLUMNS.map(column => csvCell(show(row)[column])).join(',')}\r\n`,
+    write: (row: AuditEntry) => `${COLUMNS.map(column => csvCell(showEntry(row)[column])).join(',')}\r\n`,
   },
 };
 

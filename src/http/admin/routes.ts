@@ -5,12 +5,14 @@ import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { changeRoutes } from './changes.ts';
 import { connectedToolRoutes } from './connected-tools.ts';
+import { eventRoutes } from './events.ts';
 import { grantRoutes } from './grants.ts';
 import { keyRoutes } from './keys.ts';
 import { notificationRoutes } from './notifications.ts';
 import { operatorRoutes } from './operators.ts';
 import { policyRoutes } from './policies.ts';
 import { sessionAdminRoutes } from './sessions.ts';
+import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
 import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
@@ -27,7 +29,9 @@ export const adminRoutes: Route[] = [
   ...webhookRoutes,
   ...auditRoutes,
   ...statsRoutes,
+  ...eventRoutes,
   ...changeRoutes,
+  ...settingRoutes,
   ...setupRoutes,
   ...operatorRoutes,
   ...signInRoutes,

@@ -5,8 +5,10 @@ import { z } from 'zod';
 import { parseDuration } from '../../core/approval.ts';
 import type { Decision } from '../../core/decide.ts';
 import { joinName } from '../../core/name.ts';
-import { auditTally, auditTools } from '../../store/audit.ts';
+import { countPending } from '../../store/approvals.ts';
+import { auditTally, auditTools, firstIdAt } from '../../store/audit.ts';
 import type { Queries } from '../../store/db.ts';
+import { deliveryTally } from '../../store/deliveries.ts';
 import { iso, isoTime } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
@@ -22,6 +24,10 @@ const stats = z.object({
   series: z.array(counts.extend({ at: isoTime })).meta({ description: 'Counts per slice of the window.' }),
   topTools: z.array(z.object({ tool: z.string(), count: z.int() })),
   latencyMs: z.object({ p50: z.int(), p90: z.int(), p99: z.int() }).nullable(),
+  pendingApprovals: z.int().meta({ description: 'Open now.' }),
+  deliveries: z
+    .object({ pending: z.int(), delivered: z.int(), failed: z.int() })
+    .meta({ description: 'Of the events of the window, by state now.' }),
 });
 
 export const statsRoutes: Route[] = [
@@ -73,7 +79,15 @@ async function summarise(db: Queries, from: number, to: number): Promise<z.input
     series,
     topTools: topTools.map(([tool, count]) => ({ tool, count })),
     latencyMs: percentiles(latencies),
+    pendingApprovals: await countPending(db, to),
+    deliveries: await deliveries(db, from),
   };
+}
+
+async function deliveries(db: Queries, from: number) {
+  const counts = { pending: 0, delivered: 0, failed: 0 };
+  for (const { status, count } of await deliveryTally(db, firstIdAt(from))) counts[status] = count;
+  return counts;
 }
 
 function none(): Record<Decision, number> {

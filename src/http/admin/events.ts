@@ -1,0 +1,38 @@
+// /admin/v1/events: verdicts and approvals as they happen, for pages that are open. Finding them is feed.ts's.
+
+import { z } from 'zod';
+import { signInHolds } from '../../guard/sign-ins.ts';
+import { STREAM_HEADERS } from '../../mcp/event-stream.ts';
+import { holdOpen, type Route, route, type Services, type Who } from '../route.ts';
+
+const lastEventId = z.uuid();
+
+export const eventRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/events',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Watch verdicts and approvals as they happen',
+    description:
+      'Server-sent events of every replica: `verdict` (an entry as in `GET /admin/v1/audit`), `approval` (as in ' +
+      '`GET /admin/v1/approvals`, when it is opened and when it ends), and `gap` when more happened than is told, ' +
+      'so that lists have to be read anew. With `Last-Event-ID` it goes on where that stream ended. It ends with ' +
+      'the sign-in.',
+    answers: { 200: { description: 'A stream of events.', type: 'text/event-stream' } },
+    handle: async incoming => {
+      const { services, request, who } = incoming;
+      if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS });
+      const since = lastEventId.safeParse(request.headers.get('last-event-id'));
+      holdOpen(incoming);
+      const body = await services.feed.watch(since.success ? since.data : null, () => holds(services, who));
+      return new Response(body, { headers: STREAM_HEADERS });
+    },
+  }),
+];
+
+/** Watching is not using: a page left open does not keep its sign-in alive. */
+async function holds({ guard }: Services, who: Who): Promise<boolean> {
+  if (who.kind !== 'operator') return false;
+  return who.signedIn === null || signInHolds(guard, who.signedIn.signInId);
+}

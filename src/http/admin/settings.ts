@@ -1,0 +1,39 @@
+// /admin/v1/settings: how the service is configured, to look at; what `toolgate config` prints. Secrets are masked.
+
+import { z } from 'zod';
+import { type Route, route } from '../route.ts';
+
+const setting = z.object({
+  name: z.string().meta({ description: 'In the server file.' }),
+  env: z.string().meta({ description: 'In the environment.' }),
+  meaning: z.string(),
+  default: z.string().nullable(),
+  value: z.string().nullable().meta({ description: 'As given, or the default; secrets are masked.' }),
+  origin: z.enum(['default', 'environment', 'file']),
+});
+
+export const settingRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/settings',
+    access: 'view',
+    tag: 'settings',
+    summary: 'Read this replica’s settings: meaning, default, value and where it comes from',
+    answers: {
+      200: {
+        description: 'Settings. They are changed in the environment or the server file, by a restart.',
+        schema: z.object({
+          version: z.string(),
+          settings: z.array(setting),
+          stdioServers: z
+            .array(z.string())
+            .meta({ description: 'Names of the commands that Connected Tools may use.' }),
+        }),
+      },
+    },
+    handle: ({ services: { config, version } }) => {
+      const settings = config.origins.map(({ fallback, ...rest }) => ({ ...rest, default: fallback }));
+      return Response.json({ version, settings, stdioServers: Object.keys(config.stdioServers) });
+    },
+  }),
+];

@@ -1,0 +1,186 @@
+// What happens, as it happens, for whoever watches: verdicts and approvals are read from the store, so that a
+// watcher sees what any replica committed. Looked for once a second while somebody watches, and at once when this
+// replica committed something. Who may watch, and the route, are http/admin/events.ts's.
+
+import type { Event } from '../core/event.ts';
+import { newId, timeOfId } from '../guard/guard.ts';
+import { EventWriter } from '../mcp/event-stream.ts';
+import { firstIdAt, listAuditSince } from '../store/audit.ts';
+import type { Queries } from '../store/db.ts';
+import { listEventsSince } from '../store/deliveries.ts';
+import { showEntry } from './admin/audit.ts';
+
+const POLL_MS = 1000;
+/** Between two looks, however much is committed. */
+const REST_MS = 100;
+/** Clocks of replicas differ, and a smaller id may be committed later: rows this young are looked at again. */
+const LOOK_BACK_MS = 60_000;
+/** Of each kind, at one look: more than a person can read. */
+const PAGE = 256;
+/** Of each kind, for somebody who comes back. */
+const CATCH_UP = 1000;
+const RETRY_MS = 1000;
+
+interface Item {
+  id: string;
+  event: 'verdict' | 'approval';
+  data: unknown;
+}
+
+interface Found {
+  /** Oldest first. */
+  items: Item[];
+  /** There was more than is told. */
+  gap: boolean;
+}
+
+export class Feed {
+  readonly #db: Queries;
+  readonly #failed: (error: unknown) => void;
+  readonly #watchers = new Set<Watcher>();
+  #seen = new Set<string>();
+  #running: Promise<void> | null = null;
+  #poked = false;
+  #wake: () => void = () => {};
+  #closed = false;
+
+  constructor(db: Queries, failed: (error: unknown) => void) {
+    this.#db = db;
+    this.#failed = failed;
+  }
+
+  /** Something was committed here. */
+  poke(): void {
+    this.#poked = true;
+    this.#wake();
+  }
+
+  /** A stream of what happens from now on, or since the id that the watcher saw last, while its sign-in holds. */
+  async watch(since: string | null, holds: () => Promise<boolean>): Promise<ReadableStream<Uint8Array>> {
+    const watcher = new Watcher(holds, () => this.#leave(watcher));
+    this.#watchers.add(watcher);
+    if (this.#closed) watcher.writer.close();
+    else this.#running ??= this.#run();
+    try {
+      const from = lookBack();
+      const known = await readSince(this.#db, since !== null && since < from ? since : from, CATCH_UP);
+      watcher.begin(since, known);
+    } catch (error) {
+      watcher.writer.close();
+      throw error;
+    }
+    return watcher.writer.body;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { writer } of this.#watchers) writer.close();
+    await this.#running;
+  }
+
+  #leave(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    if (this.#watchers.size === 0) this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      await this.#pause();
+      if (this.#watchers.size === 0) break;
+      this.#poked = false;
+      try {
+        await this.#dismiss();
+        const found = await this.#look();
+        for (const watcher of this.#watchers) watcher.take(found);
+      } catch (error) {
+        this.#failed(error);
+      }
+      if (!this.#closed) await Bun.sleep(REST_MS);
+    }
+    this.#seen.clear();
+    this.#running = null;
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#poked || this.#closed) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, POLL_MS);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  /** Before anything is told: whoever's sign-in has ended hears nothing more. */
+  async #dismiss(): Promise<void> {
+    const each = async (watcher: Watcher) => {
+      if (!(await watcher.holds())) watcher.writer.close();
+    };
+    await Promise.all(Array.from(this.#watchers, each));
+  }
+
+  /** What was not there at the look before. */
+  async #look(): Promise<Found> {
+    const { items, gap } = await readSince(this.#db, lookBack(), PAGE);
+    const fresh = items.filter(item => !this.#seen.has(item.id));
+    const missed = gap && fresh.length === items.length && this.#seen.size > 0;
+    this.#seen = new Set(items.map(item => item.id));
+    return { items: fresh, gap: missed };
+  }
+}
+
+/** One stream, and what it was told. */
+class Watcher {
+  readonly writer: EventWriter;
+  readonly holds: () => Promise<boolean>;
+  /** In the store when it began: told then, or before its time. */
+  readonly #known = new Set<string>();
+  /** What happens before it has begun; null afterwards. */
+  #waiting: Found[] | null = [];
+  /** The greatest id told: where it goes on when it comes back. */
+  #place = newId();
+
+  constructor(holds: () => Promise<boolean>, left: () => void) {
+    this.holds = holds;
+    this.writer = new EventWriter(left);
+  }
+
+  begin(since: string | null, known: Found): void {
+    for (const { id } of known.items) this.#known.add(id);
+    this.#place = since ?? known.items.at(-1)?.id ?? this.#place;
+    this.writer.place(this.#place, RETRY_MS);
+    const missed = known.items.filter(item => since !== null && item.id > since);
+    this.#tell({ items: missed, gap: known.gap && missed.length === known.items.length });
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const found of waiting) this.take(found);
+  }
+
+  take(found: Found): void {
+    if (this.#waiting !== null) this.#waiting.push(found);
+    else this.#tell({ ...found, items: found.items.filter(item => !this.#known.has(item.id)) });
+  }
+
+  #tell({ items, gap }: Found): void {
+    if (gap) this.writer.tell('gap', {}, this.#place);
+    for (const { id, event, data } of items) {
+      if (id > this.#place) this.#place = id;
+      this.writer.tell(event, data, this.#place);
+    }
+  }
+}
+
+const lookBack = (): string => firstIdAt(timeOfId(newId()) - LOOK_BACK_MS);
+
+async function readSince(db: Queries, after: string, limit: number): Promise<Found> {
+  const [entries, events] = await Promise.all([
+    listAuditSince(db, after, limit),
+    listEventsSince(db, after, limit),
+  ]);
+  const verdicts = entries.map((entry): Item => ({ id: entry.id, event: 'verdict', data: showEntry(entry) }));
+  const approvals = events.map(({ id, body }): Item => {
+    const { data } = JSON.parse(body) as Event;
+    return { id, event: 'approval', data };
+  });
+  const items = [...verdicts, ...approvals].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return { items, gap: entries.length === limit || events.length === limit };
+}

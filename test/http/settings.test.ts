@@ -1,0 +1,59 @@
+// What the dashboard looks at besides lists: settings, one audit entry, delivery health.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { SETTINGS } from '../../src/config.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const PASSWORD = 'smtp-password-canary';
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({
+    env: {
+      TOOLGATE_SMTP_URL: `smtp://toolgate:${PASSWORD}@mail.example.com`,
+      TOOLGATE_MAIL_FROM: 'toolgate@example.com',
+      TOOLGATE_APPROVER_EMAILS: 'ops@example.com',
+    },
+  });
+});
+afterAll(() => service.close());
+
+test('every setting, with its meaning and origin; secrets are masked', async () => {
+  const reply = await service.admin('GET', '/settings');
+  expect(reply.status).toBe(200);
+  const named = new Map(reply.body.settings.map((each: { name: string }) => [each.name, each]));
+  expect([...named.keys()]).toEqual(Object.keys(SETTINGS));
+  expect(named.get('mailFrom')).toEqual({
+    name: 'mailFrom',
+    env: 'TOOLGATE_MAIL_FROM',
+    meaning: 'Sender of notifications by e-mail.',
+    default: null,
+    value: 'toolgate@example.com',
+    origin: 'environment',
+  });
+  expect(named.get('approvalTimeout')).toMatchObject({ default: '60m', value: '60m', origin: 'default' });
+  expect(named.get('smtpUrl')).toMatchObject({ value: '********', origin: 'environment' });
+  expect(reply.text).not.toContain(PASSWORD);
+  expect(reply.body.stdioServers).toEqual([]);
+});
+
+test('one audit entry, as in the list; nothing is known of a call that was not forwarded', async () => {
+  const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  const { toolCallId } = (await service.check(key, 'github', 'get_issue')).body;
+  const [listed] = (await service.admin('GET', '/audit?limit=1')).body.entries;
+  const one = await service.admin('GET', `/audit/${toolCallId}`);
+  expect(one.body).toEqual({ ...listed, forwarded: null });
+  expect((await service.admin('GET', `/audit/${Bun.randomUUIDv7()}`)).status).toBe(404);
+});
+
+test('statistics tell open approvals and the health of deliveries', async () => {
+  const before = (await service.admin('GET', '/stats')).body;
+  expect(before).toMatchObject({ pendingApprovals: 0, deliveries: { pending: 0, delivered: 0, failed: 0 } });
+  const { key } = await service.newKey([{ tool: '*', action: 'require_approval' }]);
+  const hook = await service.admin('POST', '/webhooks', { url: `${service.url}/healthz` });
+  expect(hook.status).toBe(201);
+  await service.check(key, 'github', 'merge_pull');
+  const after = (await service.admin('GET', '/stats')).body;
+  expect(after.pendingApprovals).toBe(1);
+  // The receiver takes no POST, so the delivery stays to be tried again.
+  expect(after.deliveries).toEqual({ pending: 1, delivered: 0, failed: 0 });
+});
