@@ -31,6 +31,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** Root of the source tree to run: the project's own, or a mutant's. */
   root?: string;
+  /** What to start in place of the source tree: the executable, say. */
+  program?: string[];
   /** A command to run the service under, such as strace. */
   wrap?: string[];
 }
@@ -142,7 +144,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const databaseUrl = options.databaseUrl ?? (await freshDatabase(options.engine ?? 'sqlite', dataDir));
   const output = { text: '' };
   const root = options.root ?? ROOT;
-  const child = Bun.spawn([...(options.wrap ?? []), BUN, join(root, 'src/cli/main.ts'), 'serve'], {
+  const program = options.program ?? [BUN, join(root, 'src/cli/main.ts')];
+  const child = Bun.spawn([...(options.wrap ?? []), ...program, 'serve'], {
     cwd: dataDir,
     env: {
       PATH: process.env['PATH'] ?? '',

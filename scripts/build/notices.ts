@@ -1,0 +1,24 @@
+// The licences of the packages that a bundle carries, as their terms ask: one text, found from the files that
+// went in.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './bundle.ts';
+
+const PACKAGE = /node_modules\/((?:@[^/]+\/)?[^/]+)\//g;
+
+export function notices(inputs: string[]): string {
+  const names = new Set(inputs.flatMap(file => [...file.matchAll(PACKAGE)].at(-1)?.[1] ?? []));
+  const head =
+    'Toolgate (Apache-2.0) carries these packages. The runtime, Bun, is MIT-licensed: https://bun.sh\n';
+  return [head, ...[...names].sort().map(notice)].join('\n');
+}
+
+function notice(name: string): string {
+  const folder = join(ROOT, 'node_modules', name);
+  const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find(each => /^licen[cs]e/i.test(each) && existsSync(join(folder, each)));
+  if (file === undefined && license === undefined) throw new Error(`${name} has no licence`);
+  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim();
+  return `${'='.repeat(80)}\n${name} ${version} (${license})\n\n${text}\n`;
+}

@@ -1,0 +1,223 @@
+// What people install, as they would: the executable in an empty folder with a bare environment, the npm packages
+// unpacked where npm would put them, the Python packages by pip without a network.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, modern, stdioScript, text } from '../support/mcp.ts';
+import { need } from '../support/need.ts';
+import {
+  ADMIN_TOKEN,
+  engines,
+  onPath,
+  ROOT,
+  type ServiceOptions,
+  startService,
+  type TestService,
+} from '../support/service.ts';
+import { type Built, build, output, ran } from './built.ts';
+
+let built: Built;
+const folders: string[] = [];
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-packages-'));
+  folders.push(folder);
+  return folder;
+}
+
+beforeAll(async () => {
+  built = await build();
+}, 60_000);
+afterAll(() => {
+  built?.remove();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** The executable with nothing in its environment but what is said here: no PATH, no HOME. */
+function startBare(folder: string, env: Record<string, string> = {}, more: ServiceOptions = {}) {
+  const given = Object.entries({ TOOLGATE_PORT: '0', ...env }).map(([name, value]) => `${name}=${value}`);
+  const program = ['/usr/bin/env', '-i', ...given, built.executable];
+  return startService({ dataDir: folder, program, ...more });
+}
+
+const bare = (folder: string, ...args: string[]) => ran([built.executable, ...args], folder, {});
+
+test('the build says what it makes, and how large it is', () => {
+  expect(built.said).toMatch(/^\[1\/\d\] executable$/m);
+  for (const line of built.said.split('\n').filter(each => each.startsWith('   ')))
+    expect(line).toMatch(/ {2}[\d.]+ [kM]B$/);
+});
+
+describe('the executable, in an empty folder, with a bare environment', () => {
+  test('serves, keeps its data there, and serves again', async () => {
+    const folder = emptyFolder();
+    let service = await startBare(folder);
+    const key = /tg_key_\w{49}/.exec(service.output)?.[0] ?? '';
+    expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+    expect((await service.check(key, 'github', 'delete_repo')).body.decision).toBe('deny');
+    expect((await service.request('GET', '/docs')).text).toContain('API reference');
+    expect((await service.request('GET', '/openapi.json')).body).toEqual(
+      JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')),
+    );
+    expect(await service.kill('SIGTERM')).toBe(0);
+    expect(readdirSync(folder)).toEqual(['data']);
+    service = await startBare(folder);
+    expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+    await service.close();
+  });
+
+  test('serves on every engine', async () => {
+    for (const engine of await engines()) {
+      const plain = { engine, program: [built.executable], dataDir: emptyFolder() };
+      const service = await startService(plain);
+      const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+      expect((await service.check(key, 'a', 'b')).body.decision).toBe('allow');
+      await service.close();
+    }
+  });
+
+  test('forwards to a stdio server', async () => {
+    const folder = emptyFolder();
+    const stdioServers = { echo: stdioScript('good', join(folder, 'heard')) };
+    writeFileSync(join(folder, 'toolgate.yaml'), JSON.stringify({ stdioServers }));
+    const service = await startBare(folder, { TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+    const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    await connect(service, keyId, 'desk', { transport: 'stdio', server: 'echo' });
+    const params = { name: 'desk__echo', arguments: { word: 'hello' } };
+    expect(text(await modern(service, key, 'tools/call', params))).toBe('{"word":"hello"}');
+    await service.close();
+  });
+
+  test('works offline on policy files', async () => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, 'p.yaml'), 'name: p\nrules:\n  - { tool: get_*, action: allow }\n');
+    expect(await bare(folder, 'lint', 'p.yaml')).toMatchObject({ code: 0 });
+    expect((await bare(folder, 'simulate', 'p.yaml', 'a__get_b')).stdout).toContain('allow');
+    expect((await bare(folder, 'chek')).code).toBe(64);
+    expect((await bare(folder, '--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('the folder a command is called in has no say', () => {
+  const programs = () => [built.executable, join(ROOT, 'bin/toolgate')];
+
+  test('neither by bunfig.toml nor by .env', async () => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./own.ts"]\n');
+    writeFileSync(join(folder, 'own.ts'), 'console.log("this ran");\n');
+    writeFileSync(join(folder, '.env'), 'TOOLGATE_PORT=1\n');
+    for (const program of programs()) {
+      const env = { PATH: process.env['PATH'] };
+      const settings = JSON.parse(await output([program, 'config', '--json'], folder, env));
+      expect(settings[0]).toMatchObject({ env: 'TOOLGATE_PORT', origin: 'default' });
+    }
+  });
+
+  test('the launcher is found through links, from anywhere', async () => {
+    const folder = emptyFolder();
+    symlinkSync(join(ROOT, 'bin/toolgate'), join(folder, 'first'));
+    symlinkSync('first', join(folder, 'second'));
+    const env = { PATH: `${folder}:${process.env['PATH']}` };
+    expect(await output(['second', '--version'], '/', env)).toMatch(/^\d/);
+    expect((await ran(['second', 'check', 'a'], '/', env)).code).toBe(64);
+  });
+});
+
+describe('the npm packages', () => {
+  const unpack = (tarball: string, folder: string) => {
+    mkdirSync(folder, { recursive: true });
+    return output(['tar', 'xzf', tarball, '--strip-components=1', '-C', folder], folder);
+  };
+
+  test('the client is what publint and the types checker want', async () => {
+    const tarball = built.file('npm', /^toolgate-client-.*\.tgz$/);
+    const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
+    expect(await output([bin('publint'), '--strict', tarball], ROOT)).toContain('All good');
+    await output([bin('attw'), tarball, '--profile', 'esm-only'], ROOT);
+  });
+
+  test('the client is imported by Node and asks', async () => {
+    const folder = emptyFolder();
+    await unpack(built.file('npm', /client/), join(folder, 'node_modules/@toolgate/client'));
+    const service = await startService();
+    const { key } = await service.newKey([{ tool: 'get_*', action: 'allow' }]);
+    writeFileSync(
+      join(folder, 'ask.mjs'),
+      `import { Toolgate, ToolCallDenied } from '@toolgate/client';
+const gate = new Toolgate();
+console.log((await gate.check('a', 'get_b')).decision);
+await gate.guard('a', 'drop_b').catch(error => console.log(error instanceof ToolCallDenied));\n`,
+    );
+    const env = { PATH: process.env['PATH'], TOOLGATE_API_KEY: key, TOOLGATE_BASE_URL: service.url };
+    expect(await output(['node', 'ask.mjs'], folder, env)).toBe('allow\ntrue\n');
+    await service.close();
+  });
+
+  test('the service needs the runtime and nothing else', async () => {
+    const folder = emptyFolder();
+    const home = join(folder, 'node_modules/toolgate');
+    await unpack(built.file('npm', /^toolgate-\d/), home);
+    symlinkSync(join(ROOT, 'node_modules/bun'), join(folder, 'node_modules/bun'));
+    const { dependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));
+    expect(Object.keys(dependencies)).toEqual(['bun']);
+    expect(readFileSync(join(home, 'THIRD-PARTY.txt'), 'utf8')).toMatch(/^zod .*\(MIT\)$/m);
+    const service = await startService({ program: [join(home, 'bin/toolgate')] });
+    const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    expect((await service.check(key, 'a', 'b')).body.decision).toBe('allow');
+    await service.close();
+  });
+});
+
+describe.if(need(onPath('python3'), 'python3 (for the Python packages)'))('the Python packages', () => {
+  let service: TestService;
+  let key: string;
+  beforeAll(async () => {
+    service = await startService();
+    ({ key } = await service.newKey([{ tool: 'get_*', action: 'allow' }]));
+  });
+  afterAll(() => service.close());
+
+  const pip = ['python3', '-m', 'pip', '--disable-pip-version-check', '--no-input'];
+  const ASK = `import toolgate
+gate = toolgate.Toolgate()
+print(gate.check("a", "get_b").decision, toolgate.__file__)`;
+
+  const ask = (path: string) =>
+    output(['python3', '-c', ASK], tmpdir(), {
+      PATH: process.env['PATH'],
+      PYTHONPATH: path,
+      TOOLGATE_API_KEY: key,
+      TOOLGATE_BASE_URL: service.url,
+    });
+
+  test('the wheel works as it is', async () => {
+    const wheel = built.file('python', /\.whl$/);
+    expect(await ask(wheel)).toStartWith(`allow ${wheel}/`);
+  });
+
+  test('pip builds the source distribution without a network, and gets the same wheel', async () => {
+    const folder = emptyFolder();
+    const sdist = built.file('python', /\.tar\.gz$/);
+    await output([...pip, 'wheel', '--no-index', '--no-deps', '-w', folder, sdist], folder);
+    const wheel = readFileSync(join(folder, readdirSync(folder)[0] as string));
+    expect(wheel.equals(readFileSync(built.file('python', /\.whl$/)))).toBe(true);
+  });
+
+  test('pip installs the wheel, and what it installs asks', async () => {
+    const site = join(emptyFolder(), 'site');
+    const wheel = built.file('python', /\.whl$/);
+    await output([...pip, 'install', '--no-index', '--no-deps', '--target', site, wheel], ROOT);
+    expect(readdirSync(join(site, 'toolgate'))).toContain('py.typed');
+    expect(await ask(site)).toStartWith(`allow ${site}/`);
+  });
+});
