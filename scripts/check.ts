@@ -9,6 +9,7 @@ const bin = (name: string) => join(root, 'node_modules/.bin', name);
 const STEPS: [string, string[]][] = [
   ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
   ['types', [bin('tsc'), '--noEmit', '-p', '.']],
+  ['types of the dashboard', [bin('tsc'), '--noEmit', '-p', 'dashboard']],
   ['import rules', [process.execPath, 'scripts/imports.ts']],
   ['openapi.json', [process.execPath, 'scripts/openapi.ts', '--check']],
 ];

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
 const SRC = resolve(import.meta.dir, '../src');
+const DASHBOARD = resolve(import.meta.dir, '../dashboard/src');
 
 /** For each folder: the folders and top-level files it may import from. */
 const MAY: Record<string, readonly string[]> = {
@@ -52,7 +53,27 @@ export function importFaults(): string[] {
       if (fault !== null) faults.push(`src/${file}: ${fault}`);
     }
   }
+  for (const file of new Bun.Glob('**/*.{ts,tsx}').scanSync({ cwd: DASHBOARD })) {
+    const text = readFileSync(join(DASHBOARD, file), 'utf8');
+    for (const found of text.matchAll(IMPORT)) {
+      const fault = dashboardFaultOf(file, (found[2] ?? found[3]) as string);
+      if (fault !== null) faults.push(`dashboard/src/${file}: ${fault}`);
+    }
+  }
   return faults.sort();
+}
+
+/**
+ * The same for a file of the dashboard, relative to its own sources. It is a client of the administration; only
+ * the pure core may run in the browser too, so that there is no second evaluator.
+ */
+export function dashboardFaultOf(file: string, target: string): string | null {
+  if (/^(node|bun)(:|$)/.test(target)) return `must not use ${target}`;
+  if (!target.startsWith('.')) return null;
+  const path = resolve(DASHBOARD, dirname(file), target);
+  const inside = (folder: string) => path.startsWith(`${folder}/`);
+  if (inside(DASHBOARD) || inside(join(SRC, 'core'))) return null;
+  return `must not import ${relative(resolve(SRC, '..'), path)}`;
 }
 
 /** What is wrong with one import of one file (both relative to src), or null. */
@@ -65,6 +86,7 @@ export function faultOf(file: string, names: string, target: string): string | n
     return null;
   }
   const path = relative(SRC, resolve(SRC, dirname(file), target));
+  if (path.startsWith('../dashboard')) return 'must not import the dashboard';
   if (path.startsWith('..')) return null;
   const to = path.split('/')[0] as string;
   const may = MAY[file] ?? MAY[top] ?? [];

@@ -115,7 +115,7 @@ ${body}
 }
 
 // The icon is part of the page, so that no browser asks for /favicon.ico.
-const ICON =
+export const ICON =
   'data:image/svg+xml,' +
   encodeURIComponent(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#2f5bd0"/><path d="M7 18V9a5 5 0 0 1 10 0v9M12 18v-5" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round"/></svg>',

@@ -8,6 +8,7 @@ import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
 import { fields, fit, isForm, readForm, readJson } from './body.ts';
 import { checkRoutes } from './check.ts';
+import { dashboardRoutes } from './dashboard.ts';
 import { asGuardError, problem, STATUS } from './errors.ts';
 import { healthRoutes } from './health.ts';
 import { mcpRoutes } from './mcp.ts';
@@ -26,6 +27,7 @@ export const routes: Route[] = [
   ...adminRoutes,
   ...setupPageRoutes,
   ...signInPageRoutes,
+  ...dashboardRoutes,
   ...healthRoutes,
   ...openapiRoutes(() => routes),
 ];

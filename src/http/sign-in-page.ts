@@ -30,8 +30,7 @@ export function signInPage({ email, next, joined, complaint }: SignInPage): Resp
     ? html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`
     : next === ''
       ? null
-      : html`<p class="soft">Calls of this key are decided by signed-in operators. Sign in to go on with your
-decision.</p>`;
+      : html`<p class="soft">This link is for signed-in operators. Sign in, and you go on to it.</p>`;
   return form(
     'Sign in',
     complaint,
@@ -44,18 +43,6 @@ decision.</p>`;
 <input type="hidden" name="continue" value="${next}">
 ${problem(complaint)}
 <div class="row"><button>Sign in</button></div>
-</form>`,
-  );
-}
-
-export function homePage({ email, role }: { email: string; role: string }): Response {
-  return form(
-    'You are signed in',
-    null,
-    html`<p class="soft">As ${named(email)}, with the role ${role}. Questions that need a signed-in person reach you by
-their links; the administration is described in the <a href="/docs">API reference</a>.</p>
-<form method="post" action="/dashboard/sign-out">
-<div class="row"><button>Sign out</button></div>
 </form>`,
   );
 }

@@ -7,13 +7,13 @@ import { invitedBy, joinOperators } from '../guard/operators.ts';
 import { takeReturnPath } from '../guard/return-targets.ts';
 import { signOut } from '../guard/sign-ins.ts';
 import { credentials, joining, signInFrom } from './admin/sign-ins.ts';
-import { requireOwnPage, signedInOperator } from './auth.ts';
+import { requireOwnPage } from './auth.ts';
 import { cookieGone, readCookie } from './cookie.ts';
+import { HOME } from './dashboard.ts';
 import { asGuardError, STATUS } from './errors.ts';
 import { type Incoming, type Route, route } from './route.ts';
-import { type Complaint, homePage, joinPage, refusedPage, signInPage } from './sign-in-page.ts';
+import { type Complaint, joinPage, refusedPage, signInPage } from './sign-in-page.ts';
 
-const HOME = '/dashboard';
 const next = z.string().max(100).default('');
 const tag = 'operators';
 const asPage = { description: 'A page.', type: 'text/html' };
@@ -24,18 +24,6 @@ const refusal = (error: GuardError) =>
 const form = credentials.extend({ continue: next });
 
 export const signInPageRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: HOME,
-    access: 'public',
-    tag,
-    summary: 'Who is signed in',
-    answers: { 200: asPage, 303: { description: 'Nobody; leads to the sign-in.' } },
-    handle: async ({ services, request }) => {
-      const operator = await signedInOperator(services, request);
-      return operator === null ? seeOther('/dashboard/sign-in') : homePage(operator);
-    },
-  }),
   route({
     method: 'POST',
     path: '/dashboard/sign-out',
@@ -71,7 +59,7 @@ export const signInPageRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Sign in by a form',
-    description: 'Leads on to the dashboard, or to the approval whose link led here.',
+    description: 'Leads on to the page whose link led here, or to the dashboard.',
     body: form,
     form: true,
     answers: { 303: { description: 'Signed in.' }, 401: asPage, 429: asPage },

@@ -21,6 +21,7 @@ export interface Mutant {
 export function mutant(...patches: Patch[]): Mutant {
   const root = mkdtempSync(join(tmpdir(), 'toolgate-mutant-'));
   cpSync(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
+  cpSync(join(ROOT, 'dashboard'), join(root, 'dashboard'), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(root, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   for (const { file, find, replace } of patches) {

@@ -1,0 +1,16 @@
+// What was just done, said once: shown for a while at the foot of the page and read out by screen readers
+// (app.tsx has the region).
+
+import { signal } from '@preact/signals';
+
+export const announcement = signal('');
+const SHOWN_MS = 6000;
+let fades: ReturnType<typeof setTimeout> | undefined;
+
+export function announce(text: string): void {
+  clearTimeout(fades);
+  announcement.value = text;
+  fades = setTimeout(() => {
+    announcement.value = '';
+  }, SHOWN_MS);
+}

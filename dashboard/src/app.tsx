@@ -1,0 +1,170 @@
+// The shell: navigation, the page at this address, who is signed in, what was just done. The navigation is a
+// column on wide screens and folds into a menu on narrow ones.
+
+import { useEffect, useRef } from 'preact/hooks';
+import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { announcement } from './announce.ts';
+import { Page } from './components/page.tsx';
+import { Empty } from './components/states.tsx';
+import { isLive, refresh } from './live.ts';
+import { PAGES, type PageEntry } from './pages.ts';
+import { pending } from './pending.ts';
+import { me } from './session.ts';
+import { type Theme, theme } from './theme.ts';
+
+/** Addresses that are the dashboard's own; the sign-in and its like are the server's. */
+const OWN = /^\/dashboard(?!\/(sign-in|sign-out|setup|join)\b)/;
+
+export function App() {
+  return (
+    <LocationProvider scope={OWN}>
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <Side />
+      <main id="main" tabIndex={-1}>
+        <ErrorBoundary>
+          <Router onRouteChange={toTop}>
+            {PAGES.map(({ path, component }) => (
+              <Route
+                key={path}
+                path={path === '' ? '/dashboard' : `/dashboard${path}/:id?`}
+                component={component}
+              />
+            ))}
+            <Route default component={Unknown} />
+          </Router>
+        </ErrorBoundary>
+      </main>
+      <p class="announcement" role="status" aria-live="polite">
+        {announcement.value}
+      </p>
+    </LocationProvider>
+  );
+}
+
+/** Whoever follows a link starts at the beginning of the new page, by ear too. */
+function toTop(): void {
+  document.querySelector('main')?.focus({ preventScroll: true });
+}
+
+function Unknown() {
+  return (
+    <Page title="Not found">
+      <Empty title="There is no such page">
+        <a href="/dashboard">Go to the overview</a>
+      </Empty>
+    </Page>
+  );
+}
+
+function Side() {
+  const { path } = useLocation();
+  const menu = useRef<HTMLDetailsElement>(null);
+  // A new address closes the menu.
+  useEffect(() => menu.current?.removeAttribute('open'), [path]);
+  return (
+    <header class="side">
+      <a class="brand" href="/dashboard">
+        <svg viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">
+          <rect class="mark" width="24" height="24" rx="6" />
+          <path class="gate" d="M7 18V9a5 5 0 0 1 10 0v9M12 18v-5" />
+        </svg>
+        Toolgate
+      </a>
+      <div class="unfolded">
+        <Contents path={path} />
+      </div>
+      <details class="folded" ref={menu}>
+        <summary>Menu{pending.value?.length ? ` (${pending.value.length})` : ''}</summary>
+        <Contents path={path} />
+      </details>
+    </header>
+  );
+}
+
+function Contents({ path }: { path: string }) {
+  return (
+    <>
+      <nav aria-label="Pages">
+        <ul>
+          {PAGES.map(page => (
+            <li key={page.path}>
+              <PageLink page={page} current={isCurrent(page, path)} />
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="foot">
+        <Liveness />
+        <ThemeChoice />
+        <Account />
+      </div>
+    </>
+  );
+}
+
+function isCurrent({ path: own }: PageEntry, path: string): boolean {
+  const whole = `/dashboard${own}`;
+  return path === whole || (own !== '' && path.startsWith(`${whole}/`));
+}
+
+function PageLink({ page, current }: { page: PageEntry; current: boolean }) {
+  const count = page.path === '/approvals' ? (pending.value?.length ?? 0) : 0;
+  return (
+    <a href={`/dashboard${page.path}`} aria-current={current ? 'page' : undefined}>
+      <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
+        <path d={page.icon} />
+      </svg>
+      {page.name}
+      {count > 0 && (
+        <span class="count">
+          {count}
+          <span class="unseen"> waiting</span>
+        </span>
+      )}
+    </a>
+  );
+}
+
+function Liveness() {
+  if (isLive.value) return <p class="liveness on">Live</p>;
+  return (
+    <p class="liveness">
+      Not live
+      <button type="button" class="link" onClick={refresh}>
+        Refresh
+      </button>
+    </p>
+  );
+}
+
+const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
+
+function ThemeChoice() {
+  const change = () => {
+    theme.value = NEXT[theme.value];
+  };
+  return (
+    <button type="button" class="link" onClick={change}>
+      Colours: {theme.value}
+    </button>
+  );
+}
+
+function Account() {
+  if (me.value === null) return null;
+  return (
+    <div class="account">
+      <p class="who" title={me.value.email ?? ''}>
+        {me.value.email}
+      </p>
+      <p class="soft">{me.value.role}</p>
+      <form method="post" action="/dashboard/sign-out">
+        <button type="submit" class="link">
+          Sign out
+        </button>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+// Dialogs on the browser's own <dialog>: it keeps the focus inside and gives it back, and closes by Escape.
+// What goes wrong is shown inside, and the dialog stays.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useAction } from '../load.ts';
+import { Problem } from './states.tsx';
+
+export interface DialogProps {
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  children: ComponentChildren;
+  wide?: boolean;
+}
+
+export function Dialog({ title, open, onClose, children, wide = false }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    if (open) element.current?.showModal();
+    else element.current?.close();
+  }, [open]);
+  return (
+    <dialog ref={element} aria-labelledby={id} class={wide ? 'wide' : undefined} onClose={onClose}>
+      {open && (
+        <>
+          <header>
+            <h2 id={id}>{title}</h2>
+            <button type="button" class="icon" onClick={onClose} title="Close">
+              <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+                <path d="M4 4l8 8M12 4l-8 8" />
+              </svg>
+              <span class="unseen">Close</span>
+            </button>
+          </header>
+          {children}
+        </>
+      )}
+    </dialog>
+  );
+}
+
+export interface FormDialogProps {
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  /** The words on the button that does it. */
+  action: string;
+  /** Does it; what it throws is shown in the dialog. When it returns, the dialog closes. */
+  submit: (form: FormData) => Promise<unknown>;
+  danger?: boolean;
+  wide?: boolean;
+  children: ComponentChildren;
+}
+
+/** A dialog around a form. */
+export function FormDialog({ action, submit, danger = false, children, ...dialog }: FormDialogProps) {
+  const { busy, error, run, clear } = useAction();
+  const close = () => {
+    clear();
+    dialog.onClose();
+  };
+  const send = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    if (await run(() => submit(form))) dialog.onClose();
+  };
+  return (
+    <Dialog {...dialog} onClose={close}>
+      <form method="dialog" onSubmit={send}>
+        {children}
+        <Problem error={error} />
+        <footer>
+          <button type="button" class="plain" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class={danger ? 'danger' : undefined} disabled={busy}>
+            {action}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+export interface ConfirmProps {
+  /** The words on the button that asks. */
+  label: string;
+  /** The question. */
+  title: string;
+  /** What will be so afterwards. */
+  children: ComponentChildren;
+  /** The words on the button that does it; the label when left out. */
+  action?: string;
+  run: () => Promise<unknown>;
+  /** Looks of the button that asks. */
+  class?: string;
+  disabled?: boolean;
+}
+
+/** A button for what cannot be taken back: asks first. */
+export function Confirm({ label, title, children, action, run, disabled, ...looks }: ConfirmProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class={looks.class ?? 'plain small'}
+        disabled={disabled}
+        onClick={() => setOpen(true)}
+      >
+        {label}
+      </button>
+      <FormDialog
+        title={title}
+        open={open}
+        onClose={() => setOpen(false)}
+        action={action ?? label}
+        submit={run}
+        danger
+      >
+        <div>{children}</div>
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+// The frame of one page: its heading, which also names the tab, and what can be done at the top of it.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+export interface PageProps {
+  title: string;
+  /** One sentence on what this is for. */
+  lead?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Page({ title, lead, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Toolgate`;
+  }, [title]);
+  return (
+    <div class="page">
+      <header class="page-head">
+        <div>
+          <h1>{title}</h1>
+          {lead !== undefined && <p class="soft">{lead}</p>}
+        </div>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+export interface PanelProps {
+  title: string;
+  /** Beside the title: a link, a choice. */
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A titled part of a page on a sheet of its own. */
+export function Panel({ title, aside, children }: PanelProps) {
+  return (
+    <section class="panel">
+      <header>
+        <h2>{title}</h2>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Names and values, as in a record's details. */
+export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

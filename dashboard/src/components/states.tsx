@@ -1,0 +1,71 @@
+// The states of something that is read: on its way, refused, empty.
+
+import type { ComponentChildren } from 'preact';
+import { Refusal } from '../api.ts';
+
+/** What went wrong, where it went wrong. Shows nothing while nothing has. */
+export function Problem({ error, retry }: { error: Error | null; retry?: () => void }) {
+  if (error === null) return null;
+  const faults = error instanceof Refusal ? error.errors : [];
+  return (
+    <div class="notice problem" role="alert">
+      <p>{error.message}</p>
+      {faults.length > 0 && (
+        <ul>
+          {faults.map(({ path, message }) => (
+            <li key={path + message}>
+              {path !== '' && <code>{path}</code>} {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {retry !== undefined && (
+        <button type="button" class="plain small" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Nothing there: says so, and what to do next. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children !== undefined && <div class="soft">{children}</div>}
+    </div>
+  );
+}
+
+/** Where something will be in a moment. */
+export function Loading({ lines = 3 }: { lines?: number }) {
+  return (
+    <div class="loading" role="status">
+      <span class="unseen">Loading</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} class="bar" aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+/** Loading, refused, empty or there: `children` are for the last. What was there stays while it is read again. */
+export function Shown({
+  of: { data, error, reload },
+  empty,
+  children,
+}: {
+  of: { data: readonly unknown[] | undefined; error: Error | null; reload: () => void };
+  empty: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <>
+      <Problem error={error} retry={reload} />
+      {data === undefined && error === null && <Loading />}
+      {data?.length === 0 && empty}
+      {data !== undefined && data.length > 0 && children}
+    </>
+  );
+}

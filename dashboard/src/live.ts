@@ -1,0 +1,89 @@
+// Live updates: one stream of server-sent events for all that is shown. A hidden tab lets go of it, since a
+// browser grants a host six connections over all its tabs; whoever looks again is told to read anew, as after
+// any other gap. With no stream at all the pages work just the same, by reading when they are looked at.
+
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Approval, AuditEntry } from './api.ts';
+
+export interface Listener {
+  verdict?: (entry: AuditEntry) => void;
+  approval?: (approval: Approval) => void;
+  /** Something may have been missed: read again. */
+  gap?: () => void;
+}
+
+/** Whether events arrive as they happen. */
+export const isLive = signal(false);
+
+const RETRY_MS = 5000;
+const listeners = new Set<Listener>();
+let source: EventSource | null = null;
+let retry: ReturnType<typeof setTimeout> | undefined;
+let missed = false;
+
+export function useLive(listener: Listener): void {
+  const latest = useRef(listener);
+  latest.current = listener;
+  useEffect(() => {
+    const own: Listener = {
+      verdict: entry => latest.current.verdict?.(entry),
+      approval: approval => latest.current.approval?.(approval),
+      gap: () => latest.current.gap?.(),
+    };
+    return listen(own);
+  }, []);
+}
+
+/** For what is no component; answers how to stop. */
+export function listen(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Asks every page to read anew. */
+export function refresh(): void {
+  for (const { gap } of listeners) gap?.();
+}
+
+export function startLive(): void {
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) return disconnect();
+    connect();
+  });
+  // Where there is no stream, looking at the window again is the occasion to read anew.
+  window.addEventListener('focus', () => {
+    if (!isLive.value) refresh();
+  });
+  connect();
+}
+
+function connect(): void {
+  if (source !== null || document.hidden) return;
+  clearTimeout(retry);
+  source = new EventSource('/admin/v1/events');
+  source.onopen = () => {
+    isLive.value = true;
+    if (missed) refresh();
+    missed = false;
+  };
+  source.onerror = () => {
+    disconnect();
+    retry = setTimeout(connect, RETRY_MS);
+  };
+  source.addEventListener('verdict', ({ data }) => {
+    const entry = JSON.parse(data) as AuditEntry;
+    for (const { verdict } of listeners) verdict?.(entry);
+  });
+  source.addEventListener('approval', ({ data }) => {
+    const approval = JSON.parse(data) as Approval;
+    for (const listener of listeners) listener.approval?.(approval);
+  });
+}
+
+function disconnect(): void {
+  source?.close();
+  source = null;
+  isLive.value = false;
+  missed = true;
+}

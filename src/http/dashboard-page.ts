@@ -1,0 +1,48 @@
+// The one HTML page of the dashboard: an empty frame with its script and style, under a policy that lets
+// nothing else in. Without script it says so.
+
+import type { Dashboard } from './dashboard-assets.ts';
+import { html, ICON } from './page.ts';
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export function framePage({ script, style }: Dashboard): Response {
+  const file = (name: string) => `/dashboard/assets/${name}`;
+  const { markup } = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Toolgate</title>
+<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${file(style)}">
+<script type="module" src="${file(script)}"></script>
+</head>
+<body>
+<div id="app"></div>
+<noscript><p class="noscript">The dashboard needs JavaScript. Approval links, the sign-in and the <a href="/docs">API
+reference</a> work without it.</p></noscript>
+</body>
+</html>
+`;
+  return new Response(markup, {
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': POLICY,
+      'Cache-Control': 'no-store',
+      'Referrer-Policy': 'same-origin',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Robots-Tag': 'noindex',
+    },
+  });
+}
