@@ -3,13 +3,18 @@
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { compile, ROOT } from './build/bundle.ts';
 import { notices } from './build/notices.ts';
 import { packClient, packService } from './build/npm.ts';
 import { packPython } from './build/python.ts';
 
-/** `npm run build -- <folder>` builds elsewhere. */
-const dist = resolve(process.argv[2] ?? join(ROOT, 'dist'));
+/** `npm run build -- executable` makes that part alone; `--to <folder>` puts it elsewhere. */
+const { values, positionals: asked } = parseArgs({
+  options: { to: { type: 'string', default: join(ROOT, 'dist') } },
+  allowPositionals: true,
+});
+const dist = resolve(values.to);
 const npm = join(dist, 'npm');
 const python = join(dist, 'python');
 
@@ -20,16 +25,22 @@ async function executable(): Promise<string[]> {
   return [path, texts];
 }
 
-const STEPS: [what: string, make: () => Promise<string[]> | string[]][] = [
-  ['executable', executable],
-  ['npm package of the service', async () => [await packService(npm)]],
-  ['npm package of the client', () => [packClient(npm)]],
-  ['Python packages', () => packPython(python)],
-];
+const PARTS: Record<string, () => Promise<string[]> | string[]> = {
+  executable,
+  service: async () => [await packService(npm)],
+  client: () => [packClient(npm)],
+  python: () => packPython(python),
+};
 
+const unknown = asked.filter(name => !(name in PARTS));
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}.`);
+  process.exit(64);
+}
+const wanted = Object.entries(PARTS).filter(([name]) => asked.length === 0 || asked.includes(name));
 for (const folder of [npm, python]) mkdirSync(folder, { recursive: true });
-for (const [index, [what, make]] of STEPS.entries()) {
-  console.log(`[${index + 1}/${STEPS.length}] ${what}`);
+for (const [index, [name, make]] of wanted.entries()) {
+  console.log(`[${index + 1}/${wanted.length}] ${name}`);
   for (const file of await make()) console.log(`      ${relative(process.cwd(), file)}  ${size(file)}`);
 }
 

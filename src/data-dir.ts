@@ -37,13 +37,14 @@ export function adminTokenPath(dataDir: string): string {
 
 /**
  * The file's text; made once and never replaced. It appears whole or not at all, whenever we are killed: the
- * text is made durable under another name first, and of two that start at once the first name stands.
+ * text is made durable under another name first, and of two that start at once the first name stands. Two
+ * containers that share the folder may have the same process id.
  */
 function keep(dataDir: string, name: string, make: () => string): string {
   const path = join(dataDir, name);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if (!existsSync(path)) {
-    const draft = `${path}.${process.pid}`;
+    const draft = `${path}.${crypto.randomUUID()}`;
     writeDurably(draft, `${make()}\n`);
     try {
       linkSync(draft, path);

@@ -1,4 +1,4 @@
-// Requests to the service with one credential. An answer is data, a refusal (the problem's own words) or
+// Requests to the service with one credential, or none. An answer is data, a refusal (the problem's own words) or
 // nothing that can be relied on; which of them it was decides the exit code.
 
 import { CliError, EXIT } from './exit.ts';
@@ -32,9 +32,9 @@ const PAGE = 1000;
 
 export class Http {
   readonly #root: string;
-  readonly #token: string;
+  readonly #token: string | null;
 
-  constructor(root: string, token: string) {
+  constructor(root: string, token: string | null) {
     this.#root = root;
     this.#token = token;
   }
@@ -97,7 +97,8 @@ export class Http {
   }
 
   async #send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
-    const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` };
+    const headers: Record<string, string> = {};
+    if (this.#token !== null) headers['Authorization'] = `Bearer ${this.#token}`;
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     const init: RequestInit = { method, headers, signal, redirect: 'manual' };
     if (body !== undefined) init.body = JSON.stringify(body);

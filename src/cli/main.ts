@@ -17,6 +17,7 @@ const SERVICE = 'The service:';
 const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [SERVICE, 'serve', 'run the service', () => import('./commands/serve.ts')],
   [SERVICE, 'config', 'list every setting and where it comes from', () => import('./commands/config.ts')],
+  [SERVICE, 'health', 'whether the service is ready', () => import('./commands/health.ts')],
   [AGENTS, 'check', 'ask whether a tool call may proceed', () => import('./commands/check.ts')],
   [AGENTS, 'sessions', 'short-lived credentials of a key', () => import('./commands/sessions.ts')],
   [OFFLINE, 'lint', 'find mistakes in a policy file', () => import('./commands/lint.ts')],

@@ -16,7 +16,7 @@ export interface Built {
 
 export async function build(): Promise<Built> {
   const dist = mkdtempSync(join(tmpdir(), 'toolgate-dist-'));
-  const said = await output([BUN, 'scripts/build.ts', dist], ROOT);
+  const said = await output([BUN, 'scripts/build.ts', '--to', dist], ROOT);
   const file = (folder: string, pattern: RegExp) => {
     const found = readdirSync(join(dist, folder)).filter(name => pattern.test(name));
     if (found.length !== 1) throw new Error(`${found.length} files like ${pattern} in ${folder}`);

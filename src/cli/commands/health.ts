@@ -1,0 +1,30 @@
+// toolgate health: whether the service is there and ready, told by the exit code. For containers, which have no
+// curl, and for scripts that wait for a start.
+
+import type { Command } from 'commander';
+import { baseUrl, type ServiceOptions, withService } from '../connect.ts';
+import { command } from '../help.ts';
+import { Http } from '../http.ts';
+import type { IO } from '../io.ts';
+import { printJson } from '../print.ts';
+
+interface Health {
+  status: string;
+  version: string;
+}
+
+export function build(io: IO): Command {
+  const what =
+    'Ask whether the service can decide: it runs, and its store is reachable.\n\n' +
+    'Exit code: 0 ready, 1 not ready, 3 no answer. Needs no key.';
+  const made = command('health', what, [
+    'toolgate health',
+    'until toolgate health --base-url http://127.0.0.1:9000; do sleep 1; done',
+  ]);
+  return withService(made).action(async (options: ServiceOptions) => {
+    const url = baseUrl(io, options);
+    const health = await new Http(url, null).get<Health>('/readyz');
+    if (options.json) printJson(io, health);
+    else io.stdout.write(`ready: Toolgate ${health.version} at ${url}\n`);
+  });
+}

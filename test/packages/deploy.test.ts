@@ -1,0 +1,117 @@
+// The files that put Toolgate on a machine, held against what it knows: every setting they name exists, and the
+// parts that must agree do. Where systemd is, it reads the unit itself.
+
+import { describe, expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { bundle } from '../../scripts/build/bundle.ts';
+import { notices } from '../../scripts/build/notices.ts';
+import { SETTINGS } from '../../src/config.ts';
+import { onPath, ROOT } from '../support/service.ts';
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const FILES = ['Dockerfile', 'compose.yaml', 'deploy/toolgate.service'];
+const known = new Set(Object.values(SETTINGS).map(({ env }) => env));
+
+test.each(FILES)('%s names only settings that there are', path => {
+  const named = [...read(path).matchAll(/TOOLGATE_[A-Z_]*[A-Z]/g)].map(([name]) => name);
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter(name => !known.has(name))).toEqual([]);
+});
+
+test.each(FILES)('%s gives them values that are read', path => {
+  for (const [, name = '', value = ''] of read(path).matchAll(/\b(TOOLGATE_[A-Z_]+)(?:=|: )(\S+)/g)) {
+    const given = value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replace('%S', '/var/lib');
+    const setting = Object.values(SETTINGS).find(({ env }) => env === name);
+    expect(() => setting?.read(given)).not.toThrow();
+  }
+});
+
+describe('Dockerfile', () => {
+  const text = read('Dockerfile');
+
+  test('copies what there is, and what .dockerignore lets through', () => {
+    const passed = new Set(
+      read('.dockerignore')
+        .matchAll(/^!(\S+)$/gm)
+        .map(([, path]) => path as string),
+    );
+    const copied = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths = '']) =>
+      paths.split(' '),
+    );
+    for (const path of copied.filter(each => each !== '.')) {
+      expect(existsSync(join(ROOT, path))).toBe(true);
+      expect(passed).toContain(path);
+    }
+  });
+
+  test('the final image runs as somebody, keeps a volume and watches its health', () => {
+    const final = text.slice(text.lastIndexOf('\nFROM '));
+    expect(final).toMatch(/^USER toolgate$/m);
+    expect(final).toMatch(/^VOLUME \/data$/m);
+    expect(final).toMatch(/^HEALTHCHECK .*"toolgate", "health"/m);
+  });
+
+  test('the executable needs no development dependency', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolgate-bundle-'));
+    const carried = notices(await bundle(folder)).matchAll(/^={80}\n(\S+) /gm);
+    rmSync(folder, { recursive: true });
+    const { packages } = JSON.parse(read('package-lock.json'));
+    const names = [...carried].map(([, name]) => name as string);
+    expect(names).toContain('zod');
+    expect(names.filter(name => packages[`node_modules/${name}`].dev === true)).toEqual([]);
+  });
+});
+
+describe('compose.yaml', () => {
+  const { services, networks, volumes } = parse(read('compose.yaml'), { merge: true });
+
+  test('one embedded service by default, the rest in the profile', () => {
+    const always = Object.keys(services).filter(name => services[name].profiles === undefined);
+    expect(always).toEqual(['toolgate']);
+  });
+
+  test('the replicas are alike and believe the proxy alone', () => {
+    expect(services['replica-2']).toEqual(services['replica-1']);
+    const { ipv4_address: proxy } = services.proxy.networks.front;
+    expect(services['replica-1'].environment.TOOLGATE_TRUSTED_PROXIES).toBe(`${proxy}/32`);
+    expect(networks.front.ipam.config[0].subnet).toStartWith(proxy.split('.').slice(0, 3).join('.'));
+  });
+
+  test('the database is reached by nobody else, and every volume and network is declared', () => {
+    expect(services.postgres.ports).toBeUndefined();
+    expect(services.postgres.networks).toEqual(['back']);
+    expect(networks.back.internal).toBe(true);
+    // biome-ignore lint/suspicious/noExplicitAny: parsed YAML
+    for (const service of Object.values<any>(services)) {
+      for (const volume of service.volumes ?? []) expect(volumes).toHaveProperty(volume.split(':')[0]);
+      const named = Array.isArray(service.networks) ? service.networks : Object.keys(service.networks ?? {});
+      for (const name of named) expect(networks).toHaveProperty(name);
+    }
+  });
+
+  test('ports are published on this machine only', () => {
+    const ports = Object.values<{ ports?: string[] }>(services).flatMap(each => each.ports ?? []);
+    expect(ports.length).toBe(2);
+    for (const port of ports) expect(port).toStartWith('127.0.0.1:');
+  });
+});
+
+describe.if(onPath('systemd-analyze'))('deploy/toolgate.service, read by systemd', () => {
+  const analyze = (...args: string[]) => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync(['systemd-analyze', ...args]);
+    return { exitCode, said: `${stdout}${stderr}` };
+  };
+
+  test('has no mistakes, and little exposure', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolgate-unit-'));
+    const unit = join(folder, 'toolgate.service');
+    writeFileSync(unit, read('deploy/toolgate.service').replaceAll('/usr/local/bin/toolgate', '/bin/true'));
+    expect(analyze('verify', unit)).toEqual({ exitCode: 0, said: '' });
+    const { said } = analyze('security', '--offline=true', unit);
+    expect(Number(/exposure level for \S+: ([\d.]+)/.exec(said)?.[1])).toBeLessThan(2);
+    rmSync(folder, { recursive: true });
+  });
+});
