@@ -15,6 +15,7 @@ const MAY: Record<string, readonly string[]> = {
   http: ['core', 'guard', 'store', 'mcp', 'http', 'config.ts', 'setting-readers.ts', 'log.ts', 'metrics.ts'],
   cli: ['core', 'cli', 'config.ts', 'log.ts'],
   'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts', 'cli'],
+  'cli/commands/demo.ts': ['main.ts', 'config.ts', 'cli'],
   'cli/commands/backup.ts': ['cli', 'config.ts', 'store'],
   'config.ts': ['server-file.ts', 'setting-readers.ts'],
   'server-file.ts': [],

@@ -11,6 +11,7 @@ import { Judge, type Verdict } from './guard/check.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import type { Attempt } from './guard/deliver.ts';
+import { type Demo, fillDemo } from './guard/demo/fill.ts';
 import { claimStore, setUpStore } from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
@@ -99,6 +100,31 @@ export async function start(
   } catch (error) {
     await db.close();
     throw error;
+  }
+}
+
+export interface DemoStore extends Demo {
+  /** Of the policy `default`, when the store was new. */
+  key: string | null;
+}
+
+/** Fills the configured store with the demo's week. On SQLite the service must not run meanwhile. */
+export async function fillStore(
+  config: Config,
+  force: boolean,
+  progress: (what: string) => void,
+): Promise<DemoStore> {
+  const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
+  // Whatever happens to the disk comes back as an error here, and ends the command.
+  const db = await openStore(config, () => {});
+  try {
+    await migrate(db, Date.now());
+    const guard: Guard = { db, vault, now: Date.now, settings: { ...config, channels: channels(config) } };
+    await claimStore(guard);
+    const key = await setUpStore(guard);
+    return { key, ...(await fillDemo(guard, force, progress)) };
+  } finally {
+    await db.close();
   }
 }
 

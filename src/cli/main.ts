@@ -1,5 +1,5 @@
 // The command line's contents page. Each command is one file, loaded only when it is the one asked for, so
-// that those that work offline start at once; `serve` alone brings the whole service along.
+// that those that work offline start at once; only `serve` and `demo` bring the whole service along.
 
 import { Command } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
@@ -32,6 +32,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [ADMIN, 'audit', 'search, follow and export the audit log', () => import('./commands/audit.ts')],
   [ADMIN, 'changes', 'who changed what', () => import('./commands/changes.ts')],
   [ADMIN, 'apply', 'make policies, keys and webhooks as a file says', () => import('./commands/apply.ts')],
+  [SERVICE, 'demo', 'fill a fresh store with a believable week', () => import('./commands/demo.ts')],
   [SERVICE, 'backup', 'copy the embedded store', () => import('./commands/backup.ts')],
   [SERVICE, 'completion', 'completion for bash, zsh or fish', () => import('./commands/completion.ts')],
 ];

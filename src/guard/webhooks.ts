@@ -39,7 +39,7 @@ export async function createWebhook(
   const webhook: WebhookRecord = {
     ...input,
     id,
-    secretSealed: seal(guard.vault, id, secret),
+    secretSealed: sealSecret(guard.vault, id, secret),
     previousSecretSealed: null,
     previousSecretUntil: null,
     createdAt: guard.now(),
@@ -130,7 +130,7 @@ export async function rotateSecret(
   return alone(guard, id, async (tx, current) => {
     const webhook: WebhookRecord = {
       ...current,
-      secretSealed: seal(guard.vault, id, secret),
+      secretSealed: sealSecret(guard.vault, id, secret),
       previousSecretSealed: current.secretSealed,
       previousSecretUntil: guard.now() + ROTATION_MS,
     };
@@ -178,7 +178,7 @@ async function wantKey(tx: Transaction, keyId: string | null): Promise<void> {
 }
 
 const about = (webhookId: string): string => `webhook ${webhookId} secret`;
-const seal = (vault: Vault, id: string, secret: string): string => vault.seal(secret, about(id));
+export const sealSecret = (vault: Vault, id: string, secret: string): string => vault.seal(secret, about(id));
 const open = (vault: Vault, id: string, sealed: string): string => vault.open(sealed, about(id));
 
 function hostOf(url: string): string {

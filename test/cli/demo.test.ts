@@ -1,0 +1,103 @@
+// toolgate demo on both engines: what is in the store afterwards is what a service serves; and what it refuses.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../../src/cli/main.ts';
+import { signIn } from '../operators/people.ts';
+import { sharedPostgres } from '../support/postgres.ts';
+import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { type Captured, captured } from './captured.ts';
+
+for (const engine of await engines()) describe(engine, () => suite(engine));
+
+function suite(engine: Engine): void {
+  const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
+  let env: Record<string, string>;
+  let first: Captured;
+  let service: TestService;
+  beforeAll(async () => {
+    const databaseUrl =
+      engine === 'sqlite'
+        ? `sqlite:${join(dataDir, 'toolgate.db')}`
+        : await (await sharedPostgres())?.createDatabase();
+    env = {
+      TOOLGATE_DATA_DIR: dataDir,
+      TOOLGATE_DATABASE_URL: databaseUrl ?? '',
+      TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    };
+    first = captured(dataDir, env);
+    await run(['demo', '--json'], first);
+    service = await startService({ databaseUrl: databaseUrl ?? '', dataDir });
+  });
+  afterAll(async () => {
+    await service.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const get = async (path: string) => (await service.admin('GET', path)).body;
+
+  test('tells what it made, and progress on standard error only', async () => {
+    const made = JSON.parse(first.out);
+    expect(first.code).toBeNull();
+    expect(first.err).toContain('Writing a week of calls');
+    expect(made.verdicts).toBeGreaterThan(2000);
+    const { totals, pendingApprovals, deliveries } = await get('/stats?window=8d');
+    expect(totals.allow + totals.deny + totals.pending).toBe(made.verdicts);
+    expect(pendingApprovals).toBe(made.waiting);
+    expect(deliveries.pending).toBe(0);
+    expect(deliveries.failed).toBeGreaterThan(0);
+    expect(deliveries.delivered).toBeGreaterThan(deliveries.failed);
+  });
+
+  test('approvals ended in every way, and some wait', async () => {
+    const { approvals } = await get('/approvals?limit=1000');
+    const states = new Set(approvals.map((each: { status: string }) => each.status));
+    expect([...states].sort()).toEqual(['approved', 'denied', 'pending', 'timed_out']);
+    const late = approvals.filter(
+      (each: { resolvedAt: string; expiresAt: string }) => each.resolvedAt > each.expiresAt,
+    );
+    expect(late).toEqual([]);
+  });
+
+  test('policies have versions, keys have Connected Tools, and one tool has changed', async () => {
+    const { policies } = await get('/policies');
+    expect(policies.map((each: { name: string }) => each.name)).toContain('coding-agents');
+    expect(Math.max(...policies.map((each: { version: number }) => each.version))).toBe(3);
+    const { keys } = await get('/keys');
+    expect(keys.filter((each: { revokedAt: string | null }) => each.revokedAt !== null)).toHaveLength(1);
+    const coding = keys.find((each: { name: string }) => each.name === 'coding agent');
+    const { connectedTools } = await get(`/keys/${coding.id}/connected-tools`);
+    const drifted = connectedTools.flatMap((each: { tools: { drifted: boolean; name: string }[] }) =>
+      each.tools.filter(tool => tool.drifted).map(tool => tool.name),
+    );
+    expect(drifted).toEqual(['merge_pull_request']);
+    expect((await get(`/sessions?keyId=${coding.id}`)).sessions.length).toBeGreaterThan(0);
+  });
+
+  test('the sign-in that was shown works, in each role', async () => {
+    const { signIn: shown } = JSON.parse(first.out);
+    expect((await signIn(service, shown.email, shown.password)).body.role).toBe('admin');
+    for (const { email, role } of shown.others) {
+      expect((await signIn(service, email, shown.password)).body.role).toBe(role);
+    }
+  });
+
+  test('the key that was shown is checked as any other', async () => {
+    const { key } = JSON.parse(first.out);
+    expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+  });
+
+  test('a store in use is refused, unless one insists', async () => {
+    await service.kill('SIGTERM');
+    const again = captured(dataDir, env);
+    await run(['demo'], again);
+    expect(again.code).toBe(1);
+    expect(again.err).toContain('This store is in use');
+    const forced = captured(dataDir, env);
+    await run(['demo', '--force'], forced);
+    expect(forced.code).toBeNull();
+    expect(forced.out).toContain('were there already');
+  });
+}
