@@ -8,6 +8,7 @@ import { adminTokenIn, adminTokenPath, masterKeyIn } from './data-dir.ts';
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
 import { Judge, type Verdict } from './guard/check.ts';
+import { Chores } from './guard/chores.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import type { Attempt } from './guard/deliver.ts';
@@ -16,6 +17,7 @@ import { claimStore, setUpStore } from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
+import { rollUp } from './guard/rollups.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
 import { Worker } from './guard/worker.ts';
 import { Feed } from './http/feed.ts';
@@ -79,6 +81,8 @@ export async function start(
     const url = publicUrl(config, serving.port);
     const worker = createWorker(config, services, url, print);
     worker.start();
+    const chores = createChores(services);
+    chores.start();
     const setupToken = await offerSetup(guard);
     const welcome = {
       key,
@@ -94,6 +98,7 @@ export async function start(
       await services.mcp.outcomes.flush();
       await services.checks.drain();
       await worker.stop();
+      await chores.stop();
       await db.close();
     };
     return { url, welcome, stop };
@@ -237,4 +242,8 @@ function createWorker(
     failed: (error: unknown) => log.error({ err: error }, 'background work failed'),
   };
   return new Worker(guard, rules, { ...config, publicUrl: url, rules, print }, observer);
+}
+
+function createChores({ guard, log }: Services): Chores {
+  return new Chores(guard, [rollUp], error => log.error({ err: error }, 'a background chore failed'));
 }

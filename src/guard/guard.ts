@@ -43,3 +43,5 @@ export const keyLock = (keyId: string): string => `2 key ${keyId}`;
 export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;
 /** The lock on a webhook's row, which is read, changed and written whole. */
 export const webhookLock = (webhookId: string): string => `4 webhook ${webhookId}`;
+/** The lock on the statistics that are kept, and on how far back the audit log may be counted. */
+export const ROLLUPS_LOCK = '5 rollups';

@@ -141,30 +141,3 @@ export function firstIdAt(ms: number): string {
     .padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}`;
 }
-
-export interface Tally {
-  decision: Decision;
-  latencyMs: number;
-  count: number;
-}
-
-/** How often each decision took each number of milliseconds. */
-export function auditTally(db: Queries, from: number, to: number): Promise<Tally[]> {
-  return db.all(
-    `SELECT decision, latency_ms AS "latencyMs", count(*) AS count FROM audit WHERE id >= $1 AND id < $2
-     GROUP BY decision, latency_ms`,
-    [firstIdAt(from), firstIdAt(to)],
-  );
-}
-
-export function auditTools(
-  db: Queries,
-  from: number,
-  to: number,
-): Promise<{ serverName: string; toolName: string; count: number }[]> {
-  return db.all(
-    `SELECT server_name AS "serverName", tool_name AS "toolName", count(*) AS count FROM audit
-     WHERE id >= $1 AND id < $2 GROUP BY server_name, tool_name`,
-    [firstIdAt(from), firstIdAt(to)],
-  );
-}

@@ -105,6 +105,15 @@ export function deliveryTally(
   return db.all('SELECT status, count(*) AS count FROM deliveries WHERE id >= $1 GROUP BY status', [firstId]);
 }
 
+/** When the oldest delivery that still waits was made. Said twice, so that the partial index can serve. */
+export async function oldestPending(db: Queries): Promise<number | null> {
+  const [row] = await db.all<{ createdAt: number }>(
+    `SELECT created_at AS "createdAt" FROM deliveries
+     WHERE status = 'pending' AND status <> 'delivered' ORDER BY id LIMIT 1`,
+  );
+  return row?.createdAt ?? null;
+}
+
 export interface AttemptRecord {
   id: string;
   deliveryId: string;

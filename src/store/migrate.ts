@@ -5,6 +5,7 @@ import type { Db, Lane, Queries } from './db.ts';
 import guard from './migrations/0001_guard.sql' with { type: 'text' };
 import mcp from './migrations/0002_mcp.sql' with { type: 'text' };
 import operators from './migrations/0003_operators.sql' with { type: 'text' };
+import rollups from './migrations/0004_rollups.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'guard', sql: guard },
   { version: 2, name: 'mcp', sql: mcp },
   { version: 3, name: 'operators', sql: operators },
+  { version: 4, name: 'rollups', sql: rollups },
 ];
 
 export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {

@@ -156,11 +156,13 @@ for (const engine of await engines()) {
       expect(sum(body.totals)).toBe(total);
       expect(body.series.map(sum).reduce((a: number, b: number) => a + b, 0)).toBe(total);
       expect(body.totals.pending).toBe((await list('decision=pending')).length);
-      expect(body.topTools[0]).toEqual({ tool: 's__t', count: 2100 });
+      expect(body.topTools[0]).toEqual({ tool: 's__t', count: 2100, allow: 2100, deny: 0, pending: 0 });
+      expect(body.topKeys[0]).toMatchObject({ count: 2100, allow: 2100 });
+      expect(body.deliveries).toEqual({ pending: 0, delivered: 0, failed: 0, oldestPendingAt: null });
       expect(body.latencyMs.p50).toBeLessThanOrEqual(body.latencyMs.p99);
       expect(entries).toHaveLength(1000);
       expect((await service.admin('GET', '/stats')).status).toBe(200);
-      for (const window of ['', '5', '32d', '24 h', '-1h']) {
+      for (const window of ['', '5', '367d', '24 h', '-1h']) {
         expect((await service.admin('GET', `/stats?window=${encodeURIComponent(window)}`)).status).toBe(400);
       }
     });

@@ -1,14 +1,8 @@
 // The audit log on both engines: groups of every size, pages that neither skip nor repeat, each filter.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import {
-  type AuditEntry,
-  type AuditFilter,
-  auditTally,
-  auditTools,
-  insertAudit,
-  listAudit,
-} from '../../src/store/audit.ts';
+import { type AuditEntry, type AuditFilter, insertAudit, listAudit } from '../../src/store/audit.ts';
+import { countAudit, nextAuditId, type Tally, tallies } from '../../src/store/audit-tally.ts';
 import { UniqueViolation } from '../../src/store/db.ts';
 import { engines } from '../support/service.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
@@ -124,21 +118,25 @@ for (const engine of await engines()) {
       expect(await readAll({ keyId: 'twice' }, 10)).toEqual([]);
     });
 
+    async function tallied(from: number, to: number): Promise<Tally[]> {
+      const rows: Tally[] = [];
+      for await (const some of tallies(store.db, from, to)) rows.push(...some);
+      return rows;
+    }
+
+    const total = (rows: Tally[]) => rows.reduce((sum, row) => sum + row.count, 0);
+
     test('tallies count each entry of their range once', async () => {
-      const tally = await auditTally(store.db, NOW, NOW + 50);
-      expect(tally.reduce((sum, row) => sum + row.count, 0)).toBe(500);
-      const denied = tally.filter(row => row.decision === 'deny');
-      expect(denied.reduce((sum, row) => sum + row.count, 0)).toBe(
+      const whole = await tallied(NOW, NOW + 50);
+      expect(total(whole)).toBe(500);
+      expect(total(whole.filter(row => row.decision === 'deny'))).toBe(
         ENTRIES.filter(entry => entry.decision === 'deny').length,
       );
-      const [first, second] = [
-        await auditTally(store.db, NOW, NOW + 13),
-        await auditTally(store.db, NOW + 13, NOW + 50),
-      ];
-      expect([...first, ...second].reduce((sum, row) => sum + row.count, 0)).toBe(500);
-      const tools = await auditTools(store.db, NOW, NOW + 50);
-      expect(tools).toHaveLength(6);
-      expect(tools.reduce((sum, row) => sum + row.count, 0)).toBe(500);
+      expect(total(await tallied(NOW, NOW + 13)) + total(await tallied(NOW + 13, NOW + 50))).toBe(500);
+      expect(new Set(whole.map(row => `${row.serverName} ${row.toolName}`)).size).toBe(6);
+      expect(await countAudit(store.db, NOW, NOW + 13)).toBe(130);
+      expect(await nextAuditId(store.db, NOW + 13)).toBe(ENTRIES[130]?.id as string);
+      expect(await nextAuditId(store.db, NOW + 50)).toBeNull();
     });
   });
 }

@@ -2,13 +2,16 @@
 // that the store sends, on a store with some thousand rows.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { HOUR, MINUTE } from '../../src/core/buckets.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import * as audit from '../../src/store/audit.ts';
+import { auditTally, nextAuditId } from '../../src/store/audit-tally.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import type { Queries, Row, Value } from '../../src/store/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as policies from '../../src/store/policies.ts';
+import * as rollups from '../../src/store/rollups.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import { engines } from '../support/service.ts';
 import {
@@ -23,6 +26,7 @@ import {
 } from './stores.ts';
 
 const ROWS = 3000;
+const PART = 300;
 
 const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'audit, all': db => audit.listAudit(db, {}, 51, 'z'),
@@ -34,8 +38,10 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'audit of a bare tool': db => audit.listAudit(db, { tool: 'tool-7' }, 51, 'z'),
   'audit of a full tool name': db => audit.listAudit(db, { tool: 'github__tool-7' }, 51, 'z'),
   'audit of a surface': db => audit.listAudit(db, { surface: 'mcp' }, 51, 'z'),
-  'audit tally': db => audit.auditTally(db, NOW, NOW + 5),
-  'audit tools': db => audit.auditTools(db, NOW, NOW + 5),
+  'audit tally': db => auditTally(db, idAt(NOW), idAt(NOW + 5)),
+  'next entry': db => nextAuditId(db, NOW),
+  'counts of buckets': db => rollups.rollupCounts(db, MINUTE, NOW, NOW + HOUR, 'tool'),
+  'counts over time': db => rollups.rollupSeries(db, MINUTE, NOW, NOW + HOUR, HOUR),
   keys: db => keys.listKeys(db, 51, 'z'),
   'a key by its hash': db => keys.findKeyByHash(db, 'hash 7'),
   'facts of keys': db => keys.keyFacts(db, [idAt(NOW, 7), idAt(NOW, 8)]),
@@ -62,6 +68,11 @@ const DELIVERIES: Record<string, [sql: string, ...params: Value[]]> = {
     'SELECT id FROM deliveries WHERE webhook_id = $1 AND id < $2 ORDER BY id DESC LIMIT 51',
     'webhook-7',
     'z',
+  ],
+  'deliveries that wait': [
+    "SELECT id FROM deliveries WHERE status = $1 AND status <> 'delivered' AND id >= $2 ORDER BY id LIMIT 1",
+    'pending',
+    '',
   ],
   'deliveries that are due': [
     "SELECT id FROM deliveries WHERE status = 'pending' AND next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT 10",
@@ -115,8 +126,17 @@ for (const engine of await engines()) {
   });
 }
 
-async function fill({ db }: TestStore): Promise<void> {
-  const rows = Array.from({ length: ROWS }, (_, n) => n);
+/** In parts: a transaction has a time limit. */
+async function fill(store: TestStore): Promise<void> {
+  for (let at = 0; at < ROWS; at += PART) {
+    await fillPart(
+      store,
+      Array.from({ length: PART }, (_, n) => at + n),
+    );
+  }
+}
+
+async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
   await db.transaction({}, async tx => {
     audit.insertAudit(
       tx,
@@ -158,6 +178,11 @@ async function fill({ db }: TestStore): Promise<void> {
       await policies.insertPolicy(tx, policy);
       const version = { version: n % 9, name: 'p', rules: [], createdAt: 0, createdBy: 'admin' };
       await policies.insertPolicyVersion(tx, policy.id, version);
+      tx.defer("INSERT INTO rollups VALUES ($1, 'tool', $2, $3, 'allow', 1)", [
+        n % 2 === 0 ? MINUTE : HOUR,
+        NOW + Math.floor(n / 10) * MINUTE,
+        `tool-${n}`,
+      ]);
       tx.defer('INSERT INTO changes VALUES ($1, 0, $2, $2, $2, $3)', [id, 'x', '{}']);
       tx.defer('INSERT INTO deliveries VALUES ($1, $2, $3, $4, 0, $5, 0, 0)', [
         id,

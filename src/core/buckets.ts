@@ -1,0 +1,59 @@
+// Time cut into buckets of a minute, an hour and a day (UTC), as the statistics are kept: which buckets make up
+// a window, how wide the slices of its graph are, and how coarsely long latencies are told apart.
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+export const SPANS = [MINUTE, HOUR, DAY] as const;
+export type Span = (typeof SPANS)[number];
+
+export function floorTo(ms: number, span: number): number {
+  return Math.floor(ms / span) * span;
+}
+
+/** A run of whole buckets of one span. */
+export interface Piece {
+  span: Span;
+  from: number;
+  to: number;
+}
+
+/** Cuts a range of whole minutes into runs of the longest buckets that fit, none longer than `longest`. */
+export function pieces(from: number, to: number, longest: number): Piece[] {
+  const level = SPANS.findLastIndex(span => span <= longest);
+  return from < to ? cut(from, to, Math.max(level, 0)) : [];
+}
+
+function cut(from: number, to: number, level: number): Piece[] {
+  const span = SPANS[level] as Span;
+  const start = Math.ceil(from / span) * span;
+  const end = floorTo(to, span);
+  if (level === 0) return start < end ? [{ span, from: start, to: end }] : [];
+  if (start >= end) return cut(from, to, level - 1);
+  return [...cut(from, start, level - 1), { span, from: start, to: end }, ...cut(end, to, level - 1)];
+}
+
+/** How long buckets of each span are kept; days stay. The edges of a window rely on it. */
+export const KEPT: Readonly<Partial<Record<Span, number>>> = { [MINUTE]: 3 * DAY, [HOUR]: 100 * DAY };
+
+/** Where a window begins: rounded down to a bucket that is still kept by then. */
+export function windowStart(now: number, window: number): number {
+  const span = window <= 2 * DAY ? MINUTE : window <= 93 * DAY ? HOUR : DAY;
+  return floorTo(now - window, span);
+}
+
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080].map(each => each * MINUTE);
+const MOST_SLICES = 60;
+
+/** The width of a graph's slices: at most 60 of them fill the window. */
+export function sliceOf(window: number): number {
+  return STEPS.find(step => window / step <= MOST_SLICES) ?? (STEPS.at(-1) as number);
+}
+
+/** Milliseconds are told apart up to 100, beyond it in two digits, rounded up. */
+export function latencyClass(ms: number): number {
+  if (ms <= 100) return ms;
+  const unit = 10 ** (Math.floor(Math.log10(ms)) - 1);
+  return Math.ceil(ms / unit) * unit;
+}

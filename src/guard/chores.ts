@@ -1,0 +1,83 @@
+// Background work that nobody waits for, such as keeping statistics: one replica at a time, one small step after
+// another, with pauses in which the process and the store are free for checks.
+
+import { endLease, takeLease } from '../store/marks.ts';
+import { type Guard, newId } from './guard.ts';
+
+const EVERY_MS = 5000;
+const LEASE = 'chores';
+/** A replica that dies is replaced after this long. */
+const LEASE_MS = 30_000;
+/** Rest between two steps: this many times what the step took, within bounds. */
+const REST = 3;
+const SHORTEST_REST_MS = 5;
+const LONGEST_REST_MS = 500;
+
+/** One small step; true when there is more to do. */
+export type Chore = (guard: Guard) => Promise<boolean>;
+
+export class Chores {
+  readonly #guard: Guard;
+  readonly #chores: readonly Chore[];
+  readonly #failed: (error: unknown) => void;
+  readonly #holder = newId();
+  #leasedUntil = 0;
+  #timer: Timer | null = null;
+  #running: Promise<void> | null = null;
+
+  constructor(guard: Guard, chores: readonly Chore[], failed: (error: unknown) => void) {
+    this.#guard = guard;
+    this.#chores = chores;
+    this.#failed = failed;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#poke(), EVERY_MS);
+    this.#poke();
+  }
+
+  /** Waits for the step under way, and lets another replica go on. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#running;
+    await endLease(this.#guard.db, LEASE, this.#holder).catch(() => {});
+  }
+
+  #poke(): void {
+    this.#running ??= this.#round().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** Every chore until it has nothing more to do; a chore that fails does not keep the others from theirs. */
+  async #round(): Promise<void> {
+    for (const chore of this.#chores) {
+      try {
+        while (await this.#step(chore));
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+  }
+
+  async #step(chore: Chore): Promise<boolean> {
+    if (this.#timer === null || !(await this.#leased())) return false;
+    const begun = performance.now();
+    const more = await chore(this.#guard);
+    const rest = REST * (performance.now() - begun);
+    if (more) await Bun.sleep(Math.min(Math.max(rest, SHORTEST_REST_MS), LONGEST_REST_MS));
+    return more;
+  }
+
+  async #leased(): Promise<boolean> {
+    const { db, now } = this.#guard;
+    const ours = this.#leasedUntil - now();
+    // Renewed halfway, so that an idle service writes this four times a minute and not at every step.
+    if (ours > LEASE_MS / 2 && ours <= LEASE_MS) return true;
+    const until = now() + LEASE_MS;
+    const taken = await takeLease(db, LEASE, this.#holder, now(), until);
+    if (taken) this.#leasedUntil = until;
+    return taken;
+  }
+}

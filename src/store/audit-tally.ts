@@ -1,0 +1,71 @@
+// Counting the audit log, a few thousand entries at a time, so that nobody waits long behind it. Bounds are ids,
+// which sort by time. Keeping what was counted is rollups.ts.
+
+import type { Decision } from '../core/decide.ts';
+import { firstIdAt } from './audit.ts';
+import type { Queries } from './db.ts';
+
+/** Entries that one statement looks at: about 5 ms on the embedded engine, where checks wait meanwhile. */
+const AT_ONCE = 5000;
+
+export interface Tally {
+  decision: Decision;
+  latencyMs: number;
+  serverName: string;
+  toolName: string;
+  keyId: string;
+  count: number;
+}
+
+/** How many entries there are of each kind, from one id (inclusive) to another (exclusive). */
+export function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
+  return db.all(
+    `SELECT decision, latency_ms AS "latencyMs", server_name AS "serverName", tool_name AS "toolName",
+       key_id AS "keyId", count(*) AS count FROM audit WHERE id >= $1 AND id < $2
+     GROUP BY decision, latency_ms, server_name, tool_name, key_id`,
+    [from, to],
+  );
+}
+
+/** The tallies of a time, piece by piece. */
+export async function* tallies(db: Queries, from: number, to: number): AsyncGenerator<Tally[]> {
+  for await (const piece of auditPieces(db, from, to)) yield await auditTally(db, piece.from, piece.to);
+}
+
+export async function countAudit(db: Queries, from: number, to: number): Promise<number> {
+  let count = 0;
+  for await (const piece of auditPieces(db, from, to)) {
+    const [row] = await db.all<{ count: number }>(
+      'SELECT count(*) AS count FROM audit WHERE id >= $1 AND id < $2',
+      [piece.from, piece.to],
+    );
+    count += row?.count ?? 0;
+  }
+  return count;
+}
+
+/** The first id at or after a time, or null. */
+export async function nextAuditId(db: Queries, from: number): Promise<string | null> {
+  const [row] = await db.all<{ id: string }>('SELECT id FROM audit WHERE id >= $1 ORDER BY id LIMIT 1', [
+    firstIdAt(from),
+  ]);
+  return row?.id ?? null;
+}
+
+async function* auditPieces(
+  db: Queries,
+  from: number,
+  to: number,
+): AsyncGenerator<{ from: string; to: string }> {
+  const end = firstIdAt(to);
+  for (let at = firstIdAt(from); at < end; ) {
+    const [cut] = await db.all<{ id: string }>(
+      `SELECT id FROM audit WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1 OFFSET ${AT_ONCE}`,
+      [at, end],
+    );
+    yield { from: at, to: cut?.id ?? end };
+    at = cut?.id ?? end;
+    // The embedded engine answers without a turn of the event loop; whoever waits gets one here.
+    if (cut !== undefined) await new Promise(setImmediate);
+  }
+}

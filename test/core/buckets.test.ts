@@ -1,0 +1,70 @@
+// Windows cut into buckets: every minute exactly once, in the longest buckets that fit; slices and latencies.
+
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  DAY,
+  floorTo,
+  HOUR,
+  latencyClass,
+  MINUTE,
+  pieces,
+  SPANS,
+  sliceOf,
+  windowStart,
+} from '../../src/core/buckets.ts';
+
+const minutes = fc.integer({ min: 0, max: 30 * 24 * 60 });
+
+test('pieces cover a range without gap or overlap, each of whole buckets', () => {
+  fc.assert(
+    fc.property(minutes, minutes, fc.constantFrom(...SPANS), (a, length, longest) => {
+      const from = a * MINUTE;
+      const to = from + length * MINUTE;
+      let at = from;
+      for (const piece of pieces(from, to, longest)) {
+        expect(piece.from).toBe(at);
+        expect(piece.from % piece.span).toBe(0);
+        expect(piece.to % piece.span).toBe(0);
+        expect(piece.to).toBeGreaterThan(piece.from);
+        expect(piece.span).toBeLessThanOrEqual(longest);
+        at = piece.to;
+      }
+      expect(at).toBe(to);
+      expect(pieces(from, to, longest).length).toBeLessThanOrEqual(5);
+    }),
+  );
+});
+
+test('a window has at most 60 slices, which whole buckets fill', () => {
+  for (const window of [MINUTE, HOUR, 3 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 90 * DAY, 366 * DAY]) {
+    const step = sliceOf(window);
+    expect(window / step).toBeLessThanOrEqual(60);
+    for (const { span } of pieces(windowStart(Date.UTC(2030, 1, 3, 4, 5, 6), window), 0, step)) {
+      expect(step % span).toBe(0);
+    }
+  }
+  expect(sliceOf(DAY)).toBe(30 * MINUTE);
+});
+
+test('a window begins no later than asked for, at a bucket that is kept by then', () => {
+  const now = Date.UTC(2030, 5, 6, 7, 8, 9);
+  expect(windowStart(now, DAY)).toBe(floorTo(now - DAY, MINUTE));
+  expect(windowStart(now, 90 * DAY)).toBe(floorTo(now - 90 * DAY, HOUR));
+  expect(windowStart(now, 366 * DAY)).toBe(floorTo(now - 366 * DAY, DAY));
+});
+
+test('latencies are exact up to 100 ms, then rounded up to two digits', () => {
+  const wanted: [number, number][] = [
+    [0, 0],
+    [7, 7],
+    [100, 100],
+    [101, 110],
+    [110, 110],
+    [999, 1000],
+    [1000, 1000],
+    [1001, 1100],
+    [2999, 3000],
+  ];
+  for (const [ms, shown] of wanted) expect(latencyClass(ms)).toBe(shown);
+});

@@ -1,0 +1,199 @@
+// Statistics from roll-ups equal a plain scan of the log: with entries anywhere in time, with some that become
+// visible late, with several writers and two replicas rolling up at once, while the clock runs.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { DAY, HOUR, latencyClass, MINUTE, sliceOf, windowStart } from '../../src/core/buckets.ts';
+import { type Guard, timeOfId } from '../../src/guard/guard.ts';
+import { RECHECK_AGES, rollUp } from '../../src/guard/rollups.ts';
+import { Vault } from '../../src/guard/secrets.ts';
+import { type Stats, stats } from '../../src/guard/stats.ts';
+import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
+import type { Db } from '../../src/store/db.ts';
+import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
+import { random, SEED, withMutant } from '../support/faults.ts';
+import { engines } from '../support/service.ts';
+
+const DECISIONS = ['allow', 'allow', 'allow', 'deny', 'pending'] as const;
+const WINDOWS = [15 * MINUTE, HOUR, DAY, 2 * DAY, 7 * DAY, 90 * DAY, 366 * DAY];
+
+const vault = new Vault(new Uint8Array(32));
+const settings = {
+  approvalTimeout: HOUR,
+  maxOpenApprovalsPerSession: 1,
+  maxOpenApprovalsPerKey: 1,
+  channels: [],
+};
+
+function guardAt(db: Db, now: () => number): Guard {
+  return { db, vault, settings, now };
+}
+
+let serial = 0;
+
+function entryAt(at: number, next: () => number): AuditEntry {
+  const pick = (count: number) => Math.floor(next() * count);
+  const id = idAt(at, serial++);
+  return auditEntry({
+    id,
+    at,
+    keyId: `key-${pick(4)}`,
+    serverName: ['github', 'gitlab'][pick(2)] as string,
+    toolName: `tool-${pick(8)}`,
+    decision: DECISIONS[pick(DECISIONS.length)] as AuditEntry['decision'],
+    latencyMs: Math.floor(next() ** 4 * 3000),
+  });
+}
+
+/** The statistics as their definition reads: one look at every entry. */
+function scan(entries: readonly AuditEntry[], now: number, window: number): Stats {
+  const to = now + 1;
+  const from = windowStart(to, window);
+  const step = sliceOf(window);
+  const inside = entries.filter(entry => entry.at >= from && entry.at < to);
+  const counts = (some: readonly AuditEntry[]) => ({
+    allow: some.filter(entry => entry.decision === 'allow').length,
+    deny: some.filter(entry => entry.decision === 'deny').length,
+    pending: some.filter(entry => entry.decision === 'pending').length,
+  });
+  const top = (nameOf: (entry: AuditEntry) => string) =>
+    [...Map.groupBy(inside, nameOf)]
+      .map(([name, some]) => ({ name, count: some.length, ...counts(some) }))
+      .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
+      .slice(0, 10);
+  const series = [];
+  for (let at = Math.floor(from / step) * step; at < to; at += step) {
+    const here = inside.filter(entry => entry.at >= at && entry.at < at + step);
+    series.push({ at: Math.max(at, from), ...counts(here) });
+  }
+  const latencies = inside.map(entry => latencyClass(entry.latencyMs)).sort((a, b) => a - b);
+  const share = (part: number) => latencies[Math.ceil(part * latencies.length) - 1] as number;
+  return {
+    from,
+    to,
+    totals: counts(inside),
+    series,
+    topTools: top(entry => `${entry.serverName}__${entry.toolName}`),
+    topKeys: top(entry => entry.keyId),
+    latencyMs: inside.length === 0 ? null : { p50: share(0.5), p90: share(0.9), p99: share(0.99) },
+  };
+}
+
+async function logged(db: Db): Promise<AuditEntry[]> {
+  const rows = await db.all<AuditEntry>(
+    `SELECT id, key_id AS "keyId", server_name AS "serverName", tool_name AS "toolName", decision,
+       latency_ms AS "latencyMs" FROM audit`,
+  );
+  return rows.map(row => ({ ...row, at: timeOfId(row.id) }));
+}
+
+async function expectEqualToScan(guard: Guard): Promise<void> {
+  const entries = await logged(guard.db);
+  for (const window of WINDOWS)
+    expect(await stats(guard, window)).toEqual(scan(entries, guard.now(), window));
+}
+
+type RollUp = typeof rollUp;
+
+/** Writers whose transactions take their time, two rollers, and a clock that runs 2000 times as fast. */
+async function concurrent(store: TestStore, rolling: RollUp, from: number): Promise<Guard> {
+  const begun = performance.now();
+  const clock = { ended: 0 };
+  const now = () => Math.floor(from + (clock.ended || (performance.now() - begun) * 2000));
+  const next = random(SEED);
+  let writing = true;
+  const write = async () => {
+    for (let group = 0; group < 30; group++) {
+      await store.db.transaction({}, async tx => {
+        const entries = Array.from({ length: 5 }, () => entryAt(now() - Math.floor(next() * 5000), next));
+        insertAudit(tx, entries);
+        await Bun.sleep(next() * 15);
+      });
+    }
+  };
+  const other = store.engine === 'postgres' ? await store.again() : store.db;
+  const roll = async (db: Db) => {
+    while (writing) {
+      await rolling(guardAt(db, now));
+      await Bun.sleep(1);
+    }
+  };
+  const rollers = [roll(store.db), roll(other)];
+  await Promise.all([write(), write(), write()]);
+  writing = false;
+  await Promise.all(rollers);
+  if (other !== store.db) await other.close();
+  clock.ended = (performance.now() - begun) * 2000 + Math.max(...RECHECK_AGES) + 3 * MINUTE;
+  return guardAt(store.db, now);
+}
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    beforeAll(async () => {
+      store = await openStore(engine);
+    });
+    afterAll(() => store.close());
+
+    test('nothing logged, nothing counted', async () => {
+      await expectEqualToScan(guardAt(store.db, () => NOW));
+    });
+
+    test(`at every state of the roll-ups (seed ${SEED})`, async () => {
+      const next = random(SEED);
+      let clock = NOW;
+      const guard = guardAt(store.db, () => clock);
+      for (let round = 0; round < 12; round++) {
+        const spread = [MINUTE, HOUR, DAY, 20 * DAY][round % 4] as number;
+        const times = Array.from({ length: 60 }, () => clock + Math.floor(next() * spread));
+        // Some at the very edges of buckets.
+        for (const span of [MINUTE, HOUR, DAY]) {
+          const edge = Math.ceil(clock / span) * span;
+          times.push(edge, edge - 1, edge + 1);
+        }
+        const entries = times.filter(at => at >= clock).map(at => entryAt(at, next));
+        await store.db.transaction({}, async tx => insertAudit(tx, entries));
+        clock += Math.floor(spread * next()) + 1;
+        for (let step = Math.floor(next() * 6); step > 0; step--) await rollUp(guard);
+        await expectEqualToScan(guard);
+        while (await rollUp(guard));
+        await expectEqualToScan(guard);
+      }
+    });
+
+    test('a clock that leapt ahead and came back spoils nothing', async () => {
+      let clock = NOW + 500 * DAY;
+      const guard = guardAt(store.db, () => clock);
+      const next = random(SEED + 1);
+      clock += DAY;
+      while (await rollUp(guard));
+      clock -= DAY;
+      const entries = Array.from({ length: 50 }, () => entryAt(clock + Math.floor(next() * HOUR), next));
+      while (await rollUp(guard));
+      await store.db.transaction({}, async tx => insertAudit(tx, entries));
+      clock += 2 * HOUR;
+      while (await rollUp(guard));
+      await expectEqualToScan(guard);
+    });
+
+    test(`with writers and rollers at once, once minutes are settled (seed ${SEED})`, async () => {
+      const guard = await concurrent(store, rollUp, NOW + 600 * DAY);
+      while (await rollUp(guard));
+      await expectEqualToScan(guard);
+    });
+
+    test('mutant: minutes counted once only miss what came late', async () => {
+      const once = {
+        file: 'src/guard/rollups.ts',
+        find: 'if (await recheck(guard, age)) return true;',
+        replace: 'if (age < 0) return true;',
+      };
+      await withMutant([once], async root => {
+        const broken = (await import(join(root, 'src/guard/rollups.ts'))) as { rollUp: RollUp };
+        const guard = await concurrent(store, broken.rollUp, NOW + 700 * DAY);
+        while (await broken.rollUp(guard));
+        await expect(expectEqualToScan(guard)).rejects.toThrow();
+      });
+    });
+  });
+}
