@@ -5,6 +5,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Approval, AuditEntry } from './api.ts';
+import { loadMe } from './session.ts';
 
 export interface Listener {
   verdict?: (entry: AuditEntry) => void;
@@ -47,10 +48,7 @@ export function refresh(): void {
 }
 
 export function startLive(): void {
-  document.addEventListener('visibilitychange', () => {
-    if (document.hidden) return disconnect();
-    connect();
-  });
+  document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
   // Where there is no stream, looking at the window again is the occasion to read anew.
   window.addEventListener('focus', () => {
     if (!isLive.value) refresh();
@@ -68,9 +66,11 @@ function connect(): void {
     missed = false;
   };
   source.onerror = () => {
-    disconnect();
-    retry = setTimeout(connect, RETRY_MS);
+    isLive.value = false;
+    // Otherwise the browser is connecting again by itself, and goes on where it was.
+    if (source?.readyState === EventSource.CLOSED) giveUp();
   };
+  source.addEventListener('gap', refresh);
   source.addEventListener('verdict', ({ data }) => {
     const entry = JSON.parse(data) as AuditEntry;
     for (const { verdict } of listeners) verdict?.(entry);
@@ -86,4 +86,11 @@ function disconnect(): void {
   source = null;
   isLive.value = false;
   missed = true;
+}
+
+/** The service refused the stream: perhaps the sign-in has ended, which asking who is signed in tells. */
+function giveUp(): void {
+  disconnect();
+  loadMe().catch(() => {});
+  retry = setTimeout(connect, RETRY_MS);
 }

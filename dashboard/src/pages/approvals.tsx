@@ -1,12 +1,48 @@
-// Approvals.
+// The inbox: calls that wait for a person, how earlier ones ended, and the grants that answers opened. Which of
+// the three is shown stands in the address.
 
+import type { ComponentChildren } from 'preact';
+import { useLocation } from 'preact-iso';
 import { Page } from '../components/page.tsx';
-import { Loading } from '../components/states.tsx';
+import { pending } from '../pending.ts';
+import { Grants } from './approvals/grants.tsx';
+import { History } from './approvals/history.tsx';
+import { Waiting } from './approvals/waiting.tsx';
+
+const VIEWS: Record<string, () => ComponentChildren> = {
+  waiting: () => <Waiting />,
+  history: () => <History />,
+  grants: () => <Grants />,
+};
 
 export default function Approvals() {
+  const { query } = useLocation();
+  const view = query['view'] ?? 'waiting';
   return (
-    <Page title="Approvals">
-      <Loading />
+    <Page title="Approvals" lead="Tool calls that a policy holds until a person answers.">
+      <nav class="tabs" aria-label="Approvals">
+        <Tab view="waiting" current={view} name="Waiting" count={pending.value?.length} />
+        <Tab view="history" current={view} name="History" />
+        <Tab view="grants" current={view} name="Grants" />
+      </nav>
+      {(VIEWS[view] ?? VIEWS['waiting'])?.()}
     </Page>
+  );
+}
+
+interface TabProps {
+  view: string;
+  current: string;
+  name: string;
+  count?: number | undefined;
+}
+
+function Tab({ view, current, name, count }: TabProps) {
+  const query = view === 'waiting' ? '' : `?view=${view}`;
+  return (
+    <a href={`/dashboard/approvals${query}`} aria-current={view === current ? 'page' : undefined}>
+      {name}
+      {count !== undefined && <span class="count">{count}</span>}
+    </a>
   );
 }

@@ -1,12 +1,134 @@
-// Audit.
+// The audit log: every verdict, newest first, filtered by what the address says. New entries come in by
+// themselves while the top of the list is in view; else they are counted, so that nothing moves under the reader.
 
+import { useRef, useState } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import { type AuditEntry, queryOf } from '../api.ts';
 import { Page } from '../components/page.tsx';
-import { Loading } from '../components/states.tsx';
+import { Empty, Shown } from '../components/states.tsx';
+import { type Column, More, Table } from '../components/table.tsx';
+import { DecisionBadge, Named, Time, Tool } from '../components/text.tsx';
+import { useLive } from '../live.ts';
+import { useList } from '../load.ts';
+import { keyName } from '../names.ts';
+import { Details } from './audit/details.tsx';
+import { FilterBar } from './audit/filter-bar.tsx';
+import { addressOf, askedOf, type Filters, filtersIn, isAmong } from './audit/filters.ts';
+
+/** In the page at once; older ones are a click away. */
+const MOST_SHOWN = 500;
+const NEAR_TOP = 300;
 
 export default function Audit() {
+  const { query, route } = useLocation();
+  const { params } = useRoute();
+  const filters = filtersIn(query);
+  const asked = useAsked(filters);
+  const list = useList<AuditEntry>('/audit', 'entries', asked);
+  const [waiting, setWaiting] = useState(0);
+  const reload = () => {
+    setWaiting(0);
+    list.reload();
+  };
+  useLive({
+    gap: reload,
+    verdict: entry => {
+      if (!isAmong(entry, filters)) return;
+      if (window.scrollY > NEAR_TOP) setWaiting(count => count + 1);
+      else list.change(entries => withNew(entries, entry));
+    },
+  });
+  const id = params['id'];
   return (
-    <Page title="Audit">
-      <Loading />
+    <Page
+      title="Audit"
+      lead="Every verdict, recorded before it was given. Arguments are never stored."
+      actions={<Export query={queryOf(asked)} />}
+    >
+      <FilterBar filters={filters} change={changed => route(addressOf(changed))} />
+      {waiting > 0 && (
+        <button
+          type="button"
+          class="plain fresh"
+          onClick={() => {
+            scrollTo(0, 0);
+            reload();
+          }}
+        >
+          {waiting === 1 ? 'Show 1 new entry' : `Show ${waiting} new entries`}
+        </button>
+      )}
+      <section class="panel" aria-label="Entries">
+        <Shown of={list} empty={<NoEntries filtered={Object.keys(filters).length > 0} />}>
+          <Table
+            caption="Audit entries, newest first"
+            columns={columnsOf(filters)}
+            rows={list.data ?? []}
+            keyOf={entry => entry.id}
+            current={entry => entry.id === id}
+          />
+          <More more={list.more} />
+        </Shown>
+      </section>
+      {id !== undefined && <Details key={id} id={id} onClose={() => route(addressOf(filters))} />}
     </Page>
+  );
+}
+
+/** A span up to now is fixed when it is chosen, so that going on to older entries goes on from the same one. */
+function useAsked(filters: Filters) {
+  const key = queryOf(filters);
+  const kept = useRef({ key, asked: askedOf(filters, Date.now()) });
+  if (kept.current.key !== key) kept.current = { key, asked: askedOf(filters, Date.now()) };
+  return kept.current.asked;
+}
+
+function withNew(entries: AuditEntry[], entry: AuditEntry): AuditEntry[] {
+  if (entries.some(each => each.id === entry.id)) return entries;
+  return [entry, ...entries].slice(0, Math.max(MOST_SHOWN, entries.length));
+}
+
+function columnsOf(filters: Filters): Column<AuditEntry>[] {
+  return [
+    {
+      head: 'Time',
+      cell: ({ id, at }) => (
+        <a href={addressOf(filters, id)}>
+          <Time at={at} />
+        </a>
+      ),
+    },
+    { head: 'Decision', cell: ({ decision }) => <DecisionBadge decision={decision} /> },
+    {
+      head: 'Tool',
+      cell: ({ serverName, toolName }) => <Tool serverName={serverName} toolName={toolName} />,
+    },
+    { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
+    { head: 'Reason', kind: 'wide', cell: ({ reason }) => <Named text={reason} /> },
+    { head: 'Took', kind: 'number', cell: ({ latencyMs }) => `${latencyMs} ms` },
+  ];
+}
+
+function NoEntries({ filtered }: { filtered: boolean }) {
+  if (filtered) return <Empty title="No entry matches">Change a filter, or clear them all.</Empty>;
+  return (
+    <Empty title="No verdict yet">
+      Ask for one with a key: <code>toolgate check github create_issue</code>
+    </Empty>
+  );
+}
+
+function Export({ query }: { query: string }) {
+  const address = (format: string) =>
+    `/admin/v1/audit/export${query}${query === '' ? '?' : '&'}format=${format}`;
+  return (
+    <>
+      <a class="button plain small" href={address('csv')} download="toolgate-audit.csv">
+        Export CSV
+      </a>
+      <a class="button plain small" href={address('jsonl')} download="toolgate-audit.jsonl">
+        Export JSON lines
+      </a>
+    </>
   );
 }

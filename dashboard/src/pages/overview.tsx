@@ -1,12 +1,213 @@
-// Overview.
+// The overview: what the guard did in the last while, what waits now, and whether events reach their webhooks.
+// It counts along with live events, and reads the statistics again as its window moves on.
 
-import { Page } from '../components/page.tsx';
-import { Loading } from '../components/states.tsx';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { queryOf } from '../api.ts';
+import { Bar } from '../components/bar.tsx';
+import { Page, Panel } from '../components/page.tsx';
+import { Empty, Loading, Problem } from '../components/states.tsx';
+import { Named, type Tone } from '../components/text.tsx';
+import { useLive } from '../live.ts';
+import { useGet } from '../load.ts';
+import { pending } from '../pending.ts';
+import { addressOf } from './audit/filters.ts';
+import { Chart } from './overview/chart.tsx';
+import { Latest } from './overview/latest.tsx';
+import { counted, DECISIONS, type Stats, sum, WINDOWS, WORDS, written } from './overview/stats.ts';
+
+const SLICES = 48;
+const SOONEST_MS = 30_000;
+const LATEST_MS = 15 * 60_000;
 
 export default function Overview() {
+  const { query, route } = useLocation();
+  const [window, name, ms] =
+    WINDOWS.find(([each]) => each === query['window']) ?? (WINDOWS[1] as (typeof WINDOWS)[1]);
+  const { data, error, reload, change } = useGet<Stats>('/stats', { window });
+  useLive({ gap: reload, verdict: entry => change(stats => counted(stats, entry)) });
+  useEffect(() => {
+    const again = setInterval(
+      () => document.hidden || reload(),
+      Math.min(LATEST_MS, Math.max(SOONEST_MS, ms / SLICES)),
+    );
+    return () => clearInterval(again);
+  }, [ms, reload]);
+  const choose = (value: string) => route(`/dashboard${queryOf({ window: value === '24h' ? '' : value })}`);
   return (
-    <Page title="Overview">
-      <Loading />
+    <Page title="Overview" actions={<WindowChoice window={window} choose={choose} />}>
+      <Problem error={error} retry={reload} />
+      {data === undefined && error === null && <Loading lines={6} />}
+      {data !== undefined && <Shown stats={data} window={window} name={name} />}
     </Page>
+  );
+}
+
+function WindowChoice({ window, choose }: { window: string; choose: (window: string) => void }) {
+  return (
+    <select
+      aria-label="Window"
+      class="narrow"
+      value={window}
+      onChange={event => choose(event.currentTarget.value)}
+    >
+      {WINDOWS.map(([value, words]) => (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Shown({ stats, window, name }: { stats: Stats; window: string; name: string }) {
+  const total = sum(stats.totals);
+  return (
+    <>
+      <div class="tiles">
+        {DECISIONS.map(decision => (
+          <Tile
+            key={decision}
+            name={WORDS[decision]}
+            figure={written(stats.totals[decision])}
+            note={
+              total === 0
+                ? 'of no verdict'
+                : `${share(stats.totals[decision], total)} of ${written(total)} verdicts`
+            }
+            href={addressOf({ decision, within: window })}
+            tone={decision}
+          />
+        ))}
+        <WaitingTile count={pending.value?.length ?? stats.pendingApprovals} />
+      </div>
+      <Panel title={`Verdicts, ${name.toLowerCase()}`}>
+        {total === 0 ? <NoVerdicts /> : <Chart stats={stats} />}
+      </Panel>
+      <div class="columns">
+        <TopTools stats={stats} window={window} />
+        <Latency stats={stats} />
+        <Deliveries stats={stats} />
+      </div>
+      <Latest />
+    </>
+  );
+}
+
+function share(part: number, whole: number): string {
+  const percent = (part / whole) * 100;
+  return percent > 0 && percent < 0.1 ? 'less than 0.1 %' : `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
+}
+
+interface TileProps {
+  name: string;
+  figure: ComponentChildren;
+  note: string;
+  href: string;
+  tone: Tone;
+}
+
+function Tile({ name, figure, note, href, tone }: TileProps) {
+  return (
+    <a class={`tile ${tone}`} href={href}>
+      <span class="tile-name">{name}</span>
+      <span class="figure">{figure}</span>
+      <span class="soft small">{note}</span>
+    </a>
+  );
+}
+
+function WaitingTile({ count }: { count: number }) {
+  const note = count === 0 ? 'Nobody has to answer' : 'Open the inbox';
+  return (
+    <Tile name="Waiting now" figure={written(count)} note={note} href="/dashboard/approvals" tone="accent" />
+  );
+}
+
+function NoVerdicts() {
+  return (
+    <Empty title="No verdict in this window">
+      Point an agent at <code>POST /v1/check</code> or <code>/mcp</code> with its key, or try{' '}
+      <code>toolgate check github create_issue</code>. The <a href="/docs">API reference</a> has examples.
+    </Empty>
+  );
+}
+
+function TopTools({ stats: { topTools }, window }: { stats: Stats; window: string }) {
+  const most = topTools[0]?.count ?? 1;
+  return (
+    <Panel title="Top tools">
+      {topTools.length === 0 && <Empty title="None called" />}
+      <ol class="ranks">
+        {topTools.map(({ tool, count }) => (
+          <li key={tool}>
+            <a class="mono" href={addressOf({ tool, within: window })}>
+              <Named text={tool} />
+            </a>
+            <span class="rank-count">{written(count)}</span>
+            <Bar share={count / most} tone="accent" />
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function Latency({ stats: { latencyMs } }: { stats: Stats }) {
+  const rows: [string, number | undefined][] = [
+    ['Half (p50)', latencyMs?.p50],
+    ['90 % (p90)', latencyMs?.p90],
+    ['99 % (p99)', latencyMs?.p99],
+  ];
+  return (
+    <Panel title="Time to decide">
+      {latencyMs === null ? (
+        <Empty title="No verdict to measure" />
+      ) : (
+        <Numbers rows={rows.map(([name, ms]) => [name, within(ms ?? 0)])} />
+      )}
+    </Panel>
+  );
+}
+
+/** Whole milliseconds are recorded. */
+const within = (ms: number): string => (ms === 0 ? 'under 1 ms' : `within ${written(ms)} ms`);
+
+function Deliveries({ stats: { deliveries } }: { stats: Stats }) {
+  const { delivered, pending: waiting, failed } = deliveries;
+  const none = delivered + waiting + failed === 0;
+  return (
+    <Panel title="Deliveries" aside={<a href="/dashboard/webhooks">Webhooks</a>}>
+      {none ? (
+        <Empty title="No event to deliver">Events are sent to webhooks when approvals open and end.</Empty>
+      ) : (
+        <Numbers
+          rows={[
+            ['Delivered', written(delivered)],
+            ['On their way', written(waiting)],
+            [
+              'Failed',
+              <span key="" class={failed > 0 ? 'failed' : undefined}>
+                {written(failed)}
+              </span>,
+            ],
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function Numbers({ rows }: { rows: [string, ComponentChildren][] }) {
+  return (
+    <dl class="numbers">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

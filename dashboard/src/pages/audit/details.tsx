@@ -1,0 +1,91 @@
+// One entry of the audit log with all that is known about it, and ways on to others like it.
+
+import type { ComponentChildren } from 'preact';
+import type { AuditEntry } from '../../api.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { Facts } from '../../components/page.tsx';
+import { Loading, Problem } from '../../components/states.tsx';
+import { DecisionBadge, Id, Named, Time, Tool } from '../../components/text.tsx';
+import { useGet } from '../../load.ts';
+import { keyName } from '../../names.ts';
+import { addressOf, type Filters } from './filters.ts';
+
+interface Forwarded {
+  outcome: string;
+  durationMs: number;
+  at: string;
+}
+
+type Detailed = AuditEntry & { forwarded: Forwarded | null };
+
+export function Details({ id, onClose }: { id: string; onClose: () => void }) {
+  const { data, error } = useGet<Detailed>(`/audit/${id}`);
+  return (
+    <Dialog title="Audit entry" open wide onClose={onClose}>
+      <div class="stack">
+        <Problem error={error} />
+        {data === undefined && error === null && <Loading />}
+        {data !== undefined && <Facts facts={factsOf(data)} />}
+      </div>
+    </Dialog>
+  );
+}
+
+function factsOf(entry: Detailed): [string, ComponentChildren][] {
+  const { serverName, toolName, keyId, sessionId, policyId, policyVersion, ruleIndex, referenceId } = entry;
+  const tool = `${serverName}__${toolName}`;
+  return [
+    ['Decision', <DecisionBadge key="" decision={entry.decision} />],
+    ['Tool', <Like key="" filters={{ tool }} what={<Tool serverName={serverName} toolName={toolName} />} />],
+    ['Reason', <Named key="" text={entry.reason} />],
+    ['Time', <Exact key="" at={entry.at} />],
+    ['Key', <Like key="" filters={{ keyId }} what={<Named text={keyName(keyId)} />} />],
+    ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} />],
+    ['Surface', entry.surface === 'mcp' ? 'MCP proxy' : 'Check'],
+    ['Policy', <Policy key="" id={policyId} version={policyVersion} />],
+    ['Rule', ruleIndex === null ? 'none' : ruleIndex],
+    ['Evaluated in', `${entry.latencyMs} ms`],
+    ['Forwarded', entry.forwarded === null ? 'no, or not yet known' : forwardedOf(entry.forwarded)],
+    ...(referenceId === null
+      ? []
+      : [['Approval', <Id key="" id={referenceId} />] as [string, ComponentChildren]]),
+    ['Tool call id', <Id key="" id={entry.id} />],
+  ];
+}
+
+/** A way to all entries that share this. */
+function Like({ filters, what }: { filters: Filters; what: ComponentChildren }) {
+  return (
+    <>
+      {what} <a href={addressOf(filters)}>show all</a>
+    </>
+  );
+}
+
+function Session({ id }: { id: string }) {
+  return (
+    <>
+      <Id id={id} /> <a href={addressOf({ sessionId: id })}>show all</a>
+    </>
+  );
+}
+
+function Policy({ id, version }: { id: string; version: number }) {
+  return (
+    <>
+      <a href={`/dashboard/policies/${id}`}>Policy</a>, version {version}
+    </>
+  );
+}
+
+function Exact({ at }: { at: string }) {
+  return (
+    <>
+      <Time at={at} /> <span class="soft">({at})</span>
+    </>
+  );
+}
+
+function forwardedOf({ outcome, durationMs }: Forwarded): string {
+  return `${outcome}, after ${durationMs} ms`;
+}

@@ -1,0 +1,149 @@
+// The controls of the audit log's filters. Each change leads to another address; what is shown follows it.
+
+import { useEffect } from 'preact/hooks';
+import { visible } from '../../../../src/core/visible.ts';
+import { Field } from '../../components/field.tsx';
+import { keyName, keys, loadKeys } from '../../names.ts';
+import { type Filters, fromLocalInput, localInput, SPAN_NAMES } from './filters.ts';
+
+interface FilterBarProps {
+  filters: Filters;
+  change: (filters: Filters) => void;
+}
+
+type Options = [string, string][];
+
+const DECISIONS: Options = [
+  ['', 'Any'],
+  ['allow', 'Allow'],
+  ['deny', 'Deny'],
+  ['pending', 'Pending'],
+];
+const SURFACES: Options = [
+  ['', 'Any'],
+  ['check', 'Check'],
+  ['mcp', 'MCP proxy'],
+];
+
+export function FilterBar({ filters, change }: FilterBarProps) {
+  useEffect(() => {
+    loadKeys().catch(() => {});
+  }, []);
+  const set = (name: keyof Filters) => (value: string | undefined) => {
+    const { [name]: _, ...others } = filters;
+    change(value === undefined || value === '' ? others : { ...others, [name]: value });
+  };
+  const span = (value: string) => {
+    const { within: _, from: __, to: ___, ...others } = filters;
+    change(value === '' ? others : { ...others, within: value });
+  };
+  const any = Object.keys(filters).length > 0;
+  return (
+    <search aria-label="Audit log">
+      <form class="filters" onSubmit={event => event.preventDefault()}>
+        <Text
+          label="Tool"
+          value={filters.tool}
+          set={set('tool')}
+          placeholder="github__create_issue"
+          hint="A full name or a bare one."
+        />
+        <Choice label="Decision" options={DECISIONS} value={filters.decision} set={set('decision')} />
+        <Choice label="Key" options={keyOptions(filters.keyId)} value={filters.keyId} set={set('keyId')} />
+        <Choice label="Time" options={SPAN_NAMES} value={filters.within} set={span} />
+        <details open={filters.sessionId !== undefined || filters.surface !== undefined || isRange(filters)}>
+          <summary>More filters</summary>
+          <div class="filters">
+            <Text label="Session id" value={filters.sessionId} set={set('sessionId')} />
+            <Choice label="Surface" options={SURFACES} value={filters.surface} set={set('surface')} />
+            <Moment label="From" value={filters.from} set={set('from')} />
+            <Moment label="To" value={filters.to} set={set('to')} />
+          </div>
+        </details>
+        {any && (
+          <button type="button" class="plain small clear" onClick={() => change({})}>
+            Clear filters
+          </button>
+        )}
+      </form>
+    </search>
+  );
+}
+
+/** Also the one filtered by, should it not be among those that were read. */
+function keyOptions(chosen: string | undefined): Options {
+  const known = keys.value.map(({ id, name }): [string, string] => [id, visible(name)]);
+  const missing = chosen !== undefined && !known.some(([id]) => id === chosen);
+  return [['', 'Any'], ...known, ...(missing ? [[chosen, keyName(chosen)] as [string, string]] : [])];
+}
+
+const isRange = ({ from, to }: Filters): boolean => from !== undefined || to !== undefined;
+
+interface ControlProps {
+  label: string;
+  value: string | undefined;
+  set: (value: string) => void;
+}
+
+function Text({
+  label,
+  value = '',
+  set,
+  placeholder,
+  hint,
+}: ControlProps & { placeholder?: string; hint?: string }) {
+  return (
+    <Field label={label} {...(hint === undefined ? {} : { hint })}>
+      {ties => (
+        <input
+          {...ties}
+          type="search"
+          value={value}
+          placeholder={placeholder}
+          spellcheck={false}
+          autocomplete="off"
+          onChange={event => set(event.currentTarget.value.trim())}
+        />
+      )}
+    </Field>
+  );
+}
+
+function Choice({ label, value = '', set, options }: ControlProps & { options: Options }) {
+  return (
+    <Field label={label}>
+      {ties => (
+        <select {...ties} value={value} onChange={event => set(event.currentTarget.value)}>
+          {options.map(([each, words]) => (
+            <option key={each} value={each}>
+              {words}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function Moment({
+  label,
+  value,
+  set,
+}: {
+  label: string;
+  value: string | undefined;
+  set: (value: string | undefined) => void;
+}) {
+  return (
+    <Field label={label}>
+      {ties => (
+        <input
+          {...ties}
+          type="datetime-local"
+          value={localInput(value)}
+          onChange={event => set(fromLocalInput(event.currentTarget.value))}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,66 @@
+// The filters of the audit log: they live in the address, so that a link shows the same entries and the back
+// button undoes a filter. `within` is a span up to now; the administration knows only moments.
+
+import { type AuditEntry, type Query, queryOf } from '../../api.ts';
+
+export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
+
+const NAMES = ['tool', 'decision', 'keyId', 'sessionId', 'surface', 'within', 'from', 'to'] as const;
+
+const SPANS: Record<string, number> = {
+  '15m': 15 * 60_000,
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '7d': 7 * 86_400_000,
+  '30d': 30 * 86_400_000,
+};
+
+export const SPAN_NAMES: [string, string][] = [
+  ['', 'Any time'],
+  ['15m', 'Last 15 minutes'],
+  ['1h', 'Last hour'],
+  ['24h', 'Last 24 hours'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+];
+
+export function filtersIn(query: Record<string, string>): Filters {
+  return Object.fromEntries(NAMES.flatMap(name => (query[name] ? [[name, query[name]]] : [])));
+}
+
+/** The address that shows these entries, and one of them opened. */
+export function addressOf(filters: Filters, id?: string): string {
+  return `/dashboard/audit${id === undefined ? '' : `/${id}`}${queryOf(filters)}`;
+}
+
+/** As the administration takes them. */
+export function askedOf({ within, ...filters }: Filters, now: number): Query {
+  const span = within === undefined ? undefined : SPANS[within];
+  return span === undefined ? filters : { ...filters, from: new Date(now - span).toISOString() };
+}
+
+/** Whether an entry that came just now belongs to what is shown. */
+export function isAmong(entry: AuditEntry, filters: Filters): boolean {
+  const { tool, decision, keyId, sessionId, surface, from, to } = filters;
+  const same = (wanted: string | undefined, is: string | null) => wanted === undefined || wanted === is;
+  return (
+    (same(tool, entry.toolName) || same(tool, `${entry.serverName}__${entry.toolName}`)) &&
+    same(decision, entry.decision) &&
+    same(keyId, entry.keyId) &&
+    same(sessionId, entry.sessionId) &&
+    same(surface, entry.surface) &&
+    (from === undefined || Date.parse(entry.at) >= Date.parse(from)) &&
+    (to === undefined || Date.parse(entry.at) < Date.parse(to))
+  );
+}
+
+/** A moment as <input type="datetime-local"> shows it, in the zone of whoever looks. */
+export function localInput(iso: string | undefined): string {
+  if (iso === undefined || Number.isNaN(Date.parse(iso))) return '';
+  const moment = new Date(iso);
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export function fromLocalInput(value: string): string | undefined {
+  return value === '' ? undefined : new Date(value).toISOString();
+}

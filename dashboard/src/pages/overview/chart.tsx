@@ -1,0 +1,132 @@
+// Verdicts over time as stacked columns, drawn as SVG in the colours of the style sheet. What a column holds is
+// said above the chart for the pointer, and in a table for everybody.
+
+import { useState } from 'preact/hooks';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/text.tsx';
+import { addressOf } from '../audit/filters.ts';
+import { DECISIONS, type Slice, type Stats, sum, WORDS, written } from './stats.ts';
+
+const HEIGHT = 100;
+/** Of a slice's width; the rest is the gap to the next. */
+const COLUMN = 0.76;
+
+export function Chart({ stats }: { stats: Stats }) {
+  const { series, to } = stats;
+  const [pointed, setPointed] = useState<number | null>(null);
+  const top = niceTop(Math.max(1, ...series.map(sum)));
+  const ends = series.map((_, index) => series[index + 1]?.at ?? to);
+  const point = (event: PointerEvent) => {
+    const { left, width } = (event.currentTarget as Element).getBoundingClientRect();
+    setPointed(Math.min(series.length - 1, Math.floor(((event.clientX - left) / width) * series.length)));
+  };
+  return (
+    <figure class="chart">
+      <figcaption>
+        <Legend slice={pointed === null ? stats.totals : (series[pointed] as Slice)} />
+        <span class="soft">{pointed !== null && <Span from={series[pointed]?.at} to={ends[pointed]} />}</span>
+      </figcaption>
+      <div class="plot">
+        <span class="scale soft" aria-hidden="true">
+          <span>{written(top)}</span>
+          <span>{written(top / 2)}</span>
+          <span>0</span>
+        </span>
+        <svg
+          viewBox={`0 0 ${series.length} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`Verdicts over time: ${DECISIONS.map(each => `${stats.totals[each]} ${WORDS[each].toLowerCase()}`).join(', ')}`}
+          onPointerMove={point}
+          onPointerLeave={() => setPointed(null)}
+        >
+          <path
+            class="grid"
+            d={`M0 0H${series.length}M0 ${HEIGHT / 2}H${series.length}M0 ${HEIGHT}H${series.length}`}
+          />
+          {pointed !== null && <rect class="pointed" x={pointed} y={0} width={1} height={HEIGHT} />}
+          {DECISIONS.map((decision, level) => (
+            <path key={decision} class={decision} d={columns(series, level, top)} />
+          ))}
+        </svg>
+        <span class="moments soft" aria-hidden="true">
+          <Time at={stats.from} />
+          <Time at={to} />
+        </span>
+      </div>
+      <Figures series={series} ends={ends} />
+    </figure>
+  );
+}
+
+/** The part of every column that belongs to one decision, as one path. */
+function columns(series: Slice[], level: number, top: number): string {
+  const below = (slice: Slice, levels: number) =>
+    DECISIONS.slice(0, levels).reduce((count, each) => count + slice[each], 0);
+  const y = (count: number) => HEIGHT - (count / top) * HEIGHT;
+  return series
+    .map((slice, index) => {
+      const [low, high] = [y(below(slice, level)), y(below(slice, level + 1))];
+      if (low === high) return '';
+      return `M${index + (1 - COLUMN) / 2} ${low}V${high}h${COLUMN}V${low}z`;
+    })
+    .join('');
+}
+
+/** The next of 2, 4, 6, 10, 20, 40 … so that the half is whole too. */
+function niceTop(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most));
+  return [2, 4, 6, 10, 20].map(each => each * power).find(each => each >= most) ?? most;
+}
+
+function Legend({ slice }: { slice: Omit<Slice, 'at'> }) {
+  return (
+    <span class="legend">
+      {DECISIONS.map(decision => (
+        <span key={decision}>
+          <i class={decision} /> {WORDS[decision]} <b>{written(slice[decision])}</b>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Span({ from, to }: { from: string | undefined; to: string | undefined }) {
+  if (from === undefined || to === undefined) return null;
+  return (
+    <>
+      <Time at={from} /> to <Time at={to} />
+    </>
+  );
+}
+
+function Figures({ series, ends }: { series: Slice[]; ends: string[] }) {
+  const rows = series
+    .map((slice, index) => ({ ...slice, end: ends[index] as string }))
+    .filter(slice => sum(slice) > 0);
+  return (
+    <details class="figures">
+      <summary>Figures</summary>
+      <Table
+        caption="Verdicts over time"
+        keyOf={row => row.at}
+        rows={rows.reverse()}
+        columns={[
+          {
+            head: 'From',
+            cell: ({ at, end }) => (
+              <a href={addressOf({ from: at, to: end })}>
+                <Time at={at} />
+              </a>
+            ),
+          },
+          ...DECISIONS.map(decision => ({
+            head: WORDS[decision],
+            kind: 'number' as const,
+            cell: (row: Slice) => written(row[decision]),
+          })),
+        ]}
+      />
+    </details>
+  );
+}

@@ -1,0 +1,52 @@
+// The statistics the overview shows, and how a verdict that came just now changes them before they are read
+// again.
+
+import type { AuditEntry, Decision } from '../../api.ts';
+
+export type Counts = Record<Decision, number>;
+
+export interface Slice extends Counts {
+  at: string;
+}
+
+export interface Stats {
+  from: string;
+  to: string;
+  totals: Counts;
+  series: Slice[];
+  topTools: { tool: string; count: number }[];
+  latencyMs: { p50: number; p90: number; p99: number } | null;
+  pendingApprovals: number;
+  deliveries: { pending: number; delivered: number; failed: number };
+}
+
+/** From the bottom of the stack to its top. */
+export const DECISIONS: Decision[] = ['allow', 'pending', 'deny'];
+export const WORDS: Record<Decision, string> = { allow: 'Allowed', pending: 'Held', deny: 'Denied' };
+
+export const WINDOWS: [string, string, number][] = [
+  ['1h', 'Last hour', 3_600_000],
+  ['24h', 'Last 24 hours', 86_400_000],
+  ['7d', 'Last 7 days', 7 * 86_400_000],
+  ['30d', 'Last 30 days', 30 * 86_400_000],
+];
+
+export const sum = (counts: Counts): number => counts.allow + counts.pending + counts.deny;
+
+const NUMBER = new Intl.NumberFormat();
+export const written = (count: number): string => NUMBER.format(count);
+
+/** With one verdict more, in the newest slice. */
+export function counted(stats: Stats, { decision, serverName, toolName }: AuditEntry): Stats {
+  const plus = <Each extends Counts>(counts: Each): Each => ({ ...counts, [decision]: counts[decision] + 1 });
+  const last = stats.series.length - 1;
+  const name = `${serverName}__${toolName}`;
+  return {
+    ...stats,
+    totals: plus(stats.totals),
+    series: stats.series.map((slice, index) => (index === last ? plus(slice) : slice)),
+    topTools: stats.topTools
+      .map(each => (each.tool === name ? { ...each, count: each.count + 1 } : each))
+      .sort((a, b) => b.count - a.count),
+  };
+}
