@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { type CompiledPolicy, DECISIONS, type Decision, type Outcome } from '../core/decide.ts';
 import { serverNameFault, splitName, toolNameFault } from '../core/name.ts';
+import { simulate } from '../core/simulate.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
 import { compiled, cutOut, policyIn, readPolicy } from './policy-file.ts';
-import { simulate } from './simulate.ts';
 import { offset, YamlReader } from './yaml-reader.ts';
 
 export interface Wanted {

@@ -1,12 +1,12 @@
 // What it takes to make the service's policies, keys and webhooks as a resources file says: a list of steps.
 // Nothing is ever deleted. Keys are matched by name, and one that was revoked is not made again.
 
+import { diffLines } from '../core/diff.ts';
+import { ruleLine } from '../core/policy-text.ts';
 import type { KeyResource, NotifyTargets, PolicyResource, PolicySummary, WebhookResource } from './admin.ts';
 import { allOf, theOne } from './admin.ts';
-import { diffLines } from './diff.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';
-import { ruleLine } from './policy-file.ts';
 import type { Resources, WantedKey, WantedPolicy, WantedWebhook } from './resources.ts';
 
 export type Kind = 'policy' | 'key' | 'webhook';

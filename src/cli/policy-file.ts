@@ -1,5 +1,5 @@
-// Policy files as commands use them: read, told about in the words of a compiler, written so that they can be
-// read again. What makes a policy valid is the core's.
+// Policy files as commands use them: read, and told about in the words of a compiler. What makes a policy valid,
+// and how it is written, is the core’s.
 
 import { basename } from 'node:path';
 import { parse as parseYaml } from 'yaml';
@@ -9,7 +9,6 @@ import { type Problem, parsePolicy } from '../core/policy-file.ts';
 import { visible } from '../core/visible.ts';
 import { CliError } from './exit.ts';
 import { type IO, readText, shownFile } from './io.ts';
-import { safeJson } from './print.ts';
 
 export interface NamedPolicy {
   name: string | null;
@@ -51,18 +50,4 @@ export function problemLine(io: IO, file: string, problem: Problem, to: 'stdout'
 export function compiled(policy: NamedPolicy, file: string): CompiledPolicy {
   const name = policy.name ?? (file === '-' ? 'policy' : basename(file).replace(/\.(ya?ml|json)$/i, ''));
   return compilePolicy({ id: '', version: 0, name, rules: policy.rules });
-}
-
-/** One rule to a line: easy to compare, and valid YAML. */
-export function ruleLine({ tool, action, reason }: Rule): string {
-  const why = reason === undefined ? '' : `, reason: ${safeJson(reason)}`;
-  return `  - { tool: ${safeJson(tool)}, action: ${action}${why} }`;
-}
-
-/** A policy as a file that `policies apply` takes. */
-export function policyText(policy: { name: string; description?: string; rules: readonly Rule[] }): string {
-  const lines = [`name: ${safeJson(policy.name)}`];
-  if (policy.description) lines.push(`description: ${safeJson(policy.description)}`);
-  lines.push(policy.rules.length === 0 ? 'rules: []' : 'rules:', ...policy.rules.map(ruleLine));
-  return `${lines.join('\n')}\n`;
 }

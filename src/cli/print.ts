@@ -2,24 +2,12 @@
 // see, or a terminal would obey, is written out: as \u{202E} in text, as an equal escape in JSON.
 
 import type { Decision } from '../core/decide.ts';
-import { visible } from '../core/visible.ts';
+import { safeJson, visible } from '../core/visible.ts';
 import type { Format, IO, Output } from './io.ts';
 import { table } from './table.ts';
 
 export function printJson(io: IO, value: unknown): void {
   io.stdout.write(`${safeJson(value, 2)}\n`);
-}
-
-/** JSON in which unseen characters are escaped; it reads back as the same value. */
-export function safeJson(value: unknown, indent = 0): string {
-  return JSON.stringify(value, null, indent).replace(/[^\x20-\x7e\n]/gu, each =>
-    visible(each) === each ? each : escaped(each),
-  );
-}
-
-function escaped(character: string): string {
-  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
-  return units.map(unit => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
 export type Column<T> = [heading: string, cell: (item: T, output: Output) => string];

@@ -13,3 +13,15 @@ export function visible(text: string): string {
     return `\\u{${hex}}`;
   });
 }
+
+/** JSON in which unseen characters are escaped; it reads back as the same value. */
+export function safeJson(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replace(/[^\x20-\x7e\n]/gu, each =>
+    visible(each) === each ? each : escaped(each),
+  );
+}
+
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map(unit => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}

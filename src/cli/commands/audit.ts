@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import { DECISIONS } from '../../core/decide.ts';
 import { SURFACES } from '../../core/event.ts';
 import { joinName } from '../../core/name.ts';
-import { visible } from '../../core/visible.ts';
+import { safeJson, visible } from '../../core/visible.ts';
 import { type AuditResource, pastKeyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { exportTo } from '../export.ts';
@@ -14,7 +14,7 @@ import type { Http, Query } from '../http.ts';
 import type { IO } from '../io.ts';
 import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
 import { ago } from '../moment.ts';
-import { type Column, safeJson, time, word } from '../print.ts';
+import { type Column, time, word } from '../print.ts';
 import { table } from '../table.ts';
 import { follow } from '../tail.ts';
 

@@ -1,13 +1,13 @@
 // toolgate changes: who changed what through the administration.
 
 import type { Command } from 'commander';
-import { visible } from '../../core/visible.ts';
+import { safeJson, visible } from '../../core/visible.ts';
 import type { ChangeResource } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
-import { safeJson, time } from '../print.ts';
+import { time } from '../print.ts';
 
 export function build(io: IO): Command {
   const examples = ['toolgate changes', 'toolgate changes --all --json'];

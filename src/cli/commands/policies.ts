@@ -2,16 +2,17 @@
 // takes; applying what is already in force changes nothing.
 
 import type { Command } from 'commander';
+import { diffLines } from '../../core/diff.ts';
+import { policyText, ruleLine } from '../../core/policy-text.ts';
 import { visible } from '../../core/visible.ts';
 import { allOf, type PolicyResource, type PolicySummary, type PolicyVersion, policyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
-import { diffLines } from '../diff.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say, shownFile } from '../io.ts';
 import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
-import { type NamedPolicy, policyText, readPolicy, ruleLine } from '../policy-file.ts';
+import { type NamedPolicy, readPolicy } from '../policy-file.ts';
 import { printJson, time } from '../print.ts';
 
 export function build(io: IO): Command {

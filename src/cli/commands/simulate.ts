@@ -2,13 +2,13 @@
 
 import type { Command } from 'commander';
 import { toolNameFault } from '../../core/name.ts';
+import { callOf, simulate } from '../../core/simulate.ts';
 import { visible } from '../../core/visible.ts';
 import { EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { compiled, readPolicy } from '../policy-file.ts';
 import { printJson, word } from '../print.ts';
-import { callOf, simulate } from '../simulate.ts';
 
 interface Options {
   exitCode?: boolean;

@@ -1,10 +1,10 @@
 // toolgate tools: the Connected Tools of a key, i.e. the MCP servers behind its proxy.
 
 import type { Command } from 'commander';
+import { diffLines } from '../../core/diff.ts';
 import { visible } from '../../core/visible.ts';
 import { type ConnectedToolResource, keyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
-import { diffLines } from '../diff.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';

@@ -1,8 +1,8 @@
-// What a policy file says about one tool, offline: the service's own decider, with no session, no grant and
-// no approval in sight.
+// What a policy says about one tool, for trying it out: the service's own decider, with no session, no grant and
+// no approval in sight. The command line and the dashboard's editor ask it.
 
-import { type CompiledPolicy, decide, type Outcome, type ToolCall } from '../core/decide.ts';
-import { joinName, splitName } from '../core/name.ts';
+import { type CompiledPolicy, decide, type Outcome, type ToolCall } from './decide.ts';
+import { joinName, splitName } from './name.ts';
 
 // A bare name is judged on a server whose name no pattern can spell, so that only a `*` covers it.
 const ANY_SERVER = '\u0000';
