@@ -32,7 +32,7 @@ import {
   RETIRED,
 } from './scenario.ts';
 import { DAY, idAt, liveWeek, type Resident, type Week } from './week.ts';
-import { writeHooks, writeWeek } from './write.ts';
+import { countAgain, writeHooks, writeWeek } from './write.ts';
 
 export interface Demo {
   /** Null when there were operators with these e-mails already. */
@@ -58,6 +58,7 @@ export async function fillDemo(
   progress('a week of calls');
   const week: Week = liveWeek(residents, now, guard.settings.approvalTimeout);
   await writeWeek(guard, week);
+  await countAgain(guard, now - 7 * DAY);
   progress('webhooks and deliveries');
   await writeHooks(guard, week, residents);
   const waiting = week.approvals.filter(each => each.status === 'pending').length;
