@@ -1,0 +1,198 @@
+// The examples as a reader runs them, against the real service: one call that the policy allows, one that it
+// denies, one that waits until it is approved through the API. No model is called. And with no service there, no
+// tool runs.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Rule } from '../../src/core/policy.ts';
+import { until } from '../support/faults.ts';
+import { need } from '../support/need.ts';
+import { BUN, onPath, ROOT, startService, type TestService } from '../support/service.ts';
+
+const EXAMPLES = join(ROOT, 'examples');
+const RULES: Rule[] = [
+  { tool: 'get_*', action: 'allow' },
+  { tool: 'delete_*', action: 'deny', reason: 'Repositories are deleted by people.' },
+  { tool: 'create_*', action: 'require_approval' },
+];
+
+const LOOPS: [name: string, command: string[]][] = [
+  ['OpenAI Agents SDK', [BUN, 'openai-agents/agent.ts']],
+  ['LangChain', [BUN, 'langchain/agent.ts']],
+  ['Vercel AI SDK', [BUN, 'vercel-ai/agent.ts']],
+  ['a plain loop in TypeScript', [BUN, 'plain-loop/loop.ts']],
+];
+if (need(onPath('python3'), 'python3 (for the example in Python)'))
+  LOOPS.push(['a plain loop in Python', ['python3', 'plain-loop/loop.py']]);
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+interface Run {
+  key: string;
+  keyId: string;
+  output: () => string;
+  ended: Promise<number>;
+}
+
+function freePort(): number {
+  const server = Bun.serve({ port: 0, fetch: () => new Response() });
+  const { port } = server;
+  server.stop(true);
+  return port as number;
+}
+
+/** An example with a key, and a webhook of its own. */
+async function start(command: string[], env: Record<string, string> = {}): Promise<Run> {
+  const { key, keyId } = await service.newKey(RULES);
+  const port = freePort();
+  const webhook = await service.admin('POST', '/webhooks', { url: `http://127.0.0.1:${port}/`, keyId });
+  expect(webhook.status).toBe(201);
+  let said = '';
+  const child = Bun.spawn(command, {
+    cwd: EXAMPLES,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      PYTHONPATH: join(ROOT, 'clients/python'),
+      PYTHONDONTWRITEBYTECODE: '1',
+      PORT: String(port),
+      TOOLGATE_BASE_URL: service.url,
+      TOOLGATE_API_KEY: key,
+      TOOLGATE_WEBHOOK_SECRET: webhook.body.secret,
+      ...env,
+    },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const chunk of stream) said += new TextDecoder().decode(chunk);
+  };
+  const ended = Promise.all([collect(child.stdout), collect(child.stderr)]).then(() => child.exited);
+  return { key, keyId, output: () => said, ended };
+}
+
+async function waitingFor(keyId: string): Promise<{ referenceId: string; toolName: string } | undefined> {
+  const { approvals } = (await service.admin('GET', '/approvals?status=pending')).body;
+  return approvals.find((each: { keyId: string }) => each.keyId === keyId);
+}
+
+async function answer({ keyId, output }: Run, action: 'approve' | 'deny'): Promise<void> {
+  await until('a question', async () => (await waitingFor(keyId)) !== undefined);
+  const asked = await waitingFor(keyId);
+  expect(asked?.toolName).toBe('create_issue');
+  expect(output()).not.toContain('Created');
+  const reply = await service.admin('POST', `/approvals/${asked?.referenceId}/resolve`, { action });
+  expect(reply.status).toBe(200);
+}
+
+describe.each(LOOPS)('%s', (_name, command) => {
+  test('runs what is allowed, not what is denied, and what was approved', async () => {
+    const run = await start(command);
+    await answer(run, 'approve');
+    expect(await run.ended, run.output()).toBe(0);
+    const lines = run.output().trim().split('\n');
+    expect(lines).toEqual([
+      'get_issue: Issue 1: the build is broken.',
+      expect.stringMatching(/^delete_repo: Denied: .*Repositories are deleted by people\./),
+      'create_issue: Created "Mend the build".',
+      'That is all.',
+    ]);
+  });
+
+  test('runs nothing when there is no verdict', async () => {
+    const run = await start(command, {
+      TOOLGATE_API_KEY: `tg_key_${'0'.repeat(49)}`,
+    });
+    expect(await run.ended).not.toBe(0);
+    expect(run.output()).not.toMatch(/Issue 1|Deleted|Created/);
+  });
+});
+
+test('a person says no', async () => {
+  const run = await start([BUN, 'plain-loop/loop.ts']);
+  await answer(run, 'deny');
+  expect(await run.ended).toBe(0);
+  expect(run.output()).toMatch(/^create_issue: Denied: /m);
+});
+
+describe.if(need(onPath('node'), 'node (for the Claude Code hook)'))('the Claude Code hook', () => {
+  interface Answer {
+    permissionDecision: string;
+    permissionDecisionReason: string;
+  }
+
+  async function hook(input: unknown, env: Record<string, string>): Promise<Answer> {
+    const child = Bun.spawn(['node', 'claude-code-hook/toolgate-hook.mjs'], {
+      cwd: EXAMPLES,
+      env: { PATH: process.env['PATH'] ?? '', TOOLGATE_BASE_URL: service.url, ...env },
+      stdin: new Blob([typeof input === 'string' ? input : JSON.stringify(input)]),
+      stdout: 'pipe',
+    });
+    const { hookSpecificOutput } = JSON.parse(await new Response(child.stdout).text());
+    expect(await child.exited).toBe(0);
+    expect(hookSpecificOutput.hookEventName).toBe('PreToolUse');
+    return hookSpecificOutput;
+  }
+
+  const call = (tool_name: string) => ({
+    session_id: 'abc',
+    cwd: '/home/agent',
+    hook_event_name: 'PreToolUse',
+    tool_name,
+    tool_input: { command: 'ls' },
+  });
+
+  test('allow, deny and pending', async () => {
+    const rules: Rule[] = [...RULES, { tool: 'claude-code__Bash', action: 'require_approval' }];
+    const { key } = await service.newKey(rules);
+    const env = { TOOLGATE_API_KEY: key };
+    const [allowed, denied, held, asked] = await Promise.all([
+      hook(call('mcp__github__get_issue'), env),
+      hook(call('mcp__github__delete_repo'), env),
+      hook(call('Bash'), env),
+      hook(call('Bash'), { ...env, TOOLGATE_HOOK_PENDING: 'ask' }),
+    ]);
+    expect(allowed.permissionDecision).toBe('allow');
+    expect(denied).toMatchObject({
+      permissionDecision: 'deny',
+      permissionDecisionReason: 'Repositories are deleted by people.',
+    });
+    expect(held.permissionDecision).toBe('deny');
+    expect(held.permissionDecisionReason).toContain('claude-code__Bash');
+    expect(asked.permissionDecision).toBe('ask');
+  });
+
+  test('an approval for a while lets the call through when it is made again', async () => {
+    const { key, keyId } = await service.newKey(RULES);
+    const env = { TOOLGATE_API_KEY: key };
+    expect((await hook(call('mcp__github__create_issue'), env)).permissionDecision).toBe('deny');
+    const asked = await waitingFor(keyId);
+    const answer = { action: 'approve', duration: '10m' };
+    await service.admin('POST', `/approvals/${asked?.referenceId}/resolve`, answer);
+    expect((await hook(call('mcp__github__create_issue'), env)).permissionDecision).toBe('allow');
+  });
+
+  test.each<[string, unknown, Record<string, string>]>([
+    ['no key', call('Bash'), {}],
+    ['a wrong key', call('Bash'), { TOOLGATE_API_KEY: 'tg_key_wrong' }],
+    ['nobody there', call('Bash'), { TOOLGATE_BASE_URL: 'http://127.0.0.1:1' }],
+    ['an address that is none', call('Bash'), { TOOLGATE_BASE_URL: 'nowhere' }],
+    ['no JSON', 'hello', {}],
+    ['no tool', {}, {}],
+  ])('denies with %s', async (_what, input, env) => {
+    const { permissionDecision, permissionDecisionReason } = await hook(input, env);
+    expect(permissionDecision).toBe('deny');
+    expect(permissionDecisionReason).toContain('no verdict');
+  });
+
+  test('the settings it is installed by are what Claude Code reads', async () => {
+    const { hooks } = await Bun.file(join(EXAMPLES, 'claude-code-hook/settings.json')).json();
+    const [{ hooks: commands }] = hooks.PreToolUse;
+    // A hook that cannot even start must block too: only exit code 2 does.
+    expect(commands[0].command).toEndWith('toolgate-hook.mjs || exit 2');
+  });
+});
