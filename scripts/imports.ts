@@ -23,7 +23,19 @@ const MAY: Record<string, readonly string[]> = {
   'log.ts': [],
   'metrics.ts': ['core', 'store'],
   'data-dir.ts': ['guard'],
-  'main.ts': ['core', 'store', 'guard', 'http', 'mcp', 'config.ts', 'log.ts', 'metrics.ts', 'data-dir.ts'],
+  'clock.ts': [],
+  'main.ts': [
+    'core',
+    'store',
+    'guard',
+    'http',
+    'mcp',
+    'clock.ts',
+    'config.ts',
+    'log.ts',
+    'metrics.ts',
+    'data-dir.ts',
+  ],
 };
 
 /** The web surface reads the store; whatever writes passes through guard/. */

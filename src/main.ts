@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
+import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { adminTokenIn, adminTokenPath, masterKeyIn } from './data-dir.ts';
 import type { TargetRules } from './guard/addresses.ts';
@@ -66,7 +67,7 @@ const APPROVE_PER_MINUTE = 100;
 
 export async function start(
   config: Config,
-  { log, onFatal, print, now = Date.now }: Environment,
+  { log, onFatal, print, now = clockOf(log) }: Environment,
 ): Promise<Running> {
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
   const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
@@ -131,6 +132,12 @@ export async function fillStore(
   } finally {
     await db.close();
   }
+}
+
+function clockOf(log: Log): () => number {
+  return steadyClock(backMs =>
+    log.warn({ backMs }, 'the clock was set back; time goes on from where it was until a restart'),
+  );
 }
 
 function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {

@@ -35,14 +35,16 @@ export async function openPostgres(url: string, poolSize: number): Promise<Db> {
   }
 }
 
-/** `synchronous_commit` we set ourselves on every connection; `fsync` only the server's owner can. */
+/** What a connection gets unless it asks for something else: behind a pooling proxy our own SET may not reach it. */
 async function refuseLossyServer(db: Db): Promise<void> {
-  const [row] = await db.all<{ fsync: string }>("SELECT current_setting('fsync') AS fsync");
-  if (row?.fsync !== 'on') {
-    throw new Error(
-      'PostgreSQL runs with fsync=off: an audit entry could be lost after it was promised. Turn it on.',
-    );
-  }
+  const lossy = await db.all<{ name: string }>(
+    `SELECT name FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit') AND reset_val = 'off' ORDER BY name`,
+  );
+  if (lossy.length === 0) return;
+  const names = lossy.map(({ name }) => `${name}=off`).join(' and ');
+  throw new Error(
+    `PostgreSQL runs with ${names}: an audit entry could be lost after it was promised. Turn it on.`,
+  );
 }
 
 class PostgresDb implements Db {

@@ -110,8 +110,8 @@ async function measure(
   const operations = received.verdicts.length;
   figures(`P1 ${engine}${root ? ' mutant' : ''}${server ? ' with database kills' : ''}`, {
     seed: SEED,
-    kills: killed,
     operations,
+    faults: killed,
     unanswered: load.unanswered,
     violations,
   });

@@ -160,6 +160,7 @@ async function measure(name: string, fault: Fault, options: ServiceOptions) {
   const others = [...received.refusals.keys()].filter(status => status !== 500);
   figures(`P3 ${name}`, {
     operations: answers.length,
+    faults: 1,
     refused: refusedIn(received),
     slowestMs: Math.round(received.slowestMs),
     recoverySeconds: recovery.toFixed(2),
@@ -247,6 +248,7 @@ async function measureFsync(options: ServiceOptions): Promise<number> {
   const operations = received.verdicts.length;
   figures(`P3 sqlite${options.root ? ' mutant' : ''}, a failed fsync`, {
     operations,
+    faults: 1,
     exitCode: exitCode ?? 'none',
     violations,
   });

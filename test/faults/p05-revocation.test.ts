@@ -169,10 +169,11 @@ async function measure(
   }
   const where = `${kind}, ${processes === 1 ? 'sqlite' : 'two on postgres'}${options.root ? ' mutant' : ''}`;
   figures(`P5 ${where}`, {
-    revocations: found.rounds,
     operations,
+    faults: found.rounds,
     late: found.late,
     lateCommits: found.lateCommits,
+    violations: found.late + found.lateCommits,
   });
   return found;
 }

@@ -87,7 +87,7 @@ async function measure(engine: Engine, requests: number, root?: string) {
   } finally {
     await gate.close();
   }
-  figures(`P8 ${engine}${root ? ' mutant' : ''}`, { seed: SEED, ...found });
+  figures(`P8 ${engine}${root ? ' mutant' : ''}`, { seed: SEED, operations: found.requests, ...found });
   return found;
 }
 

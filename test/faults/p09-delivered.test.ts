@@ -82,7 +82,13 @@ async function measure(engine: Engine, kills: number, root?: string) {
       DRAINED_WITHIN_MS,
     );
     const found = { kills, ...(await compare(again.databaseUrl, hooks)) };
-    figures(`P9 ${engine}${root ? ' mutant' : ''}`, { seed: SEED, ...found });
+    figures(`P9 ${engine}${root ? ' mutant' : ''}`, {
+      seed: SEED,
+      operations: found.deliveries,
+      faults: kills,
+      ...found,
+      violations: found.undelivered + found.badSignatures + found.followed,
+    });
     return found;
   } finally {
     await service.kill('SIGKILL');

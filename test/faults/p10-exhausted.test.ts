@@ -207,7 +207,12 @@ async function measure(engine: Engine, events: number, root = ROOT) {
     await target.close();
     rmSync(dataDir, { recursive: true, force: true });
   }
-  figures(`P10 ${engine}${root === ROOT ? '' : ' mutant'}`, found);
+  figures(`P10 ${engine}${root === ROOT ? '' : ' mutant'}`, {
+    operations: target.events.length,
+    faults: events * ATTEMPT_WAITS.length,
+    ...found,
+    violations: 2 * events - found.failed - found.redelivered + found.offSchedule + found.badSignatures,
+  });
   return found;
 }
 

@@ -76,7 +76,10 @@ async function measure(engine: Engine, root?: string): Promise<string[]> {
   for (const place of await search(service, engine, canaries)) found.add(place);
   rmSync(dataDir, { recursive: true, force: true });
   const hits = [...found].sort();
-  figures(`P11 ${engine}${root ? ' mutant' : ''}`, { canaries: canaries.size, hits: hits.length });
+  figures(`P11 ${engine}${root ? ' mutant' : ''}`, {
+    operations: canaries.size,
+    violations: hits.length,
+  });
   return hits;
 }
 

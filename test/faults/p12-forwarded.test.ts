@@ -85,10 +85,10 @@ async function measure(root?: string): Promise<Found> {
   const { forwarded, refused, mismatches } = found;
   figures(`P12${root === undefined ? '' : ' mutant'}`, {
     seed: SEED,
-    bodies: forwarded + refused,
+    operations: forwarded + refused,
     forwarded,
     refused,
-    mismatches: mismatches.length,
+    violations: mismatches.length,
   });
   return found;
 }

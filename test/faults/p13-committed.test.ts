@@ -104,7 +104,12 @@ async function measure(engine: Engine, kills: number, root?: string): Promise<Fo
   await upstream.stop();
   rmSync(dataDir, { recursive: true, force: true });
   const calls = upstream.calls.length;
-  figures(`P13 ${engine}${root ? ' mutant' : ''}`, { seed: SEED, kills: killed, calls, violations });
+  figures(`P13 ${engine}${root ? ' mutant' : ''}`, {
+    seed: SEED,
+    operations: calls,
+    faults: killed,
+    violations,
+  });
   return { calls, violations };
 }
 

@@ -222,12 +222,13 @@ async function misbehave(ways: Record<string, Answering>, root?: string): Promis
     const { calls, crossTalk } = await load.stop();
     const grownBytes = memoryOf(service) - before;
     figures(`P20 http${root ? ' mutant' : ''}`, {
-      ways: Object.keys(ways).length,
+      operations: calls,
+      faults: Object.keys(ways).length,
       uncontained: uncontained.length,
-      good: calls,
       crossTalk,
       takenMiB: Math.round(taken.bytes / 1024 / 1024),
       grownMiB: Math.round(grownBytes / 1024 / 1024),
+      violations: uncontained.length + crossTalk + (taken.bytes > LIMIT ? 1 : 0),
     });
     return { good: calls, crossTalk, uncontained, takenBytes: taken.bytes, grownBytes };
   } finally {
@@ -320,7 +321,7 @@ describe('over stdio', () => {
     };
     await Promise.all([chat(), chat(), chat()]);
     expect(text(await ended)).toContain('did not answer within 1000 ms');
-    figures('P20 stdio', { calls, crossTalk });
+    figures('P20 stdio', { operations: calls, faults: 1, violations: crossTalk });
     expect([calls > 10, crossTalk]).toEqual([true, 0]);
     await end();
   });
@@ -354,6 +355,10 @@ async function orphans(root?: string): Promise<number> {
   await until('they are gone', () => left().length === 0, root === undefined ? 10_000 : 1000).catch(() => {});
   const count = left().length;
   for (const pid of left()) process.kill(Number(pid), 'SIGKILL');
-  figures(`P20 orphans${root ? ' mutant' : ''}`, { processes: pids.length, left: count });
+  figures(`P20 orphans${root ? ' mutant' : ''}`, {
+    operations: pids.length,
+    faults: 1,
+    violations: count,
+  });
   return count;
 }

@@ -62,7 +62,13 @@ async function measure(engine: Engine, stops: number, root?: string) {
     rmSync(dataDir, { recursive: true, force: true });
   }
   const seconds = (slowestMs / 1000).toFixed(2);
-  figures(`P21 ${engine}${root ? ' mutant' : ''}`, { seed: SEED, stops, operations, seconds, violations });
+  figures(`P21 ${engine}${root ? ' mutant' : ''}`, {
+    seed: SEED,
+    operations,
+    faults: stops,
+    seconds,
+    violations,
+  });
   return { violations, exitCodes: [...exitCodes] };
 }
 

@@ -128,7 +128,12 @@ async function measure(
     if (fault !== null) faults.push(`killed at call ${point}: ${fault}`);
     rmSync(dataDir, { recursive: true, force: true });
   }
-  figures(`P22 ${engine}${root ? ' mutant' : ''}`, { seed: SEED, kills, violations: faults.length });
+  figures(`P22 ${engine}${root ? ' mutant' : ''}`, {
+    seed: SEED,
+    operations: points.length,
+    faults: kills,
+    violations: faults.length,
+  });
   return { kills, faults };
 }
 

@@ -107,7 +107,7 @@ for (const engine of await engines()) {
       }
     }
     for (const each of services) await each.close();
-    figures(`approved once ${engine}`, { rounds: ROUNDS, replicas: services.length, twice, never });
+    figures(`approved once ${engine}`, { operations: ROUNDS, twice, never, violations: twice + never });
     expect([twice, never]).toEqual([0, 0]);
   });
 }

@@ -1,0 +1,162 @@
+// P2: the audit entry is durable before its verdict is written to the client's socket. A trace of the system
+// calls shows it: on SQLite the fsync of the log has returned that followed the write of the entry, on PostgreSQL
+// the server's word that the commit is done has arrived. And a server that would not keep its word (fsync or
+// synchronous_commit off) is refused at the start. The mutants sync too late, or not at all, or do not look.
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { canTrace, figures, newDataDir, Received, sql, until, withMutant } from '../support/faults.ts';
+import { checks } from '../support/load.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG, need } from '../support/need.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { type Engine, engines, failToStart, startService } from '../support/service.ts';
+
+const CHECKS = LONG ? 1000 : 100;
+const MUTANT_CHECKS = 40;
+const CONNECTIONS = 4;
+const CALLS = 'fsync,fdatasync,pwrite64,write,writev,sendto,sendmsg,recvfrom,read';
+/** A page and its frame, with room to spare: entries are searched for in what is written. */
+const BYTES_SHOWN = 8192;
+const TRACED = need(canTrace(), 'strace, and the right to trace');
+
+const BEFORE_COMMIT: Patch = {
+  file: 'src/guard/commit.ts',
+  find: `tx =>
+        this.#work.judge(tx, requests),
+      );`,
+  replace: `async tx => {
+        const early = await this.#work.judge(tx, requests);
+        group.forEach((each, index) => each.resolve(early[index] as Result));
+        await Bun.sleep(5);
+        return early;
+      });`,
+};
+const UNSYNCED: Patch = {
+  file: 'src/store/sqlite.ts',
+  find: 'PRAGMA synchronous = FULL',
+  replace: 'PRAGMA synchronous = NORMAL',
+};
+const UNLOOKED: Patch = {
+  file: 'src/store/postgres.ts',
+  find: 'if (lossy.length === 0) return;',
+  replace: 'if (lossy.length < 9) return;',
+};
+const MUTANTS: Record<Engine, Record<string, Patch>> = {
+  sqlite: { BEFORE_COMMIT, UNSYNCED },
+  postgres: { BEFORE_COMMIT },
+};
+
+for (const engine of await engines()) {
+  test.skipIf(!TRACED)(`${engine}: no verdict is sent before its entry is durable`, async () => {
+    const found = await measure(engine, CHECKS);
+    expect(found).toEqual({ operations: CHECKS, violations: 0 });
+  });
+
+  for (const [name, patch] of Object.entries(MUTANTS[engine])) {
+    test.skipIf(!TRACED)(`${engine}: a mutant (${name}) that sends too early is found out`, async () => {
+      const found = await withMutant([patch], root => measure(engine, MUTANT_CHECKS, root));
+      expect(found.violations).toBeGreaterThan(0);
+    });
+  }
+}
+
+async function measure(engine: Engine, count: number, root?: string) {
+  const dataDir = newDataDir();
+  const file = join(dataDir, 'calls');
+  const strace = ['strace', '-D', '-f', '-q', '-y', '-s', String(BYTES_SHOWN), '-o', file];
+  const wrap = [...strace, '-e', `trace=${CALLS}`, '-e', 'signal=none'];
+  const service = await startService({ engine, dataDir, wrap, ...(root && { root }) });
+  const received = new Received();
+  const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await checks(count, {
+    connections: CONNECTIONS,
+    url: () => service.url,
+    next: () => ({ token: key, body: JSON.stringify({ serverName: 'files', toolName: 'read' }) }),
+    answered: answer => received.take(answer),
+  });
+  await service.close();
+  const answered = new Set(received.verdicts.map(each => each.toolCallId));
+  const found = judge(engine, readFileSync(file, 'latin1').split('\n'), answered);
+  rmSync(dataDir, { recursive: true, force: true });
+  figures(`P2 ${engine}${root ? ' mutant' : ''}`, found);
+  return found;
+}
+
+const IDS = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const SYNCED: Record<Engine, RegExp> = {
+  sqlite: /^\d+ +(?:fsync|fdatasync)\(\d+<[^>]*-wal>\) += 0/,
+  postgres: /^\d+ +(?:read|recvfrom)\(.*COMMIT\\0/,
+};
+const WRITTEN: Record<Engine, RegExp> = {
+  sqlite: /^\d+ +pwrite64\(\d+<[^>]*-wal>/,
+  postgres: /^\d+ +(?:write|writev|sendto|sendmsg)\(\d+<socket:[^>]*>, (?!"HTTP)/,
+};
+const SENT = /^\d+ +(?:write|writev|sendto|sendmsg)\(\d+<socket:[^>]*>.*HTTP\/1\.1 200/;
+
+/** Goes through the calls in their order; a verdict is due once its entry was written and then synced. */
+function judge(engine: Engine, lines: string[], answered: ReadonlySet<string>) {
+  const durable = new Set<string>();
+  let written: string[] = [];
+  const found = { operations: 0, violations: 0 };
+  for (const line of whole(lines)) {
+    if (SYNCED[engine].test(line)) {
+      for (const id of written) durable.add(id);
+      written = [];
+    } else if (SENT.test(line)) {
+      const sent = (line.match(IDS) ?? []).filter(id => answered.has(id));
+      found.operations += sent.length;
+      found.violations += sent.filter(id => !durable.has(id)).length;
+    } else if (WRITTEN[engine].test(line)) written.push(...(line.match(IDS) ?? []));
+  }
+  return found;
+}
+
+/** A call that another thread interrupted has two lines. What it sends is in the first, that it is over in the second. */
+function whole(lines: string[]): string[] {
+  const begun = new Map<string, string>();
+  return lines.map(line => {
+    const [, pid = '', start] = /^(\d+) +(.*?) <unfinished \.\.\.>$/.exec(line) ?? [];
+    if (start !== undefined) {
+      begun.set(pid, start);
+      return line;
+    }
+    const [, who = '', rest] = /^(\d+) +<\.\.\. \w+ resumed>(.*)$/.exec(line) ?? [];
+    const resumed = /^(?:fsync|fdatasync|read|recvfrom)\(/.exec(begun.get(who) ?? '');
+    return rest === undefined || resumed === null ? line : `${who} ${begun.get(who)}${rest}`;
+  });
+}
+
+describe('a server that would not keep its word', async () => {
+  const server = await startPostgres();
+  const shown = async (setting: string) =>
+    (await sql<{ now: string }>(server!.url, `SELECT current_setting('${setting}') AS now`))[0]?.now;
+  const owned = need(server?.owned === true, 'a PostgreSQL of our own, to switch its durability off');
+  afterAll(() => server?.close());
+
+  for (const setting of ['fsync', 'synchronous_commit']) {
+    const refusal = async (root?: string): Promise<string> => {
+      await sql(server!.url, `ALTER SYSTEM SET ${setting} = off`, 'SELECT pg_reload_conf()');
+      await until(`${setting}=off`, async () => (await shown(setting)) === 'off');
+      const databaseUrl = await server!.createDatabase();
+      const said = await failToStart({ databaseUrl, ...(root && { root }) }).catch(() => 'it started');
+      await sql(server!.url, `ALTER SYSTEM RESET ${setting}`, 'SELECT pg_reload_conf()');
+      const violations = said.includes(`${setting}=off`) ? 0 : 1;
+      figures(`P2 postgres, ${setting} off${root ? ' mutant' : ''}`, {
+        operations: 1,
+        faults: 1,
+        violations,
+      });
+      return said;
+    };
+
+    test.skipIf(!owned)(`${setting}=off: the service does not start`, async () => {
+      expect(await refusal()).toContain(`PostgreSQL runs with ${setting}=off`);
+    });
+
+    test.skipIf(!owned)(`${setting}=off: a mutant that does not look starts`, async () => {
+      expect(await withMutant([UNLOOKED], refusal)).toBe('it started');
+    });
+  }
+});

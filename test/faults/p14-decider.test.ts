@@ -1,0 +1,103 @@
+// P14: the decider equals its specification: the fast engine and a naive oracle agree on random policies and
+// calls, a million pairs of rule and call and more. Each mutant breaks one detail of matching or of the order.
+
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import * as core from '../../src/core/decide.ts';
+import { compare, type Decider } from '../core/oracle.ts';
+import { figures, SEED, withMutant } from '../support/faults.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+
+const POLICIES = LONG ? 6000 : 1200;
+const CALLS = 40;
+/** Policies that a mutant is judged by at a time, and how often at most before it counts as not found. */
+const BATCH = 50;
+const BATCHES = 200;
+
+test('the decider agrees with the naive one on random policies', () => {
+  const { decisions, pairs, mismatches } = compare(core, SEED, POLICIES, CALLS);
+  figures('P14', { seed: SEED, operations: decisions, pairs, violations: mismatches.length });
+  expect(mismatches).toEqual([]);
+  expect(pairs).toBeGreaterThan(POLICIES * CALLS);
+});
+
+const MUTANTS: Record<string, Patch | Patch[]> = {
+  'forgets the bare name': {
+    file: 'src/core/decide.ts',
+    find: '(joinName(call.serverName, call.toolName), call.toolName)',
+    replace: '(joinName(call.serverName, call.toolName), joinName(call.serverName, call.toolName))',
+  },
+  'forgets the full name': {
+    file: 'src/core/decide.ts',
+    find: '(joinName(call.serverName, call.toolName), call.toolName)',
+    replace: '(call.toolName, call.toolName)',
+  },
+  'lets the last exact rule win': {
+    file: 'src/core/policy.ts',
+    find: 'if (!map.has(text)) map.set(text, index);',
+    replace: 'map.set(text, index);',
+  },
+  'takes the longest prefix instead of the first rule': {
+    file: 'src/core/policy.ts',
+    find: 'if (index !== undefined && index < best) best = index;',
+    replace: 'if (index !== undefined) best = index;',
+  },
+  'prefers looked-up rules to scanned ones': {
+    file: 'src/core/policy.ts',
+    find: 'if (index >= best) break;',
+    replace: 'if (best !== NONE) break;',
+  },
+  'remembers a tool by its bare name': [
+    {
+      file: 'src/core/policy.ts',
+      find: 'this.#known.get(fullName)',
+      replace: 'this.#known.get(bareName)',
+    },
+    {
+      file: 'src/core/policy.ts',
+      find: 'this.#known.set(fullName, found)',
+      replace: 'this.#known.set(bareName, found)',
+    },
+  ],
+  'lets head and tail share characters': {
+    file: 'src/core/pattern.ts',
+    find: 'if (at > end || !name.startsWith',
+    replace: 'if (!name.startsWith',
+  },
+  'lets a piece reach into the tail': {
+    file: 'src/core/pattern.ts',
+    find: 'if (found < 0 || found + piece.length > end) return false;',
+    replace: 'if (found < 0) return false;',
+  },
+  'looks for every piece from the start': {
+    file: 'src/core/pattern.ts',
+    find: 'name.indexOf(piece, at)',
+    replace: 'name.indexOf(piece, pattern.head.length)',
+  },
+  'allows what no rule matches': {
+    file: 'src/core/decide.ts',
+    find: "    return outcome(\n      'deny',",
+    replace: "    return outcome(\n      'allow',",
+  },
+};
+
+for (const [what, patch] of Object.entries(MUTANTS)) {
+  test(`the comparison goes red on a decider that ${what}`, async () => {
+    const found = await withMutant([patch].flat(), async root =>
+      searchIn((await import(join(root, 'src/core/decide.ts'))) as Decider),
+    );
+    figures(`P14 mutant that ${what}`, { seed: SEED, ...found });
+    expect(found.violations).toBeGreaterThan(0);
+  });
+}
+
+function searchIn(broken: Decider): { operations: number; violations: number } {
+  const found = { operations: 0, violations: 0 };
+  for (let batch = 0; batch < BATCHES && found.violations === 0; batch++) {
+    const { decisions, mismatches } = compare(broken, SEED + batch, BATCH, CALLS);
+    found.operations += decisions;
+    found.violations += mismatches.length;
+  }
+  return found;
+}
