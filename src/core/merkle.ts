@@ -1,0 +1,198 @@
+// The arithmetic of the Merkle log (RFC 6962, section 2.1): what leaves hash to, which subtrees make up a proof,
+// and whether a proof holds. A subtree is named by its range of leaves; where hashes are kept and read from is
+// the store's.
+
+export type Hash = Uint8Array;
+
+/** The leaves `from` to `to - 1`. */
+export interface Subtree {
+  from: number;
+  to: number;
+}
+
+/** A subtree of 2^level leaves, the `index`-th of its kind. */
+export interface Node {
+  level: number;
+  index: number;
+}
+
+const LEAF = new Uint8Array([0]);
+const NODE = new Uint8Array([1]);
+
+export function leafHash(text: string): Hash {
+  return new Bun.CryptoHasher('sha256').update(LEAF).update(text).digest();
+}
+
+export function nodeHash(left: Hash, right: Hash): Hash {
+  return new Bun.CryptoHasher('sha256').update(NODE).update(left).update(right).digest();
+}
+
+export function emptyRoot(): Hash {
+  return new Bun.CryptoHasher('sha256').digest();
+}
+
+/** The whole subtrees that a tree falls into, from left to right; its hash is `joined` of theirs. */
+export function nodesOf({ from, to }: Subtree): Node[] {
+  const nodes: Node[] = [];
+  let at = from;
+  while (at < to) {
+    let level = 0;
+    let leaves = 1;
+    while (leaves * 2 <= to - at) {
+      leaves *= 2;
+      level++;
+    }
+    nodes.push({ level, index: at / leaves });
+    at += leaves;
+  }
+  return nodes;
+}
+
+/** The hash over subtrees of falling size. */
+export function joined(hashes: readonly Hash[]): Hash {
+  if (hashes.length === 0) return emptyRoot();
+  return hashes.reduceRight((right, left) => nodeHash(left, right));
+}
+
+/** The hash over as many equal subtrees as a power of two. */
+export function paired(hashes: readonly Hash[]): Hash {
+  let row = hashes;
+  while (row.length > 1) {
+    const above: Hash[] = [];
+    for (let at = 0; at < row.length; at += 2) above.push(nodeHash(row[at] as Hash, row[at + 1] as Hash));
+    row = above;
+  }
+  return row[0] as Hash;
+}
+
+/** A tree that grows by a leaf at a time and remembers only its whole subtrees, at most one per level. */
+export class Tree {
+  readonly #whole: Hash[];
+  #size: number;
+
+  /** With the hashes of `nodesOf({ from: 0, to: size })`, to go on from there. */
+  constructor(size = 0, whole: readonly Hash[] = []) {
+    this.#size = size;
+    this.#whole = [...whole];
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The nodes above the leaf that it completed are given to `completed`. */
+  append(leaf: Hash, completed: (node: Node, hash: Hash) => void = () => {}): void {
+    let hash = leaf;
+    let level = 0;
+    let index = this.#size++;
+    while (index % 2 === 1) {
+      hash = nodeHash(this.#whole.pop() as Hash, hash);
+      index = (index - 1) / 2;
+      level++;
+      completed({ level, index }, hash);
+    }
+    this.#whole.push(hash);
+  }
+
+  root(): Hash {
+    return joined(this.#whole);
+  }
+
+  copy(): Tree {
+    return new Tree(this.#size, this.#whole);
+  }
+}
+
+/** The subtrees whose hashes lead from a leaf to the root, the leaf's neighbour first. */
+export function inclusionPath(leaf: number, size: number): Subtree[] {
+  const path: Subtree[] = [];
+  let from = 0;
+  let to = size;
+  while (to - from > 1) {
+    const middle = middleOf(from, to);
+    if (leaf < middle) {
+      path.push({ from: middle, to });
+      to = middle;
+    } else {
+      path.push({ from, to: middle });
+      from = middle;
+    }
+  }
+  return path.reverse();
+}
+
+/** The subtrees whose hashes show that the tree of `size` leaves begins with the tree of `old` leaves. */
+export function consistencyPath(old: number, size: number): Subtree[] {
+  if (old === 0) return [];
+  const path: Subtree[] = [];
+  let from = 0;
+  let to = size;
+  while (old !== to) {
+    const middle = middleOf(from, to);
+    if (old <= middle) {
+      path.push({ from: middle, to });
+      to = middle;
+    } else {
+      path.push({ from, to: middle });
+      from = middle;
+    }
+  }
+  // The old tree itself is known to whoever asks.
+  if (from > 0) path.push({ from, to });
+  return path.reverse();
+}
+
+export function includes(
+  leaf: Hash,
+  index: number,
+  size: number,
+  proof: readonly Hash[],
+  root: Hash,
+): boolean {
+  if (!(index >= 0 && index < size)) return false;
+  const path = inclusionPath(index, size);
+  if (path.length !== proof.length) return false;
+  let hash = leaf;
+  path.forEach(({ from }, step) => {
+    const beside = proof[step] as Hash;
+    hash = from > index ? nodeHash(hash, beside) : nodeHash(beside, hash);
+  });
+  return sameHash(hash, root);
+}
+
+/** Whether the tree of `root` begins with the tree of `oldRoot`. */
+export function extendsTree(
+  old: number,
+  size: number,
+  oldRoot: Hash,
+  root: Hash,
+  proof: readonly Hash[],
+): boolean {
+  if (!(old >= 0 && old <= size)) return false;
+  const path = consistencyPath(old, size);
+  if (path.length !== proof.length) return false;
+  if (old === 0) return sameHash(oldRoot, emptyRoot());
+  const known = path.length === 0 || (path[0] as Subtree).from >= old;
+  let before = known ? oldRoot : (proof[0] as Hash);
+  let after = before;
+  for (let step = known ? 0 : 1; step < path.length; step++) {
+    const beside = proof[step] as Hash;
+    if ((path[step] as Subtree).from >= old) after = nodeHash(after, beside);
+    else {
+      before = nodeHash(beside, before);
+      after = nodeHash(beside, after);
+    }
+  }
+  return sameHash(before, oldRoot) && sameHash(after, root);
+}
+
+export function sameHash(a: Hash, b: Hash): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+/** Left of it lie as many leaves as the largest power of two that is smaller than the tree. */
+function middleOf(from: number, to: number): number {
+  let left = 1;
+  while (left * 2 < to - from) left *= 2;
+  return from + left;
+}
