@@ -183,6 +183,18 @@ export const SETTINGS = {
     duration,
     'How long a forwarded call may take without a sign of life; clients give up after 60 s by default.',
   ),
+  sealing: setting(
+    'TOOLGATE_SEALING',
+    'true',
+    trueOrFalse,
+    'Whether audit entries are sealed into a Merkle log, so that later changes to them show.',
+  ),
+  checkpointInterval: setting(
+    'TOOLGATE_CHECKPOINT_INTERVAL',
+    '60s',
+    duration,
+    'How often the sealed log is signed, while it grows.',
+  ),
   stdioStderr: setting(
     'TOOLGATE_STDIO_STDERR',
     'drop',

@@ -1,5 +1,5 @@
-// Secrets that the service makes for itself on first start, kept in the data folder, readable by its owner
-// only: the master key and the admin token.
+// What the service keeps in the data folder besides the embedded store, readable by its owner only: the secrets
+// that it makes on first start (the master key, the admin token), and the audit log's signed checkpoints.
 
 import {
   closeSync,
@@ -10,13 +10,17 @@ import {
   openSync,
   readFileSync,
   unlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mintToken } from './guard/secrets.ts';
 
 const MASTER_KEY = 'master.key';
 const ADMIN_TOKEN = 'admin.token';
+const CHECKPOINTS = 'checkpoints.txt';
+const CHECKPOINT_KEY = 'checkpoints.pub';
 
 export function masterKeyIn(dataDir: string): Uint8Array {
   const text = keep(dataDir, MASTER_KEY, () =>
@@ -33,6 +37,23 @@ export function adminTokenIn(dataDir: string): string {
 
 export function adminTokenPath(dataDir: string): string {
   return join(dataDir, ADMIN_TOKEN);
+}
+
+/** Lets `toolgate audit verify` find the public key on this machine; whoever audits should have a copy of it. */
+export function writeCheckpointKey(dataDir: string, text: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  writeFileSync(join(dataDir, CHECKPOINT_KEY), `${text}\n`, { mode: 0o600 });
+}
+
+/** Appends, durably; what a crash cut short is set apart from what follows by the empty lines around it. */
+export async function appendCheckpoint(dataDir: string, note: string): Promise<void> {
+  const file = await open(join(dataDir, CHECKPOINTS), 'a', 0o600);
+  try {
+    await file.write(`\n${note}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /**

@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
 import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
-import { adminTokenIn, adminTokenPath, masterKeyIn } from './data-dir.ts';
+import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
+import {
+  adminTokenIn,
+  adminTokenPath,
+  appendCheckpoint,
+  masterKeyIn,
+  writeCheckpointKey,
+} from './data-dir.ts';
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
 import { Judge, type Verdict } from './guard/check.ts';
@@ -19,6 +26,8 @@ import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { rollUp } from './guard/rollups.ts';
+import { logKey, SealedLog } from './guard/sealed-log.ts';
+import { Sealer } from './guard/sealer.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
 import { Worker } from './guard/worker.ts';
 import { Feed } from './http/feed.ts';
@@ -77,6 +86,8 @@ export async function start(
     const guard: Guard = { db, vault, now, settings: { ...config, channels: channels(config) } };
     await claimStore(guard);
     const key = await setUpStore(guard);
+    const checkpointKey = await logKey(guard);
+    writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
     const services = createServices(config, guard, adminToken, log);
     const serving = serve(services, config.host, config.port);
     const url = publicUrl(config, serving.port);
@@ -84,6 +95,8 @@ export async function start(
     worker.start();
     const chores = createChores(services);
     chores.start();
+    const sealer = createSealer(config, services, checkpointKey);
+    if (config.sealing) sealer.start();
     const setupToken = await offerSetup(guard);
     const welcome = {
       key,
@@ -100,6 +113,7 @@ export async function start(
       await services.checks.drain();
       await worker.stop();
       await chores.stop();
+      await sealer.stop();
       await db.close();
     };
     return { url, welcome, stop };
@@ -253,4 +267,22 @@ function createWorker(
 
 function createChores({ guard, log }: Services): Chores {
   return new Chores(guard, [rollUp], error => log.error({ err: error }, 'a background chore failed'));
+}
+
+function createSealer(config: Config, { guard, metrics, log }: Services, key: VerifierKey): Sealer {
+  const options = {
+    checkpointInterval: config.checkpointInterval,
+    keep: (note: string) => appendCheckpoint(config.dataDir, note),
+  };
+  return new Sealer(guard, new SealedLog(guard, key), options, {
+    lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
+    checkpointed: ({ size }) => {
+      metrics.checkpointed();
+      log.debug({ size }, 'checkpoint signed');
+    },
+    failed: error => {
+      metrics.sealingFailed();
+      log.error({ err: error }, 'sealing the audit log failed');
+    },
+  });
 }

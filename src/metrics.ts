@@ -17,6 +17,10 @@ export class Metrics {
   readonly #deliveries = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
   #commitErrors = 0;
+  #sealed = 0;
+  #behindSince: number | null = null;
+  #checkpoints = 0;
+  #sealErrors = 0;
 
   constructor(queueDepth: () => number) {
     this.#queueDepth = queueDepth;
@@ -47,6 +51,22 @@ export class Metrics {
 
   notified(channel: ChannelKind, ok: boolean): void {
     add(this.#notifications, `channel="${channel}",outcome="${ok ? 'ok' : 'failed'}"`);
+  }
+
+  /** How many entries are sealed, and when the oldest of the others was made. */
+  sealed(size: number, behindSince: number | null): void {
+    this.#sealed = size;
+    this.#behindSince = behindSince;
+  }
+
+  checkpointed(): void {
+    this.#checkpoints++;
+  }
+
+  /** While sealing cannot be seen to go on, it counts as behind. */
+  sealingFailed(): void {
+    this.#sealErrors++;
+    this.#behindSince ??= Date.now();
   }
 
   text(): string {
@@ -95,8 +115,27 @@ export class Metrics {
         'Attempts to send an approval link, by channel and outcome.',
         labelled('toolgate_notification_attempts_total', this.#notifications),
       ),
+      ...family('toolgate_sealed_entries', 'gauge', 'Audit entries in the sealed log.', [
+        `toolgate_sealed_entries ${this.#sealed}`,
+      ]),
+      ...family(
+        'toolgate_seal_lag_seconds',
+        'gauge',
+        'Age of the oldest audit entry that is not sealed; a few seconds are normal.',
+        [`toolgate_seal_lag_seconds ${this.#sealLag()}`],
+      ),
+      ...family('toolgate_seal_errors_total', 'counter', 'Failures of sealing; each is tried again.', [
+        `toolgate_seal_errors_total ${this.#sealErrors}`,
+      ]),
+      ...family('toolgate_checkpoints_total', 'counter', 'Checkpoints signed by this replica.', [
+        `toolgate_checkpoints_total ${this.#checkpoints}`,
+      ]),
       '',
     ].join('\n');
+  }
+
+  #sealLag(): number {
+    return this.#behindSince === null ? 0 : Math.max(0, (Date.now() - this.#behindSince) / 1000);
   }
 }
 

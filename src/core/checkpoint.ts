@@ -61,13 +61,13 @@ export async function isSignedBy(note: string, key: VerifierKey): Promise<boolea
   const end = note.lastIndexOf('\n\n');
   if (end < 0) return false;
   const text = new TextEncoder().encode(note.slice(0, end + 1));
-  const publicKey = await crypto.subtle.importKey('raw', key.publicKey as BufferSource, 'Ed25519', false, [
+  const publicKey = await crypto.subtle.importKey('raw', new Uint8Array(key.publicKey), 'Ed25519', false, [
     'verify',
   ]);
   for (const line of note.slice(end + 2).split('\n')) {
     const signature = signatureIn(line, key);
     if (signature === null) continue;
-    if (await crypto.subtle.verify('Ed25519', publicKey, signature as BufferSource, text)) return true;
+    if (await crypto.subtle.verify('Ed25519', publicKey, new Uint8Array(signature), text)) return true;
   }
   return false;
 }

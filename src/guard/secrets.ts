@@ -1,12 +1,16 @@
-// Secrets: minting and recognising tokens, hashing them for look-up, sealing what must be read again, and
-// the digest that binds an approval to its arguments. The master key stays in here.
+// Secrets: minting and recognising tokens, hashing them for look-up, sealing what must be read again, signing
+// checkpoints, and the digest that binds an approval to its arguments. The master key stays in here.
 
 import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createPrivateKey,
+  createPublicKey,
   hkdfSync,
+  type KeyObject,
   randomBytes,
+  sign,
   timingSafeEqual,
 } from 'node:crypto';
 import { canonicalJson } from '../core/canonical.ts';
@@ -75,17 +79,26 @@ function base62(value: bigint, length: number): string {
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** What stands before the 32 secret bytes of an Ed25519 key in PKCS #8. */
+const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** What the master key does. Made once at start. */
 export class Vault {
   readonly #sealing: Uint8Array;
   readonly #digest: Uint8Array;
+  readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
+  /** Ed25519, 32 bytes: the same on every replica of a store, since they share the master key. */
+  readonly checkpointPublicKey: Uint8Array;
 
   constructor(masterKey: Uint8Array) {
     this.#sealing = derive(masterKey, 'toolgate sealing');
     this.#digest = derive(masterKey, 'toolgate arguments digest');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
+    const pkcs8 = Buffer.concat([PKCS8_ED25519, derive(masterKey, 'toolgate checkpoints')]);
+    this.#checkpoints = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
+    const { x = '' } = createPublicKey(this.#checkpoints).export({ format: 'jwk' });
+    this.checkpointPublicKey = new Uint8Array(Buffer.from(x, 'base64url'));
   }
 
   /** Encrypts with AES-256-GCM. `about` is bound to it: a sealed text moved to another row does not open. */
@@ -102,6 +115,10 @@ export class Vault {
     decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES));
     const plain = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
     return Buffer.concat(plain).toString('utf8');
+  }
+
+  signCheckpoint(text: string): Uint8Array {
+    return sign(null, Buffer.from(text), this.#checkpoints);
   }
 
   /** Absent arguments and `{}` are the same call. */

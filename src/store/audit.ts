@@ -68,7 +68,7 @@ function pushRow(params: Value[], entry: AuditEntry): void {
   );
 }
 
-const COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
+export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
   rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs"`;
 
@@ -93,7 +93,7 @@ export function listAudit(
   const { conditions, params } = where(filter);
   params.push(before, limit);
   return db.all(
-    `SELECT ${COLUMNS} FROM audit WHERE ${conditions} AND id < $${params.length - 1}
+    `SELECT ${AUDIT_COLUMNS} FROM audit WHERE ${conditions} AND id < $${params.length - 1}
      ORDER BY id DESC LIMIT $${params.length}`,
     params,
   );
@@ -126,11 +126,11 @@ function where(filter: AuditFilter): { conditions: string; params: Value[] } {
 
 /** Entries after an id, newest first. */
 export function listAuditSince(db: Queries, after: string, limit: number): Promise<AuditEntry[]> {
-  return db.all(`SELECT ${COLUMNS} FROM audit WHERE id > $1 ORDER BY id DESC LIMIT $2`, [after, limit]);
+  return db.all(`SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 ORDER BY id DESC LIMIT $2`, [after, limit]);
 }
 
 export async function findAudit(db: Queries, id: string): Promise<AuditEntry | null> {
-  const [row] = await db.all<AuditEntry>(`SELECT ${COLUMNS} FROM audit WHERE id = $1`, [id]);
+  const [row] = await db.all<AuditEntry>(`SELECT ${AUDIT_COLUMNS} FROM audit WHERE id = $1`, [id]);
   return row ?? null;
 }
 

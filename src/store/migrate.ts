@@ -6,6 +6,7 @@ import guard from './migrations/0001_guard.sql' with { type: 'text' };
 import mcp from './migrations/0002_mcp.sql' with { type: 'text' };
 import operators from './migrations/0003_operators.sql' with { type: 'text' };
 import rollups from './migrations/0004_rollups.sql' with { type: 'text' };
+import seals from './migrations/0005_seals.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'mcp', sql: mcp },
   { version: 3, name: 'operators', sql: operators },
   { version: 4, name: 'rollups', sql: rollups },
+  { version: 5, name: 'seals', sql: seals },
 ];
 
 export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {

@@ -1,0 +1,196 @@
+// The audit log as a Merkle tree. Entries get their place when they are sealed, never by their ids: replicas'
+// clocks differ and PostgreSQL commits out of order, so an entry can appear behind one that is sealed already.
+// Three passes find them: soon after writing, a minute later, and in a slow walk over everything. When they
+// run is the sealer's; no check waits for any of this.
+
+import {
+  type Checkpoint,
+  checkpointText,
+  parseCheckpoint,
+  signedNote,
+  type VerifierKey,
+  verifierKey,
+} from '../core/checkpoint.ts';
+import { entryLeaf, shownEntry } from '../core/entry.ts';
+import { type Hash, type Node, Tree } from '../core/merkle.ts';
+import { firstIdAt } from '../store/audit.ts';
+import { type CheckpointRecord, insertCheckpoint, newestCheckpoint } from '../store/checkpoints.ts';
+import type { Queries } from '../store/db.ts';
+import {
+  firstAfter,
+  insertNode,
+  insertSeals,
+  readSealing,
+  type Sealing,
+  type Span,
+  sealedSize,
+  sliceEnd,
+  subtreeHash,
+  unsealedIn,
+  updateSealing,
+  wholeHashes,
+} from '../store/seals.ts';
+import { keepSetting } from '../store/settings.ts';
+import { type Guard, newId, timeOfId } from './guard.ts';
+
+/** Younger entries are left alone: twice what a transaction may take, so that few appear late. */
+const SETTLE_MS = 5000;
+const RECENT_MS = 60_000;
+/** Ids from further ahead than this are a wrong clock's: they are not waited for. */
+const AHEAD_MS = 600_000;
+const FULL_EVERY_MS = 3_600_000;
+/** Entries of one transaction: on SQLite checks wait while it lasts, 2 ms here. */
+const BATCH = 256;
+/** Entries only looked at. */
+const SLICE = 1024;
+/** A replica that died is replaced after this long. */
+const LEASE_MS = 10_000;
+const LAST_ID = 'z';
+
+export interface Lag {
+  size: number;
+  /** When the oldest entry that is not sealed was made; null when all are. */
+  behindSince: number | null;
+}
+
+export class SealedLog {
+  readonly #guard: Guard;
+  readonly #holder = newId();
+  readonly #key: VerifierKey;
+  /** Of the size that it has; anew from the store whenever that is not the log's. */
+  #tree = new Tree();
+
+  constructor(guard: Guard, key: VerifierKey) {
+    this.#guard = guard;
+    this.#key = key;
+  }
+
+  async lag(): Promise<Lag> {
+    const { size, newestId } = await readSealing(this.#guard.db);
+    const first = await firstAfter(this.#guard.db, newestId);
+    return { size, behindSince: first === null ? null : timeOfId(first) };
+  }
+
+  /** How far sealing is, if this replica may go on with it: nobody else is at it. */
+  async ours(): Promise<Sealing | null> {
+    const state = await readSealing(this.#guard.db);
+    const taken = state.holder !== this.#holder && state.leasedUntil > this.#guard.now();
+    return taken ? null : state;
+  }
+
+  /** Seals the next entries that have settled; true while there may be more. */
+  sealNew(state: Sealing): Promise<boolean> {
+    const span = this.#until(state.newestId, SETTLE_MS);
+    return this.#pass(state, span, BATCH, end => ({ newestId: end }));
+  }
+
+  /** Seals what appeared late among the entries of a minute ago. */
+  sealLate(state: Sealing): Promise<boolean> {
+    const span = this.#until(state.recentId, RECENT_MS);
+    return this.#pass(state, span, SLICE, end => ({ recentId: end }));
+  }
+
+  /** Seals what appeared later still, or with an id from the future; begins again an hour after its end. */
+  async sealLost(state: Sealing): Promise<void> {
+    const now = this.#guard.now();
+    if (now < state.fullAfter) return;
+    const span = { ...this.#until(state.fullId, RECENT_MS), orAfter: firstIdAt(now + AHEAD_MS) };
+    if (await this.#pass(state, span, SLICE, end => ({ fullId: end }))) return;
+    const read = await this.ours();
+    const rested = { fullId: '', fullAfter: now + FULL_EVERY_MS };
+    if (read !== null) await this.#update(this.#guard.db, read, rested);
+  }
+
+  #until(after: string, ago: number): Span {
+    return { after, before: firstIdAt(this.#guard.now() - ago), orAfter: LAST_ID };
+  }
+
+  /** One slice: what in it has no place gets the next ones, in the order of ids. */
+  async #pass(
+    state: Sealing,
+    span: Span,
+    limit: number,
+    moved: (end: string) => Partial<Sealing>,
+  ): Promise<boolean> {
+    const { db } = this.#guard;
+    const end = await sliceEnd(db, span, limit);
+    if (end === null) return false;
+    const entries = await unsealedIn(db, span, end);
+    const tree = await this.#treeOf(state.size);
+    const nodes: [Node, Hash][] = [];
+    const seals = entries.map(entry => {
+      const leaf = entryLeaf(shownEntry(entry));
+      const seq = tree.size;
+      tree.append(leaf, (node, hash) => nodes.push([node, hash]));
+      return { seq, entryId: entry.id, leafHash: Buffer.from(leaf).toString('base64') };
+    });
+    const committed = await db.transaction({}, async tx => {
+      if (!(await this.#update(tx, state, { ...moved(end), size: tree.size }))) return false;
+      insertSeals(tx, seals);
+      for (const [node, hash] of nodes) insertNode(tx, node, hash);
+      return true;
+    });
+    if (committed) this.#tree = tree;
+    return committed;
+  }
+
+  /** Signs what is sealed, unless that was signed before. Null: nothing new, or somebody else was faster. */
+  async checkpoint(state: Sealing): Promise<CheckpointRecord | null> {
+    const { db, vault, now } = this.#guard;
+    const last = await newestCheckpoint(db);
+    const signed = last === null ? null : parseCheckpoint(last.note);
+    if (state.size === (signed?.size ?? 0)) return null;
+    await this.#wantGrowth(signed, state);
+    const checkpoint: Checkpoint = {
+      origin: this.#key.name,
+      size: state.size,
+      root: Buffer.from((await this.#treeOf(state.size)).root()).toString('base64'),
+      at: now(),
+      through: state.newestId === '' ? 0 : timeOfId(state.newestId),
+      pruned: signed?.pruned ?? 0,
+    };
+    const text = checkpointText(checkpoint);
+    const note = signedNote(text, this.#key, vault.signCheckpoint(text));
+    const record = { number: (last?.number ?? 0) + 1, at: checkpoint.at, size: state.size, note };
+    return db.transaction({}, async tx => {
+      if (!(await this.#update(tx, state, {}))) return null;
+      await insertCheckpoint(tx, record);
+      return record;
+    });
+  }
+
+  /** What contradicts the last checkpoint is never signed: it would be our word for somebody's tampering. */
+  async #wantGrowth(signed: Checkpoint | null, state: Sealing): Promise<void> {
+    if (signed === null) return;
+    const { db } = this.#guard;
+    const root = signed.size > state.size ? null : await subtreeHash(db, { from: 0, to: signed.size });
+    if (root !== null && Buffer.from(root).toString('base64') === signed.root) return;
+    throw new Error(
+      `The sealed log contradicts its checkpoint of ${signed.size} entries: no checkpoint is signed. Run toolgate audit verify.`,
+    );
+  }
+
+  /** Each write renews the lease. */
+  #update(db: Queries, read: Sealing, to: Partial<Sealing>): Promise<boolean> {
+    const leasedUntil = this.#guard.now() + LEASE_MS;
+    return updateSealing(db, read, { ...to, holder: this.#holder, leasedUntil });
+  }
+
+  /** A tree to append to: the remembered one is not touched, since the commit may fail. */
+  async #treeOf(size: number): Promise<Tree> {
+    if (this.#tree.size === size) return this.#tree.copy();
+    const { db } = this.#guard;
+    if ((await sealedSize(db)) < size) {
+      throw new Error(`The sealed log has lost its end: it had ${size} entries. Run toolgate audit verify.`);
+    }
+    return new Tree(size, await wholeHashes(db, { from: 0, to: size }));
+  }
+}
+
+const LOG_ID = 'log_id';
+
+/** The key that signs this store's checkpoints; its name is the log's own, made once. */
+export async function logKey(guard: Guard): Promise<VerifierKey> {
+  const id = await keepSetting(guard.db, LOG_ID, newId());
+  return verifierKey(`toolgate/${id}`, guard.vault.checkpointPublicKey);
+}

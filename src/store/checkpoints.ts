@@ -1,0 +1,47 @@
+// Signed checkpoints of the audit log, numbered in the order of signing, and which of them the target outside has
+// taken.
+
+import type { Queries } from './db.ts';
+
+export interface CheckpointRecord {
+  number: number;
+  at: number;
+  size: number;
+  note: string;
+}
+
+const COLUMNS = 'number, at, size, note';
+
+export async function insertCheckpoint(db: Queries, checkpoint: CheckpointRecord): Promise<void> {
+  await db.run('INSERT INTO checkpoints (number, at, size, note, sent_at) VALUES ($1, $2, $3, $4, NULL)', [
+    checkpoint.number,
+    checkpoint.at,
+    checkpoint.size,
+    checkpoint.note,
+  ]);
+}
+
+export async function newestCheckpoint(db: Queries): Promise<CheckpointRecord | null> {
+  const [row] = await listCheckpoints(db, 1, Number.MAX_SAFE_INTEGER);
+  return row ?? null;
+}
+
+/** Newest first, with a number below `before`. */
+export function listCheckpoints(db: Queries, limit: number, before: number): Promise<CheckpointRecord[]> {
+  return db.all(`SELECT ${COLUMNS} FROM checkpoints WHERE number < $1 ORDER BY number DESC LIMIT $2`, [
+    before,
+    limit,
+  ]);
+}
+
+/** The newest checkpoint, if the target has not taken it yet: it covers all that came before it. */
+export async function unsentCheckpoint(db: Queries): Promise<CheckpointRecord | null> {
+  const [row] = await db.all<CheckpointRecord & { sentAt: number | null }>(
+    `SELECT ${COLUMNS}, sent_at AS "sentAt" FROM checkpoints ORDER BY number DESC LIMIT 1`,
+  );
+  return row === undefined || row.sentAt !== null ? null : row;
+}
+
+export async function markSent(db: Queries, number: number, at: number): Promise<void> {
+  await db.run('UPDATE checkpoints SET sent_at = $2 WHERE number = $1', [number, at]);
+}

@@ -1,0 +1,177 @@
+// The sealed log: places in the tree, hashes of whole subtrees, and how far sealing has come. The order of sealing
+// and its bounds are the guard's; the arithmetic of the tree is the core's.
+
+import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
+import { AUDIT_COLUMNS, type AuditEntry } from './audit.ts';
+import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
+
+export interface Sealing {
+  revision: number;
+  holder: string;
+  leasedUntil: number;
+  /** How many entries are sealed. */
+  size: number;
+  /** Up to here entries were looked at soon after they were written, … */
+  newestId: string;
+  /** … a second time a while later, … */
+  recentId: string;
+  /** … and in the slow pass over the whole log, which begins again at `fullAfter`. */
+  fullId: string;
+  fullAfter: number;
+}
+
+export async function readSealing(db: Queries): Promise<Sealing> {
+  const [row] = await db.all<Sealing>(
+    `SELECT revision, holder, leased_until AS "leasedUntil", size, newest_id AS "newestId", recent_id AS "recentId",
+       full_id AS "fullId", full_after AS "fullAfter" FROM sealing WHERE name = 'audit'`,
+  );
+  if (row === undefined) throw new Error('the table "sealing" has lost its row');
+  return row;
+}
+
+/** False when somebody else has written it since it was read; then nothing may be committed. */
+export async function updateSealing(db: Queries, read: Sealing, to: Partial<Sealing>): Promise<boolean> {
+  const next = { ...read, ...to };
+  const changed = await db.run(
+    `UPDATE sealing SET revision = revision + 1, holder = $2, leased_until = $3, size = $4, newest_id = $5,
+       recent_id = $6, full_id = $7, full_after = $8 WHERE name = 'audit' AND revision = $1`,
+    [
+      read.revision,
+      next.holder,
+      next.leasedUntil,
+      next.size,
+      next.newestId,
+      next.recentId,
+      next.fullId,
+      next.fullAfter,
+    ],
+  );
+  return changed === 1;
+}
+
+/** A run of the log by id: after the first bound, and before the second or, if there is a third, after that. */
+export interface Span {
+  after: string;
+  before: string;
+  orAfter: string;
+}
+
+/** The id with which a run's first `limit` entries end; null when there are none. */
+export async function sliceEnd(db: Queries, span: Span, limit: number): Promise<string | null> {
+  const [row] = await db.all<{ id: string | null }>(
+    `SELECT max(id) AS id FROM (
+       SELECT id FROM audit WHERE id > $1 AND (id < $2 OR id > $3) ORDER BY id LIMIT $4) AS slice`,
+    [span.after, span.before, span.orAfter, limit],
+  );
+  return row?.id ?? null;
+}
+
+/** Entries of a slice that have no place in the tree yet, in the order of their ids. */
+export function unsealedIn(db: Queries, span: Span, end: string): Promise<AuditEntry[]> {
+  return db.all(
+    `SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 AND id <= $2 AND (id < $3 OR id > $4)
+     AND NOT EXISTS (SELECT 1 FROM seals WHERE seals.entry_id = audit.id) ORDER BY id`,
+    [span.after, end, span.before, span.orAfter],
+  );
+}
+
+/** The first entry after an id, if any: what sealing has to see next. */
+export async function firstAfter(db: Queries, id: string): Promise<string | null> {
+  const [row] = await db.all<{ id: string }>('SELECT id FROM audit WHERE id > $1 ORDER BY id LIMIT 1', [id]);
+  return row?.id ?? null;
+}
+
+export interface Seal {
+  seq: number;
+  entryId: string;
+  leafHash: string;
+}
+
+const FIELDS = 3;
+const MAX_ROWS = 64;
+
+/** Rows go in by powers of two, so that batches of every size need seven prepared statements. */
+export function insertSeals(tx: Transaction, seals: readonly Seal[]): void {
+  let rows = MAX_ROWS;
+  for (let at = 0; at < seals.length; at += rows) {
+    while (rows > seals.length - at) rows /= 2;
+    const values = Array.from({ length: rows }, (_, row) => `(${placeholders(FIELDS, row * FIELDS)})`);
+    const params: Value[] = [];
+    for (const { seq, entryId, leafHash } of seals.slice(at, at + rows)) params.push(seq, entryId, leafHash);
+    tx.defer(`INSERT INTO seals (seq, entry_id, leaf_hash) VALUES ${values.join(', ')}`, params);
+  }
+}
+
+/** Levels of whole subtrees that are kept. */
+const KEPT_LEVELS = 8;
+
+export function insertNode(tx: Transaction, { level, index }: Node, hash: Hash): void {
+  if (level % KEPT_LEVELS !== 0) return;
+  tx.defer('INSERT INTO seal_nodes (level, position, hash) VALUES ($1, $2, $3)', [level, index, text(hash)]);
+}
+
+export async function sealOf(db: Queries, entryId: string): Promise<Seal | null> {
+  const [row] = await db.all<Seal>(
+    'SELECT seq, entry_id AS "entryId", leaf_hash AS "leafHash" FROM seals WHERE entry_id = $1',
+    [entryId],
+  );
+  return row ?? null;
+}
+
+/** How many entries are sealed, by the seals themselves. */
+export async function sealedSize(db: Queries): Promise<number> {
+  const [row] = await db.all<{ last: number | null }>('SELECT max(seq) AS last FROM seals');
+  return row?.last == null ? 0 : row.last + 1;
+}
+
+export async function subtreeHash(db: Queries, subtree: Subtree): Promise<Hash> {
+  return joined(await wholeHashes(db, subtree));
+}
+
+/** The hashes of the whole subtrees that a subtree falls into. */
+export async function wholeHashes(db: Queries, subtree: Subtree): Promise<Hash[]> {
+  const hashes: Hash[] = [];
+  for (const node of nodesOf(subtree)) hashes.push(await nodeHashOf(db, node));
+  return hashes;
+}
+
+/** From the nearest kept level below: at most 128 hashes. */
+async function nodeHashOf(db: Queries, { level, index }: Node): Promise<Hash> {
+  const kept = level - (level % KEPT_LEVELS);
+  const count = 2 ** (level - kept);
+  const rows = await db.all<{ hash: string }>(
+    kept === 0
+      ? 'SELECT leaf_hash AS hash FROM seals WHERE seq >= $1 AND seq < $2 ORDER BY seq'
+      : `SELECT hash FROM seal_nodes WHERE level = $3 AND position >= $1 AND position < $2 ORDER BY position`,
+    kept === 0 ? [index * count, (index + 1) * count] : [index * count, (index + 1) * count, kept],
+  );
+  if (rows.length !== count) throw new Error('The sealed log is not whole: run toolgate audit verify.');
+  return paired(rows.map(row => new Uint8Array(Buffer.from(row.hash, 'base64'))));
+}
+
+function text(hash: Hash): string {
+  return Buffer.from(hash).toString('base64');
+}
+
+export interface SealedRow {
+  seq: number;
+  entryId: string;
+  leafHash: string;
+  /** Null when it is not there any more. */
+  entry: AuditEntry | null;
+}
+
+/** Places from `from` on with what stands in them, in order. */
+export async function listSealed(db: Queries, from: number, limit: number): Promise<SealedRow[]> {
+  const rows = await db.all<Seal & AuditEntry & { id: string | null }>(
+    `SELECT seq, entry_id AS "entryId", leaf_hash AS "leafHash", ${AUDIT_COLUMNS} FROM seals
+     LEFT JOIN audit ON audit.id = seals.entry_id WHERE seq >= $1 ORDER BY seq LIMIT $2`,
+    [from, limit],
+  );
+  return rows.map(({ seq, entryId, leafHash, ...entry }) => ({
+    seq,
+    entryId,
+    leafHash,
+    entry: entry.id === null ? null : entry,
+  }));
+}

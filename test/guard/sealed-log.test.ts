@@ -1,0 +1,156 @@
+// Sealing on both engines: every entry gets one place, whenever it appears and whoever seals; what is signed is
+// what is sealed; and what contradicts a checkpoint is never signed.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { Db } from '../../src/store/db.ts';
+import { readSealing } from '../../src/store/seals.ts';
+import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
+import { engines } from '../support/service.ts';
+import { Clock, entries, MINUTE, sealedLog, sealerOn, type TestSealer, write } from './sealing.ts';
+
+const HOUR = 60 * MINUTE;
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let db: Db;
+    let clock: Clock;
+    let one: TestSealer;
+    beforeEach(async () => {
+      store = await openStore(engine);
+      ({ db } = store);
+      clock = new Clock();
+      one = await sealerOn(db, clock);
+    });
+    afterEach(() => store.close());
+
+    const sealed = () => sealedLog(db, one.guard);
+
+    test('seals what has settled, in order, and signs it once', async () => {
+      const rows = entries(700);
+      await write(db, rows);
+      await one.settle();
+      expect((await sealed()).ids).toEqual([]);
+      clock.now += 5 * MINUTE;
+      await one.settle();
+      const { ids, checkpoints } = await sealed();
+      expect(ids).toEqual(rows.map(row => row.id));
+      expect(checkpoints.map(each => each.size)).toEqual([700]);
+      expect(checkpoints[0]).toMatchObject({ at: clock.now, through: NOW + 699, pruned: 0 });
+      clock.now += HOUR;
+      await one.settle();
+      expect((await sealed()).checkpoints.length).toBe(1);
+      expect(one.notes.length).toBe(1);
+    });
+
+    test('each checkpoint’s root is that of the log so far, over many sizes', async () => {
+      let count = 0;
+      for (const more of [1, 1, 2, 60, 64, 129, 255, 256, 257, 300]) {
+        await write(db, entries(more, clock.now));
+        count += more;
+        clock.now += 2 * MINUTE;
+        await one.settle();
+      }
+      const { ids, checkpoints } = await sealed();
+      expect(ids.length).toBe(count);
+      expect(checkpoints.at(-1)?.size).toBe(count);
+      expect(checkpoints.length).toBe(10);
+    });
+
+    test('a sealer that starts anew goes on with the same tree', async () => {
+      for (let round = 0; round < 4; round++) {
+        await write(db, entries(211, clock.now));
+        clock.now += 2 * MINUTE;
+        await (await sealerOn(db, clock)).settle();
+      }
+      const { ids, checkpoints } = await sealed();
+      expect([ids.length, checkpoints.at(-1)?.size]).toEqual([844, 844]);
+    });
+
+    test('an entry that appears late, behind sealed ones, is sealed last: soon, or in the slow pass', async () => {
+      const rows = entries(50);
+      const [second, third] = [rows[1], rows[2]] as [(typeof rows)[0], (typeof rows)[0]];
+      await write(
+        db,
+        rows.filter(row => row !== second && row !== third),
+      );
+      clock.now += 10_000;
+      await one.settle();
+      await write(db, [second]);
+      clock.now += 2 * MINUTE;
+      await one.settle();
+      expect((await sealed()).ids.at(-1)).toBe(second.id);
+      // The pass over a minute ago is past it as well: only the walk over everything finds this one.
+      await write(db, [third]);
+      clock.now += MINUTE;
+      await one.settle();
+      expect((await sealed()).ids).not.toContain(third.id);
+      clock.now += HOUR;
+      await one.settle();
+      const { ids } = await sealed();
+      expect(ids.at(-1)).toBe(third.id);
+      expect(new Set(ids)).toEqual(new Set(rows.map(row => row.id)));
+    });
+
+    test('entries of a clock that is far ahead are sealed, and met again without harm', async () => {
+      const ahead = auditEntry({ id: idAt(NOW + 24 * HOUR), at: NOW + 24 * HOUR });
+      await write(db, [...entries(10), ahead]);
+      clock.now += 2 * MINUTE;
+      await one.settle();
+      expect((await sealed()).ids.at(-1)).toBe(ahead.id);
+      clock.now += 25 * HOUR;
+      await write(db, entries(10, clock.now));
+      clock.now += MINUTE;
+      await one.settle();
+      const { ids } = await sealed();
+      expect([ids.length, new Set(ids).size]).toEqual([21, 21]);
+      expect(one.failures).toEqual([]);
+    });
+
+    test('one seals, the others watch, and take over when it is gone', async () => {
+      const two = await sealerOn(db, clock);
+      await write(db, entries(20));
+      clock.now += MINUTE;
+      expect(await one.sealer.tick()).toBe(true);
+      expect(await two.sealer.tick()).toBe(false);
+      expect((await two.log.lag()).size).toBe(20);
+      clock.now += 11_000;
+      expect(await two.sealer.tick()).toBe(true);
+    });
+
+    test('two that both believe it is their turn lose and double nothing', async () => {
+      const sealers = [one, await sealerOn(db, clock), await sealerOn(db, clock)];
+      const rows = entries(3000);
+      await write(db, rows);
+      clock.now += MINUTE;
+      const work = async ({ log }: TestSealer) => {
+        for (let step = 0; step < 40; step++) {
+          // A lease is a courtesy: here nobody keeps it, as if each clock were past its end.
+          const state = await readSealing(db);
+          await log.sealNew(state);
+          await log.checkpoint(await readSealing(db));
+        }
+      };
+      await Promise.all(sealers.map(work));
+      const { ids } = await sealed();
+      expect(ids).toEqual(rows.map(row => row.id));
+    });
+
+    test('a log that was cut, or whose hashes were changed, is not signed', async () => {
+      await write(db, entries(300));
+      clock.now += 2 * MINUTE;
+      await one.settle();
+      for (const tampering of [
+        "UPDATE seal_nodes SET hash = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='",
+        'DELETE FROM seals WHERE seq = 299',
+      ]) {
+        await db.run(tampering);
+        await write(db, entries(5, clock.now));
+        clock.now += 2 * MINUTE;
+        const other = await sealerOn(db, clock);
+        await expect(other.settle()).rejects.toThrow('toolgate audit verify');
+      }
+      expect((await sealed().catch(() => null))?.checkpoints.length ?? 1).toBe(1);
+    });
+  });
+}

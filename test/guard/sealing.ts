@@ -1,0 +1,110 @@
+// A store with a sealer on it whose clock the test holds, entries to seal, and the log read back whole.
+
+import { type Checkpoint, isSignedBy, parseCheckpoint } from '../../src/core/checkpoint.ts';
+import { entryLeaf, shownEntry } from '../../src/core/entry.ts';
+import { Tree } from '../../src/core/merkle.ts';
+import type { Guard } from '../../src/guard/guard.ts';
+import { logKey, SealedLog } from '../../src/guard/sealed-log.ts';
+import { Sealer } from '../../src/guard/sealer.ts';
+import { Vault } from '../../src/guard/secrets.ts';
+import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
+import { type CheckpointRecord, listCheckpoints } from '../../src/store/checkpoints.ts';
+import type { Db } from '../../src/store/db.ts';
+import { listSealed } from '../../src/store/seals.ts';
+import { auditEntry, idAt, NOW } from '../store/stores.ts';
+
+export const MINUTE = 60_000;
+
+export class Clock {
+  now = NOW;
+}
+
+export function guardOn(db: Db, clock: Clock): Guard {
+  const settings = {
+    approvalTimeout: MINUTE,
+    maxOpenApprovalsPerSession: 20,
+    maxOpenApprovalsPerKey: 100,
+    channels: [],
+  };
+  return { db, vault: new Vault(new Uint8Array(32).fill(7)), now: () => clock.now, settings };
+}
+
+export interface TestSealer {
+  guard: Guard;
+  log: SealedLog;
+  sealer: Sealer;
+  notes: string[];
+  failures: unknown[];
+  /** Ticks until a tick finds nothing more to seal. */
+  settle: () => Promise<void>;
+}
+
+export async function sealerOn(db: Db, clock: Clock, checkpointInterval = MINUTE): Promise<TestSealer> {
+  const guard = guardOn(db, clock);
+  const log = new SealedLog(guard, await logKey(guard));
+  const notes: string[] = [];
+  const failures: unknown[] = [];
+  const keep = async (note: string) => {
+    notes.push(note);
+  };
+  const observer = {
+    lag: () => {},
+    checkpointed: () => {},
+    failed: (error: unknown) => failures.push(error),
+  };
+  const sealer = new Sealer(guard, log, { checkpointInterval, keep }, observer);
+  const settle = async () => {
+    let before = -1;
+    for (let size = 0; size !== before; size = (await log.lag()).size) {
+      before = size;
+      await sealer.tick();
+    }
+  };
+  return { guard, log, sealer, notes, failures, settle };
+}
+
+/** So many entries, a millisecond apart, from `at` on. */
+export function entries(count: number, at = NOW, more: Partial<AuditEntry> = {}): AuditEntry[] {
+  return Array.from({ length: count }, (_, n) =>
+    auditEntry({ id: idAt(at + n, n), at: at + n, toolName: `tool_${n}`, ...more }),
+  );
+}
+
+export async function write(db: Db, rows: readonly AuditEntry[]): Promise<void> {
+  await db.transaction({}, async tx => insertAudit(tx, rows));
+}
+
+export interface Found {
+  ids: string[];
+  checkpoints: Checkpoint[];
+}
+
+/** The sealed log, after holding it against its own rules: places without gaps, leaves as their entries, roots. */
+export async function sealedLog(db: Db, guard: Guard): Promise<Found> {
+  const key = await logKey(guard);
+  const records = (await listCheckpoints(db, 10_000, Number.MAX_SAFE_INTEGER)).reverse();
+  const rows = await listSealed(db, 0, 1_000_000);
+  const tree = new Tree();
+  let at = 0;
+  const checkpoints: Checkpoint[] = [];
+  const read = async (record: CheckpointRecord) => {
+    const found = parseCheckpoint(record.note);
+    if (found === null || !(await isSignedBy(record.note, key))) throw new Error('a note that is none');
+    checkpoints.push(found);
+    return found;
+  };
+  for (const record of records) {
+    const checkpoint = await read(record);
+    for (; tree.size < checkpoint.size; at++) {
+      const row = rows[at];
+      if (row === undefined || row.seq !== at || row.entry === null)
+        throw new Error(`place ${at} is not filled`);
+      const leaf = entryLeaf(shownEntry(row.entry));
+      if (Buffer.from(leaf).toString('base64') !== row.leafHash) throw new Error(`leaf ${at} is another’s`);
+      tree.append(leaf);
+    }
+    const root = Buffer.from(tree.root()).toString('base64');
+    if (root !== checkpoint.root) throw new Error(`the root of ${checkpoint.size} is another`);
+  }
+  return { ids: rows.map(row => row.entryId), checkpoints };
+}
