@@ -18,6 +18,8 @@ export interface Listener {
 export const isLive = signal(false);
 
 const RETRY_MS = 5000;
+const FLUSH_MS = 50;
+const GAP_MS = 3000;
 const listeners = new Set<Listener>();
 let source: EventSource | null = null;
 let retry: ReturnType<typeof setTimeout> | undefined;
@@ -70,15 +72,44 @@ function connect(): void {
     // Otherwise the browser is connecting again by itself, and goes on where it was.
     if (source?.readyState === EventSource.CLOSED) giveUp();
   };
-  source.addEventListener('gap', refresh);
-  source.addEventListener('verdict', ({ data }) => {
-    const entry = JSON.parse(data) as AuditEntry;
-    for (const { verdict } of listeners) verdict?.(entry);
-  });
-  source.addEventListener('approval', ({ data }) => {
-    const approval = JSON.parse(data) as Approval;
-    for (const listener of listeners) listener.approval?.(approval);
-  });
+  source.addEventListener('gap', soon);
+  source.addEventListener('verdict', ({ data }) => take({ verdict: JSON.parse(data) as AuditEntry }));
+  source.addEventListener('approval', ({ data }) => take({ approval: JSON.parse(data) as Approval }));
+}
+
+interface Told {
+  verdict?: AuditEntry;
+  approval?: Approval;
+}
+
+const told: Told[] = [];
+let flushes = false;
+
+/** What comes in a burst is handed on together, so that it is drawn once. */
+function take(news: Told): void {
+  told.push(news);
+  if (flushes) return;
+  flushes = true;
+  setTimeout(() => {
+    flushes = false;
+    for (const { verdict, approval } of told.splice(0))
+      for (const listener of listeners) {
+        if (verdict !== undefined) listener.verdict?.(verdict);
+        if (approval !== undefined) listener.approval?.(approval);
+      }
+  }, FLUSH_MS);
+}
+
+let reads = false;
+
+/** Under heavy load gaps follow each other; reading anew once for all of them is enough. */
+function soon(): void {
+  if (reads) return;
+  reads = true;
+  setTimeout(() => {
+    reads = false;
+    refresh();
+  }, GAP_MS);
 }
 
 function disconnect(): void {

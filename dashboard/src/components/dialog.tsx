@@ -1,5 +1,6 @@
 // Dialogs on the browser's own <dialog>: it keeps the focus inside and gives it back, and closes by Escape.
-// What goes wrong is shown inside, and the dialog stays.
+// The button that closes comes last, so that the focus starts in what the dialog is about. What goes wrong is shown
+// inside, and the dialog stays.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -25,16 +26,14 @@ export function Dialog({ title, open, onClose, children, wide = false }: DialogP
     <dialog ref={element} aria-labelledby={id} class={wide ? 'wide' : undefined} onClose={onClose}>
       {open && (
         <>
-          <header>
-            <h2 id={id}>{title}</h2>
-            <button type="button" class="icon" onClick={onClose} title="Close">
-              <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-                <path d="M4 4l8 8M12 4l-8 8" />
-              </svg>
-              <span class="unseen">Close</span>
-            </button>
-          </header>
+          <h2 id={id}>{title}</h2>
           {children}
+          <button type="button" class="icon close" onClick={onClose} title="Close">
+            <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+              <path d="M4 4l8 8M12 4l-8 8" />
+            </svg>
+            <span class="unseen">Close</span>
+          </button>
         </>
       )}
     </dialog>

@@ -31,7 +31,7 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 /** In the zone of whoever looks; the exact moment is in the title. Today's day goes without saying. */
 export function Time({ at }: { at: string }) {
   const moment = new Date(at);
-  const today = new Date(now.value);
+  const today = new Date(now.peek());
   const day = moment.toDateString() === today.toDateString() ? '' : dayOf(moment, today);
   return (
     <time dateTime={at} title={at} class="time">

@@ -2,7 +2,7 @@
 // themselves while the top of the list is in view; else they are counted, so that nothing moves under the reader.
 
 import { useRef, useState } from 'preact/hooks';
-import { useLocation, useRoute } from 'preact-iso';
+import { useLocation } from 'preact-iso';
 import { type AuditEntry, queryOf } from '../api.ts';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
@@ -21,7 +21,6 @@ const NEAR_TOP = 300;
 
 export default function Audit() {
   const { query, route } = useLocation();
-  const { params } = useRoute();
   const filters = filtersIn(query);
   const asked = useAsked(filters);
   const list = useList<AuditEntry>('/audit', 'entries', asked);
@@ -38,7 +37,8 @@ export default function Audit() {
       else list.change(entries => withNew(entries, entry));
     },
   });
-  const id = params['id'];
+  const opened = query['entry'];
+  const close = useClose(opened, () => route(addressOf(filters), true));
   return (
     <Page
       title="Audit"
@@ -65,14 +65,21 @@ export default function Audit() {
             columns={columnsOf(filters)}
             rows={list.data ?? []}
             keyOf={entry => entry.id}
-            current={entry => entry.id === id}
+            current={entry => entry.id === opened}
           />
           <More more={list.more} />
         </Shown>
       </section>
-      {id !== undefined && <Details key={id} id={id} onClose={() => route(addressOf(filters))} />}
+      {opened !== undefined && <Details key={opened} id={opened} onClose={close} />}
     </Page>
   );
+}
+
+/** What was opened from the list closes by going back; what a link led to straight away has no back. */
+function useClose(opened: string | undefined, leave: () => void): () => void {
+  const direct = useRef(opened !== undefined);
+  if (opened === undefined) direct.current = false;
+  return () => (direct.current ? leave() : history.back());
 }
 
 /** A span up to now is fixed when it is chosen, so that going on to older entries goes on from the same one. */

@@ -9,6 +9,7 @@ import { Named, StatusBadge, Time, Tool } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
 import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
+import { addressOf } from '../audit/filters.ts';
 
 const STATUSES: [string, string][] = [
   ['', 'All'],
@@ -23,7 +24,7 @@ const COLUMNS: Column<Approval>[] = [
     head: 'Tool',
     kind: 'wide',
     cell: ({ serverName, toolName, toolCallId }) => (
-      <a href={`/dashboard/audit/${toolCallId}`}>
+      <a href={addressOf({}, toolCallId)}>
         <Tool serverName={serverName} toolName={toolName} />
       </a>
     ),

@@ -13,6 +13,7 @@ import { useAction } from '../../load.ts';
 import { keyName } from '../../names.ts';
 import { loadPending, pending, pendingError, settle } from '../../pending.ts';
 import { mayResolve } from '../../session.ts';
+import { addressOf } from '../audit/filters.ts';
 
 export function Waiting() {
   const list = useRef<HTMLUListElement>(null);
@@ -62,7 +63,7 @@ function Question({ approval, done }: { approval: Approval; done: () => void }) 
         </p>
         <p class="soft small">
           Key <Named text={keyName(keyId)} /> · by {surface === 'mcp' ? 'the MCP proxy' : 'a check'} · asked{' '}
-          <Ago at={createdAt} /> · <a href={`/dashboard/audit/${approval.toolCallId}`}>audit entry</a>
+          <Ago at={createdAt} /> · <a href={addressOf({}, approval.toolCallId)}>audit entry</a>
         </p>
       </div>
       <TimeLeft approval={approval} />

@@ -29,8 +29,8 @@ export function filtersIn(query: Record<string, string>): Filters {
 }
 
 /** The address that shows these entries, and one of them opened. */
-export function addressOf(filters: Filters, id?: string): string {
-  return `/dashboard/audit${id === undefined ? '' : `/${id}`}${queryOf(filters)}`;
+export function addressOf(filters: Filters, entry?: string): string {
+  return `/dashboard/audit${queryOf({ ...filters, entry })}`;
 }
 
 /** As the administration takes them. */

@@ -36,8 +36,9 @@ export const sum = (counts: Counts): number => counts.allow + counts.pending + c
 const NUMBER = new Intl.NumberFormat();
 export const written = (count: number): string => NUMBER.format(count);
 
-/** With one verdict more, in the newest slice. */
-export function counted(stats: Stats, { decision, serverName, toolName }: AuditEntry): Stats {
+/** With one verdict more, in the newest slice; one that was there when they were read is in them. */
+export function counted(stats: Stats, { at, decision, serverName, toolName }: AuditEntry): Stats {
+  if (at < stats.to) return stats;
   const plus = <Each extends Counts>(counts: Each): Each => ({ ...counts, [decision]: counts[decision] + 1 });
   const last = stats.series.length - 1;
   const name = `${serverName}__${toolName}`;

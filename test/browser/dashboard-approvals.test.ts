@@ -1,0 +1,185 @@
+// The inbox in a real browser, on both engines: what waits is answered there, once, under the operator's name;
+// what happens elsewhere is seen at once; who may only look has nothing to press.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { newPerson, OWN, type Person, send } from '../operators/people.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+const engineNames = await engines();
+const ASK = [{ tool: '*', action: 'require_approval', reason: 'Ask first.' } as const];
+
+describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
+  let browser: Browser;
+  let service: TestService;
+  let key: string;
+  let admin: Person;
+  let approver: Person;
+  beforeAll(async () => {
+    [browser, service] = await Promise.all([launch(), startService({ engine })]);
+    key = (await service.newKey(ASK, { name: 'release agent' })).key;
+    admin = await newPerson(service, 'admin');
+    approver = await newPerson(service, 'approver');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+  });
+
+  /** A held call to a tool of a name that nothing else has. */
+  async function hold(): Promise<{ tool: string; toolName: string; referenceId: string }> {
+    const toolName = `deploy_${crypto.randomUUID().slice(0, 8)}`;
+    const { body } = await service.check(key, 'prod', toolName);
+    return { tool: `prod__${toolName}`, toolName, referenceId: body.referenceId };
+  }
+
+  async function approvalOf(referenceId: string) {
+    const { body } = await service.admin('GET', '/approvals?limit=1000');
+    return body.approvals.find((each: { referenceId: string }) => each.referenceId === referenceId);
+  }
+
+  const question = (page: Page, tool: string) => page.getByRole('listitem').filter({ hasText: tool });
+  const said = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+
+  test('a call is approved and another denied, under the name of who did', async () => {
+    const [yes, no] = [await hold(), await hold()];
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto('/dashboard/approvals');
+      await question(page, yes.tool).getByText('release agent').waitFor();
+      await question(page, yes.tool).getByText('left').waitFor();
+      await expectUsable(page);
+      await question(page, yes.tool)
+        .getByRole('button', { name: `Approve ${yes.tool}` })
+        .click();
+      await said(page, `Approved: ${yes.tool}`);
+      await question(page, no.tool).getByRole('button', { name: 'Deny' }).click();
+      await said(page, `Denied: ${no.tool}`);
+      await question(page, no.tool).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'History' }).click();
+      await page.getByRole('row').filter({ hasText: yes.toolName }).getByText('approved').waitFor();
+      await page.getByRole('row').filter({ hasText: no.toolName }).getByText('denied').waitFor();
+      await expectUsable(page);
+      await page.getByLabel('Outcome').selectOption('denied');
+      await page.getByRole('row').filter({ hasText: yes.toolName }).waitFor({ state: 'detached' });
+      expect(page.url()).toBe(`${service.url}/dashboard/approvals?view=history&status=denied`);
+    });
+    const by = `operator:${approver.email}`;
+    expect(await approvalOf(yes.referenceId)).toMatchObject({ status: 'approved', resolvedBy: by });
+    expect(await approvalOf(no.referenceId)).toMatchObject({ status: 'denied', resolvedBy: by });
+  });
+
+  test('an approval for a while opens a grant, which an admin revokes after being asked', async () => {
+    const held = await hold();
+    await visit(browser, service, admin.cookie, async page => {
+      await page.goto('/dashboard/approvals');
+      await question(page, held.tool).getByRole('button', { name: 'Approve for…' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Approve for a while' });
+      await dialog.getByLabel('For how long').selectOption('4 hours');
+      await expectUsable(page);
+      await dialog.getByRole('button', { name: 'Approve' }).click();
+      await said(page, `Approved: ${held.tool}`);
+      expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('allow');
+      await page.getByRole('link', { name: 'Grants' }).click();
+      const row = page.getByRole('row').filter({ hasText: held.toolName });
+      await row.getByText('3 h 59 min left').waitFor();
+      await row.getByRole('button', { name: 'Revoke' }).click();
+      const asked = page.getByRole('dialog', { name: 'Revoke this grant?' });
+      await asked.getByRole('button', { name: 'Cancel' }).click();
+      expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('allow');
+      await row.getByRole('button', { name: 'Revoke' }).click();
+      await expectUsable(page);
+      await asked.getByRole('button', { name: 'Revoke' }).click();
+      await row.waitFor({ state: 'detached' });
+    });
+    expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('pending');
+  });
+
+  test('what is held and answered elsewhere comes and goes by itself', async () => {
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto('/dashboard/approvals');
+      await page.getByText('Live', { exact: true }).first().waitFor();
+      const held = await hold();
+      await question(page, held.tool).waitFor();
+      await service.admin('POST', `/approvals/${held.referenceId}/resolve`, { action: 'deny' });
+      await question(page, held.tool).waitFor({ state: 'detached' });
+    });
+  });
+
+  test('without the stream it works all the same: whoever looks again sees what is so now', async () => {
+    await visit(browser, service, approver.cookie, async page => {
+      await page.route('**/admin/v1/events', route => route.abort());
+      await page.goto('/dashboard/approvals');
+      await page.getByText('Not live').first().waitFor();
+      const late = await hold();
+      await page.getByRole('button', { name: 'Refresh' }).first().click();
+      await question(page, late.tool).waitFor();
+      await service.admin('POST', `/approvals/${late.referenceId}/resolve`, { action: 'approve' });
+      // The page does not know yet; the service does.
+      await question(page, late.tool).getByRole('button', { name: 'Deny' }).click();
+      await page.getByRole('status').filter({ hasText: 'answered' }).waitFor();
+      await question(page, late.tool).waitFor({ state: 'detached' });
+      expect((await approvalOf(late.referenceId)).status).toBe('approved');
+      const later = await hold();
+      await page.evaluate("window.dispatchEvent(new Event('focus'))");
+      await question(page, later.tool).waitFor();
+    });
+  });
+
+  test('a viewer sees it all and can answer nothing, by page or by hand', async () => {
+    const held = await hold();
+    const viewer = await newPerson(service, 'viewer');
+    await visit(
+      browser,
+      service,
+      viewer.cookie,
+      async page => {
+        await page.goto('/dashboard/approvals');
+        await question(page, held.tool).waitFor();
+        await page.getByText('Your role lets you look').waitFor();
+        await expectUsable(page);
+        expect(await page.getByRole('button', { name: /approve|deny/i }).count()).toBe(0);
+        await page.goto('/dashboard/approvals?view=grants');
+        await heading(page, 'Approvals');
+        expect(await page.getByRole('button', { name: 'Revoke' }).count()).toBe(0);
+      },
+      { ...PHONE, ...DARK },
+    );
+    const path = `/admin/v1/approvals/${held.referenceId}/resolve`;
+    const reply = await send(
+      service,
+      'POST',
+      path,
+      { cookie: viewer.cookie, headers: OWN },
+      { action: 'approve' },
+    );
+    expect(reply.status).toBe(403);
+    expect((await approvalOf(held.referenceId)).status).toBe('pending');
+  });
+});
+
+describe.if(hasBrowser())('an inbox that nobody answers', () => {
+  test('is empty at the moment the question lapses, and says what to expect', async () => {
+    const [browser, service] = await Promise.all([
+      launch(),
+      startService({ env: { TOOLGATE_APPROVAL_TIMEOUT: '6s' } }),
+    ]);
+    try {
+      const { cookie } = await newPerson(service, 'approver');
+      await visit(browser, service, cookie, async page => {
+        await page.goto('/dashboard/approvals');
+        await page.getByText('Nothing waits for an answer').waitFor();
+        await expectUsable(page);
+        const { key } = await service.newKey(ASK);
+        await service.check(key, 'prod', 'deploy');
+        await page.getByRole('heading', { name: 'prod__deploy' }).waitFor();
+        await page.getByText('Nothing waits for an answer').waitFor();
+        await page.goto('/dashboard/approvals?view=history');
+        await page.getByText('timed out', { exact: true }).waitFor();
+      });
+    } finally {
+      await browser.close();
+      await service.close();
+    }
+  });
+});

@@ -1,0 +1,197 @@
+// The audit log and the overview in a real browser, on both engines: filters by link, by hand and by the back
+// button, one entry's details, pages, exports, and both keeping up with what happens.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { newPerson, type Person } from '../operators/people.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+const engineNames = await engines();
+const PAGE = 50;
+
+describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine => {
+  let browser: Browser;
+  let service: TestService;
+  let person: Person;
+  let reader: { key: string; keyId: string };
+  let writer: { key: string; keyId: string };
+  beforeAll(async () => {
+    [browser, service] = await Promise.all([launch(), startService({ engine })]);
+    person = await newPerson(service, 'viewer');
+    reader = await service.newKey([{ tool: 'files__read', action: 'allow' }], { name: 'reader' });
+    writer = await service.newKey([{ tool: '*', action: 'allow' }], { name: 'writer' });
+    const session = await service.json('POST', '/v1/sessions', writer.key, { label: 'a run' });
+    await service.check(reader.key, 'files', 'delete');
+    await service.check(session.body.token, 'mail', 'send');
+    const many = Array.from({ length: PAGE + 5 }, () => service.check(reader.key, 'files', 'read'));
+    await Promise.all(many);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+  });
+
+  const rows = (page: Page, text: string) => page.locator('tbody tr').filter({ hasText: text });
+  const shows = (page: Page, text: string) => rows(page, text).first().waitFor();
+  const gone = (page: Page, text: string) => rows(page, text).first().waitFor({ state: 'detached' });
+
+  test('filters stand in the address, and the back button takes them back', async () => {
+    await visit(browser, service, person.cookie, async page => {
+      await page.goto(`/dashboard/audit?decision=deny&keyId=${reader.keyId}`);
+      await shows(page, 'files__delete');
+      expect(await page.locator('tbody tr').count()).toBe(1);
+      expect(await page.getByLabel('Decision').inputValue()).toBe('deny');
+      await page
+        .getByLabel('Key', { exact: true })
+        .getByRole('option', { name: 'reader' })
+        .waitFor({ state: 'attached' });
+      expect(await page.getByLabel('Key', { exact: true }).inputValue()).toBe(reader.keyId);
+      await expectUsable(page);
+      await page.getByRole('button', { name: 'Clear filters' }).click();
+      await shows(page, 'files__read');
+      await page.getByLabel('Tool').fill('send');
+      await page.getByLabel('Tool').press('Enter');
+      await shows(page, 'mail__send');
+      await gone(page, 'files__read');
+      expect(page.url()).toBe(`${service.url}/dashboard/audit?tool=send`);
+      await page.getByLabel('Time').selectOption('Last hour');
+      expect(page.url()).toEndWith('?tool=send&within=1h');
+      await page.getByLabel('Decision').selectOption('Pending');
+      await page.getByText('No entry matches').waitFor();
+      await page.goBack();
+      await shows(page, 'mail__send');
+      await page.goBack();
+      await page.goBack();
+      await shows(page, 'files__read');
+      expect(await page.getByLabel('Tool').inputValue()).toBe('');
+      await page.goBack();
+      await shows(page, 'files__delete');
+      await gone(page, 'files__read');
+    });
+  });
+
+  test('an entry opens with all that is known, closes by Escape and by going back, and leads to others', async () => {
+    await visit(browser, service, person.cookie, async page => {
+      await page.goto('/dashboard/audit?tool=mail__send');
+      await rows(page, 'mail__send').getByRole('link').first().click();
+      const dialog = page.getByRole('dialog', { name: 'Audit entry' });
+      await dialog.getByText(/Rule 0 of policy/).waitFor();
+      expect(page.url()).toContain('&entry=');
+      await expectUsable(page);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      expect(page.url()).toEndWith('?tool=mail__send');
+      await page.goForward();
+      await dialog.getByText(/Rule 0 of policy/).waitFor();
+      await page.reload();
+      await dialog.getByText('writer').waitFor();
+      const session = dialog.getByText('Session').locator('..');
+      await session.getByRole('link', { name: 'show all' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(page.url()).toContain('/dashboard/audit?sessionId=');
+      await shows(page, 'mail__send');
+      expect(await page.locator('tbody tr').count()).toBe(1);
+      await page.goto(`/dashboard/audit?entry=${Bun.randomUUIDv7()}`);
+      await page.getByRole('alert').filter({ hasText: 'no audit entry' }).waitFor();
+    });
+  });
+
+  test('older entries are a click away, and what is shown can be taken along', async () => {
+    await visit(browser, service, person.cookie, async page => {
+      await page.goto(`/dashboard/audit?tool=files__read&keyId=${reader.keyId}`);
+      await shows(page, 'files__read');
+      expect(await page.locator('tbody tr').count()).toBe(PAGE);
+      await page.getByRole('button', { name: 'Show more' }).click();
+      await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' });
+      expect(await page.locator('tbody tr').count()).toBe(PAGE + 5);
+      const download = page.waitForEvent('download');
+      await page.getByRole('link', { name: 'Export CSV' }).click();
+      const text = await Bun.file(await (await download).path()).text();
+      expect(text.trimEnd().split('\n')).toHaveLength(PAGE + 6);
+      expect(text).not.toContain('mail');
+    });
+  });
+
+  test('a new verdict appears by itself where it belongs, and moves nothing under who reads further down', async () => {
+    const { key } = await service.newKey([{ tool: '*', action: 'deny', reason: 'Not now.' }]);
+    await visit(browser, service, person.cookie, async page => {
+      await page.goto('/dashboard/audit?decision=deny');
+      await shows(page, 'files__delete');
+      await page.getByText('Live', { exact: true }).first().waitFor();
+      await service.check(writer.key, 'other', 'allowed');
+      await service.check(key, 'live', engine);
+      await shows(page, `live__${engine}`);
+      expect(await rows(page, 'other__allowed').count()).toBe(0);
+      await page.goto('/dashboard/audit');
+      await shows(page, 'files__read');
+      await page.getByText('Live', { exact: true }).first().waitFor();
+      await page.mouse.wheel(0, 2000);
+      await page.waitForFunction('scrollY > 500');
+      await service.check(key, 'late', engine);
+      await page.getByRole('button', { name: 'Show 1 new entry' }).click();
+      await shows(page, `late__${engine}`);
+    });
+  });
+
+  test('a filter that the service refuses is explained in place', async () => {
+    await visit(browser, service, person.cookie, async page => {
+      await page.goto('/dashboard/audit?sessionId=nonsense');
+      const alert = page.getByRole('alert');
+      await alert.waitFor();
+      expect(await alert.textContent()).toContain('/sessionId');
+      await expectUsable(page);
+    });
+  });
+
+  test('the overview counts along, and each figure leads to its entries', async () => {
+    const ask = [{ tool: '*', action: 'require_approval' } as const];
+    const { key } = await service.newKey(ask);
+    await visit(browser, service, person.cookie, async page => {
+      await page.goto('/dashboard');
+      await heading(page, 'Overview');
+      const held = page.getByRole('link', { name: /^Held/ });
+      await held.waitFor();
+      await page.getByText('Live', { exact: true }).first().waitFor();
+      const figure = async (tile: typeof held) => Number(await tile.locator('.figure').textContent());
+      const before = await figure(held);
+      await service.check(key, 'prod', `deploy_${engine}`);
+      await held.getByText(String(before + 1), { exact: true }).waitFor();
+      await shows(page, `prod__deploy_${engine}`);
+      await page
+        .getByRole('link', { name: /^Waiting now/ })
+        .getByText('Open the inbox')
+        .waitFor();
+      expect(await page.getByRole('img').getAttribute('aria-label')).toMatch(
+        /\d+ allowed, \d+ held, \d+ denied/,
+      );
+      await page.getByText('Figures').click();
+      await expectUsable(page);
+      await page.getByLabel('Window').selectOption('Last 7 days');
+      await page.getByRole('heading', { name: 'Verdicts, last 7 days' }).waitFor();
+      expect(page.url()).toEndWith('/dashboard?window=7d');
+      await held.click();
+      await heading(page, 'Audit');
+      await shows(page, `prod__deploy_${engine}`);
+      expect(page.url()).toEndWith('/dashboard/audit?decision=pending&within=7d');
+    });
+  });
+
+  test('both are usable on a phone in the dark', async () => {
+    await visit(
+      browser,
+      service,
+      person.cookie,
+      async page => {
+        await page.goto('/dashboard');
+        await shows(page, 'files__read');
+        await expectUsable(page);
+        // Few rows: axe looks at every cell of every one.
+        await page.goto('/dashboard/audit?decision=deny');
+        await shows(page, 'files__delete');
+        await expectUsable(page);
+      },
+      { ...PHONE, ...DARK },
+    );
+  });
+});
