@@ -60,7 +60,9 @@ interface Pages<T> {
 export function useList<T>(path: string, name: string, query: Query = {}): Listed<T> {
   const page = async (cursor: string | null, signal?: AbortSignal): Promise<Pages<T>> => {
     const body = await get<Record<string, unknown>>(path, { ...query, cursor }, signal);
-    return { items: body[name] as T[], next: body['nextCursor'] as string | null };
+    const [items, next] = [body[name] as T[], body['nextCursor'] as string | null];
+    // A search that finds little ends a page early: an empty one need not be the last.
+    return items.length === 0 && next !== null ? page(next, signal) : { items, next };
   };
   const { data, error, loading, reload, change } = useLoad(path + queryOf(query), signal =>
     page(null, signal),

@@ -46,13 +46,32 @@ export async function printList<T>(io: IO, http: Http, options: ListOptions, lis
   if (nextCursor !== null) say(io, `There are more: --all, or --cursor ${nextCursor}`);
 }
 
-async function fetchList<T>(
-  http: Http,
-  { limit, cursor, all }: ListOptions,
-  { path, plural, query = {} }: List<T>,
-): Promise<Page<T>> {
-  if (!all) return http.page<T>(path, plural, { ...query, limit, cursor });
+async function fetchList<T>(http: Http, options: ListOptions, list: List<T>): Promise<Page<T>> {
+  const { path, plural, query = {} } = list;
+  if (!options.all) return firstOf<T>(http, path, plural, query, options.limit, options.cursor);
   const items: T[] = [];
   for await (const item of http.all<T>(path, plural, query)) items.push(item);
   return { items, nextCursor: null };
+}
+
+/** As many as asked for, if there are. A page may hold fewer and not be the last: a search ends it early. */
+export async function firstOf<T>(
+  http: Http,
+  path: string,
+  plural: string,
+  query: Query,
+  limit: number,
+  cursor?: string,
+): Promise<Page<T>> {
+  const items: T[] = [];
+  for (let after = cursor; ; ) {
+    const page: Page<T> = await http.page<T>(path, plural, {
+      ...query,
+      limit: limit - items.length,
+      cursor: after,
+    });
+    items.push(...page.items);
+    if (page.nextCursor === null || items.length >= limit) return { items, nextCursor: page.nextCursor };
+    after = page.nextCursor;
+  }
 }

@@ -4,6 +4,7 @@
 import type { AuditResource } from './admin.ts';
 import { type Http, type Query, Unreachable } from './http.ts';
 import { type IO, say } from './io.ts';
+import { firstOf } from './list.ts';
 
 const OVERLAP_MS = 10_000;
 const LONGEST_WAIT_MS = 30_000;
@@ -16,10 +17,11 @@ export async function follow(
   show: (entry: AuditResource) => void,
 ): Promise<void> {
   const stop = io.interrupted();
-  const first = await http.page<AuditResource>('/audit', 'entries', { ...query, limit: lines });
+  // The service's clock, not ours, says what is new; of all entries, so that no look begins at the first of them.
+  const { items: latest } = await http.page<AuditResource>('/audit', 'entries', { limit: 1 });
+  let newest = latest[0] === undefined ? 0 : Date.parse(latest[0].at);
+  const first = await firstOf<AuditResource>(http, '/audit', 'entries', query, lines);
   const shown: Shown = { seen: new Map(), floor: first.items.at(lines - 1)?.id ?? '' };
-  // The service's clock, not ours, says what is new.
-  let newest = first.items[0] === undefined ? 0 : Date.parse(first.items[0].at);
   report(first.items, shown, show);
   let failures = 0;
   while (await waited(interval * 1000 * 2 ** failures, stop)) {

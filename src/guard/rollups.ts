@@ -2,7 +2,7 @@
 // Entries may become visible later than that: ids carry the clock of their replica, and PostgreSQL commits out of
 // order. So every minute is counted again at several ages, and written anew if there are more.
 
-import { floorTo, HOUR, latencyClass, MINUTE } from '../core/buckets.ts';
+import { DAY, floorTo, HOUR, latencyClass, MINUTE } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
 import { joinName } from '../core/name.ts';
 import { countAudit, nextAuditId, type Tally, tallies } from '../store/audit-tally.ts';
@@ -147,6 +147,17 @@ async function mend(
       await writeMinutes(tx, new Map([[start, await countMinute(tx, start)]]));
     });
   }
+}
+
+/** Has everything since a time counted anew, for entries that were written with a time of the past. */
+export async function countAgain({ db }: Guard, from: number): Promise<void> {
+  await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
+    const mark = await readMark(tx, ROLLED_UP);
+    const kept = (await readMark(tx, KEPT_FROM)) ?? 0;
+    // Whole days: the hours of a day are gone before it is, and make it up anew.
+    const start = Math.max(floorTo(from, DAY), kept);
+    if (mark !== null && mark > start) await writeMark(tx, ROLLED_UP, start);
+  });
 }
 
 async function prune({ db, now }: Guard): Promise<boolean> {

@@ -1,9 +1,8 @@
-// The audit log: written by the group commit only, never changed. Entries are paged by id, which sorts by
-// time; a time range is therefore a range of ids.
+// The audit log: written by the group commit only, never changed. The id sorts by time, so a time range is a
+// range of ids. Searching it is audit-search.ts, counting it audit-tally.ts.
 
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
-import { splitName } from '../core/name.ts';
 import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
 
 export interface AuditEntry {
@@ -68,61 +67,10 @@ function pushRow(params: Value[], entry: AuditEntry): void {
   );
 }
 
+/** The columns of an entry, under its names. */
 export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
   rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs"`;
-
-export interface AuditFilter {
-  from?: number | undefined;
-  to?: number | undefined;
-  keyId?: string | undefined;
-  sessionId?: string | undefined;
-  decision?: Decision | undefined;
-  /** A full name, or a bare one without `__`. */
-  tool?: string | undefined;
-  surface?: Surface | undefined;
-}
-
-/** Entries from `from` (inclusive) to `to` (exclusive), newest first, older than the id `before`. */
-export function listAudit(
-  db: Queries,
-  filter: AuditFilter,
-  limit: number,
-  before: string,
-): Promise<AuditEntry[]> {
-  const { conditions, params } = where(filter);
-  params.push(before, limit);
-  return db.all(
-    `SELECT ${AUDIT_COLUMNS} FROM audit WHERE ${conditions} AND id < $${params.length - 1}
-     ORDER BY id DESC LIMIT $${params.length}`,
-    params,
-  );
-}
-
-function where(filter: AuditFilter): { conditions: string; params: Value[] } {
-  const params: Value[] = [firstIdAt(filter.from ?? 0)];
-  const conditions = ['id >= $1'];
-  const equal = (column: string, value: Value | undefined) => {
-    if (value === undefined) return;
-    params.push(value);
-    conditions.push(`${column} = $${params.length}`);
-  };
-  if (filter.to !== undefined) {
-    params.push(firstIdAt(filter.to));
-    conditions.push(`id < $${params.length}`);
-  }
-  equal('key_id', filter.keyId);
-  equal('session_id', filter.sessionId);
-  equal('decision', filter.decision);
-  equal('surface', filter.surface);
-  const name = filter.tool === undefined ? null : splitName(filter.tool);
-  equal('tool_name', name?.toolName ?? filter.tool);
-  equal('server_name', name?.serverName);
-  // Said literally, so that the partial indexes on the rarer values can serve.
-  if (filter.surface === 'mcp') conditions.push("surface <> 'check'");
-  if (filter.decision !== undefined && filter.decision !== 'allow') conditions.push("decision <> 'allow'");
-  return { conditions: conditions.join(' AND '), params };
-}
 
 /** Entries after an id, newest first. */
 export function listAuditSince(db: Queries, after: string, limit: number): Promise<AuditEntry[]> {

@@ -1,7 +1,8 @@
 // The audit log on both engines: groups of every size, pages that neither skip nor repeat, each filter.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type AuditEntry, type AuditFilter, insertAudit, listAudit } from '../../src/store/audit.ts';
+import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
+import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { countAudit, nextAuditId, type Tally, tallies } from '../../src/store/audit-tally.ts';
 import { UniqueViolation } from '../../src/store/db.ts';
 import { engines } from '../support/service.ts';
@@ -79,14 +80,13 @@ for (const engine of await engines()) {
 
     async function readAll(filter: AuditFilter, limit: number): Promise<AuditEntry[]> {
       const found: AuditEntry[] = [];
-      for (let before = 'z'; ; ) {
-        const page = await listAudit(store.db, filter, limit, before);
-        expect(page.length).toBeLessThanOrEqual(limit);
-        found.push(...page);
-        const last = page.at(-1);
-        if (last === undefined) return found;
-        before = last.id;
+      for (let before: string | null = 'z'; before !== null; ) {
+        const { entries, next } = await searchAudit(store.db, filter, limit, before);
+        expect(entries.length).toBeLessThanOrEqual(limit);
+        found.push(...entries);
+        before = next;
       }
+      return found;
     }
 
     for (const [what, filter, keeps] of FILTERS) {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { HOUR, MINUTE } from '../../src/core/buckets.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import * as audit from '../../src/store/audit.ts';
+import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { auditTally, nextAuditId } from '../../src/store/audit-tally.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import type { Queries, Row, Value } from '../../src/store/db.ts';
@@ -29,15 +30,6 @@ const ROWS = 3000;
 const PART = 300;
 
 const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
-  'audit, all': db => audit.listAudit(db, {}, 51, 'z'),
-  'audit, a later page': db => audit.listAudit(db, {}, 51, idAt(NOW + 10)),
-  'audit of a time': db => audit.listAudit(db, { from: NOW, to: NOW + 5 }, 51, 'z'),
-  'audit of a key': db => audit.listAudit(db, { keyId: 'key-7' }, 51, 'z'),
-  'audit of a session': db => audit.listAudit(db, { sessionId: 'session-7' }, 51, 'z'),
-  'audit of a decision': db => audit.listAudit(db, { decision: 'pending' }, 51, 'z'),
-  'audit of a bare tool': db => audit.listAudit(db, { tool: 'tool-7' }, 51, 'z'),
-  'audit of a full tool name': db => audit.listAudit(db, { tool: 'github__tool-7' }, 51, 'z'),
-  'audit of a surface': db => audit.listAudit(db, { surface: 'mcp' }, 51, 'z'),
   'audit tally': db => auditTally(db, idAt(NOW), idAt(NOW + 5)),
   'next entry': db => nextAuditId(db, NOW),
   'counts of buckets': db => rollups.rollupCounts(db, MINUTE, NOW, NOW + HOUR, 'tool'),
@@ -61,6 +53,21 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'versions of a policy': db => policies.listPolicyVersions(db, 'policy-7', 51, 9),
   changes: db => listChanges(db, 51, 'z'),
 };
+
+/** Every combination of filters, on the first page and on a later one. */
+const SEARCHES: [string, AuditFilter, string][] = [];
+for (let bits = 0; bits < 32; bits++) {
+  const filter: AuditFilter = {
+    ...(bits & 1 && { keyId: 'key-7' }),
+    ...(bits & 2 && { sessionId: 'session-8' }),
+    ...(bits & 4 && { tool: bits & 1 ? 'tool-7' : 'github__tool-7' }),
+    ...(bits & 8 && { decision: bits & 2 ? 'allow' : 'pending' }),
+    ...(bits & 16 && { surface: bits & 4 ? 'check' : 'mcp' }),
+  };
+  SEARCHES.push([`search by ${Object.keys(filter).join(', ') || 'nothing'}`, filter, 'z']);
+  const from = NOW + (bits % 3);
+  SEARCHES.push([`${SEARCHES.at(-1)?.[0]}, in a time`, { ...filter, from, to: NOW + 900 }, idAt(NOW + 800)]);
+}
 
 /** Statements of the delivery worker and the deliveries' list, by the indexes made for them. */
 const DELIVERIES: Record<string, [sql: string, ...params: Value[]]> = {
@@ -100,23 +107,43 @@ for (const engine of await engines()) {
     async function expectIndexed(sql: string, params: readonly Value[]): Promise<void> {
       const lines = await plan(sql, params);
       const bare =
-        engine === 'postgres' ? /Seq Scan on/ : /^SCAN (?!.*USING (COVERING INDEX|INDEX|PRIMARY KEY))/;
+        engine === 'postgres'
+          ? /Seq Scan on/
+          : /^SCAN (?!.*USING (COVERING INDEX|INDEX|PRIMARY KEY)|(r|c LEFT-JOIN|chunk)$)/;
       expect(lines.filter(line => bare.test(line))).toEqual([]);
       expect(lines.join('\n')).toMatch(/index|primary key/i);
     }
 
+    async function statementsOf(
+      work: (db: Queries) => Promise<unknown>,
+    ): Promise<[string, readonly Value[]][]> {
+      const sent: [string, readonly Value[]][] = [];
+      await work({
+        all: async <T = Row>(sql: string, params: readonly Value[] = []) => {
+          sent.push([sql, params]);
+          return store.db.all<T>(sql, params);
+        },
+        run: (sql, params) => store.db.run(sql, params),
+      });
+      return sent;
+    }
+
     for (const [what, list] of Object.entries(LISTS)) {
       test(what, async () => {
-        const sent: [string, readonly Value[]][] = [];
-        await list({
-          all: async <T = Row>(sql: string, params: readonly Value[] = []) => {
-            sent.push([sql, params]);
-            return store.db.all<T>(sql, params);
-          },
-          run: (sql, params) => store.db.run(sql, params),
-        });
+        const sent = await statementsOf(list);
         expect(sent).toHaveLength(1);
         for (const [sql, params] of sent) await expectIndexed(sql, params);
+      });
+    }
+
+    for (const [what, filter, before] of SEARCHES) {
+      test(what, async () => {
+        const sent = await statementsOf(db => searchAudit(db, filter, 50, before));
+        expect(sent.length).toBeGreaterThan(0);
+        for (const [sql, params] of sent) {
+          await expectIndexed(sql, params);
+          expect(sql).toMatch(/LIMIT \d+\)|OFFSET \d+/);
+        }
       });
     }
 

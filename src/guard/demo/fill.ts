@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { canonicalJson } from '../../core/canonical.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/decide.ts';
 import { GuardError } from '../../core/errors.ts';
-import { listAudit } from '../../store/audit.ts';
+import { nextAuditId } from '../../store/audit-tally.ts';
 import { insertChange } from '../../store/changes.ts';
 import { insertConnectedTool, markDrift, pinDefinition } from '../../store/connected-tools.ts';
 import type { Transaction } from '../../store/db.ts';
@@ -20,6 +20,7 @@ import {
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../../store/policies.ts';
 import type { Actor, Guard } from '../guard.ts';
 import { hashPassword } from '../passwords.ts';
+import { countAgain } from '../rollups.ts';
 import { hashToken, mintToken } from '../secrets.ts';
 import {
   ADMIN,
@@ -32,7 +33,7 @@ import {
   RETIRED,
 } from './scenario.ts';
 import { DAY, idAt, liveWeek, type Resident, type Week } from './week.ts';
-import { countAgain, writeHooks, writeWeek } from './write.ts';
+import { writeHooks, writeWeek } from './write.ts';
 
 export interface Demo {
   /** Null when there were operators with these e-mails already. */
@@ -69,7 +70,7 @@ export async function fillDemo(
 async function wantFresh({ db }: Guard): Promise<void> {
   const used =
     (await anyOperator(db)) ||
-    (await listAudit(db, {}, 1, 'z')).length > 0 ||
+    (await nextAuditId(db, 0)) !== null ||
     (await listKeys(db, 2, 'z')).length > 1 ||
     (await listPolicies(db, 2, 'z')).length > 1;
   if (!used) return;

@@ -1,7 +1,6 @@
 // The demo's week on its way into the store, by the store's own functions: verdicts, questions and answers, and
 // what webhooks would have been sent. In pieces, since a transaction has its time limit.
 
-import { floorTo, MINUTE } from '../../core/buckets.ts';
 import type { Event, EventType } from '../../core/event.ts';
 import {
   type ApprovalRecord,
@@ -16,12 +15,10 @@ import { insertChange } from '../../store/changes.ts';
 import type { Transaction } from '../../store/db.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../../store/deliveries.ts';
 import { insertGrant } from '../../store/grants.ts';
-import { readMark, writeMark } from '../../store/marks.ts';
 import { insertOutcome } from '../../store/outcomes.ts';
 import { insertSession } from '../../store/sessions.ts';
 import { insertWebhook, updateWebhook, type WebhookRecord } from '../../store/webhooks.ts';
 import type { Guard } from '../guard.ts';
-import { ROLLED_UP } from '../rollups.ts';
 import { mintToken } from '../secrets.ts';
 import { newWebhookSecret } from '../sign.ts';
 import { sealSecret } from '../webhooks.ts';
@@ -52,12 +49,6 @@ export async function writeWeek(guard: Guard, week: Week): Promise<void> {
     for (const { expiresAt } of approvals) await lapseApprovals(tx, expiresAt, 1);
   });
   await inPieces(guard, week.grants, each(insertGrant));
-}
-
-/** A service that ran before has counted these days already, and found them empty. */
-export async function countAgain({ db }: Guard, from: number): Promise<void> {
-  const mark = await readMark(db, ROLLED_UP);
-  if (mark !== null && mark > from) await writeMark(db, ROLLED_UP, floorTo(from, MINUTE));
 }
 
 async function inPieces<T>(

@@ -5,10 +5,11 @@ import { z } from 'zod';
 import { DECISIONS } from '../../core/decide.ts';
 import { GuardError } from '../../core/errors.ts';
 import { SURFACES } from '../../core/event.ts';
-import { type AuditEntry, type AuditFilter, findAudit, listAudit } from '../../store/audit.ts';
+import { type AuditEntry, findAudit } from '../../store/audit.ts';
+import { type AuditFilter, searchAudit } from '../../store/audit-search.ts';
 import type { Queries } from '../../store/db.ts';
 import { findOutcome, OUTCOMES } from '../../store/outcomes.ts';
-import { before, iso, isoTime, list, page, paged, timeIn, uuid } from '../fields.ts';
+import { before, iso, isoTime, list, page, timeIn, uuid } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
 
 const filter = {
@@ -52,11 +53,14 @@ export const auditRoutes: Route[] = [
     access: 'view',
     tag: 'audit',
     summary: 'Read the audit log, newest first',
+    description:
+      'A search that finds little ends a page after some ten thousand entries: it may then hold fewer than `limit`, ' +
+      'or none, and still have a `nextCursor` to go on with.',
     query: z.strictObject({ ...page, ...filter }),
     answers: { 200: { description: 'Entries.', schema: list('entries', entry) } },
     handle: async ({ services, query }) => {
-      const rows = await listAudit(services.guard.db, query, query.limit + 1, before(query));
-      return Response.json(paged('entries', rows, query.limit, row => row.id, showEntry));
+      const { entries, next } = await searchAudit(services.guard.db, query, query.limit, before(query));
+      return Response.json({ entries: entries.map(showEntry), nextCursor: next });
     },
   }),
   route({
@@ -130,13 +134,10 @@ async function* lines(
   write: (row: AuditEntry) => string,
 ): AsyncGenerator<string> {
   if (head !== '') yield head;
-  let from = before({});
-  for (;;) {
-    const rows = await listAudit(db, filter, EXPORT_PAGE, from);
-    if (rows.length > 0) yield rows.map(write).join('');
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < EXPORT_PAGE) return;
-    from = last.id;
+  for (let from: string | null = before({}); from !== null; ) {
+    const { entries, next } = await searchAudit(db, filter, EXPORT_PAGE, from);
+    if (entries.length > 0) yield entries.map(write).join('');
+    from = next;
   }
 }
 
