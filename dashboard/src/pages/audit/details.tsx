@@ -16,6 +16,7 @@ interface Forwarded {
   at: string;
 }
 
+type Fact = [string, ComponentChildren];
 type Detailed = AuditEntry & { forwarded: Forwarded | null };
 
 export function Details({ id, onClose }: { id: string; onClose: () => void }) {
@@ -31,7 +32,7 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
   );
 }
 
-function factsOf(entry: Detailed): [string, ComponentChildren][] {
+function factsOf(entry: Detailed): Fact[] {
   const { serverName, toolName, keyId, sessionId, policyId, policyVersion, ruleIndex, referenceId } = entry;
   const tool = `${serverName}__${toolName}`;
   return [
@@ -45,10 +46,8 @@ function factsOf(entry: Detailed): [string, ComponentChildren][] {
     ['Policy', <Policy key="" id={policyId} version={policyVersion} />],
     ['Rule', ruleIndex === null ? 'none' : ruleIndex],
     ['Evaluated in', `${entry.latencyMs} ms`],
-    ['Forwarded', entry.forwarded === null ? 'no, or not yet known' : forwardedOf(entry.forwarded)],
-    ...(referenceId === null
-      ? []
-      : [['Approval', <Id key="" id={referenceId} />] as [string, ComponentChildren]]),
+    ...(entry.surface === 'mcp' ? [['Forwarded', forwardedOf(entry.forwarded)] as Fact] : []),
+    ...(referenceId === null ? [] : [['Approval', <Id key="" id={referenceId} />] as Fact]),
     ['Tool call id', <Id key="" id={entry.id} />],
   ];
 }
@@ -86,6 +85,7 @@ function Exact({ at }: { at: string }) {
   );
 }
 
-function forwardedOf({ outcome, durationMs }: Forwarded): string {
-  return `${outcome}, after ${durationMs} ms`;
+function forwardedOf(forwarded: Forwarded | null): string {
+  if (forwarded === null) return 'no, or not yet known';
+  return `${forwarded.outcome}, after ${forwarded.durationMs} ms`;
 }
