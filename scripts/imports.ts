@@ -46,6 +46,7 @@ const ONLY: Record<string, RegExp> = {
   'bun:sqlite': /^store\/(sqlite|backup)\.ts$/,
   bun: /^store\/postgres\.ts$/,
   zod: /^http\//,
+  'openid-client': /^guard\/provider\.ts$/,
   nodemailer: /^guard\/notify\/email\.ts$/,
   commander: /^cli\//,
   pino: /^log\.ts$/,

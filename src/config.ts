@@ -7,11 +7,15 @@ import { ConfigError, readServerFile, type StdioServer } from './server-file.ts'
 import {
   cidrs,
   databaseUrl,
+  domains,
   duration,
   emails,
+  groupRoles,
+  issuerUrl,
   longText,
   masterKey,
   oneOf,
+  scopes,
   smtpUrl,
   text,
   trueOrFalse,
@@ -165,6 +169,46 @@ export const SETTINGS = {
     trueOrFalse,
     'Whether webhooks and Connected Tools may be on private addresses. Default: only while listening on loopback.',
   ),
+  oidcIssuer: optional(
+    'TOOLGATE_OIDC_ISSUER',
+    issuerUrl,
+    'OpenID Connect provider that operators can sign in with; https, or http on loopback.',
+  ),
+  oidcClientId: optional('TOOLGATE_OIDC_CLIENT_ID', text, 'The name of this service at the provider.'),
+  oidcClientSecret: secret(
+    'TOOLGATE_OIDC_CLIENT_SECRET',
+    text,
+    'Its secret at the provider; unset for a public client.',
+  ),
+  oidcScopes: setting(
+    'TOOLGATE_OIDC_SCOPES',
+    'openid email',
+    scopes,
+    'What the provider is asked for; some tell groups only with a scope of their own.',
+  ),
+  oidcAllowedDomains: setting(
+    'TOOLGATE_OIDC_ALLOWED_DOMAINS',
+    '',
+    domains,
+    'E-mail domains that may sign in this way, comma-separated. Default: every one.',
+  ),
+  oidcRoleClaim: setting(
+    'TOOLGATE_OIDC_ROLE_CLAIM',
+    'groups',
+    text,
+    'Claim that lists a person’s groups; realm_access.roles is looked for inside.',
+  ),
+  oidcRoles: setting(
+    'TOOLGATE_OIDC_ROLES',
+    '',
+    groupRoles,
+    'Who becomes an operator by their group: admin=platform,approver=on-call,viewer=staff.',
+  ),
+  oidcDefaultRole: optional(
+    'TOOLGATE_OIDC_DEFAULT_ROLE',
+    oneOf('admin', 'approver', 'viewer'),
+    'Role of people of the allowed domains whom no group gives one. Default: none, they need an invitation.',
+  ),
   toolsList: setting(
     'TOOLGATE_TOOLS_LIST',
     'all',
@@ -283,6 +327,25 @@ function shown(each: Setting<unknown>, raw: string): string {
 }
 
 function checkTogether(config: Config): void {
+  checkMail(config);
+  checkSignOn(config);
+}
+
+function checkSignOn(config: Config): void {
+  if ((config.oidcIssuer === null) !== (config.oidcClientId === null)) {
+    throw new ConfigError(
+      'TOOLGATE_OIDC_ISSUER and TOOLGATE_OIDC_CLIENT_ID go together: set both, or neither.',
+    );
+  }
+  if (config.oidcDefaultRole !== null && config.oidcAllowedDomains.length === 0) {
+    throw new ConfigError(
+      'TOOLGATE_OIDC_DEFAULT_ROLE is set but TOOLGATE_OIDC_ALLOWED_DOMAINS is not: everybody with an account at the ' +
+        'provider would become an operator. Set it to your domains, for example example.com.',
+    );
+  }
+}
+
+function checkMail(config: Config): void {
   if (config.smtpUrl === null) return;
   if (config.mailFrom === null) {
     throw new ConfigError(

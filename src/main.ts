@@ -25,6 +25,7 @@ import { claimStore, setUpStore } from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
+import { Provider } from './guard/provider.ts';
 import { rollUp } from './guard/rollups.ts';
 import { logKey, SealedLog } from './guard/sealed-log.ts';
 import { Sealer } from './guard/sealer.ts';
@@ -193,6 +194,7 @@ function createServices(config: Config, guard: Guard, adminToken: string, log: L
     log,
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE),
+    signOn: signOn(config),
     adminTokenHash: hashToken(adminToken),
     version: VERSION,
   };
@@ -240,6 +242,12 @@ function createMcp(
       );
     },
   };
+}
+
+function signOn(config: Config): Provider | null {
+  const { oidcIssuer, oidcClientId } = config;
+  if (oidcIssuer === null || oidcClientId === null) return null;
+  return new Provider({ ...config, oidcIssuer, oidcClientId }, targetRules(config));
 }
 
 /** Private targets are fair while only this machine can reach us; else the operator has to say so. */

@@ -52,6 +52,16 @@ export function webUrl(raw: string): string {
   return raw.replace(/\/+$/, '');
 }
 
+/** Taken as it is: to a provider, a slash at the end makes it another issuer. */
+export function issuerUrl(raw: string): string {
+  const url = URL.canParse(webUrl(raw)) ? new URL(raw) : null;
+  const local = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  if (url === null || url.search !== '' || url.hash !== '' || (url.protocol !== 'https:' && !local)) {
+    throw new Wrong('an https:// address, without a query (http:// only on loopback)');
+  }
+  return raw;
+}
+
 export function smtpUrl(raw: string): string {
   const url = URL.canParse(raw) ? new URL(raw) : null;
   if (url === null || !/^smtps?:$/.test(url.protocol)) {
@@ -83,6 +93,33 @@ export function emails(raw: string): string[] {
   const odd = found.find(each => !/^[^\s@<>,]+@[^\s@<>,]+$/.test(each));
   if (odd !== undefined) throw new Wrong('e-mail addresses, comma-separated');
   return found;
+}
+
+export function domains(raw: string): string[] {
+  const found = list(raw).map(each => each.toLowerCase());
+  if (found.some(each => !/^[a-z0-9.-]+$/.test(each)))
+    throw new Wrong('domains such as example.com, comma-separated');
+  return found;
+}
+
+export function scopes(raw: string): string {
+  const found = raw.split(/[\s,]+/).filter(each => each !== '');
+  if (!found.includes('openid')) throw new Wrong('scopes separated by spaces, openid among them');
+  return found.join(' ');
+}
+
+export interface GroupRole {
+  role: 'admin' | 'approver' | 'viewer';
+  group: string;
+}
+
+export function groupRoles(raw: string): GroupRole[] {
+  return list(raw).map(each => {
+    const [, role, group] = /^(admin|approver|viewer)=(.+)$/.exec(each) ?? [];
+    if (role === undefined || group === undefined)
+      throw new Wrong('roles and groups such as admin=platform,viewer=staff');
+    return { role, group: group.trim() } as GroupRole;
+  });
 }
 
 export type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];

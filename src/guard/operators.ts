@@ -1,8 +1,10 @@
 // Operators: the people who sign in. The first comes by a one-time link that the start prints, the others by
-// invitation. Signing in itself is sign-ins.ts's, what makes a password good is passwords.ts's.
+// invitation or, where it is set up, by single-sign-on.ts. Signing in itself is sign-ins.ts's, what makes a
+// password good is passwords.ts's.
 
 import { GuardError, invalidInput } from '../core/errors.ts';
 import type { Queries, Transaction } from '../store/db.ts';
+import { endRemoval, endRoleByClaim, markRemoved } from '../store/identities.ts';
 import {
   anyOperator,
   findInvited,
@@ -87,6 +89,7 @@ export async function inviteOperator(
     const createdAt = guard.now();
     const operator = { id: newId(), email, role: input.role, createdAt };
     const expiresAt = createdAt + INVITATION_MS;
+    await endRemoval(tx, email);
     await insertOperator(tx, operator, null);
     await insertInvitation(tx, { hash: hashToken(token), operatorId: operator.id, createdAt, expiresAt });
     await recordChange(tx, guard, actor, 'operator.invite', operator.id, { email, role: input.role });
@@ -133,13 +136,14 @@ export async function changeRole(
     if (operator.role === role) return operator;
     await keepAnAdmin(tx, operator);
     await updateOperatorRole(tx, id, role);
+    await endRoleByClaim(tx, id);
     const { email, role: before } = operator;
     await recordChange(tx, guard, actor, 'operator.role', id, { email, from: before, to: role });
     return { ...operator, role };
   });
 }
 
-/** Their sign-ins and invitations end with them, at once. */
+/** Their sign-ins and invitations end with them, at once; single sign-on does not bring them back. */
 export async function deleteOperator(guard: Guard, actor: Actor, id: string): Promise<void> {
   await operatorsChange(guard, async tx => {
     const operator = await wantOperator(tx, id);
@@ -147,6 +151,7 @@ export async function deleteOperator(guard: Guard, actor: Actor, id: string): Pr
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
     await removeOperator(tx, id);
+    await markRemoved(tx, operator, guard.now());
     const { email, role } = operator;
     await recordChange(tx, guard, actor, 'operator.delete', id, { email, role });
   });

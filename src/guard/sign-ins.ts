@@ -3,7 +3,13 @@
 // changes the role takes effect at once, on every replica. Limits on guessing are throttle.ts's.
 
 import { GuardError } from '../core/errors.ts';
-import { findOperatorCredential, type OperatorCredential, type Role } from '../store/operators.ts';
+import type { Transaction } from '../store/db.ts';
+import {
+  findOperatorCredential,
+  type OperatorCredential,
+  type OperatorRecord,
+  type Role,
+} from '../store/operators.ts';
 import {
   findSignIn,
   insertSignIn,
@@ -38,13 +44,17 @@ export interface SignedIn {
   role: Role;
 }
 
-export interface SignInAttempt {
-  email: string;
-  password: string;
+/** Where somebody signs in. */
+export interface Browser {
   ip: string;
   userAgent: string;
   /** The sign-in that the browser came with, which ends. */
   replaces: string | null;
+}
+
+export interface SignInAttempt extends Browser {
+  email: string;
+  password: string;
 }
 
 /** 256 random bits, for cookies and one-time links. */
@@ -70,29 +80,32 @@ export async function signIn(
   return open(guard, known, attempt);
 }
 
-async function open(guard: Guard, known: OperatorCredential, { ip, userAgent, replaces }: SignInAttempt) {
-  const secret = newSecret();
-  const now = guard.now();
-  const signInId = newId();
+async function open(guard: Guard, known: OperatorCredential, browser: Browser) {
   return guard.db.transaction({ shared: [OPERATORS_LOCK] }, async tx => {
     // Hashing took a while: the operator may be gone by now, or have another password.
     const still = await findOperatorCredential(tx, known.email);
     if (still?.id !== known.id || still.passwordHash !== known.passwordHash) throw wrong();
-    await forgetFailures(tx, known.email, ip);
-    await removeIdleSignIns(tx, now - IDLE_MS);
-    if (replaces !== null) await removeSignIn(tx, hashToken(replaces));
-    const shortened = userAgent.slice(0, MAX_USER_AGENT);
-    const record = {
-      id: signInId,
-      operatorId: known.id,
-      createdAt: now,
-      usedAt: now,
-      userAgent: shortened,
-      ip,
-    };
-    await insertSignIn(tx, record, hashToken(secret));
-    return { operator: { signInId, operatorId: known.id, email: known.email, role: still.role }, secret };
+    await forgetFailures(tx, known.email, browser.ip);
+    return openSignIn(tx, guard, still, browser);
   });
+}
+
+/** A new sign-in of somebody who has proven who they are. */
+export async function openSignIn(
+  tx: Transaction,
+  guard: Guard,
+  { id: operatorId, email, role }: Pick<OperatorRecord, 'id' | 'email' | 'role'>,
+  { ip, userAgent, replaces }: Browser,
+): Promise<{ operator: SignedIn; secret: string }> {
+  const secret = newSecret();
+  const now = guard.now();
+  const signInId = newId();
+  await removeIdleSignIns(tx, now - IDLE_MS);
+  if (replaces !== null) await removeSignIn(tx, hashToken(replaces));
+  const shortened = userAgent.slice(0, MAX_USER_AGENT);
+  const record = { id: signInId, operatorId, createdAt: now, usedAt: now, userAgent: shortened, ip };
+  await insertSignIn(tx, record, hashToken(secret));
+  return { operator: { signInId, operatorId, email, role }, secret };
 }
 
 function wrong(): GuardError {

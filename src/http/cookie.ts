@@ -1,31 +1,55 @@
-// The cookie that carries a sign-in. Over https it has the `__Host-` prefix, which ties it to this very host;
-// browsers refuse that prefix over plain http, so there it has another name.
+// The cookies: one carries a sign-in, the other ties a single sign-on under way to its browser. Over https they have the `__Host-` prefix, which ties them to this very host;
+// browsers refuse that prefix over plain http, so there they have other names.
 
 import type { Config } from '../config.ts';
 import { SIGN_IN_MS } from '../guard/sign-ins.ts';
+import { SIGN_ON_MS } from '../guard/single-sign-on.ts';
 
 function isSecure({ publicUrl }: Config): boolean {
   return publicUrl !== null && new URL(publicUrl).protocol === 'https:';
 }
 
-const nameOf = (config: Config): string => (isSecure(config) ? '__Host-toolgate' : 'toolgate_session');
+type Name = 'sign-in' | 'sign-on';
+const NAMES: Record<Name, [overHttps: string, otherwise: string]> = {
+  'sign-in': ['__Host-toolgate', 'toolgate_session'],
+  'sign-on': ['__Host-toolgate-sign-on', 'toolgate_sign_on'],
+};
 
-/** What the browser brought; null when it brought none. */
+const nameOf = (config: Config, name: Name): string => NAMES[name][isSecure(config) ? 0 : 1];
+
+/** The sign-in that the browser brought; null when it brought none. */
 export function readCookie(config: Config, request: Request): string | null {
-  const start = `${nameOf(config)}=`;
+  return read(config, 'sign-in', request);
+}
+
+export function cookieFor(config: Config, secret: string): string {
+  return setCookie(config, 'sign-in', secret, SIGN_IN_MS / 1000);
+}
+
+export function cookieGone(config: Config): string {
+  return setCookie(config, 'sign-in', '', 0);
+}
+
+/** The sign-on that this browser began. */
+export function readSignOnCookie(config: Config, request: Request): string | null {
+  return read(config, 'sign-on', request);
+}
+
+export function signOnCookie(config: Config, secret: string): string {
+  return setCookie(config, 'sign-on', secret, SIGN_ON_MS / 1000);
+}
+
+export function signOnCookieGone(config: Config): string {
+  return setCookie(config, 'sign-on', '', 0);
+}
+
+function read(config: Config, name: Name, request: Request): string | null {
+  const start = `${nameOf(config, name)}=`;
   const pairs = (request.headers.get('cookie') ?? '').split(';').map(pair => pair.trim());
   return pairs.find(pair => pair.startsWith(start))?.slice(start.length) ?? null;
 }
 
-export function cookieFor(config: Config, secret: string): string {
-  return setCookie(config, secret, SIGN_IN_MS / 1000);
-}
-
-export function cookieGone(config: Config): string {
-  return setCookie(config, '', 0);
-}
-
-function setCookie(config: Config, value: string, maxAge: number): string {
+function setCookie(config: Config, name: Name, value: string, maxAge: number): string {
   const flags = `Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${isSecure(config) ? '; Secure' : ''}`;
-  return `${nameOf(config)}=${value}; ${flags}`;
+  return `${nameOf(config, name)}=${value}; ${flags}`;
 }

@@ -4,6 +4,7 @@
 import { choices, type Field, fieldsOf, type Schema, sample, typeOf } from './docs-schema.ts';
 import type { OpenApi } from './openapi.ts';
 import { BRAND, type Html, html, page, trusted } from './page.ts';
+import type { Access } from './route.ts';
 
 /** The part of JSON Schema that the routes' schemas become. */
 interface Answer {
@@ -61,7 +62,7 @@ function introduction(document: OpenApi): Html {
   return html`<section id="start" class="group">
 <h1>${document.info.title} API reference</h1>
 <p class="lead">${prose(document.info.description)}</p>
-<p>Credentials go into the header <code>Authorization: Bearer …</code>. There are these:</p>
+<p>Credentials go into the header <code>Authorization: Bearer …</code>, that of a sign-in into its cookie. There are these:</p>
 <ul class="list">${schemes.map(scheme => html`<li>${prose(scheme.description)}</li>`)}</ul>
 <p>The examples read the environment: <code>TOOLGATE_BASE_URL</code> (such as <code>http://127.0.0.1:8787</code>),
 <code>TOOLGATE_API_KEY</code> and <code>TOOLGATE_ADMIN_TOKEN</code>. For programs, the same reference is at
@@ -96,14 +97,22 @@ ${Object.entries(call.responses).map(([status, answer]) => response(document, ca
 </article>`;
 }
 
-function callers(document: OpenApi, { security }: Call): Html {
+const SIGNED_IN: Partial<Record<Access, string>> = {
+  view: 'any operator who signed in',
+  resolve: 'an approver or admin who signed in',
+  admin: 'an admin who signed in',
+};
+
+function callers(document: OpenApi, call: Call): Html {
+  const { security } = call;
   if (security.length === 0) return html`anybody, without a credential.`;
   const schemes: Record<string, { description: string } | undefined> = document.components.securitySchemes;
-  const each = security.map(needed =>
-    Object.keys(needed).map(name => schemes[name]?.description.replace(/\.$/, '') ?? name),
-  );
-  const words = each.map(names => names.join(' and ')).join(' or ');
-  return html`${prose(words.charAt(0).toLowerCase() + words.slice(1))}.`;
+  const named = (name: string) => schemes[name]?.description.replace(/\.$/, '') ?? name;
+  const each = security.flatMap(Object.keys).map(name => {
+    const words = name === 'signIn' ? (SIGNED_IN[call['x-access']] ?? '') : named(name);
+    return words.charAt(0).toLowerCase() + words.slice(1);
+  });
+  return html`${prose(each.join(', or '))}.`;
 }
 
 function parameters(call: Call): Html | null {

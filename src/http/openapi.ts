@@ -40,13 +40,16 @@ const problemSchema = z.object({
     .optional(),
 });
 
-const SECURITY: Record<Access, string | null> = {
-  public: null,
-  agent: 'agentCredential',
-  key: 'key',
-  view: 'adminToken',
-  resolve: 'adminToken',
-  admin: 'adminToken',
+const ADMINISTRATION = ['adminToken', 'signIn'];
+
+/** Any of these will do. */
+const SECURITY: Record<Access, string[]> = {
+  public: [],
+  agent: ['agentCredential'],
+  key: ['key'],
+  view: ADMINISTRATION,
+  resolve: ADMINISTRATION,
+  admin: ADMINISTRATION,
 };
 
 export type OpenApi = ReturnType<typeof openapi>;
@@ -77,6 +80,13 @@ export function openapi(routes: readonly Route[], version: string) {
         },
         key: { type: 'http', scheme: 'bearer', description: 'A long-lived key (`tg_key_…`).' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'The admin token.' },
+        signIn: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-toolgate',
+          description:
+            'A dashboard sign-in, as far as its role goes: the cookie `__Host-toolgate`, over plain http `toolgate_session`.',
+        },
       },
     },
   };
@@ -96,13 +106,12 @@ interface Operation {
 }
 
 function operation(route: Route): Operation {
-  const security = SECURITY[route.access];
   return {
     operationId: operationId(route),
     tags: [route.tag],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
-    security: security === null ? [] : [{ [security]: [] }],
+    security: SECURITY[route.access].map(scheme => ({ [scheme]: [] })),
     'x-access': route.access,
     parameters: [...pathParameters(route), ...queryParameters(route)],
     ...(route.body === undefined

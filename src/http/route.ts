@@ -9,6 +9,7 @@ import type { CheckRequest, Verdict } from '../guard/check.ts';
 import type { GroupCommit } from '../guard/commit.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Actor, Guard } from '../guard/guard.ts';
+import type { Provider } from '../guard/provider.ts';
 import type { SignedIn } from '../guard/sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/answers.ts';
@@ -28,6 +29,8 @@ export interface Services {
   /** Where webhooks may lead. */
   targetRules: TargetRules;
   approveLimit: RateLimit;
+  /** Null where single sign-on is not set up. */
+  signOn: Provider | null;
   mcp: McpServices;
   /** What pages that are open watch. */
   feed: Feed;

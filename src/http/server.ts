@@ -18,6 +18,7 @@ import { clientOf, type Incoming, type Route, type Services } from './route.ts';
 import { sessionRoutes } from './sessions.ts';
 import { setupPageRoutes } from './setup.ts';
 import { signInPageRoutes } from './sign-in.ts';
+import { signOnRoutes } from './single-sign-on.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
@@ -28,6 +29,7 @@ export const routes: Route[] = [
   ...setupPageRoutes,
   ...signInPageRoutes,
   ...dashboardRoutes,
+  ...signOnRoutes,
   ...healthRoutes,
   ...openapiRoutes(() => routes),
 ];

@@ -8,6 +8,14 @@ const HEADERS = { 'Referrer-Policy': 'same-origin' };
 
 const STYLE = `
 form { display: grid; gap: 1.1rem; }
+.button {
+  display: flex; align-items: center; justify-content: center; padding: 0.6rem 1.1rem; font-weight: 600;
+  border: 1px solid var(--edge); color: var(--ink); text-decoration: none; text-align: center; overflow-wrap: anywhere;
+}
+.button:hover { background: var(--tint); border-color: var(--ink); color: var(--ink); }
+.button bdi { margin-left: 0.35em; }
+.or { display: flex; align-items: center; gap: 0.9rem; }
+.or::before, .or::after { content: ''; flex: 1; border-top: 1px solid var(--line); }
 .problem { border-left-color: currentColor; font-weight: 600; }
 `;
 
@@ -22,10 +30,12 @@ export interface SignInPage {
   /** The name of where to go on; empty: to the dashboard. */
   next: string;
   joined: boolean;
+  /** The provider's host, where single sign-on is set up. */
+  provider: string | null;
   complaint: Complaint | null;
 }
 
-export function signInPage({ email, next, joined, complaint }: SignInPage): Response {
+export function signInPage({ email, next, joined, provider, complaint }: SignInPage): Response {
   const why = joined
     ? html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`
     : next === ''
@@ -35,6 +45,7 @@ export function signInPage({ email, next, joined, complaint }: SignInPage): Resp
     'Sign in',
     complaint,
     html`${why}
+${provider === null ? null : singleSignOn(provider, next)}
 <form method="post" action="/dashboard/sign-in">
 <div><label for="email">E-mail</label>
 <input id="email" name="email" type="email" autocomplete="username" maxlength="320" value="${email}" required></div>
@@ -45,6 +56,13 @@ ${problem(complaint)}
 <div class="row"><button>Sign in</button></div>
 </form>`,
   );
+}
+
+/** A link, since a form may not lead to another origin. */
+function singleSignOn(provider: string, next: string): Html {
+  const query = next === '' ? '' : `?continue=${encodeURIComponent(next)}`;
+  return html`<a class="button" href="/dashboard/sign-in/oidc${query}">Sign in with <bdi>${provider}</bdi></a>
+<p class="or soft small">or with your password</p>`;
 }
 
 export interface JoinPage {

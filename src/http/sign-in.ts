@@ -11,14 +11,14 @@ import { requireOwnPage } from './auth.ts';
 import { cookieGone, readCookie } from './cookie.ts';
 import { HOME } from './dashboard.ts';
 import { asGuardError, STATUS } from './errors.ts';
-import { type Incoming, type Route, route } from './route.ts';
+import { type Incoming, type Route, route, type Services } from './route.ts';
 import { type Complaint, joinPage, refusedPage, signInPage } from './sign-in-page.ts';
 
-const next = z.string().max(100).default('');
+export const next = z.string().max(100).default('');
 const tag = 'operators';
 const asPage = { description: 'A page.', type: 'text/html' };
 /** What went wrong on our side is the server's to log and to say. */
-const refusal = (error: GuardError) =>
+export const refusal = (error: GuardError) =>
   STATUS[error.code] >= 500 ? null : refusedPage('This request cannot be used', complaintOf(error));
 
 const form = credentials.extend({ continue: next });
@@ -50,8 +50,14 @@ export const signInPageRoutes: Route[] = [
     query: z.strictObject({ continue: next, joined: z.literal('1').optional() }),
     answers: { 200: asPage },
     refusal,
-    handle: ({ query }) =>
-      signInPage({ email: '', next: query.continue, joined: query.joined === '1', complaint: null }),
+    handle: ({ services, query }) =>
+      signInPage({
+        email: '',
+        next: query.continue,
+        joined: query.joined === '1',
+        provider: providerHost(services),
+        complaint: null,
+      }),
   }),
   route({
     method: 'POST',
@@ -101,7 +107,8 @@ async function signInByForm(incoming: Incoming<z.output<typeof form>, unknown>):
     return seeOther(target ?? HOME, { 'Set-Cookie': cookie });
   } catch (error) {
     const complaint = expected(error);
-    return signInPage({ email: body.email, next: body.continue, joined: false, complaint });
+    const provider = providerHost(services);
+    return signInPage({ email: body.email, next: body.continue, joined: false, provider, complaint });
   }
 }
 
@@ -127,7 +134,12 @@ async function invitationPage(
   return refusedPage('This invitation does not work', { status: 410, message });
 }
 
-function seeOther(location: string, headers: Record<string, string> = {}): Response {
+/** What people know their provider by. */
+export function providerHost({ signOn }: Services): string | null {
+  return signOn === null ? null : new URL(signOn.settings.oidcIssuer).host;
+}
+
+export function seeOther(location: string, headers: Record<string, string> = {}): Response {
   return new Response(null, {
     status: 303,
     headers: { Location: location, 'Cache-Control': 'no-store', ...headers },
@@ -135,9 +147,9 @@ function seeOther(location: string, headers: Record<string, string> = {}): Respo
 }
 
 /** What a person can do something about; anything else is the server's to log. */
-function expected(error: unknown): Complaint {
+export function expected(error: unknown): Complaint {
   const known = asGuardError(error);
-  if (STATUS[known.code] >= 500 && known.code !== 'overloaded') throw error;
+  if (STATUS[known.code] === 500) throw error;
   return complaintOf(known);
 }
 

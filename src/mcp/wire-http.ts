@@ -3,8 +3,8 @@
 
 import { parseJson, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/addresses.ts';
+import { PinnedFetch } from '../guard/pinned-fetch.ts';
 import { readEvents } from './event-stream.ts';
-import { PinnedFetch } from './pinned-fetch.ts';
 import {
   CODES,
   type JsonObject,

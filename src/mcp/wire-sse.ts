@@ -1,9 +1,9 @@
 // The older HTTP transport: one stream of events from the upstream, whose first event names the address to
 // which messages are posted. It has to be on the same origin.
 
+import { PinnedFetch } from '../guard/pinned-fetch.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
-import { PinnedFetch } from './pinned-fetch.ts';
 import { MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
 import type { HttpTarget } from './wire-http.ts';
 

@@ -13,7 +13,7 @@ export interface OperatorRecord {
   createdAt: number;
 }
 
-/** `invited`: has not chosen a password yet. */
+/** `invited`: has neither chosen a password nor come by single sign-on yet. */
 export const OPERATOR_STATUSES = ['active', 'invited'] as const;
 export type OperatorStatus = (typeof OPERATOR_STATUSES)[number];
 
@@ -21,8 +21,10 @@ export interface ListedOperator extends OperatorRecord {
   status: OperatorStatus;
 }
 
+const CAN_SIGN_IN = `(password_hash IS NOT NULL
+  OR EXISTS (SELECT 1 FROM identities WHERE identities.operator_id = operators.id))`;
 const COLUMNS = `id, email, role, created_at AS "createdAt",
-  CASE WHEN password_hash IS NULL THEN 'invited' ELSE 'active' END AS status`;
+  CASE WHEN ${CAN_SIGN_IN} THEN 'active' ELSE 'invited' END AS status`;
 
 export async function insertOperator(
   db: Queries,
@@ -70,7 +72,7 @@ export async function findOperatorCredential(db: Queries, email: string): Promis
 /** Admins who can sign in, this one left out. */
 export async function otherAdmins(db: Queries, id: string): Promise<boolean> {
   const rows = await db.all(
-    `SELECT id FROM operators WHERE role = 'admin' AND password_hash IS NOT NULL AND id <> $1 LIMIT 1`,
+    `SELECT id FROM operators WHERE role = 'admin' AND ${CAN_SIGN_IN} AND id <> $1 LIMIT 1`,
     [id],
   );
   return rows.length > 0;

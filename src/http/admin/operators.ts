@@ -16,7 +16,9 @@ export const operator = z.object({
   id: uuid,
   email: z.string(),
   role,
-  status: z.enum(OPERATOR_STATUSES).meta({ description: '`invited` until a password is chosen.' }),
+  status: z
+    .enum(OPERATOR_STATUSES)
+    .meta({ description: '`invited` until they choose a password or come by single sign-on.' }),
   createdAt: isoTime,
 });
 
@@ -100,6 +102,6 @@ export const operatorRoutes: Route[] = [
 ];
 
 /** Where people reach us: as configured, or as this request did. */
-function baseUrl({ config }: Services, request: Request): string {
+export function baseUrl({ config }: Services, request: Request): string {
   return config.publicUrl ?? new URL(request.url).origin;
 }

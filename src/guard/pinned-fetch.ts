@@ -1,9 +1,9 @@
-// fetch to an upstream's address that was checked, under the name that was asked for. The name is looked up and
+// fetch to an address that was checked, under the name that was asked for. The name is looked up and
 // checked again every half minute; redirects are never followed; connections are kept alive by the runtime.
 
-import { checkTarget, type TargetRules } from '../guard/addresses.ts';
+import { checkTarget, type TargetRules } from './addresses.ts';
 
-// The runtime's fetch obeys proxy variables: an upstream would then be reached by a way we did not check.
+// The runtime's fetch obeys proxy variables: a target would then be reached by a way we did not check.
 for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']) {
   delete process.env[name];
 }

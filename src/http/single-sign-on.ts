@@ -1,0 +1,105 @@
+// /dashboard/sign-in/oidc: the way to the single sign-on provider, and the way back. What goes wrong is said on
+// the page to sign in on, where the password still works and the way on is kept.
+
+import { z } from 'zod';
+import { GuardError } from '../core/errors.ts';
+import type { Provider } from '../guard/provider.ts';
+import { takeReturnPath } from '../guard/return-targets.ts';
+import { beginSignOn, finishSignOn, takeReturned } from '../guard/single-sign-on.ts';
+import { baseUrl } from './admin/operators.ts';
+import { cookieFor, readCookie, readSignOnCookie, signOnCookie, signOnCookieGone } from './cookie.ts';
+import { HOME } from './dashboard.ts';
+import { clientOf, type Incoming, type Route, route, type Services } from './route.ts';
+import { expected, next, providerHost, refusal, seeOther } from './sign-in.ts';
+import { signInPage } from './sign-in-page.ts';
+
+const BEGIN = '/dashboard/sign-in/oidc';
+const BACK = `${BEGIN}/callback`;
+const tag = 'operators';
+const page = (description: string) => ({ description, type: 'text/html' });
+
+const answers = {
+  404: page('Single sign-on is not set up.'),
+  429: page('Too many failed attempts.'),
+  503: page('The provider cannot be reached; the password still works.'),
+};
+
+export const signOnRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: BEGIN,
+    access: 'public',
+    tag,
+    summary: 'Sign in with the single sign-on provider',
+    query: z.strictObject({ continue: next }),
+    answers: { 303: { description: 'Leads to the provider.' }, ...answers },
+    refusal,
+    handle: begin,
+  }),
+  route({
+    method: 'GET',
+    path: BACK,
+    access: 'public',
+    tag,
+    summary: 'Where the provider sends people back to',
+    description: 'Works once, in the browser that began. Providers add what they like to the query.',
+    query: z.looseObject({ state: z.string().max(200).default('') }),
+    answers: {
+      303: { description: 'Signed in; leads on.' },
+      401: page('The provider did not sign the person in.'),
+      403: page('The person has no role here.'),
+      410: page('Used, too old, or begun in another browser.'),
+      ...answers,
+    },
+    refusal,
+    handle: finish,
+  }),
+];
+
+async function begin(incoming: Incoming<unknown, { continue: string }>): Promise<Response> {
+  const { services, request, query } = incoming;
+  const provider = wantProvider(services);
+  try {
+    const redirectUri = baseUrl(services, request) + BACK;
+    const ip = clientOf(incoming);
+    const begun = await beginSignOn(services.guard, provider, { redirectUri, next: query.continue, ip });
+    return seeOther(begun.url, { 'Set-Cookie': signOnCookie(services.config, begun.browser) });
+  } catch (error) {
+    return complain(services, error, query.continue);
+  }
+}
+
+async function finish(incoming: Incoming<unknown, { state: string }>): Promise<Response> {
+  const { services, request, query } = incoming;
+  const { guard, config } = services;
+  const provider = wantProvider(services);
+  let goesOn = '';
+  try {
+    const returned = await takeReturned(guard, query.state, readSignOnCookie(config, request) ?? '');
+    goesOn = returned.next;
+    const { secret } = await finishSignOn(guard, provider, returned, new URL(request.url).searchParams, {
+      ip: clientOf(incoming),
+      userAgent: request.headers.get('user-agent') ?? '',
+      replaces: readCookie(config, request),
+    });
+    const target = goesOn === '' ? null : await takeReturnPath(guard, goesOn);
+    const response = seeOther(target ?? HOME, { 'Set-Cookie': cookieFor(config, secret) });
+    response.headers.append('Set-Cookie', signOnCookieGone(config));
+    return response;
+  } catch (error) {
+    return complain(services, error, goesOn);
+  }
+}
+
+function wantProvider({ signOn }: Services): Provider {
+  if (signOn === null) throw new GuardError('not_found', 'Single sign-on is not set up here.');
+  return signOn;
+}
+
+function complain(services: Services, error: unknown, goesOn: string): Response {
+  const complaint = expected(error);
+  const { cause } = error as GuardError;
+  services.log.warn({ status: complaint.status, err: cause ?? error }, 'a single sign-on failed');
+  const provider = providerHost(services);
+  return signInPage({ email: '', next: goesOn, joined: false, provider, complaint });
+}

@@ -1,0 +1,58 @@
+// Single sign-on with a real browser: from an approval's link through the provider's own pages to the decision.
+
+import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { AxeBuilder } from '@axe-core/playwright';
+import { chromium, type Page } from 'playwright-core';
+import { until } from '../support/faults.ts';
+import { need } from '../support/need.ts';
+import { openSignOns, type SignOns } from './sign-on.ts';
+
+const CHROMIUM = [
+  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+].find(path => path !== '' && existsSync(path));
+const ARGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+
+test.if(need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)'))(
+  'a link is decided after signing in with the provider',
+  async () => {
+    const door = await openSignOns();
+    const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS });
+    try {
+      const page = await (await browser.newContext()).newPage();
+      const refused: string[] = [];
+      page.on('console', message => {
+        const own = page.url().startsWith(door.service.url);
+        if (own && /content security policy/i.test(message.text())) refused.push(message.text());
+      });
+      await decide(door, page);
+      expect(refused).toEqual([]);
+      expect(await page.evaluate('document.cookie')).toBe('');
+    } finally {
+      await browser.close();
+      await door.close();
+    }
+  },
+);
+
+async function decide(door: SignOns, page: Page): Promise<void> {
+  const { login, email } = door.person({ groups: ['on-call'] });
+  const rules = [{ tool: '*', action: 'require_approval' as const }];
+  const { key } = await door.service.newKey(rules, { requireSignInToApprove: true });
+  const { referenceId } = (await door.service.check(key, 'prod', 'deploy')).body;
+  const link = () => /http:\S+\/v1\/approve\/\w+\?action=approve/.exec(door.service.output)?.[0];
+  await until('the link is shown', () => link() !== undefined);
+  await page.goto(link() ?? '');
+  expect((await new AxeBuilder({ page }).analyze()).violations.map(each => each.id)).toEqual([]);
+  await page.getByRole('link', { name: 'Sign in with 127.0.0.1' }).click();
+  await page.locator('input[name=login]').fill(login);
+  await page.locator('input[name=password]').fill('any');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('heading', { name: 'Approved', exact: true }).waitFor();
+  const { approvals } = (await door.service.admin('GET', '/approvals')).body;
+  const decided = approvals.find((each: { referenceId: string }) => each.referenceId === referenceId);
+  expect(decided).toMatchObject({ status: 'approved', resolvedBy: `operator:${email}` });
+}
