@@ -58,14 +58,12 @@ async function check(incoming: Incoming<z.output<typeof body>, unknown>): Promis
   const { services, body, startedAt } = incoming;
   const principal = agentOf(incoming);
   try {
-    const verdict = await services.checks.submit({
-      principal,
-      surface: 'check',
-      call: { serverName: body.serverName, toolName: body.toolName },
-      args: body.args as Json | undefined,
-      referenceId: body.referenceId ?? null,
-      startedAt,
-    });
+    const call = { serverName: body.serverName, toolName: body.toolName };
+    const { args, referenceId = null } = body;
+    const verdict = await services.checks.submit(
+      { principal, surface: 'check', call, args: args as Json | undefined, referenceId, startedAt },
+      incoming.identifyMs,
+    );
     services.metrics.verdict(verdict.decision, 'check', (performance.now() - startedAt) / 1000);
     return Response.json(verdict);
   } catch (error) {

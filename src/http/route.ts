@@ -56,6 +56,8 @@ export interface Incoming<Body, Query> {
   request: Request;
   /** `performance.now()` at arrival. */
   startedAt: number;
+  /** How long it took to find out who is asking. */
+  identifyMs: number;
   who: Who;
   /** For what only the server knows about a request. */
   server: Bun.Server<undefined>;

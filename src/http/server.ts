@@ -118,6 +118,7 @@ class Desk {
       }
       const identified = identify(services, request, route.access);
       const who = identified instanceof Promise ? await identified : identified;
+      const identifyMs = performance.now() - startedAt;
       const body =
         route.body === undefined ? undefined : fit(route.body, await readBody(services, route, request));
       const query =
@@ -129,6 +130,7 @@ class Desk {
         request,
         server,
         startedAt,
+        identifyMs,
         who,
         params,
         body,

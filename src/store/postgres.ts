@@ -60,15 +60,15 @@ class PostgresDb implements Db {
   }
 
   all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
-    return this.#pool.use(connection => connection.all<T>(sql, params));
+    return this.#pool.use((connection, deadline) => connection.all<T>(sql, params, deadline));
   }
 
   run(sql: string, params: readonly Value[] = []): Promise<number> {
-    return this.#pool.use(connection => connection.run(sql, params));
+    return this.#pool.use((connection, deadline) => connection.run(sql, params, deadline));
   }
 
   transaction<T>(locks: Locks, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#pool.use(connection => connection.transaction(locks, work));
+    return this.#pool.use((connection, deadline) => connection.transaction(locks, work, deadline));
   }
 
   lane(): Lane {
@@ -123,10 +123,12 @@ class Pool {
     this.#size = size;
   }
 
-  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  /** Waiting for a connection is part of the time that the work has. */
+  async use<T>(work: (connection: Connection, deadline: number) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + TRANSACTION_MS;
     const connection = await this.#take();
     try {
-      return await work(connection);
+      return await work(connection, deadline);
     } finally {
       const next = this.#waiting.shift();
       if (next) next(connection);
@@ -176,15 +178,15 @@ class Connection implements Lane {
     this.#limits = limits;
   }
 
-  all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
-    return this.#alone(async connection => plain<T>(await send(connection, sql, params)));
+  all<T = Row>(sql: string, params: readonly Value[] = [], deadline?: number): Promise<T[]> {
+    return this.#alone(async connection => plain<T>(await send(connection, sql, params)), deadline);
   }
 
-  run(sql: string, params: readonly Value[] = []): Promise<number> {
-    return this.#alone(async connection => (await send(connection, sql, params)).count);
+  run(sql: string, params: readonly Value[] = [], deadline?: number): Promise<number> {
+    return this.#alone(async connection => (await send(connection, sql, params)).count, deadline);
   }
 
-  transaction<T>(locks: Locks, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transaction<T>(locks: Locks, work: (tx: Transaction) => Promise<T>, deadline?: number): Promise<T> {
     return this.#alone(async connection => {
       const tx = new PostgresTransaction(connection);
       try {
@@ -195,7 +197,7 @@ class Connection implements Lane {
       } catch (error) {
         throw await tx.rollback(error);
       }
-    });
+    }, deadline);
   }
 
   drop(): void {
@@ -206,19 +208,22 @@ class Connection implements Lane {
     sql?.close({ timeout: 0 }).catch(() => {});
   }
 
-  #alone<T>(work: (connection: Reserved) => Promise<T>): Promise<T> {
-    const done = this.#queue.then(() => this.#inTime(work));
+  #alone<T>(work: (connection: Reserved) => Promise<T>, deadline?: number): Promise<T> {
+    const done = this.#queue.then(() => this.#inTime(work, deadline));
     this.#queue = done.catch(() => {});
     return done;
   }
 
-  async #inTime<T>(work: (connection: Reserved) => Promise<T>): Promise<T> {
+  async #inTime<T>(
+    work: (connection: Reserved) => Promise<T>,
+    deadline = performance.now() + TRANSACTION_MS,
+  ): Promise<T> {
     let late = false;
     const expire = () => {
       late = true;
       this.drop();
     };
-    const timer = this.#limits ? setTimeout(expire, TRANSACTION_MS) : undefined;
+    const timer = this.#limits ? setTimeout(expire, deadline - performance.now()) : undefined;
     try {
       return await work(this.#reserved ?? (await this.#open()));
     } catch (error) {
