@@ -1,7 +1,8 @@
-// The service as one bundle: the command line with everything it loads, migrations and all texts included. Made
+// The service as one bundle: the command line with everything it loads, migrations, dashboard and texts included. Made
 // into an executable, or into a folder of modules for the npm package. What is packed around it is not known here.
 
 import { join } from 'node:path';
+import { carriedDashboard, dashboardInputs } from './carried.ts';
 
 export const ROOT = join(import.meta.dir, '../..');
 
@@ -19,18 +20,20 @@ const SHARED: Bun.BuildConfig = {
 
 /** Bytecode spares parsing at each start. The folder it runs in has no say: no bunfig.toml, no .env is read. */
 export async function compile(outfile: string): Promise<string[]> {
+  const plugins = [await carriedDashboard()];
   const compiled = { outfile, autoloadDotenv: false, autoloadBunfig: false };
-  return inputsOf(await Bun.build({ ...SHARED, bytecode: true, compile: compiled }));
+  return inputsOf(await Bun.build({ ...SHARED, plugins, bytecode: true, compile: compiled }));
 }
 
 export async function bundle(outdir: string): Promise<string[]> {
+  const plugins = [await carriedDashboard()];
   const naming = { entry: '[name].js', chunk: '[name]-[hash].js' };
-  return inputsOf(await Bun.build({ ...SHARED, outdir, naming }));
+  return inputsOf(await Bun.build({ ...SHARED, plugins, outdir, naming }));
 }
 
 /** The files that went into it. */
-function inputsOf(output: Bun.BuildOutput): string[] {
+async function inputsOf(output: Bun.BuildOutput): Promise<string[]> {
   for (const message of output.logs) console.error(message);
   if (!output.success) throw new Error('the bundle could not be made');
-  return Object.keys(output.metafile?.inputs ?? {});
+  return [...Object.keys(output.metafile?.inputs ?? {}), ...(await dashboardInputs())];
 }

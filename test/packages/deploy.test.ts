@@ -61,6 +61,7 @@ describe('Dockerfile', () => {
     const { packages } = JSON.parse(read('package-lock.json'));
     const names = [...carried].map(([, name]) => name as string);
     expect(names).toContain('zod');
+    expect(names).toContain('preact');
     expect(names.filter(name => packages[`node_modules/${name}`].dev === true)).toEqual([]);
   });
 });

@@ -50,6 +50,20 @@ function startBare(folder: string, env: Record<string, string> = {}, more: Servi
   return startService({ dataDir: folder, program, ...more });
 }
 
+/** Makes the first operator, signs in, and loads every file that the page names. */
+async function showsDashboard(service: TestService): Promise<void> {
+  const token = /setup\?token=(\S+)/.exec(service.output)?.[1];
+  const person = { email: 'admin@example.com', password: 'a long pass phrase here' };
+  expect((await service.json('POST', '/admin/v1/setup', null, { token, ...person })).status).toBe(201);
+  const signedIn = await service.json('POST', '/admin/v1/sign-in', null, person);
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const page = await service.request('GET', '/dashboard', { headers: { cookie } });
+  expect(page.status).toBe(200);
+  const files = [...page.text.matchAll(/"(\/dashboard\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+  expect(files.length).toBeGreaterThan(1);
+  for (const file of files) expect((await service.request('GET', file)).text.length).toBeGreaterThan(1000);
+}
+
 const bare = (folder: string, ...args: string[]) => ran([built.executable, ...args], folder, {});
 
 test('the build says what it makes, and how large it is', () => {
@@ -69,6 +83,7 @@ describe('the executable, in an empty folder, with a bare environment', () => {
     expect((await service.request('GET', '/openapi.json')).body).toEqual(
       JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')),
     );
+    await showsDashboard(service);
     expect(await service.kill('SIGTERM')).toBe(0);
     expect(readdirSync(folder)).toEqual(['data']);
     service = await startBare(folder);

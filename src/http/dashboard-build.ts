@@ -1,0 +1,33 @@
+// Bundles the dashboard from its sources. `npm run build` puts another module in the place of this one, which
+// carries what this one makes (scripts/build/carried.ts): in an executable there are no sources.
+
+import { join } from 'node:path';
+import type { Asset, Dashboard } from './dashboard-assets.ts';
+
+const SOURCES = join(import.meta.dir, '../../dashboard/src');
+export const ENTRIES = [join(SOURCES, 'main.tsx'), join(SOURCES, 'style.css')];
+
+export async function buildDashboard(): Promise<Dashboard> {
+  const { outputs } = await Bun.build({
+    entrypoints: ENTRIES,
+    target: 'browser',
+    format: 'esm',
+    splitting: true,
+    minify: true,
+    publicPath: '/dashboard/assets/',
+    naming: '[name]-[hash].[ext]',
+    define: { 'process.env.NODE_ENV': '"production"' },
+  });
+  const assets = new Map<string, Asset>();
+  const entries: Record<string, string> = {};
+  for (const output of outputs) {
+    const name = output.path.replace(/^(\.?\/)+/, '');
+    if (output.kind === 'entry-point' || name.endsWith('.css')) entries[name.split('.').at(-1) ?? ''] = name;
+    assets.set(name, assetOf(output.type, new Uint8Array(await output.arrayBuffer())));
+  }
+  return { script: entries['js'] ?? '', style: entries['css'] ?? '', assets };
+}
+
+function assetOf(type: string, bytes: Uint8Array<ArrayBuffer>): Asset {
+  return { type, bytes, gzipped: Bun.gzipSync(bytes, { level: 9 }) };
+}
