@@ -15,6 +15,7 @@ import {
   longText,
   masterKey,
   oneOf,
+  retention,
   scopes,
   smtpUrl,
   text,
@@ -226,6 +227,11 @@ export const SETTINGS = {
     '55s',
     duration,
     'How long a forwarded call may take without a sign of life; clients give up after 60 s by default.',
+  ),
+  retention: optional(
+    'TOOLGATE_RETENTION',
+    retention,
+    'How long audit entries, and what belongs to them, are kept: 90d, 8760h. Default: for ever.',
   ),
   sealing: setting(
     'TOOLGATE_SEALING',

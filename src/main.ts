@@ -26,6 +26,7 @@ import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { Provider } from './guard/provider.ts';
+import { retire } from './guard/retention.ts';
 import { rollUp } from './guard/rollups.ts';
 import { logKey, SealedLog } from './guard/sealed-log.ts';
 import { Sealer } from './guard/sealer.ts';
@@ -94,7 +95,7 @@ export async function start(
     const url = publicUrl(config, serving.port);
     const worker = createWorker(config, services, url, print);
     worker.start();
-    const chores = createChores(services);
+    const chores = createChores(config, services);
     chores.start();
     const sealer = createSealer(config, services, checkpointKey);
     if (config.sealing) sealer.start();
@@ -273,8 +274,14 @@ function createWorker(
   return new Worker(guard, rules, { ...config, publicUrl: url, rules, print }, observer);
 }
 
-function createChores({ guard, log }: Services): Chores {
-  return new Chores(guard, [rollUp], error => log.error({ err: error }, 'a background chore failed'));
+function createChores({ retention, sealing }: Config, { guard, metrics, log }: Services): Chores {
+  const removed = (counts: Record<string, number>) => {
+    metrics.removed(counts);
+    log.info({ removed: counts }, 'removed what was past its time');
+  };
+  return new Chores(guard, [rollUp, retire({ retention, sealing, removed })], error =>
+    log.error({ err: error }, 'a background chore failed'),
+  );
 }
 
 function createSealer(config: Config, { guard, metrics, log }: Services, key: VerifierKey): Sealer {

@@ -16,6 +16,7 @@ export class Metrics {
   readonly #queueDepth: () => number;
   readonly #deliveries = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
+  readonly #removed = new Map<string, number>();
   #commitErrors = 0;
   #sealed = 0;
   #behindSince: number | null = null;
@@ -51,6 +52,13 @@ export class Metrics {
 
   notified(channel: ChannelKind, ok: boolean): void {
     add(this.#notifications, `channel="${channel}",outcome="${ok ? 'ok' : 'failed'}"`);
+  }
+
+  removed(counts: Record<string, number>): void {
+    for (const [table, count] of Object.entries(counts)) {
+      const series = `table="${table}"`;
+      this.#removed.set(series, (this.#removed.get(series) ?? 0) + count);
+    }
   }
 
   /** How many entries are sealed, and when the oldest of the others was made. */
@@ -114,6 +122,12 @@ export class Metrics {
         'counter',
         'Attempts to send an approval link, by channel and outcome.',
         labelled('toolgate_notification_attempts_total', this.#notifications),
+      ),
+      ...family(
+        'toolgate_retention_removed_total',
+        'counter',
+        'Rows that this replica removed because their time was over, by table.',
+        labelled('toolgate_retention_removed_total', this.#removed),
       ),
       ...family('toolgate_sealed_entries', 'gauge', 'Audit entries in the sealed log.', [
         `toolgate_sealed_entries ${this.#sealed}`,

@@ -44,6 +44,16 @@ export function duration(raw: string): number {
   return ms;
 }
 
+/** Shorter would delete what statistics and open approvals still need. */
+const SHORTEST_RETENTION = 3_600_000;
+
+export function retention(raw: string): number {
+  const ms = parseDuration(raw);
+  if (ms === null || ms < SHORTEST_RETENTION)
+    throw new Wrong('a duration of at least an hour, such as 90d or 8760h');
+  return ms;
+}
+
 export function webUrl(raw: string): string {
   const url = URL.canParse(raw) ? new URL(raw) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '') {

@@ -1,0 +1,236 @@
+// Retention on both engines: what is past its time goes, in small steps and with what belongs to it; what is not
+// counted, not sealed or not over stays; statistics remember; checks go on meanwhile.
+
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { DAY, HOUR, MINUTE } from '../../src/core/buckets.ts';
+import type { Guard } from '../../src/guard/guard.ts';
+import { retire } from '../../src/guard/retention.ts';
+import { rollUp } from '../../src/guard/rollups.ts';
+import { Vault } from '../../src/guard/secrets.ts';
+import { stats } from '../../src/guard/stats.ts';
+import { insertApproval } from '../../src/store/approvals.ts';
+import { insertAudit } from '../../src/store/audit.ts';
+import { insertConnection } from '../../src/store/connections.ts';
+import { insertDelivery, insertEvent, recordAttempt } from '../../src/store/deliveries.ts';
+import { insertGrant } from '../../src/store/grants.ts';
+import { insertNotification } from '../../src/store/notifications.ts';
+import { insertOutcome } from '../../src/store/outcomes.ts';
+import { insertSeals } from '../../src/store/seals.ts';
+import { insertSession } from '../../src/store/sessions.ts';
+import {
+  approvalRecord,
+  auditEntry,
+  idAt,
+  NOW,
+  openStore,
+  sessionRecord,
+  type TestStore,
+} from '../store/stores.ts';
+import { newDataDir, sql, until } from '../support/faults.ts';
+import { engines, startService } from '../support/service.ts';
+
+const OLD = NOW - 100 * DAY;
+const RETENTION = 90 * DAY;
+const settings = {
+  approvalTimeout: HOUR,
+  maxOpenApprovalsPerSession: 1,
+  maxOpenApprovalsPerKey: 1,
+  channels: [],
+};
+
+/** One of everything that belongs to a call made then. */
+async function call({ db }: TestStore, at: number, over: boolean): Promise<void> {
+  const id = idAt(at);
+  const approval = approvalRecord({
+    id,
+    createdAt: at,
+    expiresAt: at + HOUR,
+    status: over ? 'denied' : 'pending',
+  });
+  await db.transaction({}, async tx => {
+    insertAudit(tx, [auditEntry({ id, at, decision: 'pending', referenceId: id })]);
+    insertOutcome(tx, { toolCallId: id, outcome: 'ok', durationMs: 1, at });
+    insertApproval(tx, approval, `token ${at}`);
+    insertGrant(tx, {
+      id,
+      referenceId: id,
+      keyId: 'k',
+      serverName: 's',
+      toolName: 't',
+      createdAt: at,
+      expiresAt: at,
+    });
+    const notification = { id, approvalId: id, keyId: 'k', channel: 'email' as const, tokenSealed: 'x' };
+    insertNotification(tx, { ...notification, createdAt: at });
+    if (over) tx.defer("UPDATE notifications SET status = 'sent' WHERE id = $1", [id]);
+    await insertSession(tx, sessionRecord({ id, createdAt: at, expiresAt: at + HOUR }), `hash ${at}`);
+    const event = { type: 'approval.created', timestamp: '', data: { referenceId: id } };
+    insertEvent(tx, { id, event: event as never, createdAt: at });
+    insertDelivery(tx, { id, eventId: id, webhookId: 'w', createdAt: at });
+    if (over) {
+      const attempt = { id, deliveryId: id, at, status: 200, durationMs: 1, error: null, response: null };
+      recordAttempt(tx, attempt, { status: 'delivered', nextAttemptAt: null });
+    }
+    await insertConnection(
+      tx,
+      { id, keyId: 'k', sessionId: null, protocolVersion: '2025-11-25', logLevel: null },
+      at,
+    );
+    tx.defer('INSERT INTO changes VALUES ($1, $2, $3, $3, $3, $4)', [id, at, 'x', '{}']);
+  });
+}
+
+const TABLES = [
+  'audit',
+  'outcomes',
+  'approvals',
+  'grants',
+  'notifications',
+  'sessions',
+  'events',
+  'deliveries',
+  'attempts',
+  'connections',
+  'changes',
+];
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let guard: Guard;
+    beforeEach(async () => {
+      store = await openStore(engine);
+      guard = { db: store.db, vault: new Vault(new Uint8Array(32)), settings, now: () => NOW };
+    });
+    afterEach(() => store.close());
+
+    async function left(): Promise<Record<string, number>> {
+      const counts: Record<string, number> = {};
+      for (const table of TABLES) {
+        const [row] = await store.db.all<{ count: number }>(`SELECT count(*) AS count FROM ${table}`);
+        counts[table] = row?.count ?? 0;
+      }
+      return counts;
+    }
+
+    async function pass(retention: number | null, sealing = false): Promise<Record<string, number>> {
+      const removed: Record<string, number> = {};
+      const step = retire({ retention, sealing, removed: counts => Object.assign(removed, counts) });
+      while (await step(guard));
+      return removed;
+    }
+
+    test('what is over goes, what is not or is younger stays, and statistics remember', async () => {
+      await call(store, OLD, true);
+      await call(store, OLD + HOUR, false);
+      await call(store, NOW - DAY, true);
+      while (await rollUp(guard));
+      const before = await stats(guard, 366 * DAY);
+      expect(before.totals.pending).toBe(3);
+      const removed = await pass(RETENTION);
+      expect(await left()).toEqual({
+        audit: 1,
+        outcomes: 1,
+        approvals: 2,
+        grants: 1,
+        notifications: 2,
+        sessions: 1,
+        // The delivery that waits needs its event; the first one's is a minute older, and gone.
+        events: 2,
+        deliveries: 2,
+        attempts: 1,
+        connections: 1,
+        changes: 3,
+      });
+      expect(removed).toMatchObject({ audit: 2, deliveries: 1, connections: 2 });
+      while (await rollUp(guard));
+      expect(await stats(guard, 366 * DAY)).toEqual(before);
+    });
+
+    test('by default only connections that lapsed long ago go', async () => {
+      await call(store, OLD, true);
+      while (await rollUp(guard));
+      expect(await pass(null)).toEqual({ connections: 1 });
+      expect((await left())['audit']).toBe(1);
+    });
+
+    test('what is not counted yet stays', async () => {
+      await call(store, OLD, true);
+      expect((await pass(RETENTION))['audit']).toBeUndefined();
+      expect((await left())['audit']).toBe(1);
+    });
+
+    test('thousands go in steps, and what becomes visible late goes later', async () => {
+      const entries = Array.from({ length: 1700 }, (_, n) => auditEntry({ id: idAt(OLD + n * MINUTE, n) }));
+      for (let at = 0; at < entries.length; at += 100) {
+        await store.db.transaction({}, async tx => insertAudit(tx, entries.slice(at, at + 100)));
+      }
+      while (await rollUp(guard));
+      let steps = 0;
+      const step = retire({ retention: RETENTION, sealing: false, removed: () => {} });
+      while (await step(guard)) steps++;
+      expect(steps).toBe(3);
+      expect((await left())['audit']).toBe(0);
+      const late = auditEntry({ id: idAt(NOW - RETENTION - HOUR) });
+      await store.db.transaction({}, async tx => insertAudit(tx, [late]));
+      await pass(RETENTION);
+      expect((await left())['audit']).toBe(0);
+    });
+
+    test('of a sealed log, an entry without its place stays', async () => {
+      await call(store, OLD, true);
+      await call(store, OLD + MINUTE, true);
+      await call(store, NOW - DAY, true);
+      while (await rollUp(guard));
+      await pass(RETENTION, true);
+      expect((await left())['audit']).toBe(3);
+      await store.db.transaction({}, async tx => {
+        insertSeals(tx, [{ seq: 0, entryId: idAt(OLD), leafHash: '' }]);
+        await tx.run('UPDATE sealing SET recent_id = $1', [idAt(NOW - DAY)]);
+      });
+      await pass(RETENTION, true);
+      const rows = await store.db.all<{ id: string }>('SELECT id FROM audit ORDER BY id');
+      expect(rows.map(row => row.id)).toEqual([idAt(OLD + MINUTE), idAt(NOW - DAY)]);
+    });
+  });
+
+  test(`${engine}: a service removes old entries while it answers checks, and says so`, async () => {
+    const dataDir = newDataDir();
+    const first = await startService({ engine, dataDir });
+    const { key } = await first.newKey([{ tool: '*', action: 'allow' }]);
+    await first.check(key, 's', 'one');
+    await first.kill('SIGTERM');
+    const old = Date.now() - 2 * DAY;
+    const columns =
+      'key_id, surface, server_name, tool_name, decision, reason, policy_id, policy_version, latency_ms';
+    for (let group = 0; group < 6; group++) {
+      const ids = Array.from({ length: 500 }, (_, n) => `('${idAt(old + n, group * 500 + n)}', ${old + n})`);
+      await sql(
+        first.databaseUrl,
+        `INSERT INTO audit (id, at, ${columns}) SELECT v.column1, v.column2, ${columns}
+         FROM (VALUES ${ids.join(', ')}) AS v CROSS JOIN (SELECT * FROM audit ORDER BY id DESC LIMIT 1) AS one`,
+      );
+    }
+    // As after an upgrade: nothing is counted yet.
+    await sql(first.databaseUrl, 'DELETE FROM marks');
+    const service = await startService({
+      databaseUrl: first.databaseUrl,
+      dataDir,
+      env: { TOOLGATE_RETENTION: '24h', TOOLGATE_SEALING: 'false' },
+    });
+    afterAll(() => service.close());
+    let checks = 0;
+    await until('old entries are gone', async () => {
+      expect((await service.check(key, 's', 'more')).status).toBe(200);
+      checks++;
+      return service.output.includes('removed what was past its time');
+    });
+    const [row] = await sql<{ count: number }>(service.databaseUrl, 'SELECT count(*) AS count FROM audit');
+    expect(Number(row?.count)).toBe(1 + checks);
+    expect((await service.request('GET', '/metrics')).text).toContain(
+      'toolgate_retention_removed_total{table="audit"} 3000',
+    );
+    const totals = (await service.admin('GET', '/stats?window=7d')).body.totals;
+    expect(totals.allow).toBe(3001 + checks);
+  });
+}
