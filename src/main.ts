@@ -90,14 +90,14 @@ export async function start(
     const key = await setUpStore(guard);
     const checkpointKey = await logKey(guard);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
-    const services = createServices(config, guard, adminToken, log);
+    const services = createServices(config, guard, adminToken, checkpointKey, log);
     const serving = serve(services, config.host, config.port);
     const url = publicUrl(config, serving.port);
     const worker = createWorker(config, services, url, print);
     worker.start();
     const chores = createChores(config, services);
     chores.start();
-    const sealer = createSealer(config, services, checkpointKey);
+    const sealer = createSealer(config, services);
     if (config.sealing) sealer.start();
     const setupToken = await offerSetup(guard);
     const welcome = {
@@ -170,7 +170,13 @@ function channels(config: Config): ChannelKind[] {
   return found.length > 0 ? found : ['terminal'];
 }
 
-function createServices(config: Config, guard: Guard, adminToken: string, log: Log): Services {
+function createServices(
+  config: Config,
+  guard: Guard,
+  adminToken: string,
+  checkpointKey: VerifierKey,
+  log: Log,
+): Services {
   const metrics = new Metrics(() => checks.depth);
   const feed = new Feed(guard.db, error => log.warn({ err: error }, 'events could not be read'));
   guard.db.onWake(() => feed.poke());
@@ -197,6 +203,7 @@ function createServices(config: Config, guard: Guard, adminToken: string, log: L
     approveLimit: new RateLimit(APPROVE_PER_MINUTE),
     signOn: signOn(config),
     adminTokenHash: hashToken(adminToken),
+    checkpointKey,
     version: VERSION,
   };
 }
@@ -284,12 +291,12 @@ function createChores({ retention, sealing }: Config, { guard, metrics, log }: S
   );
 }
 
-function createSealer(config: Config, { guard, metrics, log }: Services, key: VerifierKey): Sealer {
+function createSealer(config: Config, { guard, checkpointKey, metrics, log }: Services): Sealer {
   const options = {
     checkpointInterval: config.checkpointInterval,
     keep: (note: string) => appendCheckpoint(config.dataDir, note),
   };
-  return new Sealer(guard, new SealedLog(guard, key), options, {
+  return new Sealer(guard, new SealedLog(guard, checkpointKey), options, {
     lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
     checkpointed: ({ size }) => {
       metrics.checkpointed();

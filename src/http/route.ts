@@ -3,6 +3,7 @@
 
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
+import type { VerifierKey } from '../core/checkpoint.ts';
 import { GuardError } from '../core/errors.ts';
 import type { TargetRules } from '../guard/addresses.ts';
 import type { CheckRequest, Verdict } from '../guard/check.ts';
@@ -36,6 +37,8 @@ export interface Services {
   feed: Feed;
   /** The hash of the admin token. */
   adminTokenHash: string;
+  /** Verifies the audit log's checkpoints. */
+  checkpointKey: VerifierKey;
   version: string;
 }
 

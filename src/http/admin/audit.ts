@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decide.ts';
+import { shownEntry } from '../../core/entry.ts';
 import { GuardError } from '../../core/errors.ts';
 import { SURFACES } from '../../core/event.ts';
 import { type AuditEntry, findAudit } from '../../store/audit.ts';
@@ -22,7 +23,7 @@ const filter = {
   surface: z.enum(SURFACES).optional(),
 };
 
-const entry = z.object({
+export const entry = z.object({
   id: uuid,
   at: isoTime,
   keyId: uuid,
@@ -44,7 +45,7 @@ const forwarded = z
   .nullable()
   .meta({ description: 'What came of a call that the proxy forwarded; null while unknown, and for others.' });
 
-export const showEntry = (row: AuditEntry) => ({ ...row, at: iso(row.at) });
+export const showEntry = (row: AuditEntry) => shownEntry(row);
 
 export const auditRoutes: Route[] = [
   route({
@@ -141,7 +142,7 @@ async function* lines(
   }
 }
 
-function stream(texts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+export function stream(texts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {

@@ -11,6 +11,7 @@ import { keyRoutes } from './keys.ts';
 import { notificationRoutes } from './notifications.ts';
 import { operatorRoutes } from './operators.ts';
 import { policyRoutes } from './policies.ts';
+import { sealRoutes } from './seals.ts';
 import { sessionAdminRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
@@ -28,6 +29,7 @@ export const adminRoutes: Route[] = [
   ...notificationRoutes,
   ...webhookRoutes,
   ...auditRoutes,
+  ...sealRoutes,
   ...statsRoutes,
   ...eventRoutes,
   ...changeRoutes,

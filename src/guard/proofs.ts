@@ -1,0 +1,58 @@
+// Proofs from the sealed log: that an entry is in the tree of a signed checkpoint, and that one tree begins with
+// another. They read a few hashes per level, whatever the log's size.
+
+import { parseCheckpoint } from '../core/checkpoint.ts';
+import { GuardError } from '../core/errors.ts';
+import { consistencyPath, inclusionPath, type Subtree } from '../core/merkle.ts';
+import { type AuditEntry, findAudit } from '../store/audit.ts';
+import { newestCheckpoint } from '../store/checkpoints.ts';
+import { readSealing, sealOf, subtreeHash } from '../store/seals.ts';
+import type { Guard } from './guard.ts';
+
+export interface InclusionProof {
+  seq: number;
+  size: number;
+  path: string[];
+  /** Null when retention has removed it; whoever has a copy can still prove that one. */
+  entry: AuditEntry | null;
+  checkpoint: string;
+}
+
+export async function proveInclusion(guard: Guard, entryId: string): Promise<InclusionProof> {
+  const { db } = guard;
+  const entry = await findAudit(db, entryId);
+  const seal = await sealOf(db, entryId);
+  if (entry === null && seal === null) {
+    throw new GuardError('not_found', 'There is no audit entry with this id.');
+  }
+  const newest = await newestCheckpoint(db);
+  const checkpoint = newest === null ? null : parseCheckpoint(newest.note);
+  if (seal === null || newest === null || checkpoint === null || seal.seq >= checkpoint.size) {
+    throw new GuardError(
+      'conflict',
+      'The entry is in no checkpoint yet. It will be a few seconds after the next one is due (TOOLGATE_CHECKPOINT_INTERVAL).',
+    );
+  }
+  const path = await hashes(guard, inclusionPath(seal.seq, checkpoint.size));
+  return { seq: seal.seq, size: checkpoint.size, path, entry, checkpoint: newest.note };
+}
+
+/** That the tree of the first `to` entries begins with that of the first `from`. */
+export async function proveConsistency(guard: Guard, from: number, to: number): Promise<string[]> {
+  const { size } = await readSealing(guard.db);
+  if (from > to || to > size) {
+    throw new GuardError(
+      'conflict',
+      `from must not be above to, nor to above ${size}, the sealed log's size.`,
+    );
+  }
+  return hashes(guard, consistencyPath(from, to));
+}
+
+async function hashes({ db }: Guard, subtrees: readonly Subtree[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const subtree of subtrees) {
+    found.push(Buffer.from(await subtreeHash(db, subtree)).toString('base64'));
+  }
+  return found;
+}

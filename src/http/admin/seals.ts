@@ -1,0 +1,164 @@
+// /admin/v1/audit, the sealed log: its public key and size, signed checkpoints, proofs, and the log in the order of
+// sealing as one stream.
+
+import { z } from 'zod';
+import { parseCheckpoint, verifierKeyText } from '../../core/checkpoint.ts';
+import { GuardError } from '../../core/errors.ts';
+import { proveConsistency, proveInclusion } from '../../guard/proofs.ts';
+import { type CheckpointRecord, listCheckpoints, newestCheckpoint } from '../../store/checkpoints.ts';
+import type { Queries } from '../../store/db.ts';
+import { listSealed, readSealing } from '../../store/seals.ts';
+import { iso, isoTime, list, page, paged } from '../fields.ts';
+import { holdOpen, type Route, route } from '../route.ts';
+import { entry, showEntry, stream } from './audit.ts';
+
+const hash = z.string().meta({ description: 'Base64 of 32 bytes.' });
+const count = z.int();
+const note = z.string().meta({
+  description: 'A C2SP signed note: origin, size, root, time, through, pruned, and the signature.',
+});
+
+const checkpoint = z.object({
+  size: count,
+  root: hash,
+  createdAt: isoTime,
+  sealedThrough: isoTime.meta({
+    description: 'Entries that were there and made before this time are in it.',
+  }),
+  prunedBefore: count.meta({
+    description: 'Entries before this sequence number may have been removed by retention.',
+  }),
+  note,
+});
+
+const sealing = z.object({
+  publicKey: z.string().meta({ description: 'A C2SP verifier key: name, id and Ed25519 key. Keep a copy.' }),
+  size: count,
+  checkpoint: checkpoint.nullable().meta({ description: 'The newest one.' }),
+});
+
+const proof = z.object({
+  seq: count,
+  size: count,
+  path: z.array(hash),
+  entry: entry.nullable(),
+  checkpoint: note,
+});
+
+const sequence = z
+  .string()
+  .regex(/^[0-9]{1,15}$/, 'must be a whole number')
+  .transform(Number)
+  .meta({ type: 'integer', minimum: 0 });
+
+function show(record: CheckpointRecord) {
+  const read = parseCheckpoint(record.note);
+  if (read === null) throw new GuardError('internal', 'A stored checkpoint cannot be read.');
+  return {
+    size: read.size,
+    root: read.root,
+    createdAt: iso(read.at),
+    sealedThrough: iso(read.through),
+    prunedBefore: read.pruned,
+    note: record.note,
+  };
+}
+
+export const sealRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/sealing',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Read the sealed log’s public key, size and newest checkpoint',
+    answers: { 200: { description: 'The state of the sealed log.', schema: sealing } },
+    handle: async ({ services: { guard, checkpointKey } }) => {
+      const { size } = await readSealing(guard.db);
+      const newest = await newestCheckpoint(guard.db);
+      const publicKey = verifierKeyText(checkpointKey);
+      return Response.json({ publicKey, size, checkpoint: newest && show(newest) });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/checkpoints',
+    access: 'view',
+    tag: 'audit',
+    summary: 'List signed checkpoints, newest first',
+    query: z.strictObject({ limit: page.limit, cursor: sequence.optional() }),
+    answers: { 200: { description: 'Checkpoints.', schema: list('checkpoints', checkpoint) } },
+    handle: async ({ services, query }) => {
+      const before = query.cursor ?? Number.MAX_SAFE_INTEGER;
+      const rows = await listCheckpoints(services.guard.db, query.limit + 1, before);
+      return Response.json(paged('checkpoints', rows, query.limit, row => String(row.number), show));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/consistency',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Prove that the sealed log only grew between two sizes',
+    query: z.strictObject({ from: sequence, to: sequence }),
+    answers: {
+      200: {
+        description: 'A consistency proof (RFC 6962).',
+        schema: z.object({ from: count, to: count, path: z.array(hash) }),
+      },
+      409: { description: 'The log is not that long.' },
+    },
+    handle: async ({ services, query: { from, to } }) =>
+      Response.json({ from, to, path: await proveConsistency(services.guard, from, to) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/:id/proof',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Prove that an entry is in the newest checkpoint',
+    answers: {
+      200: { description: 'An inclusion proof (RFC 6962); the clients verify it.', schema: proof },
+      409: { description: 'The entry is in no checkpoint yet.' },
+    },
+    handle: async ({ services, params }) => {
+      const found = await proveInclusion(services.guard, params['id'] ?? '');
+      return Response.json({ ...found, entry: found.entry && showEntry(found.entry) });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/sealed',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Stream the sealed log, oldest first',
+    description:
+      'One line per sequence number: `{ seq, leafHash, entry }`; `entry` is null where retention removed it.',
+    query: z.strictObject({ from: sequence.optional() }),
+    answers: { 200: { description: 'One place per line.', type: 'application/jsonl' } },
+    handle: incoming => {
+      holdOpen(incoming);
+      const { services, query } = incoming;
+      return new Response(stream(lines(services.guard.db, query.from ?? 0)), {
+        headers: {
+          'Content-Type': 'application/jsonl',
+          'Content-Disposition': 'attachment; filename="toolgate-sealed.jsonl"',
+          'Cache-Control': 'no-store',
+        },
+      });
+    },
+  }),
+];
+
+const PAGE = 1000;
+
+async function* lines(db: Queries, from: number): AsyncGenerator<string> {
+  for (let at = from; ; at += PAGE) {
+    const rows = await listSealed(db, at, PAGE);
+    const texts = rows.map(
+      ({ seq, leafHash, entry }) =>
+        `${JSON.stringify({ seq, leafHash, entry: entry && showEntry(entry) })}\n`,
+    );
+    if (texts.length > 0) yield texts.join('');
+    if (rows.length < PAGE) return;
+  }
+}
