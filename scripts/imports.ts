@@ -17,6 +17,7 @@ const MAY: Record<string, readonly string[]> = {
   'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts', 'cli'],
   'cli/commands/demo.ts': ['main.ts', 'config.ts', 'cli'],
   'cli/commands/backup.ts': ['cli', 'config.ts', 'store'],
+  'cli/sealed-source.ts': ['core', 'cli', 'store'],
   'config.ts': ['server-file.ts', 'setting-readers.ts'],
   'server-file.ts': [],
   'setting-readers.ts': ['core'],

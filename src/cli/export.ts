@@ -16,10 +16,11 @@ type Send = (chunk: Uint8Array) => Promise<boolean>;
 export async function exportTo(
   io: IO,
   http: Http,
+  path: string,
   query: Query,
   { output, json }: { output?: string; json?: boolean },
 ): Promise<void> {
-  const stream = await http.stream('/audit/export', query, io.interrupted());
+  const stream = await http.stream(path, query, io.interrupted());
   const progress = new Progress(io, query['format'] === 'csv' ? 1 : 0);
   if (output === undefined) await pump(stream, io.stdout.send, progress);
   else await toFile(output, resolve(io.cwd, output), send => pump(stream, send, progress));

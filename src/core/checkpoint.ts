@@ -107,7 +107,10 @@ function typed(publicKey: Uint8Array): Uint8Array {
  * reads as a note without a signature.
  */
 export function notesIn(text: string): string[] {
-  const blocks = text.split(/\n{2,}/).filter(block => block.trim() !== '');
+  const blocks = text
+    .trimStart()
+    .split(/\n{2,}/)
+    .filter(block => block.trim() !== '');
   const notes: string[] = [];
   for (const block of blocks) {
     const last = notes.at(-1);

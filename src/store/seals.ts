@@ -175,3 +175,15 @@ export async function listSealed(db: Queries, from: number, limit: number): Prom
     entry: entry.id === null ? null : entry,
   }));
 }
+
+/** Entries without a place among the next `limit` of the log, and where those end; null at the log's end. */
+export async function listUnsealed(
+  db: Queries,
+  after: string,
+  limit: number,
+): Promise<{ ids: string[]; end: string | null }> {
+  const everything = { after, before: 'z', orAfter: 'z' };
+  const end = await sliceEnd(db, everything, limit);
+  if (end === null) return { ids: [], end };
+  return { ids: (await unsealedIn(db, everything, end)).map(entry => entry.id), end };
+}

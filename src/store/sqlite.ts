@@ -3,7 +3,7 @@
 // of a transaction cannot see it half done. WAL with synchronous=FULL: a commit returns after its fsync.
 
 import { Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   type Db,
@@ -27,6 +27,19 @@ export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
   return new SqliteDb(path, onFatal);
 }
 
+/** For reading beside the process that serves the file, or a copy of it; takes no lock and changes nothing. */
+export function readSqlite(path: string): Queries & { close(): Promise<void> } {
+  if (!existsSync(path)) throw new Error(`There is no store at ${path}.`);
+  const file = new Database(path, { readonly: true });
+  file.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  const connection = new Connection(file);
+  return {
+    all: (sql, params) => connection.all(sql, params),
+    run: () => Promise.reject(new Error('the store is open for reading only')),
+    close: async () => connection.close(),
+  };
+}
+
 class SqliteDb implements Db {
   readonly #onFatal: (error: Error) => void;
   readonly #lock: Database;
@@ -38,8 +51,8 @@ class SqliteDb implements Db {
   constructor(path: string, onFatal: (error: Error) => void) {
     this.#onFatal = onFatal;
     this.#lock = lockFile(path);
-    this.#writer = new Connection(path);
-    this.#reader = new Connection(path);
+    this.#writer = new Connection(openFile(path));
+    this.#reader = new Connection(openFile(path));
     this.#reader.exec('PRAGMA query_only = ON');
   }
 
@@ -107,16 +120,21 @@ class SqliteDb implements Db {
   }
 }
 
+function openFile(path: string): Database {
+  const db = new Database(path, { create: true, readwrite: true });
+  db.exec(`PRAGMA busy_timeout = ${BUSY_STEP_MS}`);
+  db.exec('PRAGMA journal_mode = WAL');
+  db.exec('PRAGMA synchronous = FULL');
+  return db;
+}
+
 /** One connection with its prepared statements. Errors are told apart here, once. */
 class Connection implements Queries, Transaction {
   readonly #db: Database;
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
 
-  constructor(path: string) {
-    this.#db = new Database(path, { create: true, readwrite: true });
-    this.#db.exec(`PRAGMA busy_timeout = ${BUSY_STEP_MS}`);
-    this.#db.exec('PRAGMA journal_mode = WAL');
-    this.#db.exec('PRAGMA synchronous = FULL');
+  constructor(db: Database) {
+    this.#db = db;
   }
 
   async all<T>(sql: string, params: readonly Value[] = []): Promise<T[]> {

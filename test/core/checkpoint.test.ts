@@ -107,6 +107,7 @@ test('the public key is one word that names its owner, and a damaged one is refu
 test('a file of notes falls into its notes, also where one was cut short', async () => {
   const later = await signed(checkpointText({ ...CHECKPOINT, size: 50 }));
   expect(notesIn(`${NOTE}\n${later}\n`)).toEqual([NOTE, later]);
+  expect(notesIn(`\n${NOTE}\n\n${later}\n`)).toEqual([NOTE, later]);
   expect(notesIn('')).toEqual([]);
   for (let length = 1; length < NOTE.length; length++) {
     const found = notesIn(`${NOTE.slice(0, length)}\n\n${later}\n`);

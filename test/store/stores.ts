@@ -18,6 +18,8 @@ import type { Engine } from '../support/service.ts';
 export interface TestStore {
   engine: Engine;
   db: Db;
+  /** As TOOLGATE_DATABASE_URL names it. */
+  url: string;
   /** Another handle on the same store; SQLite has none, since a file serves one process. */
   again: () => Promise<Db>;
   close: () => Promise<void>;
@@ -45,13 +47,13 @@ function newSqlite(): TestStore {
     await db.close();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { engine: 'sqlite', db, again: async () => openSqlite(path, fatal), close };
+  return { engine: 'sqlite', db, url: `sqlite:${path}`, again: async () => openSqlite(path, fatal), close };
 }
 
 async function newPostgres(): Promise<TestStore> {
   const url = (await (await sharedPostgres())?.createDatabase()) ?? '';
   const db = await openPostgres(url, POOL);
-  return { engine: 'postgres', db, again: () => openPostgres(url, POOL), close: () => db.close() };
+  return { engine: 'postgres', db, url, again: () => openPostgres(url, POOL), close: () => db.close() };
 }
 
 function fatal(error: Error): never {

@@ -8,6 +8,7 @@ import { joinName } from '../../core/name.ts';
 import { safeJson, visible } from '../../core/visible.ts';
 import { type AuditResource, pastKeyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { usageError } from '../exit.ts';
 import { exportTo } from '../export.ts';
 import { command, group } from '../help.ts';
 import type { Http, Query } from '../http.ts';
@@ -17,6 +18,7 @@ import { ago } from '../moment.ts';
 import { type Column, time, word } from '../print.ts';
 import { table } from '../table.ts';
 import { follow } from '../tail.ts';
+import { checkpointsCommand, proveCommand, verifyCommand } from './audit-sealed.ts';
 
 interface Filter extends AdminOptions {
   from?: string;
@@ -31,13 +33,21 @@ interface Filter extends AdminOptions {
 export function build(io: IO): Command {
   return group(
     'audit',
-    'Search, follow and export the audit log.',
+    'Search, follow, export and verify the audit log.',
     [
       'toolgate audit search --decision deny --from 24h',
       'toolgate audit tail',
       'toolgate audit export --format csv --output audit.csv',
+      'toolgate audit verify',
     ],
-    [searchCommand(io), tailCommand(io), exportCommand(io)],
+    [
+      searchCommand(io),
+      tailCommand(io),
+      exportCommand(io),
+      verifyCommand(io),
+      proveCommand(io),
+      checkpointsCommand(io),
+    ],
   );
 }
 
@@ -116,19 +126,32 @@ function line(io: IO, entry: AuditResource): string {
 interface ExportOptions extends Filter {
   format: 'jsonl' | 'csv';
   output?: string;
+  sealed?: boolean;
 }
 
 function exportCommand(io: IO): Command {
   const examples = [
     'toolgate audit export > audit.jsonl',
     'toolgate audit export --format csv --from 30d --output audit.csv',
+    'toolgate audit export --sealed --output sealed.jsonl',
   ];
   const made = command('export', 'Write the whole audit log, or what matches, newest first.', examples)
     .addOption(new Option('--format <format>', 'how').choices(['jsonl', 'csv']).default('jsonl'))
+    .option('--sealed', 'the whole sealed log with its leaf hashes, oldest first, for audit verify')
     .option('--output <file>', 'a file; else standard output');
   return withFilter(made, true).action(async (options: ExportOptions) => {
     const http = asAdmin(io, options);
     const query = { ...(await filter(http, options)), format: options.format };
-    await exportTo(io, http, query, options);
+    if (!options.sealed) return exportTo(io, http, '/audit/export', query, options);
+    if (
+      Object.values(query)
+        .filter(value => value !== undefined)
+        .join() !== 'jsonl'
+    ) {
+      throw usageError(
+        '--sealed is the whole log, as JSON lines: it goes with no filter and no --format csv.',
+      );
+    }
+    await exportTo(io, http, '/audit/sealed', {}, options);
   });
 }

@@ -1,0 +1,275 @@
+// Holds a sealed log against its checkpoints, place by place in the order of sealing, and names what was done to
+// it. It reads nothing itself and keeps only what lies between two checkpoints, so that a log of any length passes
+// through. Whether checkpoints are signed by the right key was seen to before.
+
+import type { Checkpoint } from './checkpoint.ts';
+import { entryLeaf } from './entry.ts';
+import { type Hash, Tree } from './merkle.ts';
+
+export interface Place {
+  seq: number;
+  /** Null in an export, where the entry is gone. */
+  entryId: string | null;
+  leafHash: string;
+  /** As it is shown; null when it is not there. */
+  entry: object | null;
+}
+
+export type FindingKind =
+  | 'edited'
+  | 'removed'
+  | 'inserted'
+  | 'reordered'
+  | 'truncated'
+  /** Edited, removed or inserted together with its seal: which one it was, a root cannot tell. */
+  | 'rewritten'
+  | 'checkpoint';
+
+export interface Finding {
+  kind: FindingKind;
+  /** Null where it is about no one place. */
+  seq: number | null;
+  entryId: string | null;
+  message: string;
+}
+
+/** Clocks may differ by this much before an entry counts as put in afterwards. */
+const LATE_MS = 5 * 60_000;
+/** Places kept for finding out what happened; beyond, only that something did is told. */
+const KEPT = 20_000;
+/** Trying each place as the one put in takes time by the square of the places. */
+const TRIED = 1500;
+/** A log that is no more what it was needs no longer list. */
+const MOST_FINDINGS = 1000;
+
+interface Leaf {
+  seq: number;
+  entryId: string | null;
+  hash: Hash;
+}
+
+/** Leaves since the last checkpoint that held, and the tree as it was then. */
+interface Stretch {
+  from: Tree;
+  leaves: Leaf[];
+}
+
+/** An entry that is not the one sealed in its place, and the leaf that it would have been. */
+interface Mismatch {
+  finding: Finding;
+  leafHash: string;
+  found: string;
+}
+
+export class LogVerifier {
+  readonly #findings: Finding[] = [];
+  readonly #mismatches: Mismatch[] = [];
+  /** Places that were passed over; a later one may fill them. */
+  readonly #missing: { from: number; to: number }[] = [];
+  /** Signed by the log's key, smallest first; all later ones are held against the tree in turn. */
+  readonly #checkpoints: readonly Checkpoint[];
+  readonly #tree = new Tree();
+  #pruned = 0;
+  #newestThrough = 0;
+  #next = 0;
+  #checked = 0;
+  /** Every entry that was there and is older than this is sealed before the current place. */
+  #through = 0;
+  #stretch: Stretch = { from: new Tree(), leaves: [] };
+  /** A checkpoint that did not hold; told when the next leaf is known. */
+  #failed: Checkpoint | null = null;
+  /** Once the tree is not the signed one, later roots say nothing more. */
+  #astray = false;
+
+  constructor(checkpoints: readonly Checkpoint[]) {
+    this.#checkpoints = [...checkpoints].sort((a, b) => a.size - b.size || a.at - b.at);
+    for (const { pruned, through } of checkpoints) {
+      this.#pruned = Math.max(this.#pruned, pruned);
+      this.#newestThrough = Math.max(this.#newestThrough, through);
+    }
+    this.#meet();
+  }
+
+  get size(): number {
+    return this.#next;
+  }
+
+  /** Retention goes on while a log is read. */
+  allowPruned(before: number): void {
+    this.#pruned = Math.max(this.#pruned, before);
+  }
+
+  isPruned(seq: number): boolean {
+    return seq < this.#pruned;
+  }
+
+  /** Whether places are missing: then an entry without one may have had one of those. */
+  get hasGaps(): boolean {
+    return this.#missing.length > 0 || (this.#checkpoints.at(-1)?.size ?? 0) > this.#next;
+  }
+
+  /** Whether an entry without a place was put in behind sealed ones, or only waits for its seal. */
+  isOverdue(entryId: string): boolean {
+    return timeOf(entryId) < this.#newestThrough - LATE_MS;
+  }
+
+  take(place: Place): void {
+    if (!this.#inOrder(place)) return;
+    const leaf: Leaf = { ...place, hash: new Uint8Array(Buffer.from(place.leafHash, 'base64')) };
+    if (this.#failed !== null) this.#explain(leaf);
+    this.#compare(place);
+    this.#tree.append(leaf.hash);
+    this.#next = place.seq + 1;
+    if (this.#stretch.leaves.length <= KEPT) this.#stretch.leaves.push(leaf);
+    this.#meet();
+  }
+
+  /** Everything that was found, the first place first. */
+  end(): Finding[] {
+    if (this.#failed !== null) this.#explain(null);
+    this.#nameExchanged();
+    for (const { from, to } of this.#missing) {
+      const which = to - from === 1 ? 'This place is' : `The places up to ${to - 1} are`;
+      this.#tell('removed', from, null, `${which} gone from the sealed log.`);
+    }
+    const newest = this.#checkpoints.at(-1);
+    if (newest !== undefined && newest.size > this.#next) {
+      const gone = `${newest.size - this.#next} of ${newest.size} entries are gone from the end`;
+      this.#tell('truncated', this.#next, null, `${gone}: they were signed on ${iso(newest.at)}.`);
+    }
+    return this.#findings.toSorted((a, b) => (a.seq ?? -1) - (b.seq ?? -1));
+  }
+
+  #inOrder({ seq, entryId }: Place): boolean {
+    if (seq === this.#next) return true;
+    this.#astray = true;
+    this.#failed = null;
+    if (seq > this.#next) {
+      this.#missing.push({ from: this.#next, to: seq });
+      return true;
+    }
+    if (this.#fill(seq)) this.#tell('reordered', seq, entryId, `It stands after place ${this.#next - 1}.`);
+    else this.#tell('inserted', seq, entryId, 'This place is there twice.');
+    return false;
+  }
+
+  #fill(seq: number): boolean {
+    const at = this.#missing.findIndex(({ from, to }) => seq >= from && seq < to);
+    const gap = this.#missing[at];
+    if (gap === undefined) return false;
+    const rest = [
+      { from: gap.from, to: seq },
+      { from: seq + 1, to: gap.to },
+    ];
+    this.#missing.splice(at, 1, ...rest.filter(({ from, to }) => from < to));
+    return true;
+  }
+
+  /** Entries that stand in each other's places were exchanged, not edited. */
+  #nameExchanged(): void {
+    const sealedAt = new Map(this.#mismatches.map(each => [each.leafHash, each.finding.seq]));
+    for (const { finding, found } of this.#mismatches) {
+      const seq = sealedAt.get(found);
+      if (seq === undefined) continue;
+      finding.kind = 'reordered';
+      finding.message = `The entry was sealed in place ${seq}.`;
+    }
+  }
+
+  #compare({ seq, entryId, leafHash, entry }: Place): void {
+    if (entry === null) {
+      if (!this.isPruned(seq)) this.#tell('removed', seq, entryId, 'Its seal is there, the entry is not.');
+      return;
+    }
+    const found = Buffer.from(entryLeaf(entry)).toString('base64');
+    if (found !== leafHash) {
+      const finding = this.#tell('edited', seq, entryId, 'The entry is not the one that was sealed here.');
+      if (this.#mismatches.length < KEPT) this.#mismatches.push({ finding, leafHash, found });
+    } else if (entryId !== null && timeOf(entryId) < this.#through - LATE_MS) {
+      const why = `It says ${iso(timeOf(entryId))}, but came after everything up to ${iso(this.#through)} was sealed`;
+      this.#tell('inserted', seq, entryId, `${why}: put in afterwards, or by a clock that far behind.`);
+    }
+  }
+
+  /** Holds the tree against every checkpoint of its size. */
+  #meet(): void {
+    for (;;) {
+      const checkpoint = this.#checkpoints[this.#checked];
+      if (checkpoint === undefined || checkpoint.size > this.#tree.size) return;
+      this.#checked++;
+      this.#through = Math.max(this.#through, checkpoint.through);
+      if (this.#astray) continue;
+      if (Buffer.from(this.#tree.root()).toString('base64') !== checkpoint.root) {
+        this.#failed = checkpoint;
+        this.#astray = true;
+      } else this.#stretch = { from: this.#tree.copy(), leaves: [] };
+    }
+  }
+
+  /** What happened to the stretch that ends with a checkpoint that does not hold. */
+  #explain(next: Leaf | null): void {
+    const checkpoint = this.#failed as Checkpoint;
+    this.#failed = null;
+    const { from, leaves } = this.#stretch;
+    const moved = leaves.length > KEPT ? null : outOfOrder(from, leaves, checkpoint);
+    const known = next === null ? leaves : [...leaves, next];
+    const extra = moved !== null || leaves.length > TRIED ? null : foreign(from, known, checkpoint);
+    if (moved !== null) {
+      this.#tell('reordered', moved.seq, moved.entryId, 'It was sealed in another place.');
+    } else if (extra !== null) {
+      this.#tell('inserted', extra.seq, extra.entryId, 'Without it, the log is the one that was signed.');
+    } else this.#rewritten(checkpoint);
+  }
+
+  #rewritten(checkpoint: Checkpoint): void {
+    const first = this.#stretch.leaves[0];
+    const since = this.#stretch.from.size;
+    this.#tell(
+      'rewritten',
+      since,
+      first?.entryId ?? null,
+      `One of the entries from here to sequence number ${checkpoint.size - 1} was changed together with its seal: ` +
+        `they are not what was signed on ${iso(checkpoint.at)}.`,
+    );
+  }
+
+  #tell(kind: FindingKind, seq: number, entryId: string | null, message: string): Finding {
+    const finding = { kind, seq, entryId, message };
+    if (this.#findings.length < MOST_FINDINGS) this.#findings.push(finding);
+    return finding;
+  }
+}
+
+function leadsTo(from: Tree, leaves: readonly Leaf[], { size, root }: Checkpoint): boolean {
+  const tree = from.copy();
+  for (const leaf of leaves.slice(0, size - tree.size)) tree.append(leaf.hash);
+  return tree.size === size && Buffer.from(tree.root()).toString('base64') === root;
+}
+
+/** The first leaf that is not where its id would have it, if that order is the signed one. */
+function outOfOrder(from: Tree, leaves: readonly Leaf[], checkpoint: Checkpoint): Leaf | null {
+  if (leaves.some(leaf => leaf.entryId === null)) return null;
+  const sorted = leaves.toSorted((a, b) => ((a.entryId as string) < (b.entryId as string) ? -1 : 1));
+  if (!leadsTo(from, sorted, checkpoint)) return null;
+  return leaves.find((leaf, at) => leaf !== sorted[at]) ?? null;
+}
+
+/** The one leaf without which the rest leads to the checkpoint. */
+function foreign(from: Tree, leaves: readonly Leaf[], checkpoint: Checkpoint): Leaf | null {
+  const before = from.copy();
+  for (const [at, leaf] of leaves.entries()) {
+    if (leadsTo(before, leaves.slice(at + 1), checkpoint)) return leaf;
+    before.append(leaf.hash);
+  }
+  return null;
+}
+
+/** Milliseconds in a UUID of version 7; of what is none, the end of time, which is never late. */
+function timeOf(id: string): number {
+  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
