@@ -1,0 +1,85 @@
+// P17: keys never see each other. Random operations by several keys whose names, labels, tools and Connected Tools
+// are confusable or the same, in turn, each held against a model of what that key owns. Whatever an answer says of
+// another key's things, and whatever one key's doing changes for another, is a leak. The mutants forget, each in one
+// place, whose a thing is.
+
+import { expect, test } from 'bun:test';
+import { figures, random, SEED, withMutant } from '../support/faults.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+import { type Engine, engines, startService } from '../support/service.ts';
+import { Tenant } from './tenant.ts';
+
+const OPERATIONS = LONG ? 6000 : 400;
+/** At most: a mutant's run ends with its first leak. */
+const MUTANT_OPERATIONS = 3000;
+/** The same at a glance; the third has a Cyrillic letter, the last two differ in a character that is not seen. */
+const NAMES = ['agent', 'Agent', '\u0430gent', 'agent\u200b', 'agent'];
+
+const MUTANTS: Record<string, Patch> = {
+  'lists everybody’s sessions': {
+    file: 'src/store/sessions.ts',
+    find: 'WHERE key_id = $1 AND revoked_at IS NULL AND expires_at > $2 ORDER BY id DESC',
+    replace: "WHERE $1 <> '' AND revoked_at IS NULL AND expires_at > $2 ORDER BY id DESC",
+  },
+  'ends anybody’s session': {
+    file: 'src/guard/sessions.ts',
+    find: 'if (session === null || session.keyId !== principal.keyId) {',
+    replace: 'if (session === null) {',
+  },
+  'spends anybody’s approval': {
+    file: 'src/guard/facts.ts',
+    find: '      approval.keyId === principal.keyId &&\n',
+    replace: '',
+  },
+  'continues anybody’s connection': {
+    file: 'src/guard/connections.ts',
+    find: 'if (connection === null || connection.keyId !== principal.keyId) return null;',
+    replace: 'if (connection === null) return null;',
+  },
+  'remembers Connected Tools for all': {
+    file: 'src/mcp/hub.ts',
+    find: 'const known = this.#keys.get(keyId);',
+    replace: 'const known = [...this.#keys.values()][0];',
+  },
+};
+
+for (const engine of await engines()) {
+  test(`${engine}: no key learns of another’s things, or changes them`, async () => {
+    const found = await measure(engine, OPERATIONS);
+    expect(found.leaks).toEqual([]);
+    expect(found.operations).toBe(OPERATIONS);
+  });
+}
+
+for (const [what, patch] of Object.entries(MUTANTS)) {
+  test(`a mutant that ${what} is found out`, async () => {
+    const found = await withMutant([patch], root => measure('sqlite', MUTANT_OPERATIONS, root));
+    expect(found.leaks.length).toBeGreaterThan(0);
+  });
+}
+
+async function measure(engine: Engine, operations: number, root?: string) {
+  const chance = random(SEED);
+  const env = { TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1000000' };
+  const service = await startService({ engine, env, ...(root && { root }) });
+  const tenants: Tenant[] = [];
+  const leaks: string[] = [];
+  let done = 0;
+  try {
+    for (const name of NAMES) tenants.push(await Tenant.create(service, name, chance));
+    for (; done < operations && !(root && leaks.length > 0); done++) {
+      const tenant = tenants[Math.floor(chance() * tenants.length)] as Tenant;
+      leaks.push(...(await tenant.act(tenants.filter(each => each !== tenant))));
+    }
+  } finally {
+    await service.close();
+    for (const tenant of tenants) await tenant.close();
+  }
+  figures(`P17 ${engine}${root ? ' mutant' : ''}`, {
+    seed: SEED,
+    operations: done,
+    violations: leaks.length,
+  });
+  return { operations: done, leaks };
+}
