@@ -10,7 +10,7 @@ import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService } from '../support/service.ts';
 import { Tenant } from './tenant.ts';
 
-const OPERATIONS = LONG ? 6000 : 400;
+const OPERATIONS = LONG ? 3000 : 400;
 /** At most: a mutant's run ends with its first leak. */
 const MUTANT_OPERATIONS = 3000;
 /** The same at a glance; the third has a Cyrillic letter, the last two differ in a character that is not seen. */
