@@ -65,20 +65,22 @@ function Side() {
   useEffect(() => menu.current?.removeAttribute('open'), [path]);
   return (
     <header class="side">
-      <a class="brand" href="/dashboard">
-        <svg viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">
-          <rect class="mark" width="24" height="24" rx="6" />
-          <path class="gate" d="M7 18V9a5 5 0 0 1 10 0v9M12 18v-5" />
-        </svg>
-        Toolgate
-      </a>
-      <div class="unfolded">
-        <Contents path={path} />
+      <div class="side-inner">
+        <a class="brand" href="/dashboard">
+          <svg viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">
+            <rect class="mark" width="24" height="24" rx="6" />
+            <path class="gate" d="M7 18V9a5 5 0 0 1 10 0v9M12 18v-5" />
+          </svg>
+          Toolgate
+        </a>
+        <div class="unfolded">
+          <Contents path={path} />
+        </div>
+        <details class="folded" ref={menu}>
+          <summary>Menu{pending.value?.length ? ` (${pending.value.length})` : ''}</summary>
+          <Contents path={path} />
+        </details>
       </div>
-      <details class="folded" ref={menu}>
-        <summary>Menu{pending.value?.length ? ` (${pending.value.length})` : ''}</summary>
-        <Contents path={path} />
-      </details>
     </header>
   );
 }

@@ -50,13 +50,16 @@ export function Loading({ lines = 3 }: { lines?: number }) {
   );
 }
 
-/** Loading, refused, empty or there: `children` are for the last. What was there stays while it is read again. */
+/**
+ * Loading, refused, empty or there: `children` are for the last. What was there stays while it is read again, and
+ * fades if that takes long.
+ */
 export function Shown({
-  of: { data, error, reload },
+  of: { data, error, loading = false, reload },
   empty,
   children,
 }: {
-  of: { data: readonly unknown[] | undefined; error: Error | null; reload: () => void };
+  of: { data: readonly unknown[] | undefined; error: Error | null; loading?: boolean; reload: () => void };
   empty: ComponentChildren;
   children: ComponentChildren;
 }) {
@@ -64,8 +67,11 @@ export function Shown({
     <>
       <Problem error={error} retry={reload} />
       {data === undefined && error === null && <Loading />}
-      {data?.length === 0 && empty}
-      {data !== undefined && data.length > 0 && children}
+      {data !== undefined && (
+        <div class={loading ? 'read again' : 'read'} aria-busy={loading}>
+          {data.length === 0 ? empty : children}
+        </div>
+      )}
     </>
   );
 }

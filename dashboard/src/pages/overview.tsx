@@ -5,35 +5,31 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { queryOf } from '../api.ts';
-import { Bar } from '../components/bar.tsx';
 import { Page, Panel } from '../components/page.tsx';
 import { Empty, Loading, Problem } from '../components/states.tsx';
-import { Named, type Tone } from '../components/text.tsx';
+import { Ago, Named, type Tone } from '../components/text.tsx';
 import { useLive } from '../live.ts';
 import { useGet } from '../load.ts';
+import { keyName } from '../names.ts';
 import { pending } from '../pending.ts';
 import { addressOf } from './audit/filters.ts';
 import { Chart } from './overview/chart.tsx';
 import { Latest } from './overview/latest.tsx';
+import { Ranks } from './overview/ranks.tsx';
 import { counted, DECISIONS, type Stats, sum, WINDOWS, WORDS, written } from './overview/stats.ts';
 
-const SLICES = 48;
-const SOONEST_MS = 30_000;
-const LATEST_MS = 15 * 60_000;
+const AGAIN_MS = 60_000;
 
 export default function Overview() {
   const { query, route } = useLocation();
-  const [window, name, ms] =
-    WINDOWS.find(([each]) => each === query['window']) ?? (WINDOWS[1] as (typeof WINDOWS)[1]);
+  const [window, name] =
+    WINDOWS.find(([each]) => each === query['window']) ?? (WINDOWS[1] as [string, string]);
   const { data, error, reload, change } = useGet<Stats>('/stats', { window });
   useLive({ gap: reload, verdict: entry => change(stats => counted(stats, entry)) });
   useEffect(() => {
-    const again = setInterval(
-      () => document.hidden || reload(),
-      Math.min(LATEST_MS, Math.max(SOONEST_MS, ms / SLICES)),
-    );
+    const again = setInterval(() => document.hidden || reload(), AGAIN_MS);
     return () => clearInterval(again);
-  }, [ms, reload]);
+  }, [reload]);
   const choose = (value: string) => route(`/dashboard${queryOf({ window: value === '24h' ? '' : value })}`);
   return (
     <Page title="Overview" actions={<WindowChoice window={window} choose={choose} />}>
@@ -86,9 +82,30 @@ function Shown({ stats, window, name }: { stats: Stats; window: string; name: st
         {total === 0 ? <NoVerdicts /> : <Chart stats={stats} />}
       </Panel>
       <div class="columns">
-        <TopTools stats={stats} window={window} />
-        <Latency stats={stats} />
-        <Deliveries stats={stats} />
+        <Ranks
+          title="Top tools"
+          list={stats.topTools}
+          keyOf={({ tool }) => tool}
+          name={({ tool }) => (
+            <a class="mono" href={addressOf({ tool, within: window })}>
+              <Named text={tool} />
+            </a>
+          )}
+        />
+        <Ranks
+          title="Busiest keys"
+          list={stats.topKeys}
+          keyOf={({ keyId }) => keyId}
+          name={({ keyId }) => (
+            <a href={addressOf({ keyId, within: window })}>
+              <Named text={keyName(keyId)} />
+            </a>
+          )}
+        />
+        <div class="stack">
+          <Latency stats={stats} />
+          <Deliveries stats={stats} />
+        </div>
       </div>
       <Latest />
     </>
@@ -134,26 +151,6 @@ function NoVerdicts() {
   );
 }
 
-function TopTools({ stats: { topTools }, window }: { stats: Stats; window: string }) {
-  const most = topTools[0]?.count ?? 1;
-  return (
-    <Panel title="Top tools">
-      {topTools.length === 0 && <Empty title="None called" />}
-      <ol class="ranks">
-        {topTools.map(({ tool, count }) => (
-          <li key={tool}>
-            <a class="mono" href={addressOf({ tool, within: window })}>
-              <Named text={tool} />
-            </a>
-            <span class="rank-count">{written(count)}</span>
-            <Bar share={count / most} tone="accent" />
-          </li>
-        ))}
-      </ol>
-    </Panel>
-  );
-}
-
 function Latency({ stats: { latencyMs } }: { stats: Stats }) {
   const rows: [string, number | undefined][] = [
     ['Half (p50)', latencyMs?.p50],
@@ -175,7 +172,7 @@ function Latency({ stats: { latencyMs } }: { stats: Stats }) {
 const within = (ms: number): string => (ms === 0 ? 'under 1 ms' : `within ${written(ms)} ms`);
 
 function Deliveries({ stats: { deliveries } }: { stats: Stats }) {
-  const { delivered, pending: waiting, failed } = deliveries;
+  const { delivered, pending: waiting, failed, oldestPendingAt } = deliveries;
   const none = delivered + waiting + failed === 0;
   return (
     <Panel title="Deliveries" aside={<a href="/dashboard/webhooks">Webhooks</a>}>
@@ -186,6 +183,7 @@ function Deliveries({ stats: { deliveries } }: { stats: Stats }) {
           rows={[
             ['Delivered', written(delivered)],
             ['On their way', written(waiting)],
+            ...(oldestPendingAt === null ? [] : [oldest(oldestPendingAt)]),
             [
               'Failed',
               <span key="" class={failed > 0 ? 'failed' : undefined}>
@@ -198,6 +196,8 @@ function Deliveries({ stats: { deliveries } }: { stats: Stats }) {
     </Panel>
   );
 }
+
+const oldest = (at: string): [string, ComponentChildren] => ['The oldest since', <Ago key="" at={at} />];
 
 function Numbers({ rows }: { rows: [string, ComponentChildren][] }) {
   return (

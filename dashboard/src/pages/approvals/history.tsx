@@ -22,7 +22,6 @@ const COLUMNS: Column<Approval>[] = [
   { head: 'Outcome', cell: ({ status }) => <StatusBadge status={status} /> },
   {
     head: 'Tool',
-    kind: 'wide',
     cell: ({ serverName, toolName, toolCallId }) => (
       <a href={addressOf({}, toolCallId)}>
         <Tool serverName={serverName} toolName={toolName} />

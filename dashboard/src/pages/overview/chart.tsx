@@ -49,13 +49,31 @@ export function Chart({ stats }: { stats: Stats }) {
             <path key={decision} class={decision} d={columns(series, level, top)} />
           ))}
         </svg>
-        <span class="moments soft" aria-hidden="true">
-          <Time at={stats.from} />
-          <Time at={to} />
-        </span>
+        <Moments series={series} />
       </div>
       <Figures series={series} ends={ends} />
     </figure>
+  );
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const MARKS = [0, 0.25, 0.5, 0.75];
+const DAYS_BEYOND = 2 * 86_400_000;
+
+/** When some of the columns begin. */
+function Moments({ series }: { series: Slice[] }) {
+  const first = series[0]?.at ?? '';
+  const format = Date.parse(series.at(-1)?.at ?? '') - Date.parse(first) > DAYS_BEYOND ? DAY : CLOCK;
+  const marked = MARKS.map(share => Math.floor(share * series.length));
+  return (
+    <span class="moments soft" aria-hidden="true">
+      {marked.map(index => (
+        <span key={index} style={{ left: `${(index / series.length) * 100}%` }}>
+          {format.format(new Date(series[index]?.at ?? first))}
+        </span>
+      ))}
+    </span>
   );
 }
 

@@ -9,26 +9,32 @@ export interface Slice extends Counts {
   at: string;
 }
 
+export interface Ranked extends Counts {
+  count: number;
+}
+
 export interface Stats {
   from: string;
   to: string;
   totals: Counts;
   series: Slice[];
-  topTools: { tool: string; count: number }[];
+  topTools: (Ranked & { tool: string })[];
+  topKeys: (Ranked & { keyId: string })[];
   latencyMs: { p50: number; p90: number; p99: number } | null;
   pendingApprovals: number;
-  deliveries: { pending: number; delivered: number; failed: number };
+  deliveries: { pending: number; delivered: number; failed: number; oldestPendingAt: string | null };
 }
 
 /** From the bottom of the stack to its top. */
 export const DECISIONS: Decision[] = ['allow', 'pending', 'deny'];
 export const WORDS: Record<Decision, string> = { allow: 'Allowed', pending: 'Held', deny: 'Denied' };
 
-export const WINDOWS: [string, string, number][] = [
-  ['1h', 'Last hour', 3_600_000],
-  ['24h', 'Last 24 hours', 86_400_000],
-  ['7d', 'Last 7 days', 7 * 86_400_000],
-  ['30d', 'Last 30 days', 30 * 86_400_000],
+export const WINDOWS: [string, string][] = [
+  ['1h', 'Last hour'],
+  ['24h', 'Last 24 hours'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+  ['90d', 'Last 90 days'],
 ];
 
 export const sum = (counts: Counts): number => counts.allow + counts.pending + counts.deny;
@@ -37,17 +43,20 @@ const NUMBER = new Intl.NumberFormat();
 export const written = (count: number): string => NUMBER.format(count);
 
 /** With one verdict more, in the newest slice; one that was there when they were read is in them. */
-export function counted(stats: Stats, { at, decision, serverName, toolName }: AuditEntry): Stats {
+export function counted(stats: Stats, { at, keyId, decision, serverName, toolName }: AuditEntry): Stats {
   if (at < stats.to) return stats;
   const plus = <Each extends Counts>(counts: Each): Each => ({ ...counts, [decision]: counts[decision] + 1 });
   const last = stats.series.length - 1;
   const name = `${serverName}__${toolName}`;
+  const ranked = <Each extends Ranked>(list: Each[], isIt: (each: Each) => boolean): Each[] =>
+    list
+      .map(each => (isIt(each) ? { ...plus(each), count: each.count + 1 } : each))
+      .sort((a, b) => b.count - a.count);
   return {
     ...stats,
     totals: plus(stats.totals),
     series: stats.series.map((slice, index) => (index === last ? plus(slice) : slice)),
-    topTools: stats.topTools
-      .map(each => (each.tool === name ? { ...each, count: each.count + 1 } : each))
-      .sort((a, b) => b.count - a.count),
+    topTools: ranked(stats.topTools, each => each.tool === name),
+    topKeys: ranked(stats.topKeys, each => each.keyId === keyId),
   };
 }
