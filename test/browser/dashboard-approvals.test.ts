@@ -62,7 +62,9 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await expectUsable(page);
       await page.getByLabel('Outcome').selectOption('denied');
       await page.getByRole('row').filter({ hasText: yes.toolName }).waitFor({ state: 'detached' });
-      expect(page.url()).toBe(`${service.url}/dashboard/approvals?view=history&status=denied`);
+      await page.waitForURL(
+        url => url.href === `${service.url}/dashboard/approvals?view=history&status=denied`,
+      );
     });
     const by = `operator:${approver.email}`;
     expect(await approvalOf(yes.referenceId)).toMatchObject({ status: 'approved', resolvedBy: by });

@@ -54,9 +54,9 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await page.getByLabel('Tool').press('Enter');
       await shows(page, 'mail__send');
       await gone(page, 'files__read');
-      expect(page.url()).toBe(`${service.url}/dashboard/audit?tool=send`);
+      await page.waitForURL(url => url.href === `${service.url}/dashboard/audit?tool=send`);
       await page.getByLabel('Time').selectOption('Last hour');
-      expect(page.url()).toEndWith('?tool=send&within=1h');
+      await page.waitForURL(url => url.href.endsWith('?tool=send&within=1h'));
       await page.getByLabel('Decision').selectOption('Pending');
       await page.getByText('No entry matches').waitFor();
       await page.goBack();
@@ -77,11 +77,11 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await rows(page, 'mail__send').getByRole('link').first().click();
       const dialog = page.getByRole('dialog', { name: 'Audit entry' });
       await dialog.getByText(/Rule 0 of policy/).waitFor();
-      expect(page.url()).toContain('&entry=');
+      await page.waitForURL(url => url.href.includes('&entry='));
       await expectUsable(page);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
-      expect(page.url()).toEndWith('?tool=mail__send');
+      await page.waitForURL(url => url.href.endsWith('?tool=mail__send'));
       await page.goForward();
       await dialog.getByText(/Rule 0 of policy/).waitFor();
       await page.reload();
@@ -89,7 +89,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       const session = dialog.getByText('Session').locator('..');
       await session.getByRole('link', { name: 'show all' }).click();
       await dialog.waitFor({ state: 'detached' });
-      expect(page.url()).toContain('/dashboard/audit?sessionId=');
+      await page.waitForURL(url => url.href.includes('/dashboard/audit?sessionId='));
       await shows(page, 'mail__send');
       expect(await page.locator('tbody tr').count()).toBe(1);
       await page.goto(`/dashboard/audit?entry=${Bun.randomUUIDv7()}`);
@@ -169,11 +169,11 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await expectUsable(page);
       await page.getByLabel('Window').selectOption('Last 7 days');
       await page.getByRole('heading', { name: 'Verdicts, last 7 days' }).waitFor();
-      expect(page.url()).toEndWith('/dashboard?window=7d');
+      await page.waitForURL(url => url.href.endsWith('/dashboard?window=7d'));
       await held.click();
       await heading(page, 'Audit');
       await shows(page, `prod__deploy_${engine}`);
-      expect(page.url()).toEndWith('/dashboard/audit?decision=pending&within=7d');
+      await page.waitForURL(url => url.href.endsWith('/dashboard/audit?decision=pending&within=7d'));
     });
   });
 

@@ -51,7 +51,7 @@ describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
         expect(await page.getByRole('alert').textContent()).toContain('wrong');
         await fillIn(page, admin.email, PASSWORD);
         await heading(page, 'Audit');
-        expect(page.url()).toBe(`${service.url}/dashboard/audit?decision=deny`);
+        await page.waitForURL(url => url.href === `${service.url}/dashboard/audit?decision=deny`);
         await page.getByText(admin.email).first().waitFor();
         await page.getByRole('button', { name: 'Sign out' }).click();
         await heading(page, 'Sign in');
