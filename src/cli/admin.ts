@@ -48,6 +48,14 @@ export interface KeyResource {
   revokedAt: string | null;
 }
 
+export interface OperatorResource {
+  id: string;
+  email: string;
+  role: string;
+  status: string;
+  createdAt: string;
+}
+
 export interface ConnectedToolResource {
   id: string;
   name: string;
@@ -157,6 +165,17 @@ export async function pastKeyId(http: Http, nameOrId: string): Promise<string> {
   if (UUID.test(nameOrId)) return nameOrId;
   const named = await keysNamed(http, nameOrId);
   return theOne('key', nameOrId, named.some(isLive) ? named.filter(isLive) : named).id;
+}
+
+/** The id of the operator a person means. */
+export async function operatorId(http: Http, emailOrId: string): Promise<string> {
+  if (UUID.test(emailOrId)) return emailOrId;
+  const email = emailOrId.trim().toLowerCase();
+  const operators = await allOf<OperatorResource>(http, 'operators');
+  const found = operators.find(each => each.email === email);
+  if (found === undefined)
+    throw new CliError(EXIT.failed, `There is no operator with the e-mail "${email}".`);
+  return found.id;
 }
 
 async function keysNamed(http: Http, name: string): Promise<KeyResource[]> {

@@ -29,6 +29,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [ADMIN, 'approvals', 'questions waiting for a human', () => import('./commands/approvals.ts')],
   [ADMIN, 'grants', 'what approvals with a duration opened', () => import('./commands/grants.ts')],
   [ADMIN, 'webhooks', 'who is told of approvals', () => import('./commands/webhooks.ts')],
+  [ADMIN, 'operators', 'the people who sign in', () => import('./commands/operators.ts')],
   [ADMIN, 'audit', 'search, follow and export the audit log', () => import('./commands/audit.ts')],
   [ADMIN, 'changes', 'who changed what', () => import('./commands/changes.ts')],
   [ADMIN, 'apply', 'make policies, keys and webhooks as a file says', () => import('./commands/apply.ts')],

@@ -30,9 +30,10 @@ import { type Actor, type Guard, newId } from './guard.ts';
 import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
 import { hashToken } from './secrets.ts';
 import { newSecret, normalEmail, OPERATORS_LOCK, type SignedIn } from './sign-ins.ts';
-import { admitAttempt, forgetFailures } from './throttle.ts';
+import { admitAttempt, forgetAccount, forgetFailures } from './throttle.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
+const RESET_MS = 24 * 3_600_000;
 
 const operatorsChange = <T>(guard: Guard, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   guard.db.transaction({ exclusive: [OPERATORS_LOCK] }, work);
@@ -83,7 +84,7 @@ export async function inviteOperator(
     if ((await findOperatorCredential(tx, email)) !== null) {
       throw new GuardError(
         'conflict',
-        'There is an operator with this e-mail. To invite them anew, delete them first.',
+        'There is an operator with this e-mail. If they cannot get in, reset them.',
       );
     }
     const createdAt = guard.now();
@@ -154,6 +155,30 @@ export async function deleteOperator(guard: Guard, actor: Actor, id: string): Pr
     await markRemoved(tx, operator, guard.now());
     const { email, role } = operator;
     await recordChange(tx, guard, actor, 'operator.delete', id, { email, role });
+  });
+}
+
+/**
+ * For somebody who cannot get in: ends their password and sign-ins at once, and lets them choose a password
+ * anew. `token` goes into the link for it; it is shown this once.
+ */
+export async function resetOperator(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
+  const token = newSecret();
+  return operatorsChange(guard, async tx => {
+    const { email } = await wantOperator(tx, id);
+    const createdAt = guard.now();
+    const expiresAt = createdAt + RESET_MS;
+    await updateOperatorPassword(tx, id, null);
+    await removeSignIns(tx, id, null);
+    await removeInvitations(tx, id);
+    await forgetAccount(tx, email);
+    await insertInvitation(tx, { hash: hashToken(token), operatorId: id, createdAt, expiresAt });
+    await recordChange(tx, guard, actor, 'operator.reset', id, { email });
+    return { operator: await wantOperator(tx, id), token, expiresAt };
   });
 }
 

@@ -7,6 +7,7 @@ import type { Queries } from '../store/db.ts';
 import {
   insertFailure,
   recentFailures,
+  removeAccountFailures,
   removeFailures,
   removeOldFailures,
   type SignInFailure,
@@ -44,6 +45,11 @@ function refusePast(failures: readonly SignInFailure[], limit: number, now: numb
 
 export function forgetFailures(tx: Queries, email: string, ip: string): Promise<void> {
   return removeFailures(tx, accountOf(email), ip);
+}
+
+/** Whoever resets an account need not wait for what was tried before. */
+export function forgetAccount(tx: Queries, email: string): Promise<void> {
+  return removeAccountFailures(tx, accountOf(email));
 }
 
 const accountOf = (email: string): string => hashToken(email);

@@ -74,9 +74,9 @@ export interface JoinPage {
 
 export function joinPage({ token, email, role, complaint }: JoinPage): Response {
   return form(
-    'Join Toolgate',
+    'Choose your password',
     complaint,
-    html`<p class="soft">You are invited as <b>${named(email)}</b>, in the role ${role}. Choose a password to sign in with.</p>
+    html`<p class="soft">You sign in as <b>${named(email)}</b>, in the role ${role}. This link works once.</p>
 <form method="post" action="/dashboard/join">
 <div><label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="new-password" minlength="15" maxlength="1000"

@@ -82,7 +82,12 @@ export async function updateOperatorRole(db: Queries, id: string, role: Role): P
   await db.run('UPDATE operators SET role = $2 WHERE id = $1', [id, role]);
 }
 
-export async function updateOperatorPassword(db: Queries, id: string, passwordHash: string): Promise<void> {
+/** Null: none fits any more. */
+export async function updateOperatorPassword(
+  db: Queries,
+  id: string,
+  passwordHash: string | null,
+): Promise<void> {
   await db.run('UPDATE operators SET password_hash = $2 WHERE id = $1', [id, passwordHash]);
 }
 

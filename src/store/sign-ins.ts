@@ -119,6 +119,10 @@ export async function removeFailures(db: Queries, account: string, ip: string): 
   await db.run('DELETE FROM sign_in_failures WHERE ip = $1 AND account = $2', [ip, account]);
 }
 
+export async function removeAccountFailures(db: Queries, account: string): Promise<void> {
+  await db.run('DELETE FROM sign_in_failures WHERE account = $1', [account]);
+}
+
 export async function removeOldFailures(db: Queries, before: number): Promise<void> {
   await db.run('DELETE FROM sign_in_failures WHERE at <= $1', [before]);
 }

@@ -75,6 +75,7 @@ const VOLATILE = [
   ['id', /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g],
   ['key', /tg_key_[0-9A-Za-z]{49}/g],
   ['session', /tg_ses_[0-9A-Za-z]{49}/g],
+  ['link', /(?<=[?&]token=)[\w-]{43}/g],
   ['secret', /whsec_[0-9A-Za-z+/]{43}=/g],
 ] as const;
 
@@ -99,7 +100,7 @@ class Names {
   }
 
   valuesIn(command: string): string {
-    return command.replace(/<(?:id|key|session|secret):\d+>/g, name => {
+    return command.replace(/<(?:id|key|session|link|secret):\d+>/g, name => {
       const value = this.#values.get(name);
       if (value === undefined) throw new Error(`${name} has not appeared before: ${command}`);
       return value;

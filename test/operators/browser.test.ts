@@ -116,7 +116,7 @@ describe.if(need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)')
         const { inviteUrl } = (await gate.service.admin('POST', '/operators', body)).body;
         await visit(false, async page => {
           await page.goto(inviteUrl);
-          await heading(page, 'Join Toolgate');
+          await heading(page, 'Choose your password');
           expect(await page.locator('main').innerText()).toContain(email);
           await page.getByLabel('Password').fill('correct horse battery staple');
           await page.getByRole('button').click();

@@ -2,7 +2,7 @@
 // answer that makes it and nowhere else.
 
 import { z } from 'zod';
-import { changeRole, deleteOperator, inviteOperator } from '../../guard/operators.ts';
+import { changeRole, deleteOperator, inviteOperator, resetOperator } from '../../guard/operators.ts';
 import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '../../store/operators.ts';
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route, type Services } from '../route.ts';
@@ -62,7 +62,7 @@ export const operatorRoutes: Route[] = [
       const invited = await inviteOperator(services.guard, actorOf(incoming), body);
       const shown = {
         ...showOperator(invited.operator),
-        inviteUrl: `${baseUrl(services, request)}/dashboard/join?token=${invited.token}`,
+        inviteUrl: joinUrl(services, request, invited.token),
         inviteExpiresAt: iso(invited.expiresAt),
       };
       return Response.json(shown, { status: 201, headers: { 'Cache-Control': 'no-store' } });
@@ -99,7 +99,37 @@ export const operatorRoutes: Route[] = [
       return new Response(null, { status: 204 });
     },
   }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/operators/:id/reset',
+    access: 'admin',
+    tag,
+    summary: 'Let an operator choose a password anew',
+    description:
+      'Their password and sign-ins end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
+    answers: {
+      200: {
+        description: 'The operator, and the link to send them.',
+        schema: operator.extend({ resetUrl: z.string(), resetExpiresAt: isoTime }),
+      },
+    },
+    handle: async incoming => {
+      const { services, request, params } = incoming;
+      const reset = await resetOperator(services.guard, actorOf(incoming), params['id'] ?? '');
+      const shown = {
+        ...showOperator(reset.operator),
+        resetUrl: joinUrl(services, request, reset.token),
+        resetExpiresAt: iso(reset.expiresAt),
+      };
+      return Response.json(shown, { headers: { 'Cache-Control': 'no-store' } });
+    },
+  }),
 ];
+
+/** Where a password is chosen. */
+function joinUrl(services: Services, request: Request, token: string): string {
+  return `${baseUrl(services, request)}/dashboard/join?token=${token}`;
+}
 
 /** Where people reach us: as configured, or as this request did. */
 export function baseUrl({ config }: Services, request: Request): string {
