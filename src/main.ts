@@ -130,6 +130,9 @@ export interface DemoStore extends Demo {
   key: string | null;
 }
 
+/** The first start of a store that has lived through a week, and a while before. */
+const DEMO_AGE_MS = 30 * 86_400_000;
+
 /** Fills the configured store with the demo's week. On SQLite the service must not run meanwhile. */
 export async function fillStore(
   config: Config,
@@ -143,7 +146,7 @@ export async function fillStore(
     await migrate(db, Date.now());
     const guard: Guard = { db, vault, now: Date.now, settings: { ...config, channels: channels(config) } };
     await claimStore(guard);
-    const key = await setUpStore(guard);
+    const key = await setUpStore({ ...guard, now: () => Date.now() - DEMO_AGE_MS });
     return { key, ...(await fillDemo(guard, force, progress)) };
   } finally {
     await db.close();

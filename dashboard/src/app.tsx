@@ -90,7 +90,7 @@ function Contents({ path }: { path: string }) {
     <>
       <nav aria-label="Pages">
         <ul>
-          {PAGES.map(page => (
+          {PAGES.filter(page => page.unlisted !== true).map(page => (
             <li key={page.path}>
               <PageLink page={page} current={isCurrent(page, path)} />
             </li>
@@ -159,7 +159,7 @@ function Account() {
   return (
     <div class="account">
       <p class="who" title={me.value.email ?? ''}>
-        {me.value.email}
+        <a href="/dashboard/account">{me.value.email}</a>
       </p>
       <p class="soft">{me.value.role}</p>
       <form method="post" action="/dashboard/sign-out">

@@ -10,6 +10,8 @@ export interface PageEntry {
   /** Of a drawing of 20 by 20. */
   icon: string;
   component: FunctionComponent;
+  /** Not among the pages; the address of whoever is signed in leads there. */
+  unlisted?: true;
 }
 
 export const PAGES: PageEntry[] = [
@@ -30,5 +32,42 @@ export const PAGES: PageEntry[] = [
     name: 'Audit',
     icon: 'M5 3h7l3 3v11H5zM8 9h4M8 12.5h4',
     component: lazy(() => import('./pages/audit.tsx')),
+  },
+  {
+    path: '/policies',
+    name: 'Policies',
+    icon: 'M10 2.5l6 2.2v4.8c0 3.6-2.4 6.2-6 8-3.6-1.8-6-4.4-6-8V4.7zM7.5 9.8l2 2 3.2-3.6',
+    component: lazy(() => import('./pages/policies.tsx')),
+  },
+  {
+    path: '/keys',
+    name: 'Keys',
+    icon: 'M7 8.5a3.5 3.5 0 1 0 .01 0M9.6 9.8L17 2.5M13.5 6l2.5 2.5',
+    component: lazy(() => import('./pages/keys.tsx')),
+  },
+  {
+    path: '/webhooks',
+    name: 'Webhooks',
+    icon: 'M3 10h11M10.5 6l4 4-4 4M17.5 4v12',
+    component: lazy(() => import('./pages/webhooks.tsx')),
+  },
+  {
+    path: '/operators',
+    name: 'Operators',
+    icon: 'M7.5 9a3 3 0 1 0-.01 0M2.5 17c0-3.2 2.2-5 5-5s5 1.8 5 5M13 3.4a3 3 0 0 1 0 5.2M14.5 12.3c1.9.6 3 2.3 3 4.7',
+    component: lazy(() => import('./pages/operators.tsx')),
+  },
+  {
+    path: '/settings',
+    name: 'Settings',
+    icon: 'M3 6h8M15 6h2M3 14h2M9 14h8M13 4v4M7 12v4',
+    component: lazy(() => import('./pages/settings.tsx')),
+  },
+  {
+    path: '/account',
+    name: 'Your account',
+    icon: '',
+    component: lazy(() => import('./pages/account.tsx')),
+    unlisted: true,
   },
 ];

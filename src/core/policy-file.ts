@@ -27,6 +27,8 @@ export interface PolicyFile {
   /** Null when there is an error; warnings leave it usable. */
   policy: { name: string | null; rules: Rule[] } | null;
   problems: Problem[];
+  /** The line on which each rule begins. */
+  lines: number[];
 }
 
 export function parsePolicy(text: string): PolicyFile {
@@ -60,7 +62,8 @@ class Reader {
     const failed = this.#problems.some(problem => problem.severity === 'error');
     if (policy !== null && !failed) this.#shadowed(policy.rules);
     this.#problems.sort((a, b) => a.line - b.line || a.column - b.column);
-    return { policy: failed ? null : policy, problems: this.#problems };
+    const lines = this.#places.map(offset => this.#lines.linePos(offset).line);
+    return { policy: failed ? null : policy, problems: this.#problems, lines };
   }
 
   #policy(root: Node | null): { name: string | null; rules: Rule[] } | null {

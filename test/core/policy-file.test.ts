@@ -21,7 +21,10 @@ describe('reads', () => {
   test('YAML with a name', () => {
     const text =
       "name: prod\ndescription: For agents.\nrules:\n  - tool: github__*\n    action: allow\n  - tool: '*'\n    action: deny\n    reason: No.\n";
-    expect(parsePolicy(text)).toEqual({ policy: { name: 'prod', rules: rules as never }, problems: [] });
+    expect(parsePolicy(text)).toMatchObject({
+      policy: { name: 'prod', rules: rules as never },
+      problems: [],
+    });
   });
 
   test('JSON, with and without a name, and a bare list in both', () => {
@@ -33,11 +36,12 @@ describe('reads', () => {
     expect(parsePolicy(`{"rules":${list}}`).policy).toEqual({ name: null, rules: rules as never });
     expect(parsePolicy(list).policy).toEqual({ name: null, rules: rules as never });
     expect(parsePolicy(`{\n\t"rules": [\n\t\t{"tool": "a", "action": "deny"}\n\t]\n}`).problems).toEqual([]);
+    expect(parsePolicy('- tool: a\n  action: deny\n\n- {tool: b, action: deny}').lines).toEqual([1, 4]);
     expect(parsePolicy(`- tool: a\n  action: deny\n`).policy?.rules).toEqual([{ tool: 'a', action: 'deny' }]);
   });
 
   test('an empty list of rules, which denies everything', () => {
-    expect(parsePolicy('rules: []')).toEqual({ policy: { name: null, rules: [] }, problems: [] });
+    expect(parsePolicy('rules: []')).toEqual({ policy: { name: null, rules: [] }, problems: [], lines: [] });
   });
 });
 

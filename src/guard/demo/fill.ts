@@ -32,7 +32,7 @@ import {
   POLICIES,
   RETIRED,
 } from './scenario.ts';
-import { DAY, idAt, liveWeek, type Resident, type Week } from './week.ts';
+import { DAY, daysBefore, idAt, liveWeek, type Resident, type Week } from './week.ts';
 import { writeHooks, writeWeek } from './write.ts';
 
 export interface Demo {
@@ -87,7 +87,7 @@ async function addOperators(guard: Guard, now: number): Promise<Demo['signIn']> 
     if ((await findOperatorCredential(tx, ADMIN)) !== null) return null;
     for (const { email, role, daysAgo, invited } of OPERATORS) {
       if ((await findOperatorCredential(tx, email)) !== null) continue;
-      const createdAt = now - daysAgo * DAY;
+      const createdAt = daysBefore(now, daysAgo);
       const operator = { id: idAt(createdAt), email, role, createdAt };
       await insertOperator(tx, operator, invited ? null : passwordHash);
       await note(tx, 'operator.invite', operator.id, createdAt, { email, role });
@@ -121,14 +121,15 @@ async function addResidents(tx: Transaction, now: number): Promise<Resident[]> {
   for (const agent of AGENTS) {
     const policyAt = policies.get(agent.policy) as Resident['policyAt'];
     const keyId = await addKey(tx, agent, policyAt(now).id, now);
-    for (const server of agent.servers) await addServer(tx, server, keyId, now - agent.daysAgo * DAY, now);
+    for (const server of agent.servers)
+      await addServer(tx, server, keyId, daysBefore(now, agent.daysAgo), now);
     residents.push({ agent, keyId, policyAt });
   }
   const { policy, revokedDaysAgo, ...retired } = RETIRED;
   const policyId = policies.get(policy)?.(now).id ?? '';
   const id = await addKey(tx, { ...retired, requireSignInToApprove: false }, policyId, now);
-  await revokeKey(tx, id, now - revokedDaysAgo * DAY);
-  await note(tx, 'key.revoke', id, now - revokedDaysAgo * DAY, { name: retired.name });
+  await revokeKey(tx, id, daysBefore(now, revokedDaysAgo));
+  await note(tx, 'key.revoke', id, daysBefore(now, revokedDaysAgo), { name: retired.name });
   return residents;
 }
 
@@ -144,7 +145,7 @@ async function addPolicy(
   name: string,
   now: number,
 ): Promise<Resident['policyAt']> {
-  const times = versions.map(each => now - each.daysAgo * DAY);
+  const times = versions.map(each => daysBefore(now, each.daysAgo));
   const [createdAt = now] = times;
   const id = idAt(createdAt);
   const updatedAt = times.at(-1) ?? now;
@@ -167,7 +168,7 @@ async function addKey(
   policyId: string,
   now: number,
 ): Promise<string> {
-  const createdAt = now - daysAgo * DAY;
+  const createdAt = daysBefore(now, daysAgo);
   const { hash, prefix } = mintToken('key');
   const id = idAt(createdAt);
   const rest = { notifySealed: null, forward: [], createdAt, expiresAt: null, revokedAt: null };
@@ -191,7 +192,7 @@ async function addServer(
     const pin = definition(each.name, each.description);
     pinDefinition(tx, { connectedToolId: id, toolName: each.name, seenAt: createdAt, ...pin });
     if (each.changedTo === undefined) continue;
-    markDrift(tx, id, each.name, { ...definition(each.name, each.changedTo), at: now - 2 * DAY });
+    markDrift(tx, id, each.name, { ...definition(each.name, each.changedTo), at: daysBefore(now, 2.3) });
   }
 }
 

@@ -43,11 +43,11 @@ export interface DemoAgent {
 }
 
 export const OPERATORS: { email: string; role: Role; daysAgo: number; invited?: true }[] = [
-  { email: 'admin@example.com', role: 'admin', daysAgo: 30 },
-  { email: 'on-call@example.com', role: 'approver', daysAgo: 28 },
-  { email: 'support-lead@example.com', role: 'approver', daysAgo: 21 },
-  { email: 'auditor@example.com', role: 'viewer', daysAgo: 16 },
-  { email: 'new-colleague@example.com', role: 'viewer', daysAgo: 2, invited: true },
+  { email: 'admin@example.com', role: 'admin', daysAgo: 29.9 },
+  { email: 'on-call@example.com', role: 'approver', daysAgo: 28.37 },
+  { email: 'support-lead@example.com', role: 'approver', daysAgo: 21.22 },
+  { email: 'auditor@example.com', role: 'viewer', daysAgo: 16.05 },
+  { email: 'new-colleague@example.com', role: 'viewer', daysAgo: 2.41, invited: true },
 ];
 
 export const ADMIN = 'admin@example.com';
@@ -77,10 +77,10 @@ export const POLICIES: DemoPolicy[] = [
     name: 'coding-agents',
     description: 'For agents that work on pull requests. Merging asks, deleting is never theirs.',
     versions: [
-      { daysAgo: 26, rules: CODING.filter(each => each.tool !== 'files__write_file') },
-      { daysAgo: 12, rules: CODING },
+      { daysAgo: 26.18, rules: CODING.filter(each => each.tool !== 'files__write_file') },
+      { daysAgo: 12.33, rules: CODING },
       {
-        daysAgo: 3,
+        daysAgo: 3.27,
         rules: [...CODING, deny('ci__cancel_*', 'Other teams share these runners.'), allow('ci__*')],
       },
     ],
@@ -90,7 +90,7 @@ export const POLICIES: DemoPolicy[] = [
     description: 'Reads tickets and orders, answers customers; money moves only with approval.',
     versions: [
       {
-        daysAgo: 20,
+        daysAgo: 20.12,
         rules: [
           allow('tickets__*'),
           allow('orders__get_*'),
@@ -98,7 +98,7 @@ export const POLICIES: DemoPolicy[] = [
         ],
       },
       {
-        daysAgo: 6,
+        daysAgo: 6.39,
         rules: [
           deny('tickets__delete_ticket', 'Tickets are closed, not deleted.'),
           allow('tickets__*'),
@@ -115,7 +115,7 @@ export const POLICIES: DemoPolicy[] = [
     description: 'Analytics may read everything and change nothing.',
     versions: [
       {
-        daysAgo: 18,
+        daysAgo: 18.08,
         rules: [
           allow('warehouse__describe_*'),
           allow('warehouse__list_*'),
@@ -132,7 +132,7 @@ export const POLICIES: DemoPolicy[] = [
     description: 'Looks at everything in production; every change asks a signed-in person.',
     versions: [
       {
-        daysAgo: 25,
+        daysAgo: 25.24,
         rules: [
           allow('k8s__get_*'),
           allow('k8s__logs'),
@@ -157,7 +157,7 @@ export const AGENTS: DemoAgent[] = [
   {
     name: 'coding agent',
     policy: 'coding-agents',
-    daysAgo: 26,
+    daysAgo: 26.02,
     requireSignInToApprove: false,
     surface: 'mcp',
     perHour: 62,
@@ -201,7 +201,7 @@ export const AGENTS: DemoAgent[] = [
   {
     name: 'support assistant',
     policy: 'support-desk',
-    daysAgo: 20,
+    daysAgo: 20.05,
     requireSignInToApprove: false,
     surface: 'check',
     perHour: 34,
@@ -223,7 +223,7 @@ export const AGENTS: DemoAgent[] = [
   {
     name: 'analytics notebook',
     policy: 'warehouse-read-only',
-    daysAgo: 18,
+    daysAgo: 18.02,
     requireSignInToApprove: false,
     surface: 'check',
     perHour: 14,
@@ -242,7 +242,7 @@ export const AGENTS: DemoAgent[] = [
   {
     name: 'on-call runbook',
     policy: 'production-on-call',
-    daysAgo: 25,
+    daysAgo: 25.1,
     requireSignInToApprove: true,
     surface: 'mcp',
     perHour: 9,
@@ -271,7 +271,7 @@ export const AGENTS: DemoAgent[] = [
 ];
 
 /** A key of the past: revoked, with nothing left to do. */
-export const RETIRED = { name: 'prototype', policy: 'coding-agents', daysAgo: 29, revokedDaysAgo: 10 };
+export const RETIRED = { name: 'prototype', policy: 'coding-agents', daysAgo: 26.01, revokedDaysAgo: 10 };
 
 /** Questions that wait for an answer when the week ends. */
 export const WAITING: { agent: string; server: string; tool: string; minutesAgo: number }[] = [
@@ -284,11 +284,11 @@ export const WAITING: { agent: string; server: string; tool: string; minutesAgo:
 
 export const WEBHOOKS: { url: string; agent: string | null; daysAgo: number; goneDaysAgo: number | null }[] =
   [
-    { url: 'https://agents.example.com/hooks/toolgate', agent: null, daysAgo: 24, goneDaysAgo: null },
+    { url: 'https://agents.example.com/hooks/toolgate', agent: null, daysAgo: 24.29, goneDaysAgo: null },
     {
       url: 'https://support.example.com/refunds/approved',
       agent: 'support assistant',
-      daysAgo: 19,
+      daysAgo: 19.4,
       goneDaysAgo: 1,
     },
   ];

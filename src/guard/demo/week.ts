@@ -30,6 +30,11 @@ export interface Resident {
   policyAt: (at: number) => CompiledPolicy;
 }
 
+/** So many days before a moment, in whole milliseconds. */
+export function daysBefore(now: number, days: number): number {
+  return Math.floor(now - days * DAY);
+}
+
 /** An id made at a time. */
 export function idAt(ms: number): string {
   return Bun.randomUUIDv7('hex', ms);
@@ -201,10 +206,12 @@ class Living implements Week {
   /** A run of a few hours; the agent uses its key when it has none. */
   #session({ agent, keyId }: Resident, at: number): string | null {
     if (agent.runs.length === 0) return null;
-    const createdAt = at - (at % RUN_MS) - 5 * MINUTE;
+    const run = Math.floor(at / RUN_MS);
+    // A run begins a few minutes before its first call, and never on the dot.
+    const createdAt = run * RUN_MS - ((run * 7919) % (9 * MINUTE));
     const known = this.sessions.find(each => each.keyId === keyId && each.createdAt === createdAt);
     if (known !== undefined) return known.id;
-    const label = agent.runs[((createdAt / MINUTE) % agent.runs.length) | 0] ?? '';
+    const label = agent.runs[run % agent.runs.length] ?? '';
     const expiresAt = createdAt + RUN_MS + 10 * MINUTE;
     const session = { id: idAt(createdAt), keyId, prefix: '', label, scopeTools: null, revokedAt: null };
     this.sessions.push({ ...session, createdAt, expiresAt });

@@ -23,7 +23,7 @@ import { mintToken } from '../secrets.ts';
 import { newWebhookSecret } from '../sign.ts';
 import { sealSecret } from '../webhooks.ts';
 import { WEBHOOKS } from './scenario.ts';
-import { DAY, dice, idAt, type Resident, type Week } from './week.ts';
+import { DAY, daysBefore, dice, idAt, type Resident, type Week } from './week.ts';
 
 const PIECE = 256;
 
@@ -122,8 +122,8 @@ export async function writeHooks(guard: Guard, week: Week, residents: readonly R
 
 function addHooks(guard: Guard, tx: Transaction, residents: readonly Resident[]): Promise<Hook[]> {
   const add = async ({ url, agent, daysAgo, goneDaysAgo }: (typeof WEBHOOKS)[number]): Promise<Hook> => {
-    const createdAt = guard.now() - daysAgo * DAY;
-    const goneAt = goneDaysAgo === null ? null : guard.now() - goneDaysAgo * DAY;
+    const createdAt = daysBefore(guard.now(), daysAgo);
+    const goneAt = goneDaysAgo === null ? null : daysBefore(guard.now(), goneDaysAgo);
     const id = idAt(createdAt);
     const keyId = residents.find(each => each.agent.name === agent)?.keyId ?? null;
     const webhook: WebhookRecord = {

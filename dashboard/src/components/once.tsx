@@ -1,0 +1,34 @@
+// What is shown once and kept nowhere: a key, a secret, a link. The dialog stays until somebody says that they have it.
+
+import type { ComponentChildren } from 'preact';
+import { Dialog } from './dialog.tsx';
+import { Copy } from './text.tsx';
+
+export interface OnceProps {
+  title: string;
+  /** Null while there is nothing to show. */
+  secret: string | null;
+  /** What it is called. */
+  name: string;
+  children: ComponentChildren;
+  onClose: () => void;
+}
+
+export function Once({ title, secret, name, children, onClose }: OnceProps) {
+  return (
+    <Dialog title={title} open={secret !== null} onClose={onClose} wide>
+      <div class="stack">
+        <p>{children}</p>
+        <p class="secret">
+          <code>{secret}</code>
+        </p>
+        <footer>
+          <Copy text={secret ?? ''} label={`Copy the ${name}`} wide />
+          <button type="button" onClick={onClose}>
+            I have kept it
+          </button>
+        </footer>
+      </div>
+    </Dialog>
+  );
+}

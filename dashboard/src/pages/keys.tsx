@@ -1,0 +1,123 @@
+// Keys: the list, making one, and behind each what it may do, its sessions and its Connected Tools.
+
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import type { Key } from '../api.ts';
+import { Once } from '../components/once.tsx';
+import { Page } from '../components/page.tsx';
+import { Empty, Shown } from '../components/states.tsx';
+import { type Column, More, Table } from '../components/table.tsx';
+import { Ago, Badge, Named, Time } from '../components/text.tsx';
+import { useList } from '../load.ts';
+import { loadKeys } from '../names.ts';
+import type { Policy } from '../resources.ts';
+import { mayAdminister } from '../session.ts';
+import { type KeyWithSecret, NewKey } from './keys/new.tsx';
+import { OneKey } from './keys/one.tsx';
+
+export default function Keys() {
+  const id = useRoute().params['id'];
+  return id === undefined ? <List /> : <OneKey key={id} id={id} />;
+}
+
+const COLUMNS: Column<Key>[] = [
+  {
+    head: 'Name',
+    cell: ({ id, name }) => (
+      <a href={`/dashboard/keys/${id}`}>
+        <Named text={name} />
+      </a>
+    ),
+  },
+  { head: 'State', cell: key => <KeyState of={key} /> },
+  { head: 'Begins with', cell: ({ prefix }) => <code>{prefix}…</code> },
+  {
+    head: 'Approvals',
+    cell: ({ requireSignInToApprove }) => (requireSignInToApprove ? 'need a sign-in' : 'by link or sign-in'),
+  },
+  { head: 'Made', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+];
+
+/** Whether a key works. */
+export function KeyState({ of: { revokedAt, expiresAt } }: { of: Key }) {
+  if (revokedAt !== null) return <Badge tone="deny">revoked</Badge>;
+  if (expiresAt === null) return <Badge tone="allow">active</Badge>;
+  if (Date.parse(expiresAt) <= Date.now()) return <Badge tone="deny">expired</Badge>;
+  return (
+    <span>
+      <Badge tone="allow">active</Badge>{' '}
+      <span class="soft">
+        until <Time at={expiresAt} />
+      </span>
+    </span>
+  );
+}
+
+function List() {
+  const list = useList<Key>('/keys', 'keys');
+  const policies = useList<Policy>('/policies', 'policies', { limit: 1000 });
+  const { query, route } = useLocation();
+  const [made, setMade] = useState<KeyWithSecret | null>(null);
+  useEffect(() => {
+    if (made !== null) loadKeys().catch(() => {});
+  }, [made]);
+  const policyOf = (key: Key) => policies.data?.find(each => each.id === key.policyId);
+  const columns = [...COLUMNS];
+  columns.splice(2, 0, {
+    head: 'Policy',
+    cell: key => <PolicyLink id={key.policyId} policy={policyOf(key)} />,
+  });
+  return (
+    <Page
+      title="Keys"
+      lead="A key belongs to whoever runs an agent. Its policy decides what the agent may call."
+      actions={
+        mayAdminister.value && (
+          <button type="button" onClick={() => route('/dashboard/keys?new')}>
+            New key
+          </button>
+        )
+      }
+    >
+      <section class="panel" aria-label="Keys">
+        <Shown of={list} empty={<Empty title="There is no key">Make one for your first agent.</Empty>}>
+          <Table
+            caption="Keys, newest first"
+            columns={columns}
+            rows={list.data ?? []}
+            keyOf={key => key.id}
+          />
+          <More more={list.more} />
+        </Shown>
+      </section>
+      <NewKey
+        open={'new' in query && mayAdminister.value}
+        policies={policies.data ?? []}
+        onClose={() => route('/dashboard/keys', true)}
+        onMade={key => {
+          setMade(key);
+          list.reload();
+        }}
+      />
+      <Once
+        title="Your new key"
+        name="key"
+        secret={made?.key ?? null}
+        onClose={() => {
+          if (made !== null) route(`/dashboard/keys/${made.id}`);
+        }}
+      >
+        Only its hash is stored: copy the key now, it is never shown again. Agents send it as{' '}
+        <code>Authorization: Bearer …</code>, or read it from <code>TOOLGATE_API_KEY</code>.
+      </Once>
+    </Page>
+  );
+}
+
+export function PolicyLink({ id, policy }: { id: string; policy: Policy | undefined }) {
+  return (
+    <a href={`/dashboard/policies/${id}`}>
+      <Named text={policy?.name ?? `${id.slice(0, 8)}…`} />
+    </a>
+  );
+}

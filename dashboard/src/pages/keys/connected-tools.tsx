@@ -1,0 +1,141 @@
+// The MCP servers of a key: how they are, which tools they offer, and which of those changed since they were
+// accepted. Making one is connect.tsx's, comparing definitions drift.tsx's.
+
+import { useState } from 'preact/hooks';
+import { announce } from '../../announce.ts';
+import { post, remove } from '../../api.ts';
+import { Confirm } from '../../components/dialog.tsx';
+import { Panel } from '../../components/page.tsx';
+import { Empty, Problem, Shown } from '../../components/states.tsx';
+import { Badge, Named, type Tone } from '../../components/text.tsx';
+import { useAction, useList } from '../../load.ts';
+import type { ConnectedTool } from '../../resources.ts';
+import { mayAdminister } from '../../session.ts';
+import { Connect } from './connect.tsx';
+import { Drift } from './drift.tsx';
+
+export function ConnectedTools({ keyId }: { keyId: string }) {
+  const list = useList<ConnectedTool>(`/keys/${keyId}/connected-tools`, 'connectedTools');
+  return (
+    <Panel
+      title="Connected Tools"
+      aside={mayAdminister.value && <Connect keyId={keyId} onConnected={list.reload} />}
+    >
+      <Shown
+        of={list}
+        empty={
+          <Empty title="No MCP server is connected">
+            Connect one, point the agent’s MCP client to <code>/mcp</code>, and every call is judged before it
+            is forwarded.
+          </Empty>
+        }
+      >
+        <ul class="servers">
+          {list.data?.map(tool => (
+            <Server key={tool.id} keyId={keyId} tool={tool} reload={list.reload} />
+          ))}
+        </ul>
+      </Shown>
+    </Panel>
+  );
+}
+
+const HEALTH: Record<ConnectedTool['health']['state'], [Tone, string]> = {
+  idle: ['plain', 'not connected now'],
+  ready: ['allow', 'connected'],
+  down: ['deny', 'down'],
+};
+
+interface ServerProps {
+  keyId: string;
+  tool: ConnectedTool;
+  reload: () => void;
+}
+
+function Server({ keyId, tool, reload }: ServerProps) {
+  const [tone, word] = HEALTH[tool.health.state];
+  const [tested, setTested] = useState<Tested | null>(null);
+  const drifted = tool.tools.filter(each => each.drifted);
+  return (
+    <li class="server">
+      <header>
+        <h3>
+          <Named text={tool.name} /> <Badge tone={tone}>{word}</Badge>
+        </h3>
+        {mayAdminister.value && <Actions keyId={keyId} tool={tool} reload={reload} onTested={setTested} />}
+      </header>
+      <p class="soft">
+        {tool.transport}: <Named text={tool.url ?? tool.server ?? ''} />
+        {tool.hasHeaders && ' (with headers of its own, which are not shown)'}
+      </p>
+      {tested !== null && <Result of={tested} />}
+      {tested === null && tool.health.error !== null && (
+        <p class="failed">
+          <Named text={tool.health.error} />
+        </p>
+      )}
+      <Tools tools={tool.tools} />
+      {drifted.map(({ name }) => (
+        <Drift key={name} keyId={keyId} connectedToolId={tool.id} toolName={name} onAccepted={reload} />
+      ))}
+    </li>
+  );
+}
+
+function Tools({ tools }: { tools: ConnectedTool['tools'] }) {
+  if (tools.length === 0)
+    return <p class="soft">Its tools are not known yet: test it, or let a client connect.</p>;
+  return (
+    <p class="cluster">
+      {tools.map(({ name, drifted }) => (
+        <code key={name} class={drifted ? 'chip drifted' : 'chip'}>
+          <Named text={name} />
+          {drifted && ' (changed)'}
+        </code>
+      ))}
+    </p>
+  );
+}
+
+interface Tested {
+  ok: boolean;
+  error: string | null;
+  tools: string[];
+}
+
+function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (tested: Tested) => void }) {
+  const path = `/keys/${keyId}/connected-tools/${tool.id}`;
+  const { busy, error, run } = useAction();
+  const test = () =>
+    run(async () => {
+      const tested = await post<Tested>(`${path}/test`);
+      announce(tested.ok ? `${tool.name} answers.` : `${tool.name} does not answer.`);
+      onTested(tested);
+      reload();
+    });
+  const disconnect = async () => {
+    await remove(path);
+    announce(`Removed: ${tool.name}`);
+    reload();
+  };
+  return (
+    <div class="actions">
+      <Problem error={error} />
+      <button type="button" class="plain small" disabled={busy} onClick={test}>
+        {busy ? 'Testing…' : 'Test'}
+      </button>
+      <Confirm label="Remove" title={`Remove ${tool.name}?`} run={disconnect}>
+        Its tools vanish from this key’s proxy, and which of their definitions were accepted is forgotten.
+      </Confirm>
+    </div>
+  );
+}
+
+function Result({ of: { ok, error, tools } }: { of: Tested }) {
+  if (ok) return <p>It answers, with {tools.length} tools.</p>;
+  return (
+    <p class="failed">
+      <Named text={`It does not answer: ${error}`} />
+    </p>
+  );
+}

@@ -1,0 +1,63 @@
+// A tool whose definition is no longer the one that was accepted: what changed, and accepting it.
+
+import { diffLines } from '../../../../src/core/diff.ts';
+import { safeJson, visible } from '../../../../src/core/visible.ts';
+import { announce } from '../../announce.ts';
+import { post } from '../../api.ts';
+import { Confirm } from '../../components/dialog.tsx';
+import { Difference } from '../../components/difference.tsx';
+import { Loading, Problem } from '../../components/states.tsx';
+import { Time } from '../../components/text.tsx';
+import { useList } from '../../load.ts';
+import type { Definition } from '../../resources.ts';
+import { mayAdminister } from '../../session.ts';
+
+interface DriftProps {
+  keyId: string;
+  connectedToolId: string;
+  toolName: string;
+  onAccepted: () => void;
+}
+
+export function Drift({ keyId, connectedToolId, toolName, onAccepted }: DriftProps) {
+  const path = `/keys/${keyId}/connected-tools/${connectedToolId}`;
+  const { data, error } = useList<Definition>(`${path}/definitions`, 'definitions');
+  const definition = data?.find(each => each.name === toolName);
+  const accept = async () => {
+    await post(`${path}/accept`, { tool: toolName });
+    announce(`Accepted: ${toolName}`);
+    onAccepted();
+  };
+  return (
+    <div class="notice drift">
+      <p>
+        <b>{visible(toolName)}</b> is no longer the tool that was accepted
+        {definition?.changedAt && (
+          <>
+            {' '}
+            (since <Time at={definition.changedAt} />)
+          </>
+        )}
+        .
+      </p>
+      <Problem error={error} />
+      {data === undefined && error === null && <Loading lines={2} />}
+      {definition !== undefined && (
+        <Difference lines={diffLines(linesOf(definition.accepted), linesOf(definition.changed))} />
+      )}
+      {mayAdminister.value && (
+        <Confirm
+          label="Accept the change"
+          title={`Accept the new ${visible(toolName)}?`}
+          action="Accept"
+          run={accept}
+        >
+          The definition as it is now becomes the one that later changes are held against.
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+const linesOf = (definition: Record<string, unknown> | null): string[] =>
+  safeJson(definition ?? {}, 2).split('\n');

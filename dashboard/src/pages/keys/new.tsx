@@ -1,0 +1,104 @@
+// The forms of a key: making one, and changing one. What is made is shown once by whoever asked.
+
+import { announce } from '../../announce.ts';
+import { type Key, patch, post } from '../../api.ts';
+import { FormDialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import type { Policy } from '../../resources.ts';
+
+export interface KeyWithSecret extends Key {
+  key: string;
+}
+
+interface NewKeyProps {
+  open: boolean;
+  policies: readonly Policy[];
+  onClose: () => void;
+  onMade: (key: KeyWithSecret) => void;
+}
+
+export function NewKey({ open, policies, onClose, onMade }: NewKeyProps) {
+  const make = async (form: FormData) => onMade(await post<KeyWithSecret>('/keys', keyIn(form)));
+  return (
+    <FormDialog title="New key" open={open} onClose={onClose} action="Make the key" submit={make}>
+      <Fields policies={policies} />
+    </FormDialog>
+  );
+}
+
+interface ChangeKeyProps {
+  of: Key;
+  open: boolean;
+  policies: readonly Policy[];
+  onClose: () => void;
+  onChanged: () => void;
+}
+
+export function ChangeKey({ of: current, open, policies, onClose, onChanged }: ChangeKeyProps) {
+  const change = async (form: FormData) => {
+    const wanted = keyIn(form);
+    await patch(`/keys/${current.id}`, wanted);
+    announce(`Saved: ${wanted.name}`);
+    onChanged();
+  };
+  return (
+    <FormDialog title="Change the key" open={open} onClose={onClose} action="Save" submit={change}>
+      <Fields policies={policies} current={current} />
+    </FormDialog>
+  );
+}
+
+function keyIn(form: FormData) {
+  const until = String(form.get('expiresAt') ?? '');
+  return {
+    name: String(form.get('name')),
+    policyId: String(form.get('policyId')),
+    requireSignInToApprove: form.has('requireSignInToApprove'),
+    expiresAt: until === '' ? null : new Date(until).toISOString(),
+  };
+}
+
+function Fields({ policies, current }: { policies: readonly Policy[]; current?: Key }) {
+  return (
+    <>
+      <Field label="Name" hint="Approvers see it: say which agent it is for.">
+        {ties => <input {...ties} name="name" required maxLength={200} defaultValue={current?.name} />}
+      </Field>
+      <Field label="Policy">
+        {ties => (
+          <select {...ties} name="policyId" required>
+            {policies.map(({ id, name }) => (
+              <option key={id} value={id} selected={id === current?.policyId}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Expires" hint="In your time zone; empty: it does not.">
+        {ties => (
+          <input
+            {...ties}
+            type="datetime-local"
+            name="expiresAt"
+            defaultValue={current?.expiresAt ? local(current.expiresAt) : ''}
+          />
+        )}
+      </Field>
+      <label class="check">
+        <input
+          type="checkbox"
+          name="requireSignInToApprove"
+          defaultChecked={current?.requireSignInToApprove ?? false}
+        />
+        Approvals need a signed-in operator
+      </label>
+    </>
+  );
+}
+
+/** A moment as the control takes it: without a zone, in that of the browser. */
+function local(iso: string): string {
+  const moment = new Date(iso);
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,0 +1,200 @@
+// Operators: who may sign in, as what, and inviting others.
+
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { announce } from '../announce.ts';
+import { patch, post, type Role, remove } from '../api.ts';
+import { Confirm, FormDialog } from '../components/dialog.tsx';
+import { Field } from '../components/field.tsx';
+import { Once } from '../components/once.tsx';
+import { Page } from '../components/page.tsx';
+import { Empty, Shown } from '../components/states.tsx';
+import { type Column, More, Table } from '../components/table.tsx';
+import { Ago, Badge, Named } from '../components/text.tsx';
+import { useList } from '../load.ts';
+import type { Operator } from '../resources.ts';
+import { loadMe, mayAdminister, me } from '../session.ts';
+
+const ROLES: [Role, string][] = [
+  ['viewer', 'sees everything, changes nothing'],
+  ['approver', 'also answers approvals'],
+  ['admin', 'may do everything'],
+];
+
+export default function Operators() {
+  const list = useList<Operator>('/operators', 'operators');
+  const { query, route } = useLocation();
+  const [link, setLink] = useState<string | null>(null);
+  const [change, setChange] = useState<RoleChange | null>(null);
+  const invite = async (form: FormData) => {
+    const wanted = { email: String(form.get('email')), role: String(form.get('role')) };
+    const { inviteUrl } = await post<{ inviteUrl: string }>('/operators', wanted);
+    setLink(inviteUrl);
+    list.reload();
+  };
+  const admin = mayAdminister.value;
+  return (
+    <Page
+      title="Operators"
+      lead="The people who sign in here. Agents use keys."
+      actions={
+        admin && (
+          <button type="button" onClick={() => route('/dashboard/operators?new')}>
+            Invite
+          </button>
+        )
+      }
+    >
+      <section class="panel" aria-label="Operators">
+        <Shown of={list} empty={<Empty title="Nobody can sign in">Invite the first operator.</Empty>}>
+          <Table
+            caption="Operators, newest first"
+            columns={columns(admin, setChange, list.reload)}
+            rows={list.data ?? []}
+            keyOf={each => each.id}
+          />
+          <More more={list.more} />
+        </Shown>
+      </section>
+      <FormDialog
+        title="Invite an operator"
+        open={'new' in query && admin}
+        onClose={() => route('/dashboard/operators', true)}
+        action="Make the link"
+        submit={invite}
+      >
+        <Invitation />
+      </FormDialog>
+      <ChangeRole of={change} onClose={() => setChange(null)} onChanged={list.reload} />
+      <Once title="The invitation’s link" name="link" secret={link} onClose={() => setLink(null)}>
+        Send it to the person you invited. It works once, within 7 days, and is never shown again.
+      </Once>
+    </Page>
+  );
+}
+
+function Invitation() {
+  return (
+    <>
+      <Field label="E-mail">
+        {ties => <input {...ties} name="email" type="email" required autocomplete="off" />}
+      </Field>
+      <Field label="Role">
+        {ties => (
+          <select {...ties} name="role">
+            {ROLES.map(([role, words]) => (
+              <option key={role} value={role}>
+                {role}: {words}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </>
+  );
+}
+
+interface RoleChange {
+  operator: Operator;
+  role: Role;
+}
+
+interface ChangeRoleProps {
+  of: RoleChange | null;
+  onClose: () => void;
+  onChanged: () => void;
+}
+
+function ChangeRole({ of: change, onClose, onChanged }: ChangeRoleProps) {
+  const submit = async () => {
+    if (change === null) return;
+    await patch(`/operators/${change.operator.id}`, { role: change.role });
+    announce(`${change.operator.email} is now ${change.role}.`);
+    onChanged();
+    await loadMe();
+  };
+  const [, words] = ROLES.find(([role]) => role === change?.role) ?? [];
+  return (
+    <FormDialog
+      title="Change the role?"
+      open={change !== null}
+      onClose={onClose}
+      action="Change"
+      submit={submit}
+      danger
+    >
+      <p>
+        <Named text={change?.operator.email ?? ''} /> becomes {change?.role}: {words}. It takes effect at
+        once, for open sign-ins too.
+      </p>
+    </FormDialog>
+  );
+}
+
+function columns(
+  admin: boolean,
+  change: (change: RoleChange) => void,
+  reload: () => void,
+): Column<Operator>[] {
+  const shown: Column<Operator>[] = [
+    { head: 'E-mail', kind: 'wide', cell: operator => <Person of={operator} /> },
+    {
+      head: 'Role',
+      cell: operator =>
+        admin ? <RoleChoice of={operator} change={role => change({ operator, role })} /> : operator.role,
+    },
+    {
+      head: 'State',
+      cell: ({ status }) => <Badge tone={status === 'active' ? 'allow' : 'pending'}>{status}</Badge>,
+    },
+    { head: 'Since', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  ];
+  return admin ? [...shown, removing(reload)] : shown;
+}
+
+function Person({ of: { email } }: { of: Operator }) {
+  return (
+    <span>
+      <Named text={email} /> {email === me.value?.email && <Badge tone="accent">you</Badge>}
+    </span>
+  );
+}
+
+interface RoleChoiceProps {
+  of: Operator;
+  change: (role: Role) => void;
+}
+
+function RoleChoice({ of: { email, role }, change }: RoleChoiceProps) {
+  return (
+    <select
+      class="narrow"
+      aria-label={`Role of ${email}`}
+      value={role}
+      onChange={event => change(event.currentTarget.value as Role)}
+    >
+      {ROLES.map(([name]) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
+  );
+}
+
+const removing = (reload: () => void): Column<Operator> => ({
+  head: 'Actions',
+  kind: 'actions',
+  cell: ({ id, email }) => (
+    <Confirm
+      label="Remove"
+      title="Remove this operator?"
+      run={async () => {
+        await remove(`/operators/${id}`);
+        announce(`Removed: ${email}`);
+        reload();
+      }}
+    >
+      <Named text={email} /> is signed out everywhere at once and cannot sign in again. What they did stays in
+      the log.
+    </Confirm>
+  ),
+});

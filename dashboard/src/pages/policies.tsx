@@ -1,0 +1,66 @@
+// Policies: the list, and behind each the editor with its versions. Who uses which is told by the keys.
+
+import { useEffect } from 'preact/hooks';
+import { useRoute } from 'preact-iso';
+import { Page } from '../components/page.tsx';
+import { Empty, Shown } from '../components/states.tsx';
+import { type Column, More, Table } from '../components/table.tsx';
+import { Ago, Named } from '../components/text.tsx';
+import { useList } from '../load.ts';
+import { keys, loadKeys } from '../names.ts';
+import type { Policy } from '../resources.ts';
+import { mayAdminister } from '../session.ts';
+import { NewPolicy } from './policies/new.tsx';
+import { OnePolicy } from './policies/one.tsx';
+
+export default function Policies() {
+  const id = useRoute().params['id'];
+  useEffect(() => {
+    loadKeys().catch(() => {});
+  }, []);
+  if (id === 'new') return <NewPolicy />;
+  return id === undefined ? <List /> : <OnePolicy key={id} id={id} />;
+}
+
+const COLUMNS: Column<Policy>[] = [
+  {
+    head: 'Name',
+    cell: ({ id, name }) => (
+      <a href={`/dashboard/policies/${id}`}>
+        <Named text={name} />
+      </a>
+    ),
+  },
+  { head: 'Description', kind: 'wide', cell: ({ description }) => <Named text={description} /> },
+  { head: 'Version', kind: 'number', cell: ({ version }) => version },
+  { head: 'Keys', kind: 'number', cell: ({ id }) => usersOf(id).length },
+  { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
+];
+
+/** The keys that a policy decides for. */
+export function usersOf(policyId: string) {
+  return keys.value.filter(key => key.policyId === policyId && key.revokedAt === null);
+}
+
+function List() {
+  const list = useList<Policy>('/policies', 'policies');
+  const create = mayAdminister.value && (
+    <a class="button" href="/dashboard/policies/new">
+      New policy
+    </a>
+  );
+  return (
+    <Page
+      title="Policies"
+      lead="Ordered rules: the first that matches a tool decides; what no rule matches is denied."
+      actions={create}
+    >
+      <section class="panel" aria-label="Policies">
+        <Shown of={list} empty={<Empty title="There is no policy">Make one, then attach a key to it.</Empty>}>
+          <Table caption="Policies" columns={COLUMNS} rows={list.data ?? []} keyOf={each => each.id} />
+          <More more={list.more} />
+        </Shown>
+      </section>
+    </Page>
+  );
+}

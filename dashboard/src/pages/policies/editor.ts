@@ -1,0 +1,102 @@
+// The text editor, loaded when somebody looks at a policy. It lives in a shadow root: there its styles are adopted
+// by script, which the page's content policy allows, and the page's styles stay out.
+
+import { yaml } from '@codemirror/lang-yaml';
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { minimalSetup } from 'codemirror';
+import type { Problem } from '../../../../src/core/policy-file.ts';
+
+export interface Editor {
+  /** Marks what is wrong, where it is. */
+  mark: (problems: readonly Problem[]) => void;
+  /** Puts the cursor at the beginning of a line, or at a column of it. */
+  goTo: (line: number, column?: number) => void;
+  setText: (text: string) => void;
+  destroy: () => void;
+}
+
+export interface EditorOptions {
+  text: string;
+  /** What it is, for who cannot see it. */
+  label: string;
+  readOnly: boolean;
+  onChange: (text: string) => void;
+}
+
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.definition(tags.propertyName), tags.propertyName], color: 'var(--accent)' },
+  { tag: [tags.string, tags.content], color: 'var(--allow)' },
+  { tag: [tags.comment, tags.punctuation, tags.separator, tags.bracket], color: 'var(--soft)' },
+  { tag: [tags.keyword, tags.atom], color: 'var(--pending)' },
+]);
+
+const LOOK = EditorView.theme({
+  '&': { color: 'var(--ink)', backgroundColor: 'var(--ground)', fontSize: '0.93rem' },
+  '&.cm-focused': { outline: '3px solid var(--accent)', outlineOffset: '2px' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6', maxHeight: '60vh', minHeight: '9rem' },
+  '.cm-content': { caretColor: 'var(--ink)', padding: '0.5rem 0' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '.cm-gutters': { backgroundColor: 'var(--ground)', color: 'var(--soft)', border: 'none' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--tint)' },
+  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--line)' },
+  '.cm-tooltip': { backgroundColor: 'var(--sheet)', color: 'var(--ink)', border: '1px solid var(--edge)' },
+});
+
+export function openEditor(host: HTMLElement, { text, label, readOnly, onChange }: EditorOptions): Editor {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+  const view = new EditorView({
+    doc: text,
+    root,
+    parent: root as unknown as Element,
+    extensions: [
+      minimalSetup,
+      lineNumbers(),
+      lintGutter(),
+      highlightActiveLine(),
+      highlightActiveLineGutter(),
+      yaml(),
+      syntaxHighlighting(COLOURS),
+      LOOK,
+      EditorView.lineWrapping,
+      EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+      EditorState.readOnly.of(readOnly),
+      EditorView.updateListener.of(update => {
+        if (update.docChanged) onChange(update.state.doc.toString());
+      }),
+    ],
+  });
+  return {
+    mark: problems =>
+      view.dispatch(
+        setDiagnostics(
+          view.state,
+          problems.map(each => diagnostic(view, each)),
+        ),
+      ),
+    goTo: (line, column = 1) => {
+      const anchor = offset(view, line, column);
+      view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) });
+    },
+    setText: changed => {
+      if (changed === view.state.doc.toString()) return;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: changed } });
+    },
+    destroy: () => view.destroy(),
+  };
+}
+
+function diagnostic(view: EditorView, { severity, line, column, message }: Problem): Diagnostic {
+  const from = offset(view, line, column);
+  const { to } = view.state.doc.lineAt(from);
+  return { from, to, severity, message };
+}
+
+function offset(view: EditorView, line: number, column: number): number {
+  const { doc } = view.state;
+  const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
+  return Math.min(from + column - 1, to);
+}

@@ -1,0 +1,180 @@
+// One policy: its rules in the editor, its versions, and the keys that it decides for. Saving makes a new version,
+// which decides from that moment on.
+
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { announce } from '../../announce.ts';
+import { get, put, remove } from '../../api.ts';
+import { Confirm, FormDialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Page, Panel } from '../../components/page.tsx';
+import { Empty, Loading, Problem } from '../../components/states.tsx';
+import { Ago, Named } from '../../components/text.tsx';
+import { useAction, useGet } from '../../load.ts';
+import type { Rule, WholePolicy } from '../../resources.ts';
+import { mayAdminister } from '../../session.ts';
+import { usersOf } from '../policies.tsx';
+import { type Draft, textOf } from './draft.ts';
+import { Rules } from './rules.tsx';
+import { Versions } from './versions.tsx';
+
+export function OnePolicy({ id }: { id: string }) {
+  const { data, error, reload } = useGet<WholePolicy>(`/policies/${id}`);
+  if (data === undefined) {
+    return (
+      <Page title="Policy" lead={<a href="/dashboard/policies">All policies</a>}>
+        <Problem error={error} retry={reload} />
+        {error === null && <Loading />}
+      </Page>
+    );
+  }
+  return <Loaded policy={data} reload={reload} />;
+}
+
+function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
+  const admin = mayAdminister.value;
+  return (
+    <Page
+      title={policy.name}
+      lead={
+        <>
+          <a href="/dashboard/policies">All policies</a>
+          {policy.description !== '' && ' · '}
+          <Named text={policy.description} />
+        </>
+      }
+      actions={admin && <Actions policy={policy} reload={reload} />}
+    >
+      <Editing key={policy.version} policy={policy} reload={reload} />
+      <div class="halves">
+        <Versions policy={policy} replace={rules => replace(policy, { rules }).then(reload)} />
+        <Users policyId={policy.id} />
+      </div>
+    </Page>
+  );
+}
+
+/** Nobody's newer version is replaced unseen. */
+async function replace(policy: WholePolicy, change: Partial<WholePolicy> & { rules: Rule[] }): Promise<void> {
+  const { version } = await get<WholePolicy>(`/policies/${policy.id}`);
+  if (version !== policy.version) {
+    throw new Error(
+      `Version ${version} was saved meanwhile. Load this page again to see it before you go on.`,
+    );
+  }
+  await put(`/policies/${policy.id}`, change);
+}
+
+function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
+  const text = textOf(policy.rules);
+  const [draft, setDraft] = useState<Draft | null>(null);
+  const { busy, error, run } = useAction();
+  const changed = draft !== null && draft.text !== text;
+  useWarning(changed);
+  const rules = draft?.rules ?? null;
+  const save = async () => {
+    if (rules === null) return;
+    if (!(await run(() => replace(policy, { rules })))) return;
+    announce(`Saved as version ${policy.version + 1}. It decides from now on.`);
+    reload();
+  };
+  const editable = mayAdminister.value;
+  return (
+    <Panel
+      title="Rules"
+      aside={
+        <span class="soft">
+          Version {policy.version}, <Ago at={policy.updatedAt} />
+        </span>
+      }
+    >
+      <div class="stack">
+        <Rules text={text} name={policy.name} readOnly={!editable} onDraft={setDraft} />
+        <Problem error={error} />
+        {editable && (
+          <div class="actions">
+            <button type="button" disabled={busy || !changed || rules === null} onClick={save}>
+              Save as version {policy.version + 1}
+            </button>
+            {changed && <span class="soft aligned">Not saved yet. Comments are not kept.</span>}
+          </div>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+/** The browser asks before a page with unsaved changes is left. */
+function useWarning(active: boolean): void {
+  useEffect(() => {
+    if (!active) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [active]);
+}
+
+function Users({ policyId }: { policyId: string }) {
+  const users = usersOf(policyId);
+  return (
+    <Panel title="Keys that use it">
+      {users.length === 0 ? (
+        <Empty title="No key uses it">
+          <a href="/dashboard/keys">Attach a key</a> to it, and it decides that key’s calls.
+        </Empty>
+      ) : (
+        <ul class="plain-list">
+          {users.map(key => (
+            <li key={key.id}>
+              <a href={`/dashboard/keys/${key.id}`}>
+                <Named text={key.name} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function Actions({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
+  const [open, setOpen] = useState(false);
+  const { route } = useLocation();
+  const rename = async (form: FormData) => {
+    const about = { name: String(form.get('name')), description: String(form.get('description')) };
+    await replace(policy, { ...about, rules: policy.rules });
+    announce(`Saved: ${about.name}`);
+    reload();
+  };
+  const destroy = async () => {
+    await remove(`/policies/${policy.id}`);
+    announce(`Deleted: ${policy.name}`);
+    route('/dashboard/policies', true);
+  };
+  return (
+    <>
+      <button type="button" class="plain" onClick={() => setOpen(true)}>
+        Rename
+      </button>
+      <FormDialog
+        title="Rename the policy"
+        open={open}
+        onClose={() => setOpen(false)}
+        action="Save"
+        submit={rename}
+      >
+        <Field label="Name">
+          {ties => <input {...ties} name="name" required defaultValue={policy.name} />}
+        </Field>
+        <Field label="Description">
+          {ties => <input {...ties} name="description" defaultValue={policy.description} />}
+        </Field>
+        <p class="hint">The name appears in the reasons of verdicts, so this too makes a new version.</p>
+      </FormDialog>
+      <Confirm label="Delete" title="Delete this policy?" class="plain" run={destroy}>
+        <Named text={policy.name} /> decides for nobody any more. Its versions stay known to the audit log. A
+        policy that keys use cannot be deleted.
+      </Confirm>
+    </>
+  );
+}

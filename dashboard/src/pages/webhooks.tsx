@@ -1,0 +1,106 @@
+// Webhooks: who is told of approvals, and behind each how the telling went.
+
+import { useState } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import { Once } from '../components/once.tsx';
+import { Page } from '../components/page.tsx';
+import { Empty, Shown } from '../components/states.tsx';
+import { type Column, More, Table } from '../components/table.tsx';
+import { Ago, Badge, Named } from '../components/text.tsx';
+import { useList } from '../load.ts';
+import { keyName } from '../names.ts';
+import type { Webhook } from '../resources.ts';
+import { mayAdminister } from '../session.ts';
+import { NewWebhook, type WebhookWithSecret } from './webhooks/form.tsx';
+import { OneWebhook } from './webhooks/one.tsx';
+
+export default function Webhooks() {
+  const id = useRoute().params['id'];
+  return id === undefined ? <List /> : <OneWebhook key={id} id={id} />;
+}
+
+const COLUMNS: Column<Webhook>[] = [
+  {
+    head: 'Address',
+    kind: 'wide',
+    cell: ({ id, url }) => (
+      <a href={`/dashboard/webhooks/${id}`}>
+        <Named text={url} />
+      </a>
+    ),
+  },
+  { head: 'State', cell: webhook => <WebhookState of={webhook} /> },
+  { head: 'Hears of', cell: ({ keyId }) => (keyId === null ? 'every key' : <Named text={keyName(keyId)} />) },
+  { head: 'Events', cell: ({ events }) => events.join(', ') },
+  { head: 'Made', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+];
+
+export function WebhookState({ of: { enabled, disabledReason } }: { of: Webhook }) {
+  if (enabled) return <Badge tone="allow">on</Badge>;
+  return (
+    <span>
+      <Badge tone="deny">off</Badge> <span class="soft">{disabledReason}</span>
+    </span>
+  );
+}
+
+function List() {
+  const list = useList<Webhook>('/webhooks', 'webhooks');
+  const { query, route } = useLocation();
+  const [made, setMade] = useState<WebhookWithSecret | null>(null);
+  return (
+    <Page
+      title="Webhooks"
+      lead="Signed events about approvals, sent at least once: the way a program learns how a held call ended."
+      actions={
+        mayAdminister.value && (
+          <button type="button" onClick={() => route('/dashboard/webhooks?new')}>
+            New webhook
+          </button>
+        )
+      }
+    >
+      <section class="panel" aria-label="Webhooks">
+        <Shown
+          of={list}
+          empty={
+            <Empty title="Nobody is told of approvals">
+              Register the address of a program that goes on when a held call is answered.
+            </Empty>
+          }
+        >
+          <Table
+            caption="Webhooks, newest first"
+            columns={COLUMNS}
+            rows={list.data ?? []}
+            keyOf={each => each.id}
+          />
+          <More more={list.more} />
+        </Shown>
+      </section>
+      <NewWebhook
+        open={'new' in query && mayAdminister.value}
+        onClose={() => route('/dashboard/webhooks', true)}
+        onMade={webhook => {
+          setMade(webhook);
+          list.reload();
+        }}
+      />
+      <SecretOnce
+        secret={made?.secret ?? null}
+        onClose={() => {
+          if (made !== null) route(`/dashboard/webhooks/${made.id}`);
+        }}
+      />
+    </Page>
+  );
+}
+
+export function SecretOnce({ secret, onClose }: { secret: string | null; onClose: () => void }) {
+  return (
+    <Once title="The webhook’s secret" name="secret" secret={secret} onClose={onClose}>
+      Its receiver checks with it that events come from here (Standard Webhooks). Copy it now: it is stored
+      encrypted and never shown again.
+    </Once>
+  );
+}

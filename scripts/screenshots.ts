@@ -1,0 +1,167 @@
+// npm run screenshots: pictures of the dashboard with the demo's week, light and dark, wide and narrow, made by the
+// system's Chromium (or TOOLGATE_TEST_CHROMIUM). With `--all <folder>`, every page at every size, to look through.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const ROOT = join(import.meta.dir, '..');
+const CHROMIUM = [
+  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find(path => path !== '' && existsSync(path));
+const START_MS = 15_000;
+
+type Scheme = 'light' | 'dark';
+const WIDTHS = { wide: 1440, phone: 390 } as const;
+type Width = keyof typeof WIDTHS;
+
+interface Shot {
+  page: string;
+  width: Width;
+  scheme: Scheme;
+}
+
+/** Those of the README and the docs. */
+const KEPT: Shot[] = [
+  { page: 'overview', width: 'wide', scheme: 'light' },
+  { page: 'overview', width: 'wide', scheme: 'dark' },
+  { page: 'approvals', width: 'wide', scheme: 'light' },
+  { page: 'approvals', width: 'phone', scheme: 'dark' },
+  { page: 'policy', width: 'wide', scheme: 'light' },
+  { page: 'key', width: 'wide', scheme: 'dark' },
+];
+
+const PAGES: Record<string, (page: Page) => Promise<void>> = {
+  overview: page => open(page, ''),
+  approvals: page => open(page, '/approvals'),
+  audit: page => open(page, '/audit'),
+  policies: page => open(page, '/policies'),
+  policy: async page => {
+    await openRow(page, '/policies', 'coding-agents');
+    await page.locator('.cm-content').waitFor();
+    await page.getByLabel('Try a tool').fill('github__merge_pull_request');
+  },
+  keys: page => open(page, '/keys'),
+  key: page => openRow(page, '/keys', 'coding agent'),
+  webhooks: page => open(page, '/webhooks'),
+  webhook: page => openRow(page, '/webhooks', 'https://agents.example.com/hooks/toolgate'),
+  operators: page => open(page, '/operators'),
+  settings: page => open(page, '/settings'),
+  account: page => open(page, '/account'),
+};
+
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(`/dashboard${path}`);
+  await page.locator('h1').waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
+  await page.locator('.liveness.on').first().waitFor({ state: 'attached' });
+}
+
+async function openRow(page: Page, path: string, name: string): Promise<void> {
+  await open(page, path);
+  await page.getByRole('link', { name, exact: true }).click();
+  await page.waitForURL(`**${path}/*`);
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
+}
+
+async function take(
+  browser: Browser,
+  url: string,
+  cookie: string,
+  shot: Shot,
+  folder: string,
+): Promise<void> {
+  const context = await browser.newContext({
+    baseURL: url,
+    colorScheme: shot.scheme,
+    viewport: { width: WIDTHS[shot.width], height: shot.width === 'wide' ? 900 : 844 },
+    reducedMotion: 'reduce',
+  });
+  const [name = '', value = ''] = cookie.split('=');
+  await context.addCookies([{ name, value, url }]);
+  const page = await context.newPage();
+  page.on('console', message => {
+    if (message.type() === 'error') console.error(`${shot.page}: ${message.text()}`);
+  });
+  await PAGES[shot.page]?.(page);
+  const path = join(folder, `${shot.page}-${shot.width}-${shot.scheme}.png`);
+  await page.screenshot({ path, fullPage: shot.width === 'phone' || folder !== DOCS });
+  await context.close();
+}
+
+const DOCS = join(ROOT, 'docs/screenshots');
+
+function shots(all: boolean): Shot[] {
+  if (!all) return KEPT;
+  const schemes: Scheme[] = ['light', 'dark'];
+  const widths = Object.keys(WIDTHS) as Width[];
+  return Object.keys(PAGES).flatMap(page =>
+    widths.flatMap(width => schemes.map(scheme => ({ page, width, scheme }))),
+  );
+}
+
+function command(...args: string[]): string[] {
+  return [process.execPath, join(ROOT, 'src/cli/main.ts'), ...args];
+}
+
+async function serve(env: Record<string, string>): Promise<{ child: Bun.Subprocess; url: string }> {
+  const child = Bun.spawn(command('serve'), { env, stdout: 'pipe', stderr: 'ignore' });
+  const decoder = new TextDecoder();
+  let text = '';
+  const end = Date.now() + START_MS;
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    const url = /serves on (http:\S+)/.exec(text)?.[1];
+    if (url !== undefined) return { child, url };
+    if (Date.now() > end) break;
+  }
+  child.kill();
+  throw new Error(`the service did not start:\n${text}`);
+}
+
+async function signIn(url: string, email: string, password: string): Promise<string> {
+  const response = await fetch(`${url}/admin/v1/sign-in`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  if (CHROMIUM === undefined)
+    throw new Error('there is no Chromium here; name one in TOOLGATE_TEST_CHROMIUM');
+  const all = args[0] === '--all';
+  const folder = all ? (args[1] ?? '') : DOCS;
+  const only = args.slice(2);
+  if (folder === '') throw new Error('--all needs a folder');
+  mkdirSync(folder, { recursive: true });
+  const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-screenshots-'));
+  const env = { PATH: process.env['PATH'] ?? '', TOOLGATE_DATA_DIR: dataDir, TOOLGATE_PORT: '0' };
+  const filled = Bun.spawnSync(command('demo', '--json'), { env, stderr: 'inherit' });
+  const { signIn: made } = JSON.parse(filled.stdout.toString());
+  const { child, url } = await serve(env);
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
+  try {
+    const cookie = await signIn(url, made.email, made.password);
+    for (const shot of shots(all)) {
+      if (only.length > 0 && !only.includes(shot.page)) continue;
+      await take(browser, url, cookie, shot, folder);
+      console.log(`${shot.page}, ${shot.width}, ${shot.scheme}`);
+    }
+  } finally {
+    await browser.close();
+    child.kill();
+    await child.exited;
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+await main(process.argv.slice(2));
