@@ -166,7 +166,8 @@ describe.if(withBrowser)('the frame', () => {
   });
 
   test('whichever page is opened first, its script is small', async () => {
-    for (const path of ['/dashboard', '/dashboard/approvals', '/dashboard/audit']) {
+    const pages = ['approvals', 'audit', 'policies', 'keys', 'webhooks', 'operators', 'settings', 'account'];
+    for (const path of ['/dashboard', ...pages.map(name => `/dashboard/${name}`)]) {
       await visit(browser, service, admin.cookie, async page => {
         let bytes = 0;
         page.on('response', async response => {

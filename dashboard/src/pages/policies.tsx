@@ -1,17 +1,20 @@
 // Policies: the list, and behind each the editor with its versions. Who uses which is told by the keys.
 
 import { useEffect } from 'preact/hooks';
-import { useRoute } from 'preact-iso';
+import { lazy, useRoute } from 'preact-iso';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Named } from '../components/text.tsx';
 import { useList } from '../load.ts';
-import { keys, loadKeys } from '../names.ts';
+import { loadKeys } from '../names.ts';
 import type { Policy } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
-import { NewPolicy } from './policies/new.tsx';
-import { OnePolicy } from './policies/one.tsx';
+import { usersOf } from './policies/users.ts';
+
+// The reader of policies and the editor are large, and the list needs neither.
+const NewPolicy = lazy(() => import('./policies/new.tsx').then(({ NewPolicy }) => NewPolicy));
+const OnePolicy = lazy(() => import('./policies/one.tsx').then(({ OnePolicy }) => OnePolicy));
 
 export default function Policies() {
   const id = useRoute().params['id'];
@@ -36,11 +39,6 @@ const COLUMNS: Column<Policy>[] = [
   { head: 'Keys', kind: 'number', cell: ({ id }) => usersOf(id).length },
   { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ];
-
-/** The keys that a policy decides for. */
-export function usersOf(policyId: string) {
-  return keys.value.filter(key => key.policyId === policyId && key.revokedAt === null);
-}
 
 function List() {
   const list = useList<Policy>('/policies', 'policies');

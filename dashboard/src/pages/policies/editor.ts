@@ -46,6 +46,20 @@ const LOOK = EditorView.theme({
   '.cm-tooltip': { backgroundColor: 'var(--sheet)', color: 'var(--ink)', border: '1px solid var(--edge)' },
 });
 
+/**
+ * Text typed over a selection is put in by us: the browser would wrap it in an element with the style of what it
+ * replaces, which the page's content policy forbids.
+ */
+const TYPED_OVER = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    if (event.inputType !== 'insertText' || event.data === null || event.isComposing) return false;
+    if (view.state.readOnly || view.state.selection.main.empty) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
 export function openEditor(host: HTMLElement, { text, label, readOnly, onChange }: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const view = new EditorView({
@@ -61,6 +75,7 @@ export function openEditor(host: HTMLElement, { text, label, readOnly, onChange 
       yaml(),
       syntaxHighlighting(COLOURS),
       LOOK,
+      TYPED_OVER,
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
       EditorState.readOnly.of(readOnly),

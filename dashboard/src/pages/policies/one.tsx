@@ -13,9 +13,9 @@ import { Ago, Named } from '../../components/text.tsx';
 import { useAction, useGet } from '../../load.ts';
 import type { Rule, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import { usersOf } from '../policies.tsx';
 import { type Draft, textOf } from './draft.ts';
 import { Rules } from './rules.tsx';
+import { usersOf } from './users.ts';
 import { Versions } from './versions.tsx';
 
 export function OnePolicy({ id }: { id: string }) {

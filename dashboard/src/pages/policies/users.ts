@@ -1,0 +1,8 @@
+// Which keys a policy decides for: told by the keys, which are read once.
+
+import type { Key } from '../../api.ts';
+import { keys } from '../../names.ts';
+
+export function usersOf(policyId: string): Key[] {
+  return keys.value.filter(key => key.policyId === policyId && key.revokedAt === null);
+}

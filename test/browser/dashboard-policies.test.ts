@@ -1,0 +1,189 @@
+// Policies and keys in a real browser, on both engines: rules written with a mistake and mended, a tool tried, a key
+// made and used, versions compared and rolled back, a key revoked; Connected Tools with what changed.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { newPerson, type Person } from '../operators/people.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { RecordingUpstream } from '../support/mcp.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engine => {
+  let browser: Browser;
+  let service: TestService;
+  let admin: Person;
+  beforeAll(async () => {
+    [browser, service] = await Promise.all([launch(), startService({ engine })]);
+    admin = await newPerson(service, 'admin');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+  });
+
+  const use = (work: (page: Page) => Promise<void>, options = {}) =>
+    visit(browser, service, admin.cookie, work, options);
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+  /** Types over all that the editor holds. */
+  async function write(page: Page, text: string): Promise<void> {
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(text);
+  }
+
+  async function tryTool(page: Page, tool: string): Promise<string> {
+    await page.getByLabel('Try a tool').fill(tool);
+    return (await page.locator('.tried').textContent()) ?? '';
+  }
+
+  test('a policy is written, a mistake is shown where it is and mended, and the new key is checked by it', async () => {
+    await use(async page => {
+      await page.goto('/dashboard/policies');
+      await page.getByRole('link', { name: 'New policy' }).click();
+      await heading(page, 'New policy');
+      await page.getByLabel('Name').fill('made by hand');
+      await write(page, '- { tool: "mail__*", action: allow }\n- { tool: "files__*", action: maybe }\n');
+      const problem = page.getByRole('list', { name: 'Problems' }).getByRole('listitem');
+      expect(await problem.textContent()).toContain(
+        'Line 2, column 31 error: "action" must be one of allow, deny, require_approval',
+      );
+      await page.locator('.cm-lintRange-error').first().waitFor();
+      expect(await tryTool(page, 'mail__send')).toBe('Mend the errors first.');
+      expect(await button(page, 'Create the policy').isDisabled()).toBe(true);
+      await expectUsable(page);
+      await write(page, '- { tool: "mail__*", action: allow }\n- { tool: "files__*", action: deny }\n');
+      await page.getByText('No problems found.').waitFor();
+      expect(await tryTool(page, 'files__read')).toContain(
+        'Rule 1 of policy "made by hand" denies files__read.',
+      );
+      expect(await tryTool(page, 'other__tool')).toContain('No rule of policy');
+      await button(page, 'Create the policy').click();
+      await heading(page, 'made by hand');
+    });
+    await use(async page => {
+      await page.goto('/dashboard/keys?new');
+      const dialog = page.getByRole('dialog', { name: 'New key' });
+      await dialog.getByLabel('Name').fill('hand-made');
+      await dialog.getByLabel('Policy').selectOption('made by hand');
+      await expectUsable(page);
+      await button(page, 'Make the key').click();
+      const once = page.getByRole('dialog', { name: 'Your new key' });
+      const key = (await once.locator('.secret code').textContent()) ?? '';
+      expect(key).toStartWith('tg_key_');
+      await expectUsable(page);
+      expect((await service.check(key, 'mail', 'send')).body.decision).toBe('allow');
+      expect((await service.check(key, 'files', 'read')).body.decision).toBe('deny');
+      await button(page, 'I have kept it').click();
+      await heading(page, 'hand-made');
+      expect(await page.content()).not.toContain(key);
+      await button(page, 'Revoke').click();
+      expect((await service.check(key, 'mail', 'send')).status).toBe(200);
+      await page
+        .getByRole('dialog', { name: 'Revoke this key?' })
+        .getByRole('button', { name: 'Revoke' })
+        .click();
+      await page.getByText('revoked', { exact: true }).waitFor();
+      expect((await service.check(key, 'mail', 'send')).status).toBe(401);
+    });
+  });
+
+  test('a change is a new version; versions are compared and rolled back; who uses it is shown', async () => {
+    const { policyId, policyName, key } = await service.newKey([{ tool: 'a', action: 'allow' }], {
+      name: 'its user',
+    });
+    await use(async page => {
+      await page.goto(`/dashboard/policies/${policyId}`);
+      await heading(page, policyName);
+      await page.getByRole('link', { name: 'its user' }).waitFor();
+      await write(page, '- { tool: a, action: deny, reason: "not today" }');
+      await button(page, 'Save as version 2').click();
+      await button(page, 'Save as version 3').waitFor();
+      expect((await service.check(key, 's', 'a')).body).toMatchObject({
+        decision: 'deny',
+        reason: 'not today',
+      });
+      await page.getByRole('link', { name: 'Compare' }).click();
+      const dialog = page.getByRole('dialog', { name: 'From version 1 to version 2' });
+      expect(await dialog.locator('.removed').textContent()).toContain('{ tool: "a", action: allow }');
+      expect(await dialog.locator('.added').textContent()).toContain('not today');
+      await expectUsable(page);
+      await page.keyboard.press('Escape');
+      await button(page, 'Roll back').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+      await button(page, 'Save as version 4').waitFor();
+      expect((await service.check(key, 's', 'a')).body.decision).toBe('allow');
+    });
+  });
+
+  test('a version that somebody else saved meanwhile is not replaced unseen', async () => {
+    const rules = [{ tool: 'a', action: 'allow' as const }];
+    const { policyId, policyName } = await service.newKey(rules);
+    await use(async page => {
+      await page.goto(`/dashboard/policies/${policyId}`);
+      await heading(page, policyName);
+      await write(page, '[]');
+      await page.getByText('Not saved yet').waitFor();
+      await service.admin('PUT', `/policies/${policyId}`, { rules: [...rules, ...rules] });
+      await button(page, 'Save as version 2').click();
+      await page.getByRole('alert').getByText('Version 2 was saved meanwhile').waitFor();
+      expect((await service.admin('GET', `/policies/${policyId}`)).body.rules).toHaveLength(2);
+    });
+  });
+
+  test('a policy in use is not deleted, and the page says why', async () => {
+    const { policyId, policyName } = await service.newKey([]);
+    await use(async page => {
+      await page.goto(`/dashboard/policies/${policyId}`);
+      await heading(page, policyName);
+      await button(page, 'Delete').click();
+      const dialog = page.getByRole('dialog', { name: 'Delete this policy?' });
+      await dialog.getByRole('button', { name: 'Delete' }).click();
+      await dialog.getByRole('alert').getByText('Keys use this policy').waitFor();
+    });
+  });
+
+  test('an MCP server is connected and tested; a tool that changed is shown and accepted', async () => {
+    const tool = (description: string) => ({ name: 'look', description, inputSchema: { type: 'object' } });
+    const upstream = new RecordingUpstream({ tools: [tool('Looks.')] });
+    const { keyId } = await service.newKey([], { name: 'proxied' });
+    await use(async page => {
+      await page.goto(`/dashboard/keys/${keyId}`);
+      await button(page, 'Connect an MCP server').click();
+      const dialog = page.getByRole('dialog', { name: 'Connect an MCP server' });
+      await dialog.getByLabel('Name').fill('eyes');
+      await dialog.getByLabel('Address').fill(upstream.url);
+      await expectUsable(page);
+      await dialog.getByRole('button', { name: 'Connect' }).click();
+      await button(page, 'Test').click();
+      await page.getByText('It answers, with 1 tools.').waitFor();
+      upstream.options.tools = [tool('Looks, and tells.')];
+      await button(page, 'Test').click();
+      await page.getByText('is no longer the tool that was accepted').waitFor();
+      await page.locator('.diff .added').getByText('Looks, and tells.').waitFor();
+      await expectUsable(page);
+      await button(page, 'Accept the change').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click();
+      await page.getByText('is no longer the tool that was accepted').waitFor({ state: 'detached' });
+      await upstream.stop();
+      await button(page, 'Remove').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+      await page.getByText('No MCP server is connected').waitFor();
+    });
+  });
+
+  test('dark, on a phone, the editor fits and is accessible', async () => {
+    const { policyId, policyName } = await service.newKey([
+      { tool: `${'long_'.repeat(30)}*`, action: 'deny', reason: 'a '.repeat(200) },
+    ]);
+    await use(
+      async page => {
+        await page.goto(`/dashboard/policies/${policyId}`);
+        await heading(page, policyName);
+        await page.locator('.cm-content').waitFor();
+        await expectUsable(page);
+      },
+      { ...DARK, ...PHONE },
+    );
+  });
+});
