@@ -2,8 +2,9 @@
 // column on wide screens and folds into a menu on narrow ones.
 
 import { useEffect, useRef } from 'preact/hooks';
-import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { announcement } from './announce.ts';
+import { Boundary } from './components/boundary.tsx';
 import { Page } from './components/page.tsx';
 import { Empty } from './components/states.tsx';
 import { isLive, refresh } from './live.ts';
@@ -23,7 +24,7 @@ export function App() {
       </a>
       <Side />
       <main id="main" tabIndex={-1}>
-        <ErrorBoundary>
+        <Boundary>
           <Router onRouteChange={toTop}>
             {PAGES.map(({ path, component }) => (
               <Route
@@ -34,7 +35,7 @@ export function App() {
             ))}
             <Route default component={Unknown} />
           </Router>
-        </ErrorBoundary>
+        </Boundary>
       </main>
       <p class="announcement" role="status" aria-live="polite">
         {announcement.value}

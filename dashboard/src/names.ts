@@ -1,5 +1,5 @@
-// Names for the ids that entries and approvals carry: keys are read once, and again when an id is met that was
-// not among them.
+// Names for the ids that entries and approvals carry: keys and sessions are read once, and again when an id is met
+// that was not among them.
 
 import { signal } from '@preact/signals';
 import { get, type Key } from './api.ts';
@@ -27,4 +27,25 @@ export function keyName(id: string): string {
     loadKeys().catch(() => {});
   }
   return `${id.slice(0, 8)}…`;
+}
+
+const labels = signal<Record<string, string>>({});
+
+/** The label of a session; empty while it is not known, or when it has none. */
+export function sessionLabel(id: string, keyId: string): string {
+  if (!asked.has(id)) {
+    asked.add(id);
+    loadLabels(keyId).catch(() => {});
+  }
+  return labels.value[id] ?? '';
+}
+
+/** Of a key's newest sessions: whatever waits for an answer is young. */
+async function loadLabels(keyId: string): Promise<void> {
+  const { sessions } = await get<{ sessions: { id: string; label: string }[] }>('/sessions', {
+    keyId,
+    limit: 1000,
+  });
+  for (const { id } of sessions) asked.add(id);
+  labels.value = { ...labels.value, ...Object.fromEntries(sessions.map(({ id, label }) => [id, label])) };
 }

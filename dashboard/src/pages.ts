@@ -1,7 +1,7 @@
 // The pages of the dashboard, in the order of the navigation. Each is loaded when it is first shown.
 
 import type { FunctionComponent } from 'preact';
-import { lazy } from 'preact-iso';
+import { lazy } from './lazy.ts';
 
 export interface PageEntry {
   /** Below /dashboard; the empty one is the home. `<path>/:id` is the same page: `useRoute().params['id']`. */

@@ -40,6 +40,7 @@ reference</a> work without it.</p></noscript>
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': POLICY,
       'Cache-Control': 'no-store',
+      'Cross-Origin-Opener-Policy': 'same-origin',
       'Referrer-Policy': 'same-origin',
       'X-Content-Type-Options': 'nosniff',
       'X-Robots-Tag': 'noindex',

@@ -105,6 +105,9 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await question(page, held.tool).waitFor();
       await service.admin('POST', `/approvals/${held.referenceId}/resolve`, { action: 'deny' });
       await question(page, held.tool).waitFor({ state: 'detached' });
+      const session = await service.json('POST', '/v1/sessions', key, { label: `run on ${engine}` });
+      await service.check(session.body.token, 'prod', 'deploy_by_session');
+      await question(page, 'deploy_by_session').getByText(`session run on ${engine}`).waitFor();
     });
   });
 

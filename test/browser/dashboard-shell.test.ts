@@ -165,6 +165,26 @@ describe.if(withBrowser)('the frame', () => {
     });
   });
 
+  test('a page that cannot be had or fails is said in its place, and the others still open', async () => {
+    await visit(browser, service, admin.cookie, async page => {
+      await page.goto('/dashboard');
+      await heading(page, 'Overview');
+      await page.route('**/dashboard/assets/*.js', route => route.abort());
+      await page.getByRole('link', { name: 'Approvals' }).first().click();
+      await heading(page, 'Something went wrong');
+      await page.unroute('**/dashboard/assets/*.js');
+      await page.getByRole('button', { name: 'Load anew' }).click();
+      await heading(page, 'Approvals');
+      const nonsense = JSON.stringify({ entries: [{}], nextCursor: null });
+      await page.route('**/admin/v1/audit', route => route.fulfill({ status: 200, body: nonsense }));
+      await page.getByRole('link', { name: 'Audit' }).first().click();
+      await heading(page, 'Something went wrong');
+      await expectUsable(page);
+      await page.getByRole('link', { name: 'Approvals' }).first().click();
+      await heading(page, 'Approvals');
+    });
+  });
+
   test('whichever page is opened first, its script is small', async () => {
     const pages = ['approvals', 'audit', 'policies', 'keys', 'webhooks', 'operators', 'settings', 'account'];
     for (const path of ['/dashboard', ...pages.map(name => `/dashboard/${name}`)]) {

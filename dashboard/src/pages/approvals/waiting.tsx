@@ -10,7 +10,7 @@ import { Field } from '../../components/field.tsx';
 import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { Ago, Left, Named, Tool } from '../../components/text.tsx';
 import { useAction } from '../../load.ts';
-import { keyName } from '../../names.ts';
+import { keyName, sessionLabel } from '../../names.ts';
 import { loadPending, pending, pendingError, settle } from '../../pending.ts';
 import { mayResolve } from '../../session.ts';
 import { addressOf } from '../audit/filters.ts';
@@ -62,7 +62,8 @@ function Question({ approval, done }: { approval: Approval; done: () => void }) 
           <Named text={reason} />
         </p>
         <p class="soft small">
-          Key <Named text={keyName(keyId)} /> · by {surface === 'mcp' ? 'the MCP proxy' : 'a check'} · asked{' '}
+          Key <Named text={keyName(keyId)} />
+          <Session approval={approval} /> · by {surface === 'mcp' ? 'the MCP proxy' : 'a check'} · asked{' '}
           <Ago at={createdAt} /> · <a href={addressOf({}, approval.toolCallId)}>audit entry</a>
         </p>
       </div>
@@ -91,6 +92,17 @@ function Question({ approval, done }: { approval: Approval; done: () => void }) 
         }}
       />
     </li>
+  );
+}
+
+function Session({ approval: { sessionId, keyId } }: { approval: Approval }) {
+  const label = sessionId === null ? '' : sessionLabel(sessionId, keyId);
+  if (label === '') return null;
+  return (
+    <>
+      {' '}
+      · session <Named text={label} />
+    </>
   );
 }
 
