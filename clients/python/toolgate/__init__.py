@@ -15,6 +15,7 @@ from ._errors import (
     NotFound,
     Overloaded,
     Problem,
+    ProofRejected,
     RequestRefused,
     ServiceFailure,
     ToolCallDenied,
@@ -26,6 +27,7 @@ from ._errors import (
 from ._event import Approval, ApprovalCreated, ApprovalResolved, WebhookEvent, WebhookTest
 from ._guarded import guarded
 from ._listener import ApprovalListener
+from ._proof import Inclusion, verify_inclusion
 from ._session import CreatedSession, Session
 from ._verdict import Verdict
 from ._webhook import verify_webhook
@@ -42,12 +44,14 @@ __all__ = [
     "CallTimedOut",
     "CreatedSession",
     "Forbidden",
+    "Inclusion",
     "InvalidConfiguration",
     "InvalidRequest",
     "NetworkFailure",
     "NotFound",
     "Overloaded",
     "Problem",
+    "ProofRejected",
     "RequestRefused",
     "ServiceFailure",
     "Session",
@@ -61,5 +65,6 @@ __all__ = [
     "WebhookRejected",
     "WebhookTest",
     "guarded",
+    "verify_inclusion",
     "verify_webhook",
 ]

@@ -140,6 +140,10 @@ class WebhookRejected(ToolgateError):
     """A delivery that is not to be believed, or not understood."""
 
 
+class ProofRejected(ToolgateError):
+    """A proof that does not show what it should."""
+
+
 def refusal_of(verdict: Verdict) -> ToolgateError:
     """The error that a verdict other than an allow is."""
     return ToolCallPending(verdict) if verdict.decision == "pending" else ToolCallDenied(verdict)

@@ -182,3 +182,15 @@ export class WebhookRejected extends ToolgateError {
     super(code, message);
   }
 }
+
+export type ProofFault = 'proof_shape' | 'proof_checkpoint' | 'proof_entry';
+
+/** A proof that does not show what it should. */
+export class ProofRejected extends ToolgateError {
+  override readonly name = 'ProofRejected';
+  declare readonly code: ProofFault;
+
+  constructor(code: ProofFault, message: string) {
+    super(code, message);
+  }
+}

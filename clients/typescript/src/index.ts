@@ -19,6 +19,8 @@ export {
   NotFound,
   Overloaded,
   type Problem,
+  type ProofFault,
+  ProofRejected,
   RequestRefused,
   ServiceFailure,
   ToolCallDenied,
@@ -38,6 +40,7 @@ export type {
 } from './event.ts';
 export { type GuardedOptions, guarded } from './guarded.ts';
 export { ApprovalListener, type ListenerOptions, type WaitOptions } from './listener.ts';
+export { type Inclusion, type InclusionProof, verifyInclusion } from './proof.ts';
 export type { CreatedSession, NewSession, Session } from './session.ts';
 export type { AllowVerdict, DenyVerdict, PendingVerdict, Verdict } from './verdict.ts';
 export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './webhook.ts';
