@@ -26,6 +26,7 @@ import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { Provider } from './guard/provider.ts';
+import { forgetRequests, RateLimit } from './guard/rate-limit.ts';
 import { retire } from './guard/retention.ts';
 import { rollUp } from './guard/rollups.ts';
 import { logKey, SealedLog } from './guard/sealed-log.ts';
@@ -33,7 +34,6 @@ import { Sealer } from './guard/sealer.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
 import { Worker } from './guard/worker.ts';
 import { Feed } from './http/feed.ts';
-import { RateLimit } from './http/rate-limit.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
@@ -159,9 +159,18 @@ function clockOf(log: Log): () => number {
   );
 }
 
+function databaseUrl(config: Config): string {
+  return config.databaseUrl ?? `sqlite:${join(config.dataDir, 'toolgate.db')}`;
+}
+
+/** Whether this process has the store for itself. */
+function isEmbedded(config: Config): boolean {
+  return databaseUrl(config).startsWith('sqlite:');
+}
+
 function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
-  const url = config.databaseUrl ?? `sqlite:${join(config.dataDir, 'toolgate.db')}`;
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), onFatal);
+  const url = databaseUrl(config);
+  if (isEmbedded(config)) return openSqlite(url.slice('sqlite:'.length), onFatal);
   return openPostgres(url, config.databasePool);
 }
 
@@ -203,7 +212,7 @@ function createServices(
     metrics,
     log,
     targetRules: targetRules(config),
-    approveLimit: new RateLimit(APPROVE_PER_MINUTE),
+    approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : guard.db),
     signOn: signOn(config),
     adminTokenHash: hashToken(adminToken),
     checkpointKey,
@@ -289,7 +298,7 @@ function createChores({ retention, sealing }: Config, { guard, metrics, log }: S
     metrics.removed(counts);
     log.info({ removed: counts }, 'removed what was past its time');
   };
-  return new Chores(guard, [rollUp, retire({ retention, sealing, removed })], error =>
+  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealing, removed })], error =>
     log.error({ err: error }, 'a background chore failed'),
   );
 }

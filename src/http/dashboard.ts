@@ -50,7 +50,7 @@ async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response>
   const { pathname, search } = new URL(request.url);
   let location = SIGN_IN;
   if (pathname !== HOME || search !== '') {
-    services.approveLimit.admit(clientOf(incoming), services.guard.now());
+    await services.approveLimit.admit(clientOf(incoming), services.guard.now());
     location += `?continue=${await keepReturnPath(services.guard, pathname + search)}`;
   }
   return new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } });

@@ -11,13 +11,13 @@ import type { GroupCommit } from '../guard/commit.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Actor, Guard } from '../guard/guard.ts';
 import type { Provider } from '../guard/provider.ts';
+import type { RateLimit } from '../guard/rate-limit.ts';
 import type { SignedIn } from '../guard/sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/answers.ts';
 import type { Metrics } from '../metrics.ts';
 import { clientIp } from './client-ip.ts';
 import type { Feed } from './feed.ts';
-import type { RateLimit } from './rate-limit.ts';
 
 /** What the routes work with; made once in main.ts. */
 export interface Services {

@@ -8,6 +8,7 @@ import operators from './migrations/0003_operators.sql' with { type: 'text' };
 import rollups from './migrations/0004_rollups.sql' with { type: 'text' };
 import seals from './migrations/0005_seals.sql' with { type: 'text' };
 import singleSignOn from './migrations/0006_single_sign_on.sql' with { type: 'text' };
+import requestCounts from './migrations/0007_request_counts.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -22,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'rollups', sql: rollups },
   { version: 5, name: 'seals', sql: seals },
   { version: 6, name: 'single sign-on', sql: singleSignOn },
+  { version: 7, name: 'request counts', sql: requestCounts },
 ];
 
 export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {

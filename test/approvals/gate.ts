@@ -137,9 +137,10 @@ export async function dump(databaseUrl: string): Promise<Record<string, string[]
   return tables;
 }
 
-/** Written by no request: where a person goes on after signing in, and what the background makes of the log. */
+/** About no approval: where a person goes on after signing in, how often clients asked, what the background makes. */
 const BESIDE = [
   'return_targets',
+  'request_counts',
   'rollups',
   'marks',
   'leases',

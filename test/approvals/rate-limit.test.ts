@@ -2,11 +2,13 @@
 // the socket's address, unless a trusted proxy names it; an IPv6 client counts by its /64.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { clientIp } from '../../src/http/client-ip.ts';
 import type { Cidr } from '../../src/setting-readers.ts';
-import { type Reply, startService, type TestService } from '../support/service.ts';
+import { newDataDir } from '../support/faults.ts';
+import { engines, type Reply, startService, type TestService } from '../support/service.ts';
 
 const PER_MINUTE = 100;
 const TOKEN = mintToken('approval').token;
@@ -99,6 +101,32 @@ describe('clients behind a trusted proxy', () => {
       const statuses = await spend(service, PER_MINUTE + 1, neighbour);
       expect(statuses.filter(status => status === 429)).toHaveLength(1);
     });
+  });
+});
+
+const onPostgres = (await engines()).includes('postgres');
+
+describe('replicas', () => {
+  test.if(onPostgres)('count a client together', async () => {
+    const env = { TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32' };
+    const one = await startService({ engine: 'postgres', env });
+    const dataDir = newDataDir();
+    const two = await startService({ databaseUrl: one.databaseUrl, dataDir, env });
+    try {
+      await withinOneMinute(async () => {
+        const me = someone();
+        const mine = () => ({ 'X-Forwarded-For': me });
+        const first = await spend(one, 70, mine);
+        const second = await spend(two, 70, mine);
+        expect([...first, ...second].filter(status => status === 404)).toHaveLength(PER_MINUTE);
+        expect(await spend(one, 3, mine)).toEqual([429, 429, 429]);
+        expect(await spend(one, 1, () => ({ 'X-Forwarded-For': someone() }))).toEqual([404]);
+      });
+    } finally {
+      await one.close();
+      await two.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
   });
 });
 

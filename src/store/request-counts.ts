@@ -1,0 +1,17 @@
+// How many requests a client made in a minute, over all replicas.
+
+import type { Queries } from './db.ts';
+
+/** Counts one more; answers how many there are now. One statement, so that none is lost between two. */
+export async function insertRequest(db: Queries, minute: number, client: string): Promise<number> {
+  const [row] = await db.all<{ count: number }>(
+    `INSERT INTO request_counts (minute, client, count) VALUES ($1, $2, 1)
+     ON CONFLICT (minute, client) DO UPDATE SET count = request_counts.count + 1 RETURNING count`,
+    [minute, client],
+  );
+  return row?.count ?? 0;
+}
+
+export async function removeRequests(db: Queries, before: number): Promise<void> {
+  await db.run('DELETE FROM request_counts WHERE minute < $1', [before]);
+}
