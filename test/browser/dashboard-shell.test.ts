@@ -10,7 +10,8 @@ import { engines, startService, type TestService } from '../support/service.ts';
 const engineNames = await engines();
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+  "trusted-types 'none'";
 /** Of script, gzipped, for whichever page is opened first. */
 const MOST_BYTES = 40_000;
 
