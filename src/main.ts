@@ -308,7 +308,7 @@ function createSealer(config: Config, { guard, checkpointKey, metrics, log }: Se
     checkpointInterval: config.checkpointInterval,
     keep: (note: string) => appendCheckpoint(config.dataDir, note),
   };
-  return new Sealer(guard, new SealedLog(guard, checkpointKey), options, {
+  return new Sealer(guard, new SealedLog(guard, checkpointKey, config.retention), options, {
     lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
     checkpointed: ({ size }) => {
       metrics.checkpointed();

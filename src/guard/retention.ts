@@ -3,6 +3,9 @@
 // log of changes stay. docs/decisions/0006-retention.md says why.
 
 import { DAY, floorTo, MINUTE } from '../core/buckets.ts';
+import { parseCheckpoint } from '../core/checkpoint.ts';
+import { newestCheckpoint } from '../store/checkpoints.ts';
+import type { Queries } from '../store/db.ts';
 import { oldestPending } from '../store/deliveries.ts';
 import { readMark, writeMark } from '../store/marks.ts';
 import {
@@ -13,7 +16,7 @@ import {
   deleteEnded,
   ENDED,
 } from '../store/retention.ts';
-import { readSealing } from '../store/seals.ts';
+import { entryIdAt } from '../store/seals.ts';
 import type { Chore } from './chores.ts';
 import { type Guard, ROLLUPS_LOCK, timeOfId } from './guard.ts';
 import { KEPT_FROM, ROLLED_UP } from './rollups.ts';
@@ -79,11 +82,12 @@ async function firstFull(
 
 async function retireAudit(guard: Guard, sealing: boolean, before: number): Promise<number> {
   const { db } = guard;
-  const until = floorTo(await deletableUntil(guard, sealing, before), MINUTE);
+  const places = sealing ? await signedAsPruned(db) : null;
+  const until = floorTo(await deletableUntil(guard, places, before), MINUTE);
   await keepFrom(guard, until);
   return db.transaction({}, async tx => {
     const from = (await readMark(tx, DELETED)) ?? 0;
-    const { count, last } = await deleteAudit(tx, from, until, sealing);
+    const { count, last } = await deleteAudit(tx, from, until, places);
     // Begins where the last step ended: PostgreSQL would walk over all that it has deleted and not yet vacuumed.
     const full = count === BATCH && last !== null;
     await writeMark(tx, DELETED, full ? timeOfId(last) : until - LOOK_BACK_MS);
@@ -93,14 +97,21 @@ async function retireAudit(guard: Guard, sealing: boolean, before: number): Prom
 
 /**
  * Entries before this time may be deleted, if they are as old as `before` says: what is not counted yet stays, and
- * of a sealed log what sealing has not looked at twice. (An entry without its place stays in any case: the statement
- * that deletes asks for it.)
+ * of a sealed log what lies behind the places that a checkpoint gave up. (The statement that deletes asks for each
+ * entry's place as well: one that was sealed late waits its turn.)
  */
-export async function deletableUntil({ db }: Guard, sealing: boolean, before: number): Promise<number> {
+export async function deletableUntil({ db }: Guard, places: number | null, before: number): Promise<number> {
   const counted = (await readMark(db, ROLLED_UP)) ?? 0;
-  if (!sealing) return Math.min(before, counted);
-  const { recentId } = await readSealing(db);
-  return Math.min(before, counted, recentId === '' ? 0 : timeOfId(recentId));
+  if (places === null) return Math.min(before, counted);
+  if (places === 0) return 0;
+  const next = await entryIdAt(db, places);
+  return Math.min(before, counted, next === null ? before : timeOfId(next));
+}
+
+/** Signed before anything is deleted, so that verifying never takes retention for tampering. */
+async function signedAsPruned(db: Queries): Promise<number> {
+  const newest = await newestCheckpoint(db);
+  return newest === null ? 0 : (parseCheckpoint(newest.note)?.pruned ?? 0);
 }
 
 /** Says first what will be gone, under the lock of whoever might count it again. */

@@ -17,6 +17,7 @@ import { firstIdAt } from '../store/audit.ts';
 import { type CheckpointRecord, insertCheckpoint, newestCheckpoint } from '../store/checkpoints.ts';
 import type { Queries } from '../store/db.ts';
 import {
+  entryIdAt,
   firstAfter,
   insertNode,
   insertSeals,
@@ -59,10 +60,13 @@ export class SealedLog {
   readonly #key: VerifierKey;
   /** Of the size that it has; anew from the store whenever that is not the log's. */
   #tree = new Tree();
+  /** How long entries are kept; null: for ever. */
+  readonly #retention: number | null;
 
-  constructor(guard: Guard, key: VerifierKey) {
+  constructor(guard: Guard, key: VerifierKey, retention: number | null) {
     this.#guard = guard;
     this.#key = key;
+    this.#retention = retention;
   }
 
   async lag(): Promise<Lag> {
@@ -139,7 +143,8 @@ export class SealedLog {
     const { db, vault, now } = this.#guard;
     const last = await newestCheckpoint(db);
     const signed = last === null ? null : parseCheckpoint(last.note);
-    if (state.size === (signed?.size ?? 0)) return null;
+    const pruned = await this.#pruned(signed?.pruned ?? 0, state.size);
+    if (state.size === (signed?.size ?? 0) && pruned === (signed?.pruned ?? 0)) return null;
     await this.#wantGrowth(signed, state);
     const checkpoint: Checkpoint = {
       origin: this.#key.name,
@@ -147,7 +152,7 @@ export class SealedLog {
       root: Buffer.from((await this.#treeOf(state.size)).root()).toString('base64'),
       at: now(),
       through: state.newestId === '' ? 0 : timeOfId(state.newestId),
-      pruned: signed?.pruned ?? 0,
+      pruned,
     };
     const text = checkpointText(checkpoint);
     const note = signedNote(text, this.#key, vault.signCheckpoint(text));
@@ -157,6 +162,22 @@ export class SealedLog {
       await insertCheckpoint(tx, record);
       return record;
     });
+  }
+
+  /**
+   * The places whose entries retention may remove from now on. Places follow ids but for a few that came late, so
+   * halving finds it in some twenty looks; retention itself goes by each entry's time as well.
+   */
+  async #pruned(from: number, size: number): Promise<number> {
+    if (this.#retention === null) return from;
+    const before = firstIdAt(this.#guard.now() - this.#retention);
+    let [low, high] = [from, size];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (((await entryIdAt(this.#guard.db, middle)) ?? LAST_ID) < before) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** What contradicts the last checkpoint is never signed: it would be our word for somebody's tampering. */

@@ -7,19 +7,21 @@ import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 /** About 5 ms on the embedded engine, where checks wait meanwhile. */
 export const BATCH = 500;
 
-/** Entries made from one time on and before another; of a sealed log only those that have their place in it. */
+/** Entries made from one time on and before another; of a sealed log only those in the places before `places`. */
 export async function deleteAudit(
   tx: Transaction,
   from: number,
   to: number,
-  sealed: boolean,
+  places: number | null,
 ): Promise<{ count: number; last: string | null }> {
-  const placed = sealed ? 'AND EXISTS (SELECT 1 FROM seals s WHERE s.entry_id = audit.id)' : '';
+  const placed =
+    places === null ? '' : 'AND EXISTS (SELECT 1 FROM seals s WHERE s.entry_id = audit.id AND s.seq < $3)';
+  const bounds = [firstIdAt(from), firstIdAt(to)];
   const rows = await tx.all<{ id: string }>(
     `DELETE FROM audit WHERE id IN (
        SELECT id FROM audit WHERE id >= $1 AND id < $2 ${placed} ORDER BY id LIMIT ${BATCH})
      RETURNING id`,
-    [firstIdAt(from), firstIdAt(to)],
+    places === null ? bounds : [...bounds, places],
   );
   const last = rows.reduce((most, { id }) => (id > most ? id : most), '');
   return { count: rows.length, last: last === '' ? null : last };

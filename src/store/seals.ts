@@ -118,6 +118,12 @@ export async function sealOf(db: Queries, entryId: string): Promise<Seal | null>
   return row ?? null;
 }
 
+/** Whose place this is; null beyond the log's end. */
+export async function entryIdAt(db: Queries, seq: number): Promise<string | null> {
+  const [row] = await db.all<{ id: string }>('SELECT entry_id AS id FROM seals WHERE seq = $1', [seq]);
+  return row?.id ?? null;
+}
+
 /** How many entries are sealed, by the seals themselves. */
 export async function sealedSize(db: Queries): Promise<number> {
   const [row] = await db.all<{ last: number | null }>('SELECT max(seq) AS last FROM seals');

@@ -204,6 +204,21 @@ for (const engine of await engines()) {
       ]);
     });
 
+    test('what retention removed, and said so under signature before, is no tampering; one entry more is', async () => {
+      const retiring = await sealerOn(db, clock, { retention: 25 * MINUTE });
+      clock.now += 2 * MINUTE;
+      await retiring.settle();
+      clock.now -= 2 * MINUTE;
+      await sql(`DELETE FROM audit WHERE id < '${idOf(2 * ROUND)}'`);
+      const kept = await verify('--checkpoints', file('pruned.txt', `${one.notes[0]}\n${retiring.notes[0]}`));
+      expect(kept).toMatchObject({ ok: true, sealed: SIZE, prunedBefore: 2 * ROUND });
+      await sql(`DELETE FROM audit WHERE id = '${idOf(2 * ROUND)}'`);
+      expect(await found()).toEqual([['removed', 2 * ROUND]]);
+      // The seals of removed entries are still held against the checkpoints.
+      await sql(`UPDATE seals SET leaf_hash = '${leafOf(await entryOf(SIZE - 1))}' WHERE seq = ${SEQ}`);
+      expect(await found()).toContainEqual(['rewritten', STRETCH]);
+    });
+
     test('a file of checkpoints that was cut, or cut short, is told; it proves nothing by itself', async () => {
       const [first = '', second = ''] = one.notes;
       const cut = await verify('--checkpoints', file('cut.txt', `${first}\n${second.slice(0, 80)}`));

@@ -3,6 +3,7 @@
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { DAY, HOUR, MINUTE } from '../../src/core/buckets.ts';
+import { parseCheckpoint } from '../../src/core/checkpoint.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import { retire } from '../../src/guard/retention.ts';
 import { rollUp } from '../../src/guard/rollups.ts';
@@ -15,7 +16,6 @@ import { insertDelivery, insertEvent, recordAttempt } from '../../src/store/deli
 import { insertGrant } from '../../src/store/grants.ts';
 import { insertNotification } from '../../src/store/notifications.ts';
 import { insertOutcome } from '../../src/store/outcomes.ts';
-import { insertSeals } from '../../src/store/seals.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import {
   approvalRecord,
@@ -28,6 +28,7 @@ import {
 } from '../store/stores.ts';
 import { newDataDir, sql, until } from '../support/faults.ts';
 import { engines, startService } from '../support/service.ts';
+import { Clock, entries, sealerOn, write } from './sealing.ts';
 
 const OLD = NOW - 100 * DAY;
 const RETENTION = 90 * DAY;
@@ -177,20 +178,23 @@ for (const engine of await engines()) {
       expect((await left())['audit']).toBe(0);
     });
 
-    test('of a sealed log, an entry without its place stays', async () => {
-      await call(store, OLD, true);
-      await call(store, OLD + MINUTE, true);
-      await call(store, NOW - DAY, true);
+    test('of a sealed log, only entries in places that a checkpoint gave up go', async () => {
+      const clock = new Clock();
+      await write(store.db, [...entries(700, OLD), ...entries(10, NOW - DAY)]);
       while (await rollUp(guard));
-      await pass(RETENTION, true);
-      expect((await left())['audit']).toBe(3);
-      await store.db.transaction({}, async tx => {
-        insertSeals(tx, [{ seq: 0, entryId: idAt(OLD), leafHash: '' }]);
-        await tx.run('UPDATE sealing SET recent_id = $1', [idAt(NOW - DAY)]);
-      });
-      await pass(RETENTION, true);
+      expect((await pass(RETENTION, true))['audit']).toBeUndefined();
+      const late = entries(1, OLD + 800);
+      const sealer = await sealerOn(store.db, clock, { retention: RETENTION });
+      await sealer.settle();
+      expect(parseCheckpoint(sealer.notes.at(-1) ?? '')?.pruned).toBe(700);
+      // Made as long ago, and not sealed: nobody could tell its removal from tampering.
+      await write(store.db, late);
+      expect((await pass(RETENTION, true))['audit']).toBe(700);
       const rows = await store.db.all<{ id: string }>('SELECT id FROM audit ORDER BY id');
-      expect(rows.map(row => row.id)).toEqual([idAt(OLD + MINUTE), idAt(NOW - DAY)]);
+      expect(rows.map(row => row.id)).toEqual([...late, ...entries(10, NOW - DAY)].map(each => each.id));
+      clock.now += RETENTION + 2 * DAY;
+      await sealer.settle();
+      expect(parseCheckpoint(sealer.notes.at(-1) ?? '')?.pruned).toBe(711);
     });
   });
 

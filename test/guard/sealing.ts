@@ -39,9 +39,13 @@ export interface TestSealer {
   settle: () => Promise<void>;
 }
 
-export async function sealerOn(db: Db, clock: Clock, checkpointInterval = MINUTE): Promise<TestSealer> {
+export async function sealerOn(
+  db: Db,
+  clock: Clock,
+  { retention = null }: { retention?: number | null } = {},
+): Promise<TestSealer> {
   const guard = guardOn(db, clock);
-  const log = new SealedLog(guard, await logKey(guard));
+  const log = new SealedLog(guard, await logKey(guard), retention);
   const notes: string[] = [];
   const failures: unknown[] = [];
   const keep = async (note: string) => {
@@ -52,7 +56,7 @@ export async function sealerOn(db: Db, clock: Clock, checkpointInterval = MINUTE
     checkpointed: () => {},
     failed: (error: unknown) => failures.push(error),
   };
-  const sealer = new Sealer(guard, log, { checkpointInterval, keep }, observer);
+  const sealer = new Sealer(guard, log, { checkpointInterval: MINUTE, keep }, observer);
   const settle = async () => {
     let before = -1;
     for (let size = 0; size !== before; size = (await log.lag()).size) {
