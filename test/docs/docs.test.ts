@@ -1,0 +1,103 @@
+// Every block of every page is run, in order, as a reader would (test/docs/page.ts says how blocks are marked).
+// What is not run says why, and the reasons are counted here, so that none is added in passing.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { until } from '../support/faults.ts';
+import { need } from '../support/need.ts';
+import { onPath, ROOT } from '../support/service.ts';
+import { consoleSteps, parsePage, type Step } from './page.ts';
+import { Printed } from './printed.ts';
+import { Reader } from './reader.ts';
+
+const TOOLS = ['bash', 'curl', 'node', 'python3'];
+const DOCS = readdirSync(join(ROOT, 'docs'))
+  .filter(name => name.endsWith('.md'))
+  .map(name => `docs/${name}`);
+const PAGES = [...DOCS, 'examples/README.md', 'clients/typescript/README.md', 'clients/python/README.md'];
+const INTERPRETERS: Record<string, string> = { ts: 'bun', js: 'node', python: 'python3' };
+const ENDINGS: Record<string, string> = { ts: 'ts', js: 'mjs', python: 'py' };
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', () => {
+  for (const path of PAGES) {
+    const { steps } = parsePage(read(path));
+    if (steps.length > 0) describe(path, () => follow(steps));
+  }
+});
+
+function follow(steps: Step[]): void {
+  let reader: Reader;
+  const printed = new Printed();
+  let last = '';
+
+  beforeAll(async () => {
+    reader = await Reader.begin();
+  });
+  afterAll(() => reader?.close());
+
+  async function run(step: Extract<Step, { kind: 'run' }>): Promise<void> {
+    let commands = step.text;
+    const interpreter = INTERPRETERS[step.language];
+    if (interpreter !== undefined) {
+      const name = `block-${step.line}.${ENDINGS[step.language]}`;
+      reader.save(name, step.text);
+      commands = `${interpreter} ${name}`;
+    }
+    const { printed: said, status } = await reader.block(commands);
+    expect(status, `${commands}\n${said}`).toBe(0);
+    last = said;
+  }
+
+  async function converse(text: string): Promise<void> {
+    for (const { command, printed: wanted } of consoleSteps(text)) {
+      const { printed: said } = await reader.command(printed.here(command));
+      const fault = printed.fault(wanted, said);
+      if (fault !== null) expect(`$ ${command}\n${said}`).toBe(`$ ${command}\n${fault}`);
+      last = said;
+    }
+  }
+
+  /** JSON is compared as it would be printed for reading; what runs in the background may print around it. */
+  function compare(language: string, text: string): void {
+    const json = /^\{".*\}$/m.exec(last)?.[0] ?? last;
+    const readable = (given: string) => JSON.stringify(JSON.parse(given), null, 2);
+    const [wanted, said] = language === 'json' ? [readable(text), readable(json)] : [text, last];
+    const fault = printed.fault(wanted, said);
+    if (fault !== null) expect(said).toBe(fault);
+  }
+
+  async function take(step: Step): Promise<void> {
+    if (step.kind === 'nobody') throw new Error(`nobody knows what to do with it: ${step.text}`);
+    if (step.kind === 'file') return reader.save(step.name, step.text);
+    if (step.kind === 'serve') return reader.serve(step.text);
+    if (!reader.serving) await reader.serve();
+    if (step.kind === 'run') return run(step);
+    if (step.kind === 'console') return converse(step.text);
+    if (step.kind === 'prints') return compare(step.language, step.text);
+    if (step.kind === 'says') return expect(last).toContain(step.text);
+    return until(step.text, () => reader.seen.includes(step.text));
+  }
+
+  for (const step of steps) {
+    const first = step.kind === 'file' ? step.name : step.text.split('\n')[0];
+    test(`line ${step.line}: ${step.kind} ${first}`, () => take(step));
+  }
+}
+
+test('what is not run says why', () => {
+  const reasons = PAGES.flatMap(path => parsePage(read(path)).notRun.map(why => `${path}: ${why}`));
+  for (const reason of reasons) expect(reason.length).toBeGreaterThan(20);
+  expect(reasons.length).toBeLessThan(25);
+});
+
+test('links between pages lead somewhere', () => {
+  const lost = [...PAGES, 'README.md', 'SECURITY.md'].flatMap(path =>
+    [...read(path).matchAll(/\]\(([^)#:\s]+)(#[^)\s]+)?\)/g)]
+      .filter(([, target = '']) => !existsSync(join(ROOT, dirname(path), target)))
+      .map(([, target]) => `${path}: ${target}`),
+  );
+  expect(lost).toEqual([]);
+});
