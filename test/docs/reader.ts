@@ -94,6 +94,8 @@ export class Reader {
         TOOLGATE_ADMIN_TOKEN: '',
         TOOLGATE_MASTER_KEY: '',
         TOOLGATE_PORT: String(this.#ports.get('8787')),
+        // A reader has a minute; a test has not.
+        TOOLGATE_CHECKPOINT_INTERVAL: '1s',
         ...settings,
       },
     });
