@@ -9,12 +9,12 @@ export function Problem({ error, retry }: { error: Error | null; retry?: () => v
   const faults = error instanceof Refusal ? error.errors : [];
   return (
     <div class="notice problem" role="alert">
-      <p>{error.message}</p>
+      {faults.length === 0 && <p>{error.message}</p>}
       {faults.length > 0 && (
         <ul>
           {faults.map(({ path, message }) => (
             <li key={path + message}>
-              {path !== '' && <code>{path}</code>} {message}
+              {path !== '' && <code>{path.slice(1)}</code>} {message}
             </li>
           ))}
         </ul>

@@ -1,5 +1,6 @@
 // The deliveries of a webhook with their attempts. Those that failed for good can be sent again.
 
+import { useEffect } from 'preact/hooks';
 import { announce } from '../../announce.ts';
 import { post } from '../../api.ts';
 import { Panel } from '../../components/page.tsx';
@@ -28,6 +29,7 @@ function timeOf(id: string): string {
 export function Deliveries({ webhook }: { webhook: Webhook }) {
   const list = useList<Delivery>(`/webhooks/${webhook.id}/deliveries`, 'deliveries', { limit: 25 });
   useLive({ approval: list.reload, gap: list.reload });
+  useFollowing(list.data?.some(isDue) ?? false, list.data, list.reload);
   const { busy, error, run } = useAction();
   const again = ({ id }: Delivery) =>
     run(async () => {
@@ -67,6 +69,21 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
     </Panel>
   );
 }
+
+/** Attempts are no events: what is under way is read again until it is settled. */
+function useFollowing(active: boolean, shown: unknown, reload: () => void): void {
+  useEffect(() => {
+    if (!active) return;
+    const timer = setTimeout(reload, FOLLOW_MS);
+    return () => clearTimeout(timer);
+  }, [active, shown]);
+}
+
+const FOLLOW_MS = 2000;
+const SOON_MS = 60_000;
+
+const isDue = ({ status, nextAttemptAt }: Delivery): boolean =>
+  status === 'pending' && (nextAttemptAt === null || Date.parse(nextAttemptAt) < Date.now() + SOON_MS);
 
 function Again({ disabled, send }: { disabled: boolean; send: () => void }) {
   return (
