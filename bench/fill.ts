@@ -35,20 +35,20 @@ function multiply(columns: string[], entries: number, hex: (expression: string) 
   };
   return `
     WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < ${entries})
-    INSERT INTO audit (${columns.join(', ')})
+    INSERT INTO audit_entries (${columns.join(', ')})
     SELECT ${columns.map(column => values[column] ?? column).join(', ')}
-    FROM series CROSS JOIN (SELECT * FROM audit ORDER BY id DESC LIMIT 1) AS entry`;
+    FROM series CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS entry`;
 }
 
 const SQLITE = {
-  columns: `SELECT name FROM pragma_table_info('audit')`,
+  columns: `SELECT name FROM pragma_table_info('audit_entries')`,
   hex: (expression: string) => `printf('%012x', ${expression})`,
   settle: ['PRAGMA wal_checkpoint(TRUNCATE)'],
 };
 
 /** Settled means that the housekeeping for the new entries is done before the measurement, not during. */
 const POSTGRES = {
-  columns: `SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'audit'`,
+  columns: `SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'audit_entries'`,
   hex: (expression: string) => `lpad(to_hex(${expression}), 12, '0')`,
-  settle: ['VACUUM ANALYZE audit', 'CHECKPOINT'],
+  settle: ['VACUUM ANALYZE audit_entries', 'CHECKPOINT'],
 };

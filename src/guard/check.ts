@@ -16,6 +16,7 @@ import type { Surface } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
 import { type ApprovalRecord, insertApproval } from '../store/approvals.ts';
 import { type AuditEntry, insertAudit } from '../store/audit.ts';
+import { ContextMemory } from '../store/contexts.ts';
 import type { Transaction } from '../store/db.ts';
 import type { KeyFacts } from '../store/keys.ts';
 import { insertNotification } from '../store/notifications.ts';
@@ -63,6 +64,7 @@ interface Case {
 export class Judge implements GroupWork<CheckRequest, Verdict> {
   readonly #guard: Guard;
   readonly #policies = new CompiledPolicies();
+  readonly #contexts = new ContextMemory();
 
   constructor(guard: Guard) {
     this.#guard = guard;
@@ -86,12 +88,13 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
       else if (approvals === null || !held.has(each)) results.push(settle(each, NOTHING_FREED, entries));
       else results.push(await this.#settleHeld(tx, each, approvals, entries, now));
     }
-    insertAudit(tx, entries);
+    await insertAudit(tx, entries, this.#contexts);
     return results;
   }
 
-  /** A held call has left work in the outbox. */
   committed(results: readonly (Verdict | GuardError)[]): void {
+    this.#contexts.keep();
+    // A held call has left work in the outbox.
     if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#guard.db.wake();
   }
 

@@ -6,6 +6,7 @@ import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
 import { splitName } from '../core/name.ts';
 import { AUDIT_COLUMNS, type AuditEntry, firstIdAt } from './audit.ts';
+import { tagOf } from './contexts.ts';
 import type { Queries, Value } from './db.ts';
 
 export interface AuditFilter {
@@ -36,13 +37,19 @@ const CHUNK = 2048;
 /** Entries that are looked at for one page. */
 const PER_PAGE = 50_000;
 
-/** One equality, and the index over its column and the id, if there is one. */
+/** One equality, and the index over a column and the id that finds it, if there is one. */
 interface Condition {
-  column: string;
   field: keyof AuditEntry;
   value: Value;
-  /** What the index's own condition says, literally, so that it can serve; null without an index. */
-  index: string | null;
+  index: Index | null;
+}
+
+interface Index {
+  column: string;
+  /** Of a tag, others may have the same: every condition is tested on what its index brings, too. */
+  value: Value;
+  /** What the index's own condition says, literally, so that it can serve. */
+  says: string;
 }
 
 export async function searchAudit(
@@ -79,17 +86,19 @@ function firstSize(conditions: readonly Condition[], limit: number): number {
 
 function conditionsOf({ tool, ...filter }: AuditFilter): Condition[] {
   const name = tool === undefined ? null : splitName(tool);
-  const all: [string, keyof AuditEntry, Value | undefined, string | null][] = [
-    ['session_id', 'sessionId', filter.sessionId, 'session_id IS NOT NULL'],
-    ['key_id', 'keyId', filter.keyId, 'key_id IS NOT NULL'],
-    ['tool_name', 'toolName', name?.toolName ?? tool, 'tool_name IS NOT NULL'],
-    ['decision', 'decision', filter.decision, filter.decision === 'allow' ? null : "decision <> 'allow'"],
-    ['surface', 'surface', filter.surface, filter.surface === 'check' ? null : "surface <> 'check'"],
-    ['server_name', 'serverName', name?.serverName, null],
+  const toolName = name?.toolName ?? tool;
+  const { keyId, sessionId, decision, surface } = filter;
+  const index = (column: string, value: Value | undefined, says = `${column} IS NOT NULL`): Index | null =>
+    value === undefined ? null : { column, value, says };
+  const all: [keyof AuditEntry, Value | undefined, Index | null][] = [
+    ['sessionId', sessionId, index('session_id', sessionId)],
+    ['keyId', keyId, index('key_tag', keyId && tagOf(keyId))],
+    ['toolName', toolName, index('tool_tag', toolName && tagOf(toolName))],
+    ['decision', decision, decision === 'allow' ? null : index('decision', decision, "decision <> 'allow'")],
+    ['surface', surface, surface === 'check' ? null : index('surface', surface, "surface <> 'check'")],
+    ['serverName', name?.serverName, null],
   ];
-  return all.flatMap(([column, field, value, index]) =>
-    value === undefined ? [] : [{ column, field, value, index }],
-  );
+  return all.flatMap(([field, value, index]) => (value === undefined ? [] : [{ field, value, index }]));
 }
 
 /** The condition whose next chunk reaches farthest back; null when none has an index: the ids themselves. */
@@ -126,9 +135,7 @@ async function readChunk(
   wanted: number,
 ): Promise<{ found: AuditEntry[]; reach: string | null }> {
   const { where, order, params } = range(lead, low, before);
-  const tests = conditions
-    .filter(each => each !== lead)
-    .map(each => `c."${each.field}" = $${params.push(each.value)}`);
+  const tests = conditions.map(each => `c."${each.field}" = $${params.push(each.value)}`);
   // One statement, so that an entry committed meanwhile cannot push another out between the two readings. The
   // LIMIT inside keeps planners from leading with another index.
   const rows = await db.all<AuditEntry & { reach: string | null; seen: number }>(
@@ -148,10 +155,11 @@ function range(
   low: string,
   before: string,
 ): { where: string; order: string; params: Value[] } {
-  if (condition === null) return { where: 'id >= $1 AND id < $2', order: 'id DESC', params: [low, before] };
-  const { column, value, index } = condition;
+  if (condition?.index == null)
+    return { where: 'id >= $1 AND id < $2', order: 'id DESC', params: [low, before] };
+  const { column, value, says } = condition.index;
   return {
-    where: `(${column}, id) >= ($1, $2) AND (${column}, id) < ($1, $3) AND ${index}`,
+    where: `(${column}, id) >= ($1, $2) AND (${column}, id) < ($1, $3) AND ${says}`,
     order: `${column} DESC, id DESC`,
     params: [value, low, before],
   };

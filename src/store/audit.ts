@@ -3,6 +3,7 @@
 
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
+import { type Context, ContextMemory } from './contexts.ts';
 import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
 
 export interface AuditEntry {
@@ -22,7 +23,7 @@ export interface AuditEntry {
   latencyMs: number;
 }
 
-const FIELDS = 14;
+const FIELDS = 10;
 const MAX_ROWS = 64;
 
 /** Rows go in by powers of two, so that groups of every size need seven prepared statements. */
@@ -33,35 +34,37 @@ for (let rows = 1; rows <= MAX_ROWS; rows *= 2) {
   );
   INSERTS.set(
     rows,
-    `INSERT INTO audit (id, at, key_id, session_id, surface, server_name, tool_name, decision, reason, policy_id,
-       policy_version, rule_index, reference_id, latency_ms) VALUES ${values}`,
+    `INSERT INTO audit_entries (id, at, context, key_tag, tool_tag, session_id, surface, decision, reference_id,
+       latency_ms) VALUES ${values}`,
   );
 }
 
-export function insertAudit(tx: Transaction, entries: readonly AuditEntry[]): void {
+export async function insertAudit(
+  tx: Transaction,
+  entries: readonly AuditEntry[],
+  memory = new ContextMemory(),
+): Promise<void> {
+  const contexts = await memory.of(tx, entries);
   let rows = MAX_ROWS;
   for (let at = 0; at < entries.length; at += rows) {
     while (rows > entries.length - at) rows /= 2;
     const params: Value[] = [];
-    for (let index = at; index < at + rows; index++) pushRow(params, entries[index] as AuditEntry);
+    for (let index = at; index < at + rows; index++)
+      pushRow(params, entries[index] as AuditEntry, contexts[index] as Context);
     tx.defer(INSERTS.get(rows) as string, params);
   }
 }
 
-function pushRow(params: Value[], entry: AuditEntry): void {
+function pushRow(params: Value[], entry: AuditEntry, { number, keyTag, toolTag }: Context): void {
   params.push(
     entry.id,
     entry.at,
-    entry.keyId,
+    number,
+    keyTag,
+    toolTag,
     entry.sessionId,
     entry.surface,
-    entry.serverName,
-    entry.toolName,
     entry.decision,
-    entry.reason,
-    entry.policyId,
-    entry.policyVersion,
-    entry.ruleIndex,
     entry.referenceId,
     entry.latencyMs,
   );

@@ -48,9 +48,9 @@ export async function limitFiles({ process: { pid } }: TestService): Promise<() 
 }
 
 export async function renameTable({ databaseUrl }: TestService): Promise<() => Promise<void>> {
-  await sql(databaseUrl, 'ALTER TABLE audit RENAME TO audit_elsewhere');
+  await sql(databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
   return async () => {
-    await sql(databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit');
+    await sql(databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit_entries');
   };
 }
 

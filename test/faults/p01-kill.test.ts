@@ -19,7 +19,7 @@ const CONNECTIONS = 32;
 /** The audit log fed from a buffer in the background, as other systems do it. */
 const LATER: Patch = {
   file: 'src/guard/check.ts',
-  find: 'insertAudit(tx, entries);',
+  find: 'await insertAudit(tx, entries, this.#contexts);',
   replace:
     'setTimeout(() => this.#guard.db.transaction({}, async later => insertAudit(later, entries)).catch(() => {}), 20);',
 };

@@ -209,8 +209,8 @@ function keepChecking(service: TestService, tokens: string[], answered: (answer:
 async function lateCommits(databaseUrl: string, { ended, allows }: Ending): Promise<number> {
   const [row] = await sql<{ late: number }>(
     databaseUrl,
-    `SELECT count(*) AS late FROM audit WHERE decision = 'allow' AND ${allows}
-     AND pg_xact_commit_timestamp(xmin) > (SELECT pg_xact_commit_timestamp(xmin) FROM ${ended})`,
+    `SELECT count(*) AS late FROM audit_entries e JOIN audit_contexts c ON c.id = e.context
+     WHERE e.decision = 'allow' AND ${allows} AND pg_xact_commit_timestamp(e.xmin) > (SELECT pg_xact_commit_timestamp(xmin) FROM ${ended})`,
   );
   return Number(row?.late);
 }

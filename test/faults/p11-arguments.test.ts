@@ -110,9 +110,9 @@ async function everyPath(service: TestService, canaries: Canaries): Promise<void
   await service.request('POST', `/v1/check?args=${canaries.at('a query')}`, {
     body: canaries.at('no credential'),
   });
-  await sql(service.databaseUrl, 'ALTER TABLE audit RENAME TO audit_elsewhere');
+  await sql(service.databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
   for (const call of judgedCalls('not recorded', 500)) await send(service, key, canaries, call);
-  await sql(service.databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit');
+  await sql(service.databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit_entries');
 }
 
 /** The first request after its connection was ended may meet the end of it. */

@@ -25,7 +25,7 @@ const STOPPED_WITHIN_MS = 10_000;
 /** Entries wait in memory for a moment, and the stop does not wait for them. */
 const BUFFERED: Patch = {
   file: 'src/guard/check.ts',
-  find: 'insertAudit(tx, entries);',
+  find: 'await insertAudit(tx, entries, this.#contexts);',
   replace:
     'setTimeout(() => this.#guard.db.transaction({}, async later => insertAudit(later, entries)).catch(() => {}), 200);',
 };

@@ -106,7 +106,7 @@ async function concurrent(store: TestStore, rolling: RollUp, from: number): Prom
     for (let group = 0; group < 30; group++) {
       await store.db.transaction({}, async tx => {
         const entries = Array.from({ length: 5 }, () => entryAt(now() - Math.floor(next() * 5000), next));
-        insertAudit(tx, entries);
+        await insertAudit(tx, entries);
         await Bun.sleep(next() * 15);
       });
     }

@@ -40,13 +40,13 @@ for (const engine of await engines()) {
 
     test('an audit log that cannot be written: 500, no verdict, nothing opened; then recovery', async () => {
       expect((await service.check(key, 's', 't')).status).toBe(200);
-      await outside(service, engine, 'ALTER TABLE audit RENAME TO audit_away');
+      await outside(service, engine, 'ALTER TABLE audit_entries RENAME TO audit_away');
       for (const tool of ['t', 'no', 'ask', 't']) {
         const reply = await service.check(key, 's', tool);
         expectProblem(reply, 500, 'audit_failed');
         expectNoVerdict(reply);
       }
-      await outside(service, engine, 'ALTER TABLE audit_away RENAME TO audit');
+      await outside(service, engine, 'ALTER TABLE audit_away RENAME TO audit_entries');
       expect((await service.check(key, 's', 't')).body.decision).toBe('allow');
       expect((await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries).toHaveLength(2);
       expect((await service.admin('GET', '/approvals')).body.approvals).toEqual([]);
@@ -93,7 +93,7 @@ describe.skipIf(!(await engines()).includes('postgres'))('a queue that is full',
     const sql = new Bun.SQL(service.databaseUrl, { max: 1 });
     const blocker = await sql.reserve();
     await blocker`BEGIN`;
-    await blocker`LOCK TABLE audit IN ACCESS EXCLUSIVE MODE`;
+    await blocker`LOCK TABLE audit_entries IN ACCESS EXCLUSIVE MODE`;
 
     const replies = await Promise.all(Array.from({ length: 12 }, () => service.check(key, 's', 't')));
     const overloaded = replies.filter(reply => reply.status === 503);

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { insertAudit } from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
+import { tagOf } from '../../src/store/contexts.ts';
 import type { Queries } from '../../src/store/db.ts';
 import { engines } from '../support/service.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
@@ -18,13 +19,18 @@ const TIME = { sqlite: `printf('%012x', ${NOW} + n)`, postgres: `lpad(to_hex(${N
 /** One entry a millisecond, of two keys in turn, each with a tool of its own. */
 async function fill({ db, engine }: TestStore): Promise<void> {
   const [hex, time] = [HEX[engine], TIME[engine]];
+  await db.run(
+    `INSERT INTO audit_contexts (id, digest, key_id, server_name, tool_name, reason, policy_id, policy_version)
+     VALUES (1000, 'a', 'key-0', 'github', 'tool-0', 'Rule 0 allows it.', 'policy-1', 1),
+       (1001, 'b', 'key-1', 'github', 'tool-1', 'Rule 0 allows it.', 'policy-1', 1)`,
+  );
+  const tag = (what: string) => `CASE n % 2 WHEN 0 THEN ${tagOf(`${what}-0`)} ELSE ${tagOf(`${what}-1`)} END`;
   for (let from = 0; from < ENTRIES; from += 20_000) {
     await db.run(
-      `INSERT INTO audit (id, at, key_id, surface, server_name, tool_name, decision, reason, policy_id, policy_version,
-         latency_ms)
+      `INSERT INTO audit_entries (id, at, context, key_tag, tool_tag, surface, decision, latency_ms)
        WITH RECURSIVE series (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM series WHERE n < ${from + 19_999})
        SELECT substr(${time}, 1, 8) || '-' || substr(${time}, 9, 4) || '-7000-8000-' || ${hex}, ${NOW} + n,
-         'key-' || (n % 2), 'check', 'github', 'tool-' || (n % 2), 'allow', 'Rule 0 allows it.', 'policy-1', 1, 1
+         1000 + n % 2, ${tag('key')}, ${tag('tool')}, 'check', 'allow', 1
        FROM series`,
     );
   }

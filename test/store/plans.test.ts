@@ -106,9 +106,10 @@ for (const engine of await engines()) {
 
     async function expectIndexed(sql: string, params: readonly Value[]): Promise<void> {
       const lines = await plan(sql, params);
+      // Contexts are few next to entries; PostgreSQL reads them whole while they fill a page or two.
       const bare =
         engine === 'postgres'
-          ? /Seq Scan on/
+          ? /Seq Scan on (?!audit_contexts)/
           : /^SCAN (?!.*USING (COVERING INDEX|INDEX|PRIMARY KEY)|(r|c LEFT-JOIN|chunk)$)/;
       expect(lines.filter(line => bare.test(line))).toEqual([]);
       expect(lines.join('\n')).toMatch(/index|primary key/i);
@@ -165,7 +166,7 @@ async function fill(store: TestStore): Promise<void> {
 
 async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
   await db.transaction({}, async tx => {
-    audit.insertAudit(
+    await audit.insertAudit(
       tx,
       rows.map(n =>
         auditEntry({

@@ -1,0 +1,92 @@
+// Audit contexts: what many audit entries have in common (key, tool, reason, policy version), written once and
+// referred to by number. Numbers are the store's, and remembered only once they are surely committed: one that
+// was rolled back may stand for something else later.
+
+import type { AuditEntry } from './audit.ts';
+import { placeholders, type Transaction } from './db.ts';
+
+export interface Context {
+  number: number;
+  keyTag: number;
+  toolTag: number;
+}
+
+/** Callers choose names, so there may be any number of contexts; when these are too many, it starts anew. */
+const REMEMBERED = 10_000;
+
+const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index)
+  VALUES (${placeholders(8)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
+
+export class ContextMemory {
+  readonly #known = new Map<string, Context>();
+  readonly #uncommitted = new Map<string, Context>();
+
+  /** The contexts of these entries, in their order; those that are new get numbers. */
+  async of(tx: Transaction, entries: readonly AuditEntry[]): Promise<Context[]> {
+    this.#uncommitted.clear();
+    const texts = entries.map(textOf);
+    const unknown = new Map<string, AuditEntry>();
+    const found = texts.map((text, index) => {
+      const context = this.#known.get(text);
+      if (context === undefined) unknown.set(text, entries[index] as AuditEntry);
+      return context as Context;
+    });
+    if (unknown.size === 0) return found;
+    await this.#intern(tx, unknown);
+    return texts.map(text => (this.#known.get(text) ?? this.#uncommitted.get(text)) as Context);
+  }
+
+  /** The transaction of the last call is committed. */
+  keep(): void {
+    if (this.#known.size + this.#uncommitted.size > REMEMBERED) this.#known.clear();
+    for (const [text, context] of this.#uncommitted) this.#known.set(text, context);
+    this.#uncommitted.clear();
+  }
+
+  /** In the order of their digests, so that two replicas never wait for each other. */
+  async #intern(tx: Transaction, unknown: ReadonlyMap<string, AuditEntry>): Promise<void> {
+    const wanted = Array.from(unknown, ([text, entry]) => ({ text, entry, digest: digestOf(text) }));
+    wanted.sort((a, b) => (a.digest < b.digest ? -1 : 1));
+    const found = await Promise.all(
+      wanted.map(({ entry, digest }) =>
+        tx.all<{ id: number }>(INTERN, [
+          digest,
+          entry.keyId,
+          entry.serverName,
+          entry.toolName,
+          entry.reason,
+          entry.policyId,
+          entry.policyVersion,
+          entry.ruleIndex,
+        ]),
+      ),
+    );
+    wanted.forEach(({ text, entry }, index) => {
+      const number = found[index]?.[0]?.id as number;
+      const context = { number, keyTag: tagOf(entry.keyId), toolTag: tagOf(entry.toolName) };
+      this.#uncommitted.set(text, context);
+    });
+  }
+}
+
+/** Injective: names hold no line breaks, and the reason, which may, comes last. */
+function textOf({
+  keyId,
+  serverName,
+  toolName,
+  reason,
+  policyId,
+  policyVersion,
+  ruleIndex,
+}: AuditEntry): string {
+  return `${keyId}\n${serverName}\n${toolName}\n${policyId}\n${policyVersion}\n${ruleIndex}\n${reason}`;
+}
+
+function digestOf(text: string): string {
+  return new Bun.CryptoHasher('sha256').update(text).digest('base64url');
+}
+
+/** Two different texts may have the same tag: it narrows a search and proves nothing. */
+export function tagOf(text: string): number {
+  return Bun.hash.crc32(text);
+}
