@@ -16,6 +16,7 @@ import {
   masterKey,
   oneOf,
   retention,
+  s3Key,
   scopes,
   smtpUrl,
   text,
@@ -245,6 +246,28 @@ export const SETTINGS = {
     duration,
     'How often the sealed log is signed, while it grows.',
   ),
+  checkpointUrl: secret(
+    'TOOLGATE_CHECKPOINT_URL',
+    webUrl,
+    'Address outside that gets each signed checkpoint; {size} in it stands for the number of entries.',
+  ),
+  checkpointMethod: setting(
+    'TOOLGATE_CHECKPOINT_METHOD',
+    'POST',
+    oneOf('POST', 'PUT'),
+    'How checkpoints are sent; PUT for S3 and what speaks like it.',
+  ),
+  checkpointAuthorization: secret(
+    'TOOLGATE_CHECKPOINT_AUTHORIZATION',
+    text,
+    'Authorization header for the checkpoint address, such as "Bearer …".',
+  ),
+  checkpointS3Key: secret(
+    'TOOLGATE_CHECKPOINT_S3_KEY',
+    s3Key,
+    'Signs requests to an S3 bucket instead: <access key id>:<secret access key>.',
+  ),
+  checkpointS3Region: setting('TOOLGATE_CHECKPOINT_S3_REGION', 'us-east-1', text, 'The bucket’s region.'),
   stdioStderr: setting(
     'TOOLGATE_STDIO_STDERR',
     'drop',
@@ -333,6 +356,11 @@ function shown(each: Setting<unknown>, raw: string): string {
 }
 
 function checkTogether(config: Config): void {
+  if (config.checkpointAuthorization !== null && config.checkpointS3Key !== null) {
+    throw new ConfigError(
+      'TOOLGATE_CHECKPOINT_AUTHORIZATION and TOOLGATE_CHECKPOINT_S3_KEY are both set: a request has one of them.',
+    );
+  }
   checkMail(config);
   checkSignOn(config);
 }

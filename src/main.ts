@@ -16,6 +16,7 @@ import {
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
 import { Judge, type Verdict } from './guard/check.ts';
+import { sendCheckpoint } from './guard/checkpoint-target.ts';
 import { Chores } from './guard/chores.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
@@ -30,7 +31,7 @@ import { forgetRequests, RateLimit } from './guard/rate-limit.ts';
 import { retire } from './guard/retention.ts';
 import { rollUp } from './guard/rollups.ts';
 import { logKey, SealedLog } from './guard/sealed-log.ts';
-import { Sealer } from './guard/sealer.ts';
+import { Sealer, type SealerOptions } from './guard/sealer.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
 import { Worker } from './guard/worker.ts';
 import { Feed } from './http/feed.ts';
@@ -307,6 +308,7 @@ function createSealer(config: Config, { guard, checkpointKey, metrics, log }: Se
   const options = {
     checkpointInterval: config.checkpointInterval,
     keep: (note: string) => appendCheckpoint(config.dataDir, note),
+    send: checkpointSender(config, guard.now),
   };
   return new Sealer(guard, new SealedLog(guard, checkpointKey, config.retention), options, {
     lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
@@ -314,9 +316,22 @@ function createSealer(config: Config, { guard, checkpointKey, metrics, log }: Se
       metrics.checkpointed();
       log.debug({ size }, 'checkpoint signed');
     },
+    sent: ({ size }, error) => {
+      metrics.checkpointSent(error === null);
+      if (error !== null) log.warn({ size, err: error }, 'a checkpoint could not be sent');
+    },
     failed: error => {
       metrics.sealingFailed();
       log.error({ err: error }, 'sealing the audit log failed');
     },
   });
+}
+
+function checkpointSender(config: Config, now: () => number): SealerOptions['send'] {
+  const { checkpointUrl: url, checkpointMethod: method, checkpointAuthorization: authorization } = config;
+  if (url === null) return null;
+  const key = config.checkpointS3Key;
+  const s3 = key && { ...key, region: config.checkpointS3Region };
+  const target = { url, method, authorization, s3, rules: targetRules(config) };
+  return checkpoint => sendCheckpoint(target, checkpoint, now());
 }

@@ -21,6 +21,7 @@ export class Metrics {
   #sealed = 0;
   #behindSince: number | null = null;
   #checkpoints = 0;
+  readonly #checkpointSends = new Map<string, number>();
   #sealErrors = 0;
 
   constructor(queueDepth: () => number) {
@@ -69,6 +70,10 @@ export class Metrics {
 
   checkpointed(): void {
     this.#checkpoints++;
+  }
+
+  checkpointSent(ok: boolean): void {
+    add(this.#checkpointSends, `outcome="${ok ? 'ok' : 'failed'}"`);
   }
 
   /** While sealing cannot be seen to go on, it counts as behind. */
@@ -144,6 +149,12 @@ export class Metrics {
       ...family('toolgate_checkpoints_total', 'counter', 'Checkpoints signed by this replica.', [
         `toolgate_checkpoints_total ${this.#checkpoints}`,
       ]),
+      ...family(
+        'toolgate_checkpoint_sends_total',
+        'counter',
+        'Attempts to send a checkpoint to the address outside, by outcome.',
+        labelled('toolgate_checkpoint_sends_total', this.#checkpointSends),
+      ),
       '',
     ].join('\n');
   }

@@ -85,6 +85,12 @@ export function databaseUrl(raw: string): string {
   throw new Wrong('sqlite:<path> or postgres://user:password@host:5432/database');
 }
 
+export function s3Key(raw: string): { id: string; secret: string } {
+  const [, id, secret] = /^([^\s:]+):(\S+)$/.exec(raw) ?? [];
+  if (id === undefined || secret === undefined) throw new Wrong('<access key id>:<secret access key>');
+  return { id, secret };
+}
+
 export function masterKey(raw: string): Uint8Array {
   const bytes = /^[A-Za-z0-9+/]{43}=$/.test(raw) ? Buffer.from(raw, 'base64') : null;
   if (bytes?.length !== 32) throw new Wrong('base64 of 32 bytes (make one with: openssl rand -base64 32)');

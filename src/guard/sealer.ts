@@ -2,7 +2,7 @@
 // works; the others watch how far it is. It works in small batches and rests as long as each took; whatever
 // fails is told and tried again, and no check ever waits for it.
 
-import { type CheckpointRecord, newestCheckpoint } from '../store/checkpoints.ts';
+import { type CheckpointRecord, markSent, newestCheckpoint, unsentCheckpoint } from '../store/checkpoints.ts';
 import type { Sealing } from '../store/seals.ts';
 import type { Guard } from './guard.ts';
 import type { Lag, SealedLog } from './sealed-log.ts';
@@ -10,10 +10,16 @@ import type { Lag, SealedLog } from './sealed-log.ts';
 const POLL_MS = 1000;
 /** Batches between two looks at the clock: a checkpoint is not put off by a long backlog. */
 const RUN = 50;
+/** After n failures in a row a checkpoint is sent again in 2^n seconds, and at last every five minutes. */
+const LONGEST_WAIT_MS = 300_000;
+/** A stop does not wait longer for the target; what it did not answer is sent again. */
+const STOP_MS = 3000;
 
 export interface SealerObserver {
   lag(lag: Lag): void;
   checkpointed(checkpoint: CheckpointRecord): void;
+  /** With what went wrong, if something did. */
+  sent(checkpoint: CheckpointRecord, error: unknown): void;
   failed(error: unknown): void;
 }
 
@@ -21,6 +27,8 @@ export interface SealerOptions {
   checkpointInterval: number;
   /** Puts a signed checkpoint where it is kept besides the store. */
   keep: (note: string) => Promise<void>;
+  /** Sends one out of the operator's reach; null: nobody wants it. */
+  send: ((checkpoint: CheckpointRecord) => Promise<void>) | null;
 }
 
 export class Sealer {
@@ -30,6 +38,9 @@ export class Sealer {
   readonly #observer: SealerObserver;
   #timer: Timer | null = null;
   #ticking: Promise<void> | null = null;
+  #sending: Promise<void> | null = null;
+  #sendFailures = 0;
+  #sendAfter = 0;
 
   constructor(guard: Guard, log: SealedLog, options: SealerOptions, observer: SealerObserver) {
     this.#guard = guard;
@@ -46,6 +57,7 @@ export class Sealer {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
     await this.#ticking;
+    await Promise.race([this.#sending, Bun.sleep(STOP_MS)]);
   }
 
   /** Seals what is due and signs it when it is time; false when another replica is at it. */
@@ -58,7 +70,13 @@ export class Sealer {
     if (state === null) return false;
     await this.#log.sealLost(state);
     await this.#signWhenDue();
+    this.#sendWhenDue();
     return true;
+  }
+
+  /** Waits until nothing is being sent. */
+  async settle(): Promise<void> {
+    await this.#sending;
   }
 
   #poke(): void {
@@ -92,5 +110,34 @@ export class Sealer {
     if (signed === null) return;
     this.#observer.checkpointed(signed);
     await this.#options.keep(signed.note);
+  }
+
+  /** One at a time and beside the sealing, which a target that hangs must not hold up. */
+  #sendWhenDue(): void {
+    const { send } = this.#options;
+    if (send === null || this.#sending !== null || performance.now() < this.#sendAfter) return;
+    this.#sending = this.#sendNewest(send)
+      .catch(error => this.#observer.failed(error))
+      .finally(() => {
+        this.#sending = null;
+      });
+  }
+
+  async #sendNewest(send: (checkpoint: CheckpointRecord) => Promise<void>): Promise<void> {
+    const { db, now } = this.#guard;
+    const checkpoint = await unsentCheckpoint(db);
+    if (checkpoint === null) return;
+    try {
+      await send(checkpoint);
+    } catch (error) {
+      const wait = Math.min(1000 * 2 ** ++this.#sendFailures, LONGEST_WAIT_MS);
+      this.#sendAfter = performance.now() + wait;
+      this.#observer.sent(checkpoint, error);
+      return;
+    }
+    this.#sendFailures = 0;
+    // Recorded after the answer: a crash in between sends it again.
+    await markSent(db, checkpoint.number, now());
+    this.#observer.sent(checkpoint, null);
   }
 }

@@ -1,4 +1,4 @@
-// One JSON POST to a receiver we do not trust. It goes to the addresses that were checked and no other,
+// One request with a body to a receiver we do not trust. It goes to the addresses that were checked and no other,
 // follows no redirect, uses no proxy and shares no connection; time and bytes are bounded. What a status
 // means, and when to try again, is the caller's.
 
@@ -21,13 +21,18 @@ const HEADER_BYTES = 16 * 1024;
 export interface SendRequest {
   url: string;
   headers: Record<string, string>;
-  /** JSON text, sent as it is: it may have been signed. */
+  /** Sent as it is: it may have been signed. */
   body: string;
   /** For everything: name look-up, connecting, TLS, the answer and its body. */
   timeoutMs: number;
   rules: TargetRules;
   maxResponseBytes?: number;
   resolve?: Resolve;
+}
+
+interface AnyRequest extends SendRequest {
+  method: 'POST' | 'PUT';
+  contentType: string;
 }
 
 export interface SendResult {
@@ -45,12 +50,16 @@ interface Answer {
 /** Why there was no complete answer: a short, stable sentence without secrets, fit to be stored and shown. */
 export class SendError extends Error {}
 
+export function sendJson(request: SendRequest): Promise<SendResult> {
+  return sendBody({ ...request, method: 'POST', contentType: 'application/json' });
+}
+
 /** Throws a SendError, or a GuardError when the target is not allowed or its name leads nowhere. */
-export async function sendJson(request: SendRequest): Promise<SendResult> {
+export async function sendBody(request: AnyRequest): Promise<SendResult> {
   const started = performance.now();
   const answer = await within(request.timeoutMs, async signal => {
     const target = await checkTarget(request.url, request.rules, request.resolve);
-    return postToFirst(target, request, signal);
+    return sendToFirst(target, request, signal);
   });
   return { ...answer, durationMs: Math.round(performance.now() - started) };
 }
@@ -74,11 +83,11 @@ async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promi
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
 
 /** Goes on to the next checked address only where nothing can have been sent. */
-async function postToFirst(target: Target, request: SendRequest, signal: AbortSignal): Promise<Answer> {
+async function sendToFirst(target: Target, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
   let failure: unknown;
   for (const address of target.addresses) {
     try {
-      return await post(target.url, address, request, signal);
+      return await exchange(target.url, address, request, signal);
     } catch (error) {
       failure = error;
       if (!NOT_CONNECTED.has(codeOf(error))) break;
@@ -87,7 +96,7 @@ async function postToFirst(target: Target, request: SendRequest, signal: AbortSi
   throw failure;
 }
 
-function post(url: URL, to: Address, request: SendRequest, signal: AbortSignal): Promise<Answer> {
+function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   if (signal.aborted) throw new SendError('given up');
   const { request: open } = url.protocol === 'https:' ? https : http;
@@ -102,7 +111,7 @@ function post(url: URL, to: Address, request: SendRequest, signal: AbortSignal):
   return promise.finally(() => outgoing.destroy());
 }
 
-function connection(url: URL, to: Address, request: SendRequest): https.RequestOptions {
+function connection(url: URL, to: Address, request: AnyRequest): https.RequestOptions {
   const host = targetHost(url);
   return {
     // An address, so that there is nothing left to look up; the name goes into Host and TLS only.
@@ -110,11 +119,11 @@ function connection(url: URL, to: Address, request: SendRequest): https.RequestO
     family: to.family,
     port: url.port || (url.protocol === 'https:' ? 443 : 80),
     path: url.pathname + url.search,
-    method: 'POST',
+    method: request.method,
     headers: {
       'user-agent': 'Toolgate',
       ...request.headers,
-      'content-type': 'application/json',
+      'content-type': request.contentType,
       'content-length': Buffer.byteLength(request.body),
       host: url.host,
     },

@@ -5,7 +5,7 @@ import { entryLeaf, shownEntry } from '../../src/core/entry.ts';
 import { Tree } from '../../src/core/merkle.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import { logKey, SealedLog } from '../../src/guard/sealed-log.ts';
-import { Sealer } from '../../src/guard/sealer.ts';
+import { Sealer, type SealerOptions } from '../../src/guard/sealer.ts';
 import { Vault } from '../../src/guard/secrets.ts';
 import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
 import { type CheckpointRecord, listCheckpoints } from '../../src/store/checkpoints.ts';
@@ -42,7 +42,7 @@ export interface TestSealer {
 export async function sealerOn(
   db: Db,
   clock: Clock,
-  { retention = null }: { retention?: number | null } = {},
+  { retention = null, send = null }: { retention?: number | null; send?: SealerOptions['send'] } = {},
 ): Promise<TestSealer> {
   const guard = guardOn(db, clock);
   const log = new SealedLog(guard, await logKey(guard), retention);
@@ -54,9 +54,10 @@ export async function sealerOn(
   const observer = {
     lag: () => {},
     checkpointed: () => {},
+    sent: () => {},
     failed: (error: unknown) => failures.push(error),
   };
-  const sealer = new Sealer(guard, log, { checkpointInterval: MINUTE, keep }, observer);
+  const sealer = new Sealer(guard, log, { checkpointInterval: MINUTE, keep, send }, observer);
   const settle = async () => {
     let before = -1;
     for (let size = 0; size !== before; size = (await log.lag()).size) {
