@@ -9,7 +9,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { startService } from '../support/service.ts';
 
-const BODIES = LONG ? 50_000 : 1500;
+const BODIES = LONG ? 12_000 : 1000;
 
 const LOOSE_JSON: Patch = {
   file: 'src/http/mcp.ts',

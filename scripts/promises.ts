@@ -1,0 +1,229 @@
+// npm run promises: the long form of every promise's test, with its mutants, two at a time; one line for each as it
+// ends, and the table in docs/promises.md. A promise holds when its tests pass, nothing was violated, and every
+// mutant was found out. `--seed N` makes the same choices again, `--only P5,P9` leaves the table as it is.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, release, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dir, '..');
+const TABLE = join(ROOT, 'docs/promises.md');
+const AT_ONCE = 2;
+const TIMEOUT_MS = 900_000;
+
+const PROMISES: Record<string, string> = {
+  P1: 'Every verdict a client received is in the audit log after `kill -9`',
+  P2: 'The audit entry is durable before the verdict is sent; a server that would lose it is refused',
+  P3: 'While the audit log cannot be written: 500, no verdict, nothing forwarded, no event',
+  P4: 'Exactly one entry per verdict',
+  P5: 'A revoked session or key gets no allow once the answer to the revocation is there, on any replica',
+  P6: 'What has expired stays expired, whatever the clock does',
+  P7: 'Every approval is resolved exactly once',
+  P8: 'GET and HEAD change nothing',
+  P9: 'Every event is delivered at least once, across crashes of service and receiver',
+  P10: 'Exhausted deliveries stay visible and can be redelivered',
+  P11: 'Arguments never reach disk, logs or the database',
+  P12: 'What was checked is what is forwarded',
+  P13: 'Nothing reaches an upstream without a committed allow',
+  P14: 'The decider equals its specification',
+  P15: 'Policies of 10,000 rules stay right and fast',
+  P16: 'Hostile input never stalls good clients',
+  P17: 'Keys never see each other',
+  P18: 'A database outage is bounded and fails closed',
+  P19: 'Secrets at rest are useless',
+  P20: 'A misbehaving upstream is contained',
+  P21: 'A clean stop loses nothing',
+  P22: 'Upgrades survive a kill',
+};
+
+/** Those that take longest begin first, so that the end is not one of them alone. */
+const FIRST = ['P9', 'P5', 'P1', 'P13', 'P7', 'P6', 'P22', 'P18', 'P8', 'P16', 'P3'];
+
+/** One line of test/support/faults.ts. */
+interface Figure extends Record<string, string | number> {
+  where: string;
+  operations: number;
+  violations: number;
+}
+
+interface Result {
+  promise: string;
+  passed: boolean;
+  seconds: number;
+  output: string;
+  figures: Figure[];
+}
+
+const isMutant = ({ where }: Figure): boolean => /\bmutant\b/.test(where);
+
+function summary({ figures }: Result) {
+  const measured = figures.filter(each => !isMutant(each));
+  const mutants = figures.filter(isMutant);
+  const sum = (name: string) => measured.reduce((total, each) => total + Number(each[name] ?? 0), 0);
+  return {
+    engines: ['sqlite', 'postgres'].filter(engine => measured.some(({ where }) => where.includes(engine))),
+    operations: sum('operations'),
+    faults: sum('faults'),
+    violations: sum('violations'),
+    mutants: mutants.length,
+    red: mutants.filter(each => each.violations > 0).length,
+  };
+}
+
+function holds(result: Result): boolean {
+  const { operations, violations, mutants, red } = summary(result);
+  return result.passed && operations > 0 && violations === 0 && mutants > 0 && red === mutants;
+}
+
+async function run(promise: string, seed: number): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-promise-'));
+  const file = join(folder, 'figures');
+  writeFileSync(file, '');
+  const started = performance.now();
+  const prefix = `test/faults/p${promise.slice(1).padStart(2, '0')}-`;
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', String(TIMEOUT_MS), prefix], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      TOOLGATE_TEST_LONG: '1',
+      TOOLGATE_TEST_STRICT: '1',
+      TOOLGATE_TEST_SEED: String(seed),
+      TOOLGATE_TEST_FIGURES: file,
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  const passed = (await child.exited) === 0;
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  rmSync(folder, { recursive: true });
+  const seconds = Math.round((performance.now() - started) / 1000);
+  return {
+    promise,
+    passed,
+    seconds,
+    output: output + errors,
+    figures: lines.map(line => JSON.parse(line) as Figure),
+  };
+}
+
+function progress(result: Result): void {
+  const { operations, faults, violations, mutants, red } = summary(result);
+  console.log(
+    [
+      result.promise.padEnd(4),
+      holds(result) ? 'holds ' : 'BROKEN',
+      `${result.seconds} s`.padStart(6),
+      `operations ${operations}`,
+      `faults ${faults}`,
+      `violations ${violations}`,
+      `mutants red ${red} of ${mutants}`,
+    ].join('  '),
+  );
+  if (!holds(result)) console.log(result.output.split('\n').slice(-60).join('\n'));
+}
+
+// --- the table -----------------------------------------------------------------------------------
+
+function git(...args: string[]): string {
+  return Bun.spawnSync(['git', ...args], { cwd: ROOT })
+    .stdout.toString()
+    .trim();
+}
+
+function commit(): string {
+  const changed = git('status', '--porcelain', '--', '.', ':!docs/promises.md');
+  return git('rev-parse', '--short', 'HEAD') + (changed === '' ? '' : ', with changes');
+}
+
+function machine(): string {
+  const { length, 0: first } = cpus();
+  const memory = Math.round(totalmem() / 1024 ** 3);
+  return `${length} × ${first?.model.trim()}, ${memory} GiB, Linux ${release()}, Bun ${Bun.version}`;
+}
+
+const number = (value: number): string => value.toLocaleString('en');
+
+function row(result: Result): string {
+  const { engines, operations, faults, violations, mutants, red } = summary(result);
+  const cells = [
+    result.promise,
+    PROMISES[result.promise],
+    engines.join(', ') || '–',
+    number(operations),
+    number(faults),
+    number(violations),
+    `${red} of ${mutants}`,
+    holds(result) ? 'holds' : '**broken**',
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function line({ where, ...values }: Figure): string {
+  const { seed: _, ...shown } = values;
+  const pairs = Object.entries(shown).map(([name, value]) => `${name}=${value}`);
+  return `${where}: ${pairs.join(' ')}`;
+}
+
+function table(results: Result[], seed: number, seconds: number): string {
+  const held = results.filter(holds).length;
+  return `# The promises, measured
+
+Written by \`npm run promises\`; do not edit. ${held} of ${results.length} hold.
+
+- Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC
+- Commit: ${commit()}
+- Seed: ${seed} (\`npm run promises -- --seed ${seed}\` makes the same choices)
+- Machine: ${machine()}
+- It took ${Math.round(seconds / 60)} minutes
+
+An operation is what was tried (a check, an answer, a delivery, a search), a fault what came between (a kill, a
+revocation, an outage, a clock set back, a hostile message). Each promise is also measured on mutants, copies of the
+source with one deliberate break: a test that does not turn red on them would prove nothing. What each test does is in
+the first lines of its file in \`test/faults\`.
+
+| | Promise | Engines | Operations | Faults | Violations | Mutants red | |
+|---|---|---|--:|--:|--:|---|---|
+${results.map(row).join('\n')}
+
+## Every figure
+
+\`\`\`text
+${results.flatMap(({ figures }) => figures.map(line)).join('\n')}
+\`\`\`
+`;
+}
+
+// --- the run -------------------------------------------------------------------------------------
+
+function option(name: string): string | undefined {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+const seed = Number(option('--seed') ?? Date.now() % 1_000_000);
+const only = option('--only')?.toUpperCase().split(',');
+const all = Object.keys(PROMISES).filter(promise => only === undefined || only.includes(promise));
+const waiting = [...FIRST.filter(each => all.includes(each)), ...all.filter(each => !FIRST.includes(each))];
+console.log(`${all.length} promises, seed ${seed}`);
+const started = performance.now();
+const results: Result[] = [];
+await Promise.all(
+  Array.from({ length: AT_ONCE }, async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const result = await run(next, seed);
+      results.push(result);
+      progress(result);
+    }
+  }),
+);
+results.sort((a, b) => all.indexOf(a.promise) - all.indexOf(b.promise));
+const text = table(results, seed, (performance.now() - started) / 1000);
+if (only === undefined) writeFileSync(TABLE, text);
+console.log(`\n${text.slice(text.indexOf('| |'), text.indexOf('## Every figure')).trim()}`);
+const broken = results.filter(result => !holds(result)).map(({ promise }) => promise);
+console.log(broken.length === 0 ? '\nAll hold.' : `\nBroken: ${broken.join(', ')}`);
+process.exit(broken.length === 0 ? 0 : 1);
