@@ -11,6 +11,8 @@ const engineNames = await engines();
 const ASK = [{ tool: '*', action: 'require_approval', reason: 'Ask first.' } as const];
 
 describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
+  // How a page looks does not depend on the engine, and axe takes a second each time.
+  const looksRight = engine === 'sqlite' ? expectUsable : async () => {};
   let browser: Browser;
   let service: TestService;
   let key: string;
@@ -48,7 +50,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await page.goto('/dashboard/approvals');
       await question(page, yes.tool).getByText('release agent').waitFor();
       await question(page, yes.tool).getByText('left').waitFor();
-      await expectUsable(page);
+      await looksRight(page);
       await question(page, yes.tool)
         .getByRole('button', { name: `Approve ${yes.tool}` })
         .click();
@@ -59,7 +61,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await page.getByRole('link', { name: 'History' }).click();
       await page.getByRole('row').filter({ hasText: yes.toolName }).getByText('approved').waitFor();
       await page.getByRole('row').filter({ hasText: no.toolName }).getByText('denied').waitFor();
-      await expectUsable(page);
+      await looksRight(page);
       await page.getByLabel('Outcome').selectOption('denied');
       await page.getByRole('row').filter({ hasText: yes.toolName }).waitFor({ state: 'detached' });
       await page.waitForURL(
@@ -78,7 +80,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await question(page, held.tool).getByRole('button', { name: 'Approve for…' }).click();
       const dialog = page.getByRole('dialog', { name: 'Approve for a while' });
       await dialog.getByLabel('For how long').selectOption('4 hours');
-      await expectUsable(page);
+      await looksRight(page);
       await dialog.getByRole('button', { name: 'Approve' }).click();
       await said(page, `Approved: ${held.tool}`);
       expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('allow');
@@ -90,7 +92,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await asked.getByRole('button', { name: 'Cancel' }).click();
       expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('allow');
       await row.getByRole('button', { name: 'Revoke' }).click();
-      await expectUsable(page);
+      await looksRight(page);
       await asked.getByRole('button', { name: 'Revoke' }).click();
       await row.waitFor({ state: 'detached' });
     });
@@ -142,7 +144,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
         await page.goto('/dashboard/approvals');
         await question(page, held.tool).waitFor();
         await page.getByText('Your role lets you look').waitFor();
-        await expectUsable(page);
+        await looksRight(page);
         expect(await page.getByRole('button', { name: /approve|deny/i }).count()).toBe(0);
         await page.goto('/dashboard/approvals?view=grants');
         await heading(page, 'Approvals');

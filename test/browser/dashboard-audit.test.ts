@@ -11,6 +11,8 @@ const engineNames = await engines();
 const PAGE = 50;
 
 describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine => {
+  // How a page looks does not depend on the engine, and axe takes a second each time.
+  const looksRight = engine === 'sqlite' ? expectUsable : async () => {};
   let browser: Browser;
   let service: TestService;
   let person: Person;
@@ -47,7 +49,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
         .getByRole('option', { name: 'reader' })
         .waitFor({ state: 'attached' });
       expect(await page.getByLabel('Key', { exact: true }).inputValue()).toBe(reader.keyId);
-      await expectUsable(page);
+      await looksRight(page);
       await page.getByRole('button', { name: 'Clear filters' }).click();
       await shows(page, 'files__read');
       await page.getByLabel('Tool').fill('send');
@@ -78,7 +80,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       const dialog = page.getByRole('dialog', { name: 'Audit entry' });
       await dialog.getByText(/Rule 0 of policy/).waitFor();
       await page.waitForURL(url => url.href.includes('&entry='));
-      await expectUsable(page);
+      await looksRight(page);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
       await page.waitForURL(url => url.href.endsWith('?tool=mail__send'));
@@ -140,7 +142,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       const alert = page.getByRole('alert');
       await alert.waitFor();
       expect(await alert.textContent()).toContain('/sessionId');
-      await expectUsable(page);
+      await looksRight(page);
     });
   });
 
@@ -166,7 +168,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
         /\d+ allowed, \d+ held, \d+ denied/,
       );
       await page.getByText('Figures').click();
-      await expectUsable(page);
+      await looksRight(page);
       await page.getByLabel('Window').selectOption('Last 7 days');
       await page.getByRole('heading', { name: 'Verdicts, last 7 days' }).waitFor();
       await page.waitForURL(url => url.href.endsWith('/dashboard?window=7d'));
@@ -185,11 +187,11 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       async page => {
         await page.goto('/dashboard');
         await shows(page, 'files__read');
-        await expectUsable(page);
+        await looksRight(page);
         // Few rows: axe looks at every cell of every one.
         await page.goto('/dashboard/audit?decision=deny');
         await shows(page, 'files__delete');
-        await expectUsable(page);
+        await looksRight(page);
       },
       { ...PHONE, ...DARK },
     );

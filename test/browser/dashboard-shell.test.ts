@@ -18,6 +18,8 @@ const MOST_BYTES = 40_000;
 const withBrowser = hasBrowser();
 
 describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
+  // How a page looks does not depend on the engine, and axe takes a second each time.
+  const looksRight = engine === 'sqlite' ? expectUsable : async () => {};
   let browser: Browser;
   let service: TestService;
   let admin: Person;
@@ -81,7 +83,7 @@ describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
         expect(response.status()).toBe(429);
         expect(Number(response.headers()['retry-after'])).toBeGreaterThan(0);
         expect(await page.getByRole('alert').textContent()).toMatch(/too many/i);
-        await expectUsable(page);
+        await looksRight(page);
       },
       at('10.9.0.2'),
     );
