@@ -44,16 +44,23 @@ async function show(incoming: Incoming<unknown, unknown>): Promise<Response> {
   return framePage(await dashboard());
 }
 
-/** Keeping an address writes a row, so that strangers may ask for it only so often. */
 async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response> {
-  const { services, request } = incoming;
-  const { pathname, search } = new URL(request.url);
-  let location = SIGN_IN;
-  if (pathname !== HOME || search !== '') {
-    await services.approveLimit.admit(clientOf(incoming), services.guard.now());
-    location += `?continue=${await keepReturnPath(services.guard, pathname + search)}`;
-  }
+  const { pathname, search } = new URL(incoming.request.url);
+  const kept = pathname === HOME && search === '' ? null : await keep(incoming, pathname + search);
+  const location = kept === null ? SIGN_IN : `${SIGN_IN}?continue=${kept}`;
   return new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } });
+}
+
+/** Keeping an address writes a row: a stranger who asks too often gets in without being led back. */
+async function keep(incoming: Incoming<unknown, unknown>, path: string): Promise<string | null> {
+  const { guard, approveLimit } = incoming.services;
+  try {
+    await approveLimit.admit(clientOf(incoming), guard.now());
+  } catch (error) {
+    if (error instanceof GuardError && error.code === 'rate_limited') return null;
+    throw error;
+  }
+  return keepReturnPath(guard, path);
 }
 
 function fileOf({ type, bytes, gzipped }: Asset, request: Request): Response {

@@ -221,6 +221,15 @@ describe.if(withBrowser)('the frame', () => {
     expect((await send(service, 'GET', '/dashboard/assets/nothing.js')).status).toBe(404);
   });
 
+  test('a stranger who asks for page after page is led to the sign-in, and at some point not back', async () => {
+    const location = async () =>
+      (await send(service, 'GET', '/dashboard/keys')).headers.get('location') ?? '';
+    expect(await location()).toMatch(/^\/dashboard\/sign-in\?continue=[\w-]+$/);
+    // More than two minutes' worth, should the minute turn meanwhile.
+    const all = await Promise.all(Array.from({ length: 210 }, location));
+    expect(all).toContain('/dashboard/sign-in');
+  });
+
   test('the frame is under a strict policy, and another site cannot frame it', async () => {
     const frame = await send(service, 'GET', '/dashboard/audit', { cookie: admin.cookie });
     expect(frame.headers.get('content-security-policy')).toBe(POLICY);
