@@ -1,23 +1,48 @@
-// Writes openapi.json from the routes; with --check, only says whether it is fresh.
+// Writes openapi.json and the list of routes in docs/api.md from the routes; with --check, only says whether they
+// are fresh.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
 import { openapi } from '../src/http/openapi.ts';
+import type { Access, Route } from '../src/http/route.ts';
 import { routes } from '../src/http/server.ts';
 
-const path = join(import.meta.dir, '..', 'openapi.json');
-const fresh = `${JSON.stringify(openapi(routes, pkg.version), null, 2)}\n`;
+const WHO: Record<Access, string> = {
+  public: 'anybody',
+  agent: 'key, session',
+  key: 'key',
+  view: 'any operator',
+  resolve: 'approver, admin',
+  admin: 'admin',
+};
 
-if (process.argv.includes('--check')) {
-  let written = '';
-  try {
-    written = readFileSync(path, 'utf8');
-  } catch {}
-  if (written !== fresh) {
-    console.error('openapi.json is not what the routes say; run: npm run openapi');
-    process.exit(1);
-  }
-} else {
-  writeFileSync(path, fresh);
+const LIST = /(<!-- routes: .*? -->\n).*(<!-- \/routes -->)/s;
+
+function listed(page: string): string {
+  const rows = routes.filter(({ path }) => !path.startsWith('/dashboard')).map(row);
+  const table = ['| | Who | |', '|---|---|---|', ...rows].join('\n');
+  return page.replace(LIST, (_, begin: string, end: string) => `${begin}\n${table}\n\n${end}`);
 }
+
+function row({ method, path, access, summary }: Route): string {
+  return `| \`${method} ${path}\` | ${WHO[access]} | ${summary} |`;
+}
+
+const FILES: [path: string, fresh: (written: string) => string][] = [
+  ['openapi.json', () => `${JSON.stringify(openapi(routes, pkg.version), null, 2)}\n`],
+  ['docs/api.md', listed],
+];
+
+let stale = 0;
+for (const [name, fresh] of FILES) {
+  const path = join(import.meta.dir, '..', name);
+  const written = readFileSync(path, 'utf8');
+  const wanted = fresh(written);
+  if (written === wanted) continue;
+  if (process.argv.includes('--check')) {
+    console.error(`${name} is not what the routes say; run: npm run openapi`);
+    stale++;
+  } else writeFileSync(path, wanted);
+}
+process.exit(stale === 0 ? 0 : 1);

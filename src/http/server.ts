@@ -10,6 +10,7 @@ import { fields, fit, isForm, readForm, readJson } from './body.ts';
 import { checkRoutes } from './check.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { asGuardError, problem, STATUS } from './errors.ts';
+import { guideRoutes } from './guides.ts';
 import { healthRoutes } from './health.ts';
 import { mcpRoutes } from './mcp.ts';
 import { openapiRoutes } from './openapi.ts';
@@ -31,6 +32,7 @@ export const routes: Route[] = [
   ...dashboardRoutes,
   ...signOnRoutes,
   ...healthRoutes,
+  ...guideRoutes,
   ...openapiRoutes(() => routes),
 ];
 

@@ -202,7 +202,7 @@ async function ready(child: Bun.Subprocess, output: { text: string }): Promise<s
       await Bun.sleep(20);
       throw new Error(`the service ended with ${child.exitCode ?? child.signalCode}:\n${output.text}`);
     }
-    const url = /serves on (http:\S+)/.exec(output.text)?.[1];
+    const url = /serves on (https?:\S+)/.exec(output.text)?.[1];
     if (url !== undefined) return url;
     await Bun.sleep(5);
   }
