@@ -39,13 +39,20 @@ export interface TestSealer {
   settle: () => Promise<void>;
 }
 
+export interface SealerParts {
+  retention?: number | null;
+  send?: SealerOptions['send'];
+  /** The project's own, or a mutant's. */
+  make?: typeof SealedLog;
+}
+
 export async function sealerOn(
   db: Db,
   clock: Clock,
-  { retention = null, send = null }: { retention?: number | null; send?: SealerOptions['send'] } = {},
+  { retention = null, send = null, make = SealedLog }: SealerParts = {},
 ): Promise<TestSealer> {
   const guard = guardOn(db, clock);
-  const log = new SealedLog(guard, await logKey(guard), retention);
+  const log = new make(guard, await logKey(guard), retention);
   const notes: string[] = [];
   const failures: unknown[] = [];
   const keep = async (note: string) => {
