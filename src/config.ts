@@ -76,6 +76,12 @@ export const SETTINGS = {
     wholeNumber(1, 100),
     'PostgreSQL connections for everything but checks.',
   ),
+  databasePooling: setting(
+    'TOOLGATE_DATABASE_POOLING',
+    'session',
+    oneOf('session', 'transaction'),
+    'How a proxy in front of PostgreSQL lends connections; transaction for PgBouncer with pool_mode=transaction.',
+  ),
   logLevel: setting(
     'TOOLGATE_LOG_LEVEL',
     'info',

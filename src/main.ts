@@ -172,7 +172,7 @@ function isEmbedded(config: Config): boolean {
 function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
   const url = databaseUrl(config);
   if (isEmbedded(config)) return openSqlite(url.slice('sqlite:'.length), onFatal);
-  return openPostgres(url, config.databasePool);
+  return openPostgres(url, config.databasePool, config.databasePooling);
 }
 
 function channels(config: Config): ChannelKind[] {

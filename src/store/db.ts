@@ -55,6 +55,9 @@ export class FatalStoreError extends Error {}
 /** A row with this value is there already. */
 export class UniqueViolation extends Error {}
 
+/** Somebody held a lock for longer than this work may wait; the same may work later. */
+export class Blocked extends Error {}
+
 /** `$1, $2, …` for one row, from the given offset on. */
 export function placeholders(count: number, offset = 0): string {
   return Array.from({ length: count }, (_, index) => `$${offset + index + 1}`).join(', ');

@@ -1,7 +1,7 @@
 // Brings a store to this program's schema, one migration per transaction, so that a kill leaves it at a
 // whole version. Concurrent starters wait for each other; a schema newer than the program is refused.
 
-import type { Db, Lane, Queries } from './db.ts';
+import { Blocked, type Db, type Lane, type Queries } from './db.ts';
 import guard from './migrations/0001_guard.sql' with { type: 'text' };
 import mcp from './migrations/0002_mcp.sql' with { type: 'text' };
 import operators from './migrations/0003_operators.sql' with { type: 'text' };
@@ -25,6 +25,11 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'single sign-on', sql: singleSignOn },
   { version: 7, name: 'request counts', sql: requestCounts },
 ];
+
+const RETRY_MS = 1000;
+const MOST_WAITING_MS = 10 * 60_000;
+const BLOCKED =
+  'a long transaction, such as a dump, uses a table that has to be changed. Nothing is lost: end it, or wait, and start again.';
 
 export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {
   return db.exclusively(async lane => {
@@ -52,7 +57,22 @@ export async function schemaVersion(db: Queries): Promise<number> {
   return row?.version ?? 0;
 }
 
+/** A dump or another long transaction is waited for, in short tries that let other replicas' checks pass. */
 async function apply(lane: Lane, migration: Migration, now: number): Promise<void> {
+  const end = performance.now() + MOST_WAITING_MS;
+  for (;;) {
+    try {
+      return await attempt(lane, migration, now);
+    } catch (error) {
+      if (!(error instanceof Blocked)) throw error;
+      if (performance.now() > end)
+        throw new Error(`Migration ${migration.version}: ${BLOCKED}`, { cause: error });
+      await Bun.sleep(RETRY_MS);
+    }
+  }
+}
+
+async function attempt(lane: Lane, migration: Migration, now: number): Promise<void> {
   await lane.transaction({}, async tx => {
     await tx.script(migration.sql);
     await tx.run('INSERT INTO migrations (version, name, applied_at) VALUES ($1, $2, $3)', [

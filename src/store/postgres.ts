@@ -4,6 +4,7 @@
 
 import { SQL } from 'bun';
 import {
+  Blocked,
   type Db,
   type Lane,
   type Locks,
@@ -20,12 +21,34 @@ const LOCK_MS = 1000;
 /** For a whole transaction, locks and commit included; counted here, so that it holds when the link is cut. */
 const TRANSACTION_MS = 2500;
 const ACQUIRE_MS = 2000;
+/**
+ * Whoever changes a table waits for its users this long, and so does every check that comes after: it must be well
+ * below LOCK_MS. A dump, which uses every table for as long as it takes, would otherwise stop them all.
+ */
+const EXCLUSIVE_LOCK_MS = 300;
+const EXCLUSIVE_RETRY_MS = 100;
 const MIGRATION_LOCK = 'toolgate migrations';
 const CHANNEL = 'toolgate_wake';
 const UNIQUE_VIOLATION = '23505';
+const LOCK_NOT_AVAILABLE = '55P03';
+const DUPLICATE_STATEMENT = '42P05';
+const UNKNOWN_STATEMENT = '26000';
+const POOLED =
+  'PostgreSQL forgets what was prepared: a proxy seems to pool by transaction. Set TOOLGATE_DATABASE_POOLING=transaction.';
 
-export async function openPostgres(url: string, poolSize: number): Promise<Db> {
-  const db = new PostgresDb(url, poolSize);
+/**
+ * `transaction`: behind a proxy that lends a server connection for one transaction at a time. Nothing may then be
+ * expected to outlive a transaction: no prepared statement, no setting, no LISTEN.
+ */
+export type Pooling = 'session' | 'transaction';
+
+interface Server {
+  url: string;
+  pooling: Pooling;
+}
+
+export async function openPostgres(url: string, poolSize: number, pooling: Pooling = 'session'): Promise<Db> {
+  const db = new PostgresDb({ url, pooling }, poolSize);
   try {
     await refuseLossyServer(db);
     return db;
@@ -48,15 +71,15 @@ async function refuseLossyServer(db: Db): Promise<void> {
 }
 
 class PostgresDb implements Db {
-  readonly #url: string;
+  readonly #server: Server;
   readonly #pool: Pool;
   readonly #lanes: Connection[] = [];
   readonly #listeners: (() => void)[] = [];
   #listening: SQL | null = null;
 
-  constructor(url: string, poolSize: number) {
-    this.#url = url;
-    this.#pool = new Pool(url, poolSize);
+  constructor(server: Server, poolSize: number) {
+    this.#server = server;
+    this.#pool = new Pool(server, poolSize);
   }
 
   all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
@@ -72,18 +95,24 @@ class PostgresDb implements Db {
   }
 
   lane(): Lane {
-    const connection = new Connection(this.#url);
+    const connection = new Connection(this.#server);
     this.#lanes.push(connection);
     return connection;
   }
 
   async exclusively<T>(work: (lane: Lane) => Promise<T>): Promise<T> {
-    const connection = new Connection(this.#url, { limits: false });
+    const [holder, worker] = [unlimited(this.#server), unlimited(this.#server)];
     try {
-      await connection.all('SELECT pg_advisory_lock(hashtextextended($1, 0))', [MIGRATION_LOCK]);
-      return await work(connection);
+      for (;;) {
+        const done = await holder.transaction({}, async tx => {
+          return (await tookLock(tx)) ? { result: await work(worker) } : null;
+        });
+        if (done !== null) return done.result;
+        await Bun.sleep(EXCLUSIVE_RETRY_MS);
+      }
     } finally {
-      connection.drop();
+      holder.drop();
+      worker.drop();
     }
   }
 
@@ -94,11 +123,11 @@ class PostgresDb implements Db {
 
   onWake(listener: () => void): void {
     this.#listeners.push(listener);
-    if (this.#listening !== null) return;
+    if (this.#listening !== null || this.#server.pooling === 'transaction') return;
     const tell = () => {
       for (const each of this.#listeners) each();
     };
-    this.#listening = new SQL(options(this.#url));
+    this.#listening = new SQL(options(this.#server));
     // Listens again by itself after a lost connection; what was missed meanwhile, polling finds.
     this.#listening.listen(CHANNEL, tell, tell).catch(() => {});
   }
@@ -110,16 +139,28 @@ class PostgresDb implements Db {
   }
 }
 
+/**
+ * Held by a transaction beside the work and not by a session, and tried rather than waited for: behind a pooling
+ * proxy there is no session, and whoever waits would hold a connection that the work may need.
+ */
+async function tookLock(tx: Transaction): Promise<boolean> {
+  const [row] = await tx.all<{ took: number }>(
+    'SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended($1, 0)) THEN 1 ELSE 0 END AS took',
+    [MIGRATION_LOCK],
+  );
+  return row?.took === 1;
+}
+
 /** A few connections, lent to one user at a time. */
 class Pool {
-  readonly #url: string;
+  readonly #server: Server;
   readonly #free: Connection[] = [];
   readonly #waiting: ((connection: Connection) => void)[] = [];
   readonly #all: Connection[] = [];
   readonly #size: number;
 
-  constructor(url: string, size: number) {
-    this.#url = url;
+  constructor(server: Server, size: number) {
+    this.#server = server;
     this.#size = size;
   }
 
@@ -144,7 +185,7 @@ class Pool {
     const free = this.#free.pop();
     if (free !== undefined) return free;
     if (this.#all.length < this.#size) {
-      const connection = new Connection(this.#url);
+      const connection = new Connection(this.#server);
       this.#all.push(connection);
       return connection;
     }
@@ -162,19 +203,21 @@ class Pool {
   }
 }
 
+const ISOLATION = { SET: 'default_transaction_isolation', 'SET LOCAL': 'transaction_isolation' } as const;
+
 type Reserved = Awaited<ReturnType<SQL['reserve']>>;
 type Answer = Row[] & { count: number; command: string };
 
 /** One connection, opened when needed, dropped when it fails or is late, opened anew for the next work. */
 class Connection implements Lane {
-  readonly #url: string;
+  readonly #server: Server;
   readonly #limits: boolean;
   #sql: SQL | null = null;
   #reserved: Reserved | null = null;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string, { limits } = { limits: true }) {
-    this.#url = url;
+  constructor(server: Server, { limits } = { limits: true }) {
+    this.#server = server;
     this.#limits = limits;
   }
 
@@ -190,7 +233,7 @@ class Connection implements Lane {
     return this.#alone(async connection => {
       const tx = new PostgresTransaction(connection);
       try {
-        tx.begin(locks);
+        tx.begin(locks, this.#server.pooling === 'transaction' ? this.#settings('SET LOCAL') : '');
         const result = await work(tx);
         await tx.commit();
         return result;
@@ -236,23 +279,27 @@ class Connection implements Lane {
   }
 
   async #open(): Promise<Reserved> {
-    const sql = new SQL(options(this.#url));
+    const sql = new SQL(options(this.#server));
     this.#sql = sql;
     try {
       const reserved = await sql.reserve();
-      const limits = this.#limits
-        ? `SET statement_timeout = ${STATEMENT_MS}; SET lock_timeout = ${LOCK_MS};
-           SET idle_in_transaction_session_timeout = ${TRANSACTION_MS};`
-        : '';
-      await reserved.unsafe(
-        `${limits} SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'`,
-      );
+      // Behind a pooling proxy they would stay with somebody else's connection.
+      if (this.#server.pooling === 'session') await reserved.unsafe(this.#settings('SET'));
       this.#reserved = reserved;
       return reserved;
     } catch (error) {
       this.drop();
       throw error;
     }
+  }
+
+  #settings(set: keyof typeof ISOLATION): string {
+    const [statement, lock, idle] = this.#limits
+      ? [STATEMENT_MS, LOCK_MS, TRANSACTION_MS]
+      : [0, EXCLUSIVE_LOCK_MS, 0];
+    return `${set} statement_timeout = ${statement}; ${set} lock_timeout = ${lock};
+      ${set} idle_in_transaction_session_timeout = ${idle};
+      ${set} synchronous_commit = on; ${set} ${ISOLATION[set]} = 'read committed'`;
   }
 }
 
@@ -268,8 +315,10 @@ class PostgresTransaction implements Transaction {
     this.#connection = connection;
   }
 
-  begin(locks: Locks): void {
-    this.#track(this.#connection`BEGIN`.execute() as Promise<Answer>);
+  /** `settings` are statements that hold for this transaction. */
+  begin(locks: Locks, settings = ''): void {
+    const begun = settings === '' ? this.#connection`BEGIN` : this.#connection.unsafe(`BEGIN; ${settings}`);
+    this.#track(begun.execute() as Promise<Answer>);
     this.lock(locks).catch(() => {});
   }
 
@@ -326,9 +375,12 @@ class PostgresTransaction implements Transaction {
   }
 }
 
-function options(url: string): SQL.Options {
+const unlimited = (server: Server): Connection => new Connection(server, { limits: false });
+
+function options({ url, pooling }: Server): SQL.Options {
   return {
     url,
+    prepare: pooling === 'session',
     adapter: 'postgres',
     max: 1,
     connectionTimeout: CONNECT_SECONDS,
@@ -362,8 +414,16 @@ function lost(error: unknown): boolean {
 }
 
 function told(error: unknown): unknown {
-  if (error instanceof SQL.PostgresError && String(error.errno) === UNIQUE_VIOLATION) {
-    return new UniqueViolation(error.message, { cause: error });
+  if (!(error instanceof SQL.PostgresError)) return error;
+  switch (String(error.errno)) {
+    case UNIQUE_VIOLATION:
+      return new UniqueViolation(error.message, { cause: error });
+    case DUPLICATE_STATEMENT:
+    case UNKNOWN_STATEMENT:
+      return new Error(POOLED, { cause: error });
+    case LOCK_NOT_AVAILABLE:
+      return new Blocked(error.message, { cause: error });
+    default:
+      return error;
   }
-  return error;
 }
