@@ -2,6 +2,7 @@
 // (app.tsx has the region).
 
 import { signal } from '@preact/signals';
+import { visible } from '../../src/core/visible.ts';
 
 export const announcement = signal('');
 const SHOWN_MS = 6000;
@@ -9,7 +10,7 @@ let fades: ReturnType<typeof setTimeout> | undefined;
 
 export function announce(text: string): void {
   clearTimeout(fades);
-  announcement.value = text;
+  announcement.value = visible(text);
   fades = setTimeout(() => {
     announcement.value = '';
   }, SHOWN_MS);

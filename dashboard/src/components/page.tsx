@@ -2,8 +2,10 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { visible } from '../../../src/core/visible.ts';
 
 export interface PageProps {
+  /** May be a name that somebody else chose. */
   title: string;
   /** One sentence on what this is for. */
   lead?: ComponentChildren;
@@ -12,14 +14,15 @@ export interface PageProps {
 }
 
 export function Page({ title, lead, actions, children }: PageProps) {
+  const shown = visible(title);
   useEffect(() => {
-    document.title = `${title} · Toolgate`;
-  }, [title]);
+    document.title = `${shown} · Toolgate`;
+  }, [shown]);
   return (
     <div class="page">
       <header class="page-head">
         <div>
-          <h1>{title}</h1>
+          <h1 class="named">{shown}</h1>
           {lead !== undefined && <p class="soft">{lead}</p>}
         </div>
         {actions !== undefined && <div class="actions">{actions}</div>}

@@ -1,6 +1,7 @@
 // What waits for an answer, the newest first, with the time left and the answers one may give.
 
 import { useRef, useState } from 'preact/hooks';
+import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
 import { type Approval, post, Refusal } from '../../api.ts';
 import { now } from '../../clock.ts';
@@ -46,7 +47,7 @@ function Question({ approval, done }: { approval: Approval; done: () => void }) 
   const { serverName, toolName, keyId, reason, surface, createdAt } = approval;
   const { busy, error, run } = useAction();
   const [asksHowLong, setAsksHowLong] = useState(false);
-  const tool = `${serverName}__${toolName}`;
+  const tool = visible(`${serverName}__${toolName}`);
   const answer = (given: Answer) =>
     run(async () => {
       await resolve(approval, given);

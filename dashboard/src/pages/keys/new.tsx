@@ -1,5 +1,6 @@
 // The forms of a key: making one, and changing one. What is made is shown once by whoever asked.
 
+import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
 import { type Key, patch, post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
@@ -69,7 +70,7 @@ function Fields({ policies, current }: { policies: readonly Policy[]; current?: 
           <select {...ties} name="policyId" required>
             {policies.map(({ id, name }) => (
               <option key={id} value={id} selected={id === current?.policyId}>
-                {name}
+                {visible(name)}
               </option>
             ))}
           </select>

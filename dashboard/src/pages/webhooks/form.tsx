@@ -1,6 +1,7 @@
 // The forms of a webhook: registering one, and changing one.
 
 import { useEffect } from 'preact/hooks';
+import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
 import { patch, post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
@@ -84,7 +85,7 @@ function Fields({ current }: { current?: Webhook }) {
               .filter(key => key.revokedAt === null || key.id === current?.keyId)
               .map(({ id, name }) => (
                 <option key={id} value={id} selected={id === current?.keyId}>
-                  {name}
+                  {visible(name)}
                 </option>
               ))}
           </select>

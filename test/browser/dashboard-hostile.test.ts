@@ -1,0 +1,232 @@
+// What agents, upstreams, receivers and browsers chose to call themselves is shown as text: markup, script and
+// unseen characters in every stored field, on every page that shows it. And every page with the demo's data is
+// accessible, light and dark, wide and narrow.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { run } from '../../src/cli/main.ts';
+import { captured } from '../cli/captured.ts';
+import { cookieOf, newPerson, OWN, PASSWORD, type Person, signIn } from '../operators/people.ts';
+import { DARK, expectUsable, hasBrowser, launch, PHONE, visit } from '../support/browser.ts';
+import { connect, RecordingUpstream } from '../support/mcp.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+/** Each begins with its own number, to be found again. */
+const hostile = (number: number): string =>
+  `f${number} \u202E<img src=x onerror=pwned()><svg onload=pwned()>"'><script>pwned()</script>{{7*7}} javascript:pwned()`;
+/** How it must look: what cannot be seen is written out. */
+const shown = (number: number): string => hostile(number).replace('\u202E', '\\u{202E}');
+/** As much of it as a name may have. */
+const name = (number: number): string => hostile(number).slice(0, 110);
+const begins = (number: number): string => shown(number).slice(0, 60);
+
+/** Markup that came alive would have made an element of these. */
+const ALIVE = 'img, svg[onload], script:not([src]), iframe, object, embed, [onerror], [onload]';
+
+const withBrowser = hasBrowser();
+
+async function opened(page: Page, path: string): Promise<void> {
+  await page.goto(`/dashboard${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
+}
+
+describe.if(withBrowser)('hostile names', () => {
+  let browser: Browser;
+  let service: TestService;
+  let admin: Person;
+  let upstream: RecordingUpstream;
+  let receiver: Bun.Server<undefined>;
+  const ids = { policy: '', key: '', webhook: '' };
+  beforeAll(async () => {
+    const env = { TOOLGATE_MAIL_FROM: shown(1) };
+    receiver = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () => new Response(hostile(2), { status: 500 }),
+    });
+    upstream = new RecordingUpstream({
+      tools: [{ name: hostile(3), description: hostile(4), inputSchema: { type: 'object' } }],
+    });
+    [browser, service] = await Promise.all([launch(), startService({ env })]);
+    admin = await newPerson(service, 'admin');
+    const rules = [
+      { tool: hostile(5), action: 'deny', reason: hostile(6) },
+      { tool: '*', action: 'require_approval' },
+    ];
+    const policy = await service.admin('POST', '/policies', {
+      name: hostile(7),
+      description: hostile(8),
+      rules,
+    });
+    const key = await service.admin('POST', '/keys', { name: hostile(9), policyId: policy.body.id });
+    const hook = await service.admin('POST', '/webhooks', {
+      url: `${receiver.url}?<img/onerror=pwned()>`,
+    });
+    Object.assign(ids, { policy: policy.body.id, key: key.body.id, webhook: hook.body.id });
+    const scopeTools = [`s__${name(10)}`];
+    const session = await service.json('POST', '/v1/sessions', key.body.key, {
+      label: hostile(11),
+      scopeTools,
+    });
+    await service.check(session.body.token, 's', name(12));
+    await service.check(key.body.key, name(13), 'x');
+    const tool = await connect(service, key.body.id, 'up', upstream.url);
+    const path = `/keys/${key.body.id}/connected-tools/${tool}/test`;
+    await service.admin('POST', path);
+    upstream.options.tools = [
+      { name: hostile(3), description: hostile(14), inputSchema: { type: 'object' } },
+    ];
+    await service.admin('POST', path);
+    const agent = await signIn(service, admin.email, PASSWORD, {
+      headers: { ...OWN, 'User-Agent': 'x<img src=x onerror=pwned()>' },
+    });
+    admin.cookie = cookieOf(agent);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+    await upstream?.stop();
+    await receiver?.stop(true);
+  });
+
+  /** The page shows these texts, and nothing in them came alive. */
+  function tells(path: () => string, texts: string[], then = async (_: Page) => {}): () => Promise<void> {
+    return () =>
+      visit(browser, service, admin.cookie, async page => {
+        await page.addInitScript('window.pwned = () => { window.wasPwned = true; }');
+        await opened(page, path());
+        await then(page);
+        for (const text of texts) await page.getByText(text).filter({ visible: true }).first().waitFor();
+        // The drawings of the page itself are no markup of anybody's.
+        expect(await page.locator(ALIVE).count()).toBe(0);
+        expect(await page.evaluate('window.wasPwned')).toBeUndefined();
+        expect(await page.content()).not.toContain('\u202E');
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      });
+  }
+
+  test(
+    'policies',
+    tells(() => '/policies', [shown(7), shown(8)]),
+  );
+  test(
+    'one policy',
+    tells(
+      () => `/policies/${ids.policy}`,
+      [shown(7), shown(9)],
+      async page => {
+        await page.locator('.cm-content').getByText('onerror=pwned()').first().waitFor();
+        await page.getByLabel('Try a tool').fill(hostile(5));
+        await page.locator('.tried').getByText(shown(6)).waitFor();
+      },
+    ),
+  );
+  test(
+    'keys',
+    tells(() => '/keys', [shown(9), shown(7)]),
+  );
+  test(
+    'one key',
+    tells(
+      () => `/keys/${ids.key}`,
+      [shown(9), shown(11), shown(3), 'f14 \\u202e<img src=x onerror=pwned()>'],
+    ),
+  );
+  test(
+    'webhooks',
+    tells(() => '/webhooks', ['onerror=pwned()']),
+  );
+  test(
+    'one webhook',
+    tells(
+      () => `/webhooks/${ids.webhook}`,
+      ['onerror=pwned()'],
+      async page => {
+        await page
+          .getByText(/^\d attempts?, the last/)
+          .first()
+          .click();
+        await page.locator('.response').first().waitFor();
+      },
+    ),
+  );
+  test(
+    'settings',
+    tells(() => '/settings', ['onerror=pwned()']),
+  );
+  test(
+    'account',
+    tells(() => '/account', ['x<img src=x onerror=pwned()>']),
+  );
+  test(
+    'audit',
+    tells(() => '/audit', [begins(12), shown(9)]),
+  );
+  test(
+    'approvals',
+    tells(() => '/approvals', [begins(13), shown(9)]),
+  );
+  test(
+    'overview',
+    tells(() => '', [begins(13)]),
+  );
+});
+
+describe.if(withBrowser)('the demo’s week', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
+  let browser: Browser;
+  let service: TestService;
+  let cookie: string;
+  beforeAll(async () => {
+    const env = {
+      TOOLGATE_DATA_DIR: dataDir,
+      TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    };
+    const io = captured(dataDir, env);
+    await run(['demo', '--json'], io);
+    const { email, password } = JSON.parse(io.out).signIn;
+    [browser, service] = await Promise.all([launch(), startService({ dataDir })]);
+    cookie = cookieOf(await signIn(service, email, password));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  test('every page is usable, dark and on a phone', async () => {
+    const first = async (list: string) => (await service.admin('GET', `/${list}`)).body[list][0].id;
+    const deeper = await Promise.all(
+      ['policies', 'keys', 'webhooks'].map(async each => `/${each}/${await first(each)}`),
+    );
+    const pages = [
+      '',
+      '/approvals',
+      '/audit',
+      '/policies',
+      '/keys',
+      '/webhooks',
+      '/operators',
+      '/settings',
+      '/account',
+    ];
+    await visit(
+      browser,
+      service,
+      cookie,
+      async page => {
+        for (const path of [...pages, ...deeper]) {
+          await opened(page, path);
+          await expectUsable(page).catch(error => {
+            throw new Error(`${path}: ${error.message}`);
+          });
+        }
+      },
+      { ...DARK, ...PHONE },
+    );
+  });
+});
