@@ -54,15 +54,17 @@ export interface Outcome {
 /** Whether the facts about approvals matter for this call: only one that is held reads them. */
 export function asksForApproval(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
   if (call.forwarded) return false;
-  if (scope !== null && !scope.has(joinName(call.serverName, call.toolName))) return false;
-  const action = policy.rules[firstMatch(policy, call)]?.action;
+  const name = joinName(call.serverName, call.toolName);
+  if (scope !== null && !scope.has(name)) return false;
+  const action = policy.rules[policy.index.firstFor(name, call.toolName)]?.action;
   return action === 'require_approval' || (action === 'allow' && call.drift === 'require_approval');
 }
 
 /** Whether a call could pass, now or after an approval. For listings only; it decides nothing. */
 export function couldPass(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
-  if (scope !== null && !scope.has(joinName(call.serverName, call.toolName))) return false;
-  const action = policy.rules[firstMatch(policy, call)]?.action;
+  const name = joinName(call.serverName, call.toolName);
+  if (scope !== null && !scope.has(name)) return false;
+  const action = policy.rules[policy.index.firstFor(name, call.toolName)]?.action;
   return action !== undefined && action !== 'deny';
 }
 
@@ -73,7 +75,7 @@ export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Ou
   if (facts.scope !== null && !facts.scope.has(name)) {
     return outcome('deny', `${name} is outside this session's scopeTools.`, null);
   }
-  const index = firstMatch(policy, call);
+  const index = policy.index.firstFor(name, call.toolName);
   const rule = policy.rules[index];
   if (rule === undefined) {
     return outcome(
@@ -116,8 +118,4 @@ function held(asks: string, why: string | undefined, index: number, facts: Facts
 
 function outcome(decision: Decision, reason: string, ruleIndex: number | null): Outcome {
   return { decision, reason, ruleIndex, freedBy: null };
-}
-
-function firstMatch(policy: CompiledPolicy, call: ToolCall): number {
-  return policy.index.firstFor(joinName(call.serverName, call.toolName), call.toolName);
 }

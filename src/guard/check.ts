@@ -71,7 +71,8 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 
   shares(requests: readonly CheckRequest[]): string[] {
-    return [POLICIES_LOCK, ...new Set(requests.map(each => keyLock(each.principal.keyId)))];
+    const keyIds = new Set(requests.map(each => each.principal.keyId));
+    return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
 
   async judge(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
@@ -188,7 +189,8 @@ function settle(
   entries: AuditEntry[],
 ): Verdict {
   const { scope } = request.principal;
-  const entry = auditEntry(request, policy, decide(policy, request.call, { scope, ...about }));
+  const { freedom, approvalLimit } = about;
+  const entry = auditEntry(request, policy, decide(policy, request.call, { scope, freedom, approvalLimit }));
   entries.push(entry);
   const { decision, reason, policyId, id: toolCallId, latencyMs } = entry;
   return { decision, reason, policyId, toolCallId, latencyMs };

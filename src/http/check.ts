@@ -3,20 +3,18 @@
 import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
 import { GuardError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { ExactNumber } from '../core/json.ts';
+import { ExactNumber, type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
+import type { CheckRequest } from '../guard/check.ts';
+import type { Principal } from '../guard/credentials.ts';
+import { fit } from './body.ts';
 import { text, uuid } from './fields.ts';
-import { agentOf, type Incoming, type Route, route } from './route.ts';
+import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
 
 /** The value itself goes on, not a copy: what is judged is what was sent. */
 const argsObject = z
   .unknown()
-  .refine(
-    value =>
-      typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber),
-    'must be an object',
-  )
+  .refine(isObject, 'must be an object')
   .meta({ type: 'object', description: 'Arguments of the call. Evaluated in memory only, never stored.' });
 
 const body = z.strictObject({
@@ -27,6 +25,8 @@ const body = z.strictObject({
     .optional()
     .meta({ description: 'An approved, unspent approval of this very call: it is then allowed, once.' }),
 });
+
+type Body = z.output<typeof body>;
 
 export const verdict = z.object({
   decision: z.enum(DECISIONS),
@@ -51,24 +51,79 @@ export const checkRoutes: Route[] = [
     bodyLimit: 'checkBodyLimit',
     answers: { 200: { description: 'The verdict.', schema: verdict } },
     handle: check,
+    quickly,
   }),
 ];
 
-async function check(incoming: Incoming<z.output<typeof body>, unknown>): Promise<Response> {
-  const { services, body, startedAt } = incoming;
+function check(incoming: Incoming<Body, unknown>): Promise<Response> {
+  const { services, body, startedAt, identifyMs } = incoming;
   const principal = agentOf(incoming);
-  try {
-    const call = { serverName: body.serverName, toolName: body.toolName };
-    const { args, referenceId = null } = body;
-    const verdict = await services.checks.submit(
-      { principal, surface: 'check', call, args: args as Json | undefined, referenceId, startedAt },
-      incoming.identifyMs,
-    );
-    services.metrics.verdict(verdict.decision, 'check', (performance.now() - startedAt) / 1000);
-    return Response.json(verdict);
-  } catch (error) {
-    if (error instanceof GuardError && error.code === 'unauthenticated')
-      services.principals.forget(principal);
-    throw error;
-  }
+  return answer(services, principal, body, startedAt, identifyMs);
+}
+
+/**
+ * The usual request, a credential that was here before and a plain JSON body, without the steps that only
+ * others need: together they took 5 of 20 µs. Null: not the usual one.
+ */
+function quickly(services: Services, request: Request, startedAt: number): Promise<Response> | null {
+  // Each look at a header costs; the object itself is made at the first.
+  const { headers } = request;
+  const principal = services.principals.recall(headers.get('authorization') ?? '');
+  if (principal === undefined || headers.get('content-type') !== 'application/json') return null;
+  const length = headers.get('content-length');
+  if (length === null || Number(length) > services.config.checkBodyLimit) return null;
+  return request.bytes().then(bytes => {
+    const value = parseJsonBytes(bytes);
+    return answer(services, principal, isUsual(value) ? value : fit(body, value), startedAt, 0);
+  });
+}
+
+/** Exactly what the schema takes, but for a reference; the schema itself, 3 µs, is for the rest and for telling why. */
+function isUsual(value: Json): value is Json & Body {
+  if (!isObject(value)) return false;
+  for (const name in value) if (name !== 'serverName' && name !== 'toolName' && name !== 'args') return false;
+  const { serverName, toolName, args } = value;
+  return (
+    typeof serverName === 'string' &&
+    typeof toolName === 'string' &&
+    serverNameFault(serverName) === null &&
+    toolNameFault(toolName) === null &&
+    (args === undefined || isObject(args))
+  );
+}
+
+function isObject(value: unknown): value is { [key: string]: Json } {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
+}
+
+function answer(
+  services: Services,
+  principal: Principal,
+  body: Body,
+  startedAt: number,
+  identifyMs: number,
+): Promise<Response> {
+  const { serverName, toolName, args, referenceId = null } = body;
+  const call = { serverName, toolName };
+  const asked: CheckRequest = {
+    principal,
+    surface: 'check',
+    call,
+    args: args as Json | undefined,
+    referenceId,
+    startedAt,
+  };
+  return services.checks.submit(asked, identifyMs).then(
+    verdict => {
+      services.metrics.verdict(verdict.decision, 'check', (performance.now() - startedAt) / 1000);
+      return Response.json(verdict);
+    },
+    error => {
+      if (error instanceof GuardError && error.code === 'unauthenticated')
+        services.principals.forget(principal);
+      throw error;
+    },
+  );
 }

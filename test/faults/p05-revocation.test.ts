@@ -62,8 +62,8 @@ const KINDS: Record<string, (service: TestService) => Promise<Ending>> = {
 
 const NO_LOCKS: Patch = {
   file: 'src/guard/check.ts',
-  find: 'return [POLICIES_LOCK, ...new Set(requests.map(each => keyLock(each.principal.keyId)))];',
-  replace: 'return requests.length < 0 ? [POLICIES_LOCK, keyLock("")] : [];',
+  find: 'return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];',
+  replace: 'return keyIds.size < 0 ? [POLICIES_LOCK, keyLock("")] : [];',
 };
 const TRUSTING: Patch[] = [
   {

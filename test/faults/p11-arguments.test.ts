@@ -18,8 +18,8 @@ const postgres = await sharedPostgres();
 
 const LOGGED: Patch = {
   file: 'src/http/check.ts',
-  find: 'const principal = agentOf(incoming);',
-  replace: 'const principal = agentOf(incoming);\n  services.log.debug(JSON.stringify(body));',
+  find: 'const call = { serverName, toolName };',
+  replace: 'const call = { serverName, toolName };\n  services.log.debug(JSON.stringify(body));',
 };
 const TOLD: Patch = {
   file: 'src/guard/check.ts',
