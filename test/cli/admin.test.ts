@@ -135,7 +135,7 @@ describe('audit tail', () => {
 });
 
 async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   while (!condition()) {
     if (Date.now() > end) throw new Error('it did not happen in time');
     await Bun.sleep(20);

@@ -8,7 +8,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService } from '../support/service.ts';
 
-const CHECKS = LONG ? 20_000 : 5_000;
+const CHECKS = LONG ? 20_000 : 2_000;
 const MUTANT_CHECKS = 500;
 const CONNECTIONS = 64;
 const DECISIONS = ['allow', 'deny', 'pending'];

@@ -8,7 +8,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, type TestService } from '../support/service.ts';
 
-const REQUESTS = LONG ? 20_000 : 600;
+const REQUESTS = LONG ? 10_000 : 300;
 const BATCH = 100;
 const APPROVALS = 12;
 

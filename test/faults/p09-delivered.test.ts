@@ -13,7 +13,7 @@ import { LONG } from '../support/need.ts';
 import { type ProgramOptions, Receiver, spawnReceiver, writtenIn } from '../support/receiver.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
 
-const KILLS = LONG ? 60 : 6;
+const KILLS = LONG ? 60 : 4;
 const MUTANT_KILLS = 6;
 const RECEIVERS = 2;
 const BADNESS = 0.15;

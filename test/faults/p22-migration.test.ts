@@ -11,7 +11,7 @@ import { LONG, need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { type Engine, engines, startService } from '../support/service.ts';
 
-const KILLS = LONG ? 20 : 10;
+const KILLS = LONG ? 20 : 6;
 const CALLS: Record<Engine, string> = { sqlite: 'fsync,fdatasync,pwrite64', postgres: 'sendto' };
 /** The service makes its own secrets, as on a real first start. */
 const FIRST_START = { TOOLGATE_MASTER_KEY: '', TOOLGATE_ADMIN_TOKEN: '' };

@@ -52,9 +52,9 @@ async function failure(work: Promise<unknown>): Promise<string> {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error('waited 10 s in vain');
+    if (Date.now() > deadline) throw new Error('waited a minute in vain');
     await Bun.sleep(5);
   }
 }

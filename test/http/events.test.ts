@@ -64,7 +64,7 @@ class Watch {
   }
 
   async until(done: () => boolean): Promise<void> {
-    const end = Date.now() + 10_000;
+    const end = Date.now() + 60_000;
     while (!done()) {
       if (Date.now() > end) throw new Error(`not told in time; so far: ${JSON.stringify(this.told)}`);
       await Bun.sleep(5);

@@ -56,7 +56,7 @@ export async function withMutant<T>(patches: Patch[], work: (root: string) => Pr
 export async function until(
   what: string,
   reached: () => boolean | Promise<boolean>,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await reached())) {

@@ -61,8 +61,8 @@ export function sharedPostgres(): Promise<TestPostgres | null> {
 
 // --- a server of our own -------------------------------------------------------------------------
 
-const READY_WITHIN_MS = 30_000;
-const STOPPED_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 60_000;
+const STOPPED_WITHIN_MS = 60_000;
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
 class OwnedServer implements TestPostgres {

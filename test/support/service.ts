@@ -11,7 +11,7 @@ import { sharedPostgres } from './postgres.ts';
 export const ROOT = resolve(import.meta.dir, '../..');
 export const BUN = process.execPath;
 export const ADMIN_TOKEN = 'admin-token-for-tests-0123456789abcdef';
-const START_MS = 15_000;
+const START_MS = 60_000;
 
 export type Engine = 'sqlite' | 'postgres';
 
