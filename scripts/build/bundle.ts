@@ -2,7 +2,7 @@
 // into an executable, or into a folder of modules for the npm package. What is packed around it is not known here.
 
 import { join } from 'node:path';
-import { carriedDashboard, dashboardInputs } from './carried.ts';
+import { carried, dashboardInputs } from './carried.ts';
 
 export const ROOT = join(import.meta.dir, '../..');
 
@@ -20,13 +20,13 @@ const SHARED: Bun.BuildConfig = {
 
 /** Bytecode spares parsing at each start. The folder it runs in has no say: no bunfig.toml, no .env is read. */
 export async function compile(outfile: string): Promise<string[]> {
-  const plugins = [await carriedDashboard()];
+  const plugins = [await carried()];
   const compiled = { outfile, autoloadDotenv: false, autoloadBunfig: false };
   return inputsOf(await Bun.build({ ...SHARED, plugins, bytecode: true, compile: compiled }));
 }
 
 export async function bundle(outdir: string): Promise<string[]> {
-  const plugins = [await carriedDashboard()];
+  const plugins = [await carried()];
   const naming = { entry: '[name].js', chunk: '[name]-[hash].js' };
   return inputsOf(await Bun.build({ ...SHARED, plugins, outdir, naming }));
 }

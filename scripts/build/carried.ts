@@ -1,21 +1,29 @@
-// The dashboard as a module that carries its files, to stand where the one that bundles them from sources stands.
-// They travel gzipped, and are opened when somebody first asks for the dashboard.
+// Modules that carry what is read from files in the project, to stand where those stand that read it: in a bundle
+// there are no files. The dashboard travels gzipped, and is opened when somebody first asks for it.
 
+import { basename } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { buildDashboard, ENTRIES } from '../../src/http/dashboard-build.ts';
+import { readGuides } from '../../src/http/guide-files.ts';
 
-/** Bundled beforehand: a bundle that is asked for while another is being made never comes. */
-export async function carriedDashboard(): Promise<BunPlugin> {
-  const contents = await carrying();
+/** Made beforehand: a bundle that is asked for while another is being made never comes. */
+export async function carried(): Promise<BunPlugin> {
+  const modules: Record<string, string> = {
+    'dashboard-build.ts': await dashboard(),
+    'guide-files.ts': `export const readGuides = () => (${JSON.stringify(readGuides())});`,
+  };
   return {
-    name: 'carried dashboard',
+    name: 'carried',
     setup(build) {
-      build.onLoad({ filter: /src\/http\/dashboard-build\.ts$/ }, () => ({ contents, loader: 'js' }));
+      build.onLoad({ filter: /src\/http\/(dashboard-build|guide-files)\.ts$/ }, ({ path }) => ({
+        contents: modules[basename(path)] ?? '',
+        loader: 'js',
+      }));
     },
   };
 }
 
-async function carrying(): Promise<string> {
+async function dashboard(): Promise<string> {
   const { script, style, assets } = await buildDashboard();
   const files = [...assets].map(([name, { type, gzipped }]) => [
     name,

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { until } from '../support/faults.ts';
 import { need } from '../support/need.ts';
 import { onPath, ROOT } from '../support/service.ts';
@@ -15,7 +15,13 @@ const TOOLS = ['bash', 'curl', 'node', 'python3'];
 const DOCS = readdirSync(join(ROOT, 'docs'))
   .filter(name => name.endsWith('.md'))
   .map(name => `docs/${name}`);
-const PAGES = [...DOCS, 'examples/README.md', 'clients/typescript/README.md', 'clients/python/README.md'];
+const PAGES = [
+  ...DOCS,
+  'README.md',
+  'examples/README.md',
+  'clients/typescript/README.md',
+  'clients/python/README.md',
+];
 const INTERPRETERS: Record<string, string> = { ts: 'bun', js: 'node', python: 'python3' };
 const ENDINGS: Record<string, string> = { ts: 'ts', js: 'mjs', python: 'py' };
 
@@ -93,8 +99,14 @@ test('what is not run says why', () => {
   expect(reasons.length).toBeLessThan(25);
 });
 
+test('the list of pages has them all', () => {
+  const contents = read('docs/README.md');
+  const missing = DOCS.map(path => basename(path)).filter(name => !contents.includes(`(${name})`));
+  expect(missing).toEqual(['README.md']);
+});
+
 test('links between pages lead somewhere', () => {
-  const lost = [...PAGES, 'README.md', 'SECURITY.md'].flatMap(path =>
+  const lost = [...PAGES, 'SECURITY.md'].flatMap(path =>
     [...read(path).matchAll(/\]\(([^)#:\s]+)(#[^)\s]+)?\)/g)]
       .filter(([, target = '']) => !existsSync(join(ROOT, dirname(path), target)))
       .map(([, target]) => `${path}: ${target}`),

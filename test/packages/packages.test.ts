@@ -83,6 +83,8 @@ describe('the executable, in an empty folder, with a bare environment', () => {
     expect((await service.request('GET', '/openapi.json')).body).toEqual(
       JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')),
     );
+    expect((await service.request('GET', '/llms.txt')).text).toStartWith('# Toolgate');
+    expect((await service.request('GET', '/docs/quick-start.md')).text).toStartWith('# Quick start');
     await showsDashboard(service);
     expect(await service.kill('SIGTERM')).toBe(0);
     expect(readdirSync(folder)).toEqual(['data']);
