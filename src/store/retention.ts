@@ -15,11 +15,13 @@ export async function deleteAudit(
   places: number | null,
 ): Promise<{ count: number; last: string | null }> {
   const placed =
-    places === null ? '' : 'AND EXISTS (SELECT 1 FROM seals s WHERE s.entry_id = audit.id AND s.seq < $3)';
+    places === null
+      ? ''
+      : 'AND EXISTS (SELECT 1 FROM seals s WHERE s.entry_id = audit_entries.id AND s.seq < $3)';
   const bounds = [firstIdAt(from), firstIdAt(to)];
   const rows = await tx.all<{ id: string }>(
-    `DELETE FROM audit WHERE id IN (
-       SELECT id FROM audit WHERE id >= $1 AND id < $2 ${placed} ORDER BY id LIMIT ${BATCH})
+    `DELETE FROM audit_entries WHERE id IN (
+       SELECT id FROM audit_entries WHERE id >= $1 AND id < $2 ${placed} ORDER BY id LIMIT ${BATCH})
      RETURNING id`,
     places === null ? bounds : [...bounds, places],
   );

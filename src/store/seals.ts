@@ -60,7 +60,7 @@ export interface Span {
 export async function sliceEnd(db: Queries, span: Span, limit: number): Promise<string | null> {
   const [row] = await db.all<{ id: string | null }>(
     `SELECT max(id) AS id FROM (
-       SELECT id FROM audit WHERE id > $1 AND (id < $2 OR id > $3) ORDER BY id LIMIT $4) AS slice`,
+       SELECT id FROM audit_entries WHERE id > $1 AND (id < $2 OR id > $3) ORDER BY id LIMIT $4) AS slice`,
     [span.after, span.before, span.orAfter, limit],
   );
   return row?.id ?? null;
@@ -77,7 +77,10 @@ export function unsealedIn(db: Queries, span: Span, end: string): Promise<AuditE
 
 /** The first entry after an id, if any: what sealing has to see next. */
 export async function firstAfter(db: Queries, id: string): Promise<string | null> {
-  const [row] = await db.all<{ id: string }>('SELECT id FROM audit WHERE id > $1 ORDER BY id LIMIT 1', [id]);
+  const [row] = await db.all<{ id: string }>(
+    'SELECT id FROM audit_entries WHERE id > $1 ORDER BY id LIMIT 1',
+    [id],
+  );
   return row?.id ?? null;
 }
 
@@ -167,11 +170,20 @@ export interface SealedRow {
   entry: AuditEntry | null;
 }
 
+/**
+ * From an entry's two tables: the view would keep planners from joining by the page. An entry whose context is gone
+ * shows nulls, and is not what was sealed.
+ */
+const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "sessionId", e.surface,
+  c.server_name AS "serverName", c.tool_name AS "toolName", e.decision, c.reason, c.policy_id AS "policyId",
+  c.policy_version AS "policyVersion", c.rule_index AS "ruleIndex", e.reference_id AS "referenceId",
+  e.latency_ms AS "latencyMs"`;
+
 /** Places from `from` on with what stands in them, in order. */
 export async function listSealed(db: Queries, from: number, limit: number): Promise<SealedRow[]> {
   const rows = await db.all<Seal & AuditEntry & { id: string | null }>(
-    `SELECT seq, entry_id AS "entryId", leaf_hash AS "leafHash", ${AUDIT_COLUMNS} FROM seals
-     LEFT JOIN audit ON audit.id = seals.entry_id WHERE seq >= $1 ORDER BY seq LIMIT $2`,
+    `SELECT seq, entry_id AS "entryId", leaf_hash AS "leafHash", ${ENTRY_COLUMNS} FROM seals
+     LEFT JOIN audit_entries e ON e.id = seals.entry_id LEFT JOIN audit_contexts c ON c.id = e.context WHERE seq >= $1 ORDER BY seq LIMIT $2`,
     [from, limit],
   );
   return rows.map(({ seq, entryId, leafHash, ...entry }) => ({

@@ -24,7 +24,7 @@ const SIZE = ROUNDS * ROUND;
 /** In the middle of the second of four stretches between checkpoints. */
 const SEQ = 170;
 const STRETCH = 150;
-const TABLES = ['audit', 'seals', 'seal_nodes', 'checkpoints', 'sealing'];
+const TABLES = ['audit_entries', 'audit_contexts', 'seals', 'seal_nodes', 'checkpoints', 'sealing'];
 
 for (const engine of await engines()) {
   describe(engine, () => {
@@ -99,19 +99,33 @@ for (const engine of await engines()) {
 
     test.each([
       ['decision', "'deny'"],
-      ['reason', '\'Rule 0 of policy "prod" allows github__get_issuf.\''],
       ['at', 'at + 1'],
       ['session_id', "''"],
       ['latency_ms', 'latency_ms + 1'],
     ])('edited: %s', async (column, value) => {
-      await sql(`UPDATE audit SET ${column} = ${value} WHERE id = '${idOf(SEQ)}'`);
+      await sql(`UPDATE audit_entries SET ${column} = ${value} WHERE id = '${idOf(SEQ)}'`);
       expect(await found()).toEqual([['edited', SEQ]]);
     });
+
+    test.each(["UPDATE audit_contexts SET reason = 'x' WHERE", 'DELETE FROM audit_contexts WHERE'])(
+      'edited: what it shares with others of its kind (%s)',
+      async statement => {
+        const [row] = await db.all<{ context: number }>('SELECT context FROM audit_entries WHERE id = $1', [
+          idOf(SEQ),
+        ]);
+        await sql(`${statement} id = ${row?.context}`);
+        const each = Array.from({ length: ROUNDS }, (_, round) => [
+          'edited' as const,
+          (SEQ % ROUND) + round * ROUND,
+        ]);
+        expect(await found()).toEqual(each);
+      },
+    );
 
     test('edited, and its seal with it: between which checkpoints is known', async () => {
       const edited = { ...(await entryOf(SEQ)), decision: 'deny' as const };
       await sql(
-        `UPDATE audit SET decision = 'deny' WHERE id = '${edited.id}'`,
+        `UPDATE audit_entries SET decision = 'deny' WHERE id = '${edited.id}'`,
         `UPDATE seals SET leaf_hash = '${leafOf(edited)}' WHERE seq = ${SEQ}`,
       );
       const { findings } = await verify();
@@ -120,7 +134,7 @@ for (const engine of await engines()) {
     });
 
     test('removed: the entry, or its seal as well, one or many', async () => {
-      await sql(`DELETE FROM audit WHERE id = '${idOf(SEQ)}'`);
+      await sql(`DELETE FROM audit_entries WHERE id = '${idOf(SEQ)}'`);
       expect(await found()).toEqual([['removed', SEQ]]);
       await sql(`DELETE FROM seals WHERE seq >= ${SEQ} AND seq < ${SEQ + 3}`);
       expect(await found()).toEqual([
@@ -128,7 +142,7 @@ for (const engine of await engines()) {
         ['removed', null],
         ['removed', null],
       ]);
-      await sql('DELETE FROM audit');
+      await sql('DELETE FROM audit_entries');
       expect((await found()).slice(0, 2)).toEqual([
         ['removed', 0],
         ['removed', 1],
@@ -137,7 +151,7 @@ for (const engine of await engines()) {
 
     test('removed with its seal, and the rest moved up: the stretch is named, and the missing end', async () => {
       await sql(
-        `DELETE FROM audit WHERE id = '${idOf(SEQ)}'`,
+        `DELETE FROM audit_entries WHERE id = '${idOf(SEQ)}'`,
         `DELETE FROM seals WHERE seq = ${SEQ}`,
         `UPDATE seals SET seq = -seq WHERE seq > ${SEQ}`,
         'UPDATE seals SET seq = -seq - 1 WHERE seq < 0',
@@ -194,7 +208,10 @@ for (const engine of await engines()) {
 
     test('truncated: the log, and with it the store’s checkpoints, which kept ones give away', async () => {
       const cut = SIZE - 50;
-      await sql(`DELETE FROM audit WHERE id >= '${idOf(cut)}'`, `DELETE FROM seals WHERE seq >= ${cut}`);
+      await sql(
+        `DELETE FROM audit_entries WHERE id >= '${idOf(cut)}'`,
+        `DELETE FROM seals WHERE seq >= ${cut}`,
+      );
       expect(await found()).toEqual([['truncated', cut]]);
       await sql(`DELETE FROM checkpoints WHERE size > ${cut}`);
       expect(await found('--checkpoints', file('older.txt', one.notes[0] ?? ''))).toEqual([]);
@@ -209,10 +226,10 @@ for (const engine of await engines()) {
       clock.now += 2 * MINUTE;
       await retiring.settle();
       clock.now -= 2 * MINUTE;
-      await sql(`DELETE FROM audit WHERE id < '${idOf(2 * ROUND)}'`);
+      await sql(`DELETE FROM audit_entries WHERE id < '${idOf(2 * ROUND)}'`);
       const kept = await verify('--checkpoints', file('pruned.txt', `${one.notes[0]}\n${retiring.notes[0]}`));
       expect(kept).toMatchObject({ ok: true, sealed: SIZE, prunedBefore: 2 * ROUND });
-      await sql(`DELETE FROM audit WHERE id = '${idOf(2 * ROUND)}'`);
+      await sql(`DELETE FROM audit_entries WHERE id = '${idOf(2 * ROUND)}'`);
       expect(await found()).toEqual([['removed', 2 * ROUND]]);
       // The seals of removed entries are still held against the checkpoints.
       await sql(`UPDATE seals SET leaf_hash = '${leafOf(await entryOf(SIZE - 1))}' WHERE seq = ${SEQ}`);
@@ -241,7 +258,7 @@ for (const engine of await engines()) {
 
     test('a log rewritten and signed again by the holder of the key is found out by kept checkpoints', async () => {
       await sql(
-        `UPDATE audit SET decision = 'deny' WHERE id = '${idOf(SEQ)}'`,
+        `UPDATE audit_entries SET decision = 'deny' WHERE id = '${idOf(SEQ)}'`,
         'DELETE FROM seals',
         'DELETE FROM seal_nodes',
         'DELETE FROM checkpoints',
@@ -284,7 +301,7 @@ for (const engine of await engines()) {
     });
 
     test('says in words what it found, and what stops it from looking', async () => {
-      await sql(`UPDATE audit SET tool_name = 'x' WHERE id = '${idOf(SEQ)}'`);
+      await sql(`UPDATE audit_entries SET surface = 'x' WHERE id = '${idOf(SEQ)}'`);
       const told = async (...args: string[]) => {
         const io = captured(folder, { TOOLGATE_DATABASE_URL: store.url, TOOLGATE_DATA_DIR: 'nowhere' });
         await run(['audit', 'verify', ...args], io);

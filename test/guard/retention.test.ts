@@ -205,14 +205,13 @@ for (const engine of await engines()) {
     await first.check(key, 's', 'one');
     await first.kill('SIGTERM');
     const old = Date.now() - 2 * DAY;
-    const columns =
-      'key_id, surface, server_name, tool_name, decision, reason, policy_id, policy_version, latency_ms';
+    const columns = 'context, key_tag, tool_tag, surface, decision, latency_ms';
     for (let group = 0; group < 6; group++) {
       const ids = Array.from({ length: 500 }, (_, n) => `('${idAt(old + n, group * 500 + n)}', ${old + n})`);
       await sql(
         first.databaseUrl,
-        `INSERT INTO audit (id, at, ${columns}) SELECT v.column1, v.column2, ${columns}
-         FROM (VALUES ${ids.join(', ')}) AS v CROSS JOIN (SELECT * FROM audit ORDER BY id DESC LIMIT 1) AS one`,
+        `INSERT INTO audit_entries (id, at, ${columns}) SELECT v.column1, v.column2, ${columns}
+         FROM (VALUES ${ids.join(', ')}) AS v CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS one`,
       );
     }
     // As after an upgrade: nothing is counted yet.
