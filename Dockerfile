@@ -4,7 +4,7 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+RUN npm ci --omit=dev --no-audit --no-fund
 COPY . .
 RUN npm run build -- executable
 

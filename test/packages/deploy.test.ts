@@ -2,14 +2,16 @@
 // parts that must agree do. Where systemd is, it reads the unit itself.
 
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { bundle } from '../../scripts/build/bundle.ts';
 import { notices } from '../../scripts/build/notices.ts';
 import { SETTINGS } from '../../src/config.ts';
-import { onPath, ROOT } from '../support/service.ts';
+import { need } from '../support/need.ts';
+import { sharedPostgres } from '../support/postgres.ts';
+import { BUN, onPath, ROOT, startService } from '../support/service.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const FILES = ['Dockerfile', 'compose.yaml', 'deploy/toolgate.service'];
@@ -47,6 +49,22 @@ describe('Dockerfile', () => {
     }
   });
 
+  test('what .dockerignore lets through is enough to build from', () => {
+    const context = mkdtempSync(join(tmpdir(), 'toolgate-context-'));
+    const paths = [...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path]) => path as string);
+    for (const path of paths) cpSync(join(ROOT, path), join(context, path), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(context, 'node_modules'));
+    const build = ['scripts/build.ts', 'executable'];
+    const { exitCode, stderr } = Bun.spawnSync([BUN, ...build], { cwd: context });
+    expect([exitCode, stderr.toString()]).toEqual([0, '']);
+    const { stdout } = Bun.spawnSync([join(context, 'dist/toolgate'), '--version'], {
+      cwd: context,
+      env: {},
+    });
+    expect(stdout.toString()).toMatch(/^\d/);
+    rmSync(context, { recursive: true });
+  });
+
   test('the final image runs as somebody, keeps a volume and watches its health', () => {
     const final = text.slice(text.lastIndexOf('\nFROM '));
     expect(final).toMatch(/^USER toolgate$/m);
@@ -79,6 +97,20 @@ describe('compose.yaml', () => {
     const { ipv4_address: proxy } = services.proxy.networks.front;
     expect(services['replica-1'].environment.TOOLGATE_TRUSTED_PROXIES).toBe(`${proxy}/32`);
     expect(networks.front.ipam.config[0].subnet).toStartWith(proxy.split('.').slice(0, 3).join('.'));
+  });
+
+  test('replicas that start at once on one folder share the secrets that the first of them makes', async () => {
+    const postgres = await sharedPostgres();
+    if (!need(postgres !== null, 'PostgreSQL') || postgres === null) return;
+    const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-cluster-'));
+    const env = { TOOLGATE_MASTER_KEY: '', TOOLGATE_ADMIN_TOKEN: '' };
+    const databaseUrl = await postgres.createDatabase();
+    const replicas = await Promise.all([1, 2].map(() => startService({ dataDir, databaseUrl, env })));
+    const token = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
+    for (const replica of replicas)
+      expect((await replica.json('GET', '/admin/v1/policies', token)).status).toBe(200);
+    await Promise.all(replicas.map(replica => replica.close()));
+    rmSync(dataDir, { recursive: true });
   });
 
   test('the database is reached by nobody else, and every volume and network is declared', () => {
