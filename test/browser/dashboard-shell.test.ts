@@ -101,6 +101,37 @@ describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
   });
 });
 
+describe.if(withBrowser).each(engineNames)('a first start on %s', engine => {
+  test('its link makes the first operator, who signs in to pages that say what to do next', async () => {
+    const [browser, service] = await Promise.all([launch(), startService({ engine })]);
+    try {
+      const link = /\S+\/dashboard\/setup\?token=\S+/.exec(service.output)?.[0] ?? '';
+      await visit(browser, service, null, async page => {
+        await page.goto(link);
+        await page.getByLabel('E-mail').fill('first@example.com');
+        await page.getByLabel('Password').fill(PASSWORD);
+        await page.getByRole('button', { name: 'Create operator' }).click();
+        await page.getByRole('link', { name: '/dashboard' }).click();
+        await page.getByLabel('E-mail').fill('first@example.com');
+        await page.getByLabel('Password').fill(PASSWORD);
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByText('No verdict in this window').waitFor();
+        if (engine === 'sqlite') await expectUsable(page);
+        await page.getByRole('link', { name: 'Approvals' }).first().click();
+        await page.getByText('Nothing waits for an answer').waitFor();
+        await page.getByRole('link', { name: 'Grants' }).click();
+        await page.getByText('No grant is open').waitFor();
+        await page.getByRole('link', { name: 'Audit' }).first().click();
+        await page.getByText('No verdict yet').waitFor();
+        if (engine === 'sqlite') await expectUsable(page);
+      });
+    } finally {
+      await browser.close();
+      await service.close();
+    }
+  });
+});
+
 describe.if(withBrowser)('the frame', () => {
   let browser: Browser;
   let service: TestService;
