@@ -17,6 +17,7 @@ import { connect, modern, stdioScript, text } from '../support/mcp.ts';
 import { need } from '../support/need.ts';
 import {
   ADMIN_TOKEN,
+  BUN,
   engines,
   onPath,
   ROOT,
@@ -178,6 +179,16 @@ await gate.guard('a', 'drop_b').catch(error => console.log(error instanceof Tool
     const env = { PATH: process.env['PATH'], TOOLGATE_API_KEY: key, TOOLGATE_BASE_URL: service.url };
     expect(await output(['node', 'ask.mjs'], folder, env)).toBe('allow\ntrue\n');
     await service.close();
+  });
+
+  test('the service starts also where install scripts were not run', async () => {
+    const folder = emptyFolder();
+    await unpack(built.file('npm', /^toolgate-\d/), join(folder, 'node_modules/toolgate'));
+    const start = () => ran([join(folder, 'node_modules/toolgate/bin/toolgate'), '--version'], '/');
+    expect(await start()).toMatchObject({ code: 3, stderr: expect.stringContaining('not installed') });
+    mkdirSync(join(folder, 'node_modules/@oven/bun-here/bin'), { recursive: true });
+    symlinkSync(BUN, join(folder, 'node_modules/@oven/bun-here/bin/bun'));
+    expect(await start()).toMatchObject({ code: 0 });
   });
 
   test('the service needs the runtime and nothing else', async () => {
