@@ -67,7 +67,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await dialog.getByLabel('Name').fill('hand-made');
       await dialog.getByLabel('Policy').selectOption('made by hand');
       await expectUsable(page);
-      await button(page, 'Make the key').click();
+      await button(page, 'Create the key').click();
       const once = page.getByRole('dialog', { name: 'Your new key' });
       const key = (await once.locator('.secret code').textContent()) ?? '';
       expect(key).toStartWith('tg_key_');
@@ -156,7 +156,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await expectUsable(page);
       await dialog.getByRole('button', { name: 'Connect' }).click();
       await button(page, 'Test').click();
-      await page.getByText('It answers, with 1 tools.').waitFor();
+      await page.getByText('It answers, and offers 1 tool.').waitFor();
       upstream.options.tools = [tool('Looks, and tells.')];
       await button(page, 'Test').click();
       await page.getByText('is no longer the tool that was accepted').waitFor();

@@ -1,7 +1,7 @@
 // The states of something that is read: on its way, refused, empty.
 
 import type { ComponentChildren } from 'preact';
-import { Refusal } from '../api.ts';
+import { type Fault, Refusal } from '../api.ts';
 
 /** What went wrong, where it went wrong. Shows nothing while nothing has. */
 export function Problem({ error, retry }: { error: Error | null; retry?: () => void }) {
@@ -10,12 +10,11 @@ export function Problem({ error, retry }: { error: Error | null; retry?: () => v
   return (
     <div class="notice problem" role="alert">
       {faults.length === 0 && <p>{error.message}</p>}
-      {faults.length > 0 && (
+      {faults.length === 1 && <p>{faults.map(faultWords)}</p>}
+      {faults.length > 1 && (
         <ul>
-          {faults.map(({ path, message }) => (
-            <li key={path + message}>
-              {path !== '' && <code>{path.slice(1)}</code>} {message}
-            </li>
+          {faults.map(fault => (
+            <li key={fault.path + fault.message}>{faultWords(fault)}</li>
           ))}
         </ul>
       )}
@@ -25,6 +24,14 @@ export function Problem({ error, retry }: { error: Error | null; retry?: () => v
         </button>
       )}
     </div>
+  );
+}
+
+function faultWords({ path, message }: Fault) {
+  return (
+    <>
+      {path !== '' && <code>{path.slice(1)}</code>} {message}
+    </>
   );
 }
 

@@ -35,7 +35,7 @@ const COLUMNS: Column<Key>[] = [
     head: 'Approvals',
     cell: ({ requireSignInToApprove }) => (requireSignInToApprove ? 'need a sign-in' : 'by link or sign-in'),
   },
-  { head: 'Made', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 /** Whether a key works. */

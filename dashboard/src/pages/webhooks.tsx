@@ -32,7 +32,7 @@ const COLUMNS: Column<Webhook>[] = [
   { head: 'State', cell: webhook => <WebhookState of={webhook} /> },
   { head: 'Hears of', cell: ({ keyId }) => (keyId === null ? 'every key' : <Named text={keyName(keyId)} />) },
   { head: 'Events', cell: ({ events }) => events.join(', ') },
-  { head: 'Made', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 export function WebhookState({ of: { enabled, disabledReason } }: { of: Webhook }) {

@@ -235,6 +235,6 @@ function busyness(agent: DemoAgent, at: number): number {
   const hour = time.getHours();
   const weekend = time.getDay() === 0 || time.getDay() === 6;
   const daylight = Math.exp(-(((hour - 10.5) / 2.6) ** 2)) + 0.9 * Math.exp(-(((hour - 15.5) / 2.4) ** 2));
-  if (agent.officeHours) return weekend ? 0.05 * daylight : daylight;
-  return (weekend ? 0.5 : 1) * (0.18 + 0.8 * daylight);
+  if (agent.officeHours) return (weekend ? 0.3 : 1) * (0.04 + daylight);
+  return (weekend ? 0.7 : 1) * (0.25 + 0.8 * daylight);
 }

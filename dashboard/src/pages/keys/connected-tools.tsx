@@ -132,7 +132,7 @@ function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (t
 }
 
 function Result({ of: { ok, error, tools } }: { of: Tested }) {
-  if (ok) return <p>It answers, with {tools.length} tools.</p>;
+  if (ok) return <p>It answers, and offers {tools.length === 1 ? '1 tool' : `${tools.length} tools`}.</p>;
   return (
     <p class="failed">
       <Named text={`It does not answer: ${error}`} />

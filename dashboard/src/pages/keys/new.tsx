@@ -21,7 +21,7 @@ interface NewKeyProps {
 export function NewKey({ open, policies, onClose, onMade }: NewKeyProps) {
   const make = async (form: FormData) => onMade(await post<KeyWithSecret>('/keys', keyIn(form)));
   return (
-    <FormDialog title="New key" open={open} onClose={onClose} action="Make the key" submit={make}>
+    <FormDialog title="New key" open={open} onClose={onClose} action="Create the key" submit={make}>
       <Fields policies={policies} />
     </FormDialog>
   );

@@ -43,7 +43,7 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
     ['Policy', <PolicyLink key="" id={key.policyId} policy={policy} />],
     ['Approvals', key.requireSignInToApprove ? 'need a signed-in operator' : 'by link, or by an operator'],
     ['Begins with', <code key="">{key.prefix}…</code>],
-    ['Made', <Time key="" at={key.createdAt} />],
+    ['Created', <Time key="" at={key.createdAt} />],
     ...(key.revokedAt === null
       ? []
       : [['Revoked', <Time key="" at={key.revokedAt} />] as [string, ComponentChildren]]),

@@ -35,7 +35,7 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 const LOOK = EditorView.theme({
-  '&': { color: 'var(--ink)', backgroundColor: 'var(--ground)', fontSize: '0.93rem' },
+  '&': { color: 'var(--ink)', backgroundColor: 'var(--ground)', fontSize: '0.93rem', borderRadius: '7px' },
   '&.cm-focused': { outline: '3px solid var(--accent)', outlineOffset: '2px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6', maxHeight: '60vh', minHeight: '9rem' },
   '.cm-content': { caretColor: 'var(--ink)', padding: '0.5rem 0' },

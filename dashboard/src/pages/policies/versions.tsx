@@ -60,7 +60,7 @@ function columns(
 ): Column<PolicyVersion>[] {
   const isCurrent = ({ version }: PolicyVersion) => version === policy.version;
   return [
-    { head: 'Version', kind: 'number', cell: ({ version }) => version },
+    { head: 'Version', cell: ({ version }) => version },
     { head: 'Saved', cell: ({ createdAt }) => <Time at={createdAt} /> },
     { head: 'By', cell: ({ createdBy }) => <Named text={createdBy.replace(/^operator:/, '')} /> },
     { head: 'Rules', kind: 'number', cell: ({ rules }) => rules.length },

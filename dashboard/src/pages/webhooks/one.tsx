@@ -45,7 +45,7 @@ function Known({ of: webhook, reload }: { of: Webhook; reload: () => void }) {
               webhook.keyId === null ? 'every key' : <Named key="" text={keyName(webhook.keyId)} />,
             ],
             ['Events', webhook.events.join(', ')],
-            ['Made', <Time key="" at={webhook.createdAt} />],
+            ['Created', <Time key="" at={webhook.createdAt} />],
             ...(webhook.previousSecretUntil === null
               ? []
               : [['Secret before', <OldSecret key="" until={webhook.previousSecretUntil} />] as never]),
