@@ -32,7 +32,6 @@ const KEPT: Shot[] = [
   { page: 'approvals', width: 'wide', scheme: 'light' },
   { page: 'approvals', width: 'phone', scheme: 'dark' },
   { page: 'policy', width: 'wide', scheme: 'light' },
-  { page: 'key', width: 'wide', scheme: 'dark' },
 ];
 
 const PAGES: Record<string, (page: Page) => Promise<void>> = {
@@ -89,7 +88,7 @@ async function take(
   });
   await PAGES[shot.page]?.(page);
   const path = join(folder, `${shot.page}-${shot.width}-${shot.scheme}.png`);
-  await page.screenshot({ path, fullPage: shot.width === 'phone' || folder !== DOCS });
+  await page.screenshot({ path, fullPage: folder !== DOCS });
   await context.close();
 }
 

@@ -35,6 +35,8 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
   });
 
   const use = (work: (page: Page) => Promise<void>, who = admin) => visit(browser, service, who.cookie, work);
+  /** What a page looks like does not depend on the engine. */
+  const look = (page: Page) => (engine === 'sqlite' ? expectUsable(page) : null);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
   /** Says yes in the dialog that is open. */
@@ -49,11 +51,11 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
     await use(async page => {
       await page.goto('/dashboard/webhooks');
       await page.getByText('Nobody is told of approvals').waitFor();
-      await expectUsable(page);
+      await look(page);
       await button(page, 'New webhook').click();
       await page.getByLabel('Address').fill(`${receiver.url}/hooks`);
       await page.getByLabel('A held call is answered').uncheck();
-      await expectUsable(page);
+      await look(page);
       await button(page, 'Register').click();
       const secret = (await page.locator('.secret code').textContent()) ?? '';
       expect(secret).toStartWith('whsec_');
@@ -66,7 +68,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await service.check(key, 'mail', 'send');
       await page.getByText(/^2 attempts, the last .* answered 200/).click();
       await page.getByText(/answered 503 after/).waitFor();
-      await expectUsable(page);
+      await look(page);
       await button(page, 'Redeliver').click();
       await page.getByText(/^3 attempts/).waitFor();
       await button(page, 'New secret').click();
@@ -92,7 +94,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await button(page, 'Invite').click();
       await page.getByLabel('E-mail').fill('colleague@example.com');
       await page.getByLabel('Role', { exact: true }).selectOption('approver');
-      await expectUsable(page);
+      await look(page);
       await button(page, 'Make the link').click();
       const link = (await page.locator('.secret code').textContent()) ?? '';
       const token = new URL(link).searchParams.get('token');
@@ -104,7 +106,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await row.getByText('active').waitFor();
       await row.getByLabel('Role of colleague@example.com').selectOption('viewer');
       await page.getByText('becomes viewer').waitFor();
-      await expectUsable(page);
+      await look(page);
       await confirm(page, 'Change');
       expect((await signIn(service, 'colleague@example.com')).body.role).toBe('viewer');
       await row.getByRole('button', { name: 'Remove' }).click();
@@ -120,7 +122,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await page.getByText('TOOLGATE_DATA_DIR').waitFor();
       expect(await page.getByText('TOOLGATE_LOG_LEVEL').count()).toBe(0);
       await page.locator('tr').filter({ hasText: 'TOOLGATE_ADMIN_TOKEN' }).getByText('********').waitFor();
-      await expectUsable(page);
+      await look(page);
       await page.getByLabel('Find a setting').fill('approval');
       await page.getByText('TOOLGATE_APPROVAL_TIMEOUT').waitFor();
       expect(page.url()).toEndWith('?search=approval');
@@ -136,7 +138,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await heading(page, 'Your account');
       await page.getByText('this one').waitFor();
       expect(await page.locator('tbody tr').count()).toBe(2);
-      await expectUsable(page);
+      await look(page);
       const change = async (now: string, wanted: string, again = wanted) => {
         await page.getByLabel('Current password').fill(now);
         await page.getByLabel('New password', { exact: true }).fill(wanted);

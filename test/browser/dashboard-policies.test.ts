@@ -23,6 +23,8 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
 
   const use = (work: (page: Page) => Promise<void>, options = {}) =>
     visit(browser, service, admin.cookie, work, options);
+  /** What a page looks like does not depend on the engine. */
+  const look = (page: Page) => (engine === 'sqlite' ? expectUsable(page) : null);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
   /** Types over all that the editor holds. */
@@ -51,7 +53,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await page.locator('.cm-lintRange-error').first().waitFor();
       expect(await tryTool(page, 'mail__send')).toBe('Mend the errors first.');
       expect(await button(page, 'Create the policy').isDisabled()).toBe(true);
-      await expectUsable(page);
+      await look(page);
       await write(page, '- { tool: "mail__*", action: allow }\n- { tool: "files__*", action: deny }\n');
       await page.getByText('No problems found.').waitFor();
       expect(await tryTool(page, 'files__read')).toContain(
@@ -66,12 +68,12 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       const dialog = page.getByRole('dialog', { name: 'New key' });
       await dialog.getByLabel('Name').fill('hand-made');
       await dialog.getByLabel('Policy').selectOption('made by hand');
-      await expectUsable(page);
+      await look(page);
       await button(page, 'Create the key').click();
       const once = page.getByRole('dialog', { name: 'Your new key' });
       const key = (await once.locator('.secret code').textContent()) ?? '';
       expect(key).toStartWith('tg_key_');
-      await expectUsable(page);
+      await look(page);
       expect((await service.check(key, 'mail', 'send')).body.decision).toBe('allow');
       expect((await service.check(key, 'files', 'read')).body.decision).toBe('deny');
       await button(page, 'I have kept it').click();
@@ -107,7 +109,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       const dialog = page.getByRole('dialog', { name: 'From version 1 to version 2' });
       expect(await dialog.locator('.removed').textContent()).toContain('{ tool: "a", action: allow }');
       expect(await dialog.locator('.added').textContent()).toContain('not today');
-      await expectUsable(page);
+      await look(page);
       await page.keyboard.press('Escape');
       await button(page, 'Roll back').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
@@ -153,7 +155,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       const dialog = page.getByRole('dialog', { name: 'Connect an MCP server' });
       await dialog.getByLabel('Name').fill('eyes');
       await dialog.getByLabel('Address').fill(upstream.url);
-      await expectUsable(page);
+      await look(page);
       await dialog.getByRole('button', { name: 'Connect' }).click();
       await button(page, 'Test').click();
       await page.getByText('It answers, and offers 1 tool.').waitFor();
@@ -161,7 +163,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await button(page, 'Test').click();
       await page.getByText('is no longer the tool that was accepted').waitFor();
       await page.locator('.diff .added').getByText('Looks, and tells.').waitFor();
-      await expectUsable(page);
+      await look(page);
       await button(page, 'Accept the change').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click();
       await page.getByText('is no longer the tool that was accepted').waitFor({ state: 'detached' });
@@ -181,7 +183,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
         await page.goto(`/dashboard/policies/${policyId}`);
         await heading(page, policyName);
         await page.locator('.cm-content').waitFor();
-        await expectUsable(page);
+        await look(page);
       },
       { ...DARK, ...PHONE },
     );
