@@ -1,7 +1,7 @@
 // Records what came of forwarded calls, a moment later and many at a time: the audit entry is what must be
 // durable first; this is a note beside it. A stop writes what is left.
 
-import { insertOutcome, type OutcomeRecord } from '../store/outcomes.ts';
+import { insertOutcomes, type OutcomeRecord } from '../store/outcomes.ts';
 import type { Guard } from './guard.ts';
 
 const FLUSH_MS = 100;
@@ -29,9 +29,7 @@ export class OutcomeLog {
     this.#waiting = [];
     if (outcomes.length === 0) return;
     try {
-      await this.#guard.db.transaction({}, async tx => {
-        for (const each of outcomes) insertOutcome(tx, each);
-      });
+      await this.#guard.db.transaction({}, async tx => insertOutcomes(tx, outcomes));
     } catch (error) {
       this.#failed(error);
     }

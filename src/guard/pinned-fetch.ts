@@ -18,26 +18,45 @@ interface Pin {
   until: number;
 }
 
+interface Parts {
+  to: string;
+  origin: string;
+  /** Path and query. */
+  rest: string;
+}
+
 export class PinnedFetch {
   readonly #rules: TargetRules;
   readonly #pins = new Map<string, Pin>();
+  #last: Parts | null = null;
 
   constructor(rules: TargetRules) {
     this.#rules = rules;
   }
 
   async fetch(to: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
-    const { origin, pathname, search } = new URL(to);
-    const pin = await this.#pin(origin);
+    const { origin, rest: path } = this.#parts(to);
+    const pin = this.#kept(origin) ?? (await this.#pin(origin));
     // Bounds are in bytes as they arrive: nothing that unpacks to a thousand times its size.
     const headers = { ...init.headers, Host: pin.host, 'Accept-Encoding': 'identity' };
     const rest = { redirect: 'manual', decompress: false, ...pin.tls } as const;
-    return fetch(pin.origin + pathname + search, { ...init, headers, ...rest });
+    return fetch(pin.origin + path, { ...init, headers, ...rest });
+  }
+
+  /** One wire asks one address again and again. */
+  #parts(to: string): Parts {
+    if (this.#last?.to === to) return this.#last;
+    const { origin, pathname, search } = new URL(to);
+    this.#last = { to, origin, rest: pathname + search };
+    return this.#last;
+  }
+
+  #kept(origin: string): Pin | null {
+    const kept = this.#pins.get(origin);
+    return kept !== undefined && performance.now() < kept.until ? kept : null;
   }
 
   async #pin(origin: string): Promise<Pin> {
-    const kept = this.#pins.get(origin);
-    if (kept !== undefined && performance.now() < kept.until) return kept;
     const { url, address, family } = await checkTarget(origin, this.#rules);
     const port = url.port === '' ? '' : `:${url.port}`;
     const pin: Pin = {

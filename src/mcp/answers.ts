@@ -4,7 +4,7 @@
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
-import { type Call, type CallServices, callTool } from './call.ts';
+import { type CallServices, callTool } from './call.ts';
 import type { Connections } from './connections.ts';
 import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
 import type { Forwarding } from './forward.ts';
@@ -66,7 +66,7 @@ export async function toolsOf(services: McpServices, principal: Principal): Prom
  * Answered as JSON when the result is the first thing that the upstream says, and as a stream of events from
  * the moment it says something else before.
  */
-export async function answerCall(
+export function answerCall(
   services: McpServices,
   asked: Asked,
   { id, params }: RpcRequest,
@@ -79,37 +79,34 @@ export async function answerCall(
   const cancel = new AbortController();
   if (modern) request.signal.addEventListener('abort', () => cancel.abort());
   const forget = connectionId === null ? () => {} : services.connections.follow(connectionId, id, cancel);
-  const spoken = Promise.withResolvers<'spoken'>();
-  const early: JsonObject[] = [];
-  let writer: EventWriter | null = null;
-  let status = 200;
-  const onNotification = (notification: JsonObject) => {
-    if (!streams || !isWanted(notification, logLevel)) return;
-    if (writer !== null) return writer.hint(notification);
-    early.push(notification);
-    spoken.resolve('spoken');
-  };
-  const judged: Call = { principal, params, startedAt, signal: cancel.signal, modern, onNotification };
-  const done = callTool(services, judged)
-    .then(result => resultMessage(id, modern ? { resultType: 'complete', ...result } : result))
-    .catch(error => {
-      if (error instanceof RpcError) {
-        status = error.status;
-        return errorMessage(id, error);
+  return new Promise((resolve, reject) => {
+    let stream: EventWriter | null = null;
+    const onNotification = (notification: JsonObject) => {
+      if (!streams || !isWanted(notification, logLevel)) return;
+      if (stream === null) {
+        stream = new EventWriter(() => {
+          if (modern) cancel.abort();
+        });
+        resolve(new Response(stream.body, { headers: STREAM_HEADERS }));
       }
-      if (writer === null) throw error;
-      return errorMessage(id, internal(error));
-    })
-    .finally(forget);
-  const first = await Promise.race([done, spoken.promise]);
-  if (first !== 'spoken') return json(first, status);
-  const stream = new EventWriter(() => {
-    if (modern) cancel.abort();
+      stream.hint(notification);
+    };
+    const answer = (message: JsonObject, status: number) => {
+      forget();
+      if (stream === null) return resolve(json(message, status));
+      stream.send(message);
+      stream.close();
+    };
+    callTool(services, { principal, params, startedAt, signal: cancel.signal, modern, onNotification }).then(
+      result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
+      error => {
+        if (error instanceof RpcError) return answer(errorMessage(id, error), error.status);
+        if (stream !== null) return answer(errorMessage(id, internal(error)), 200);
+        forget();
+        reject(error);
+      },
+    );
   });
-  writer = stream;
-  for (const notification of early) stream.hint(notification);
-  done.then(message => stream.send(message)).finally(() => stream.close());
-  return new Response(stream.body, { headers: STREAM_HEADERS });
 }
 
 /** What the protocol has an answer for; the rest (401, 503) is the web surface's. */
@@ -128,8 +125,9 @@ export function accepted(): Response {
   return new Response(null, { status: 202 });
 }
 
-export function json(message: JsonObject, status = 200, headers: Record<string, string> = {}): Response {
-  return Response.json(message, { status, headers });
+export function json(message: JsonObject, status = 200, headers?: Record<string, string>): Response {
+  if (status === 200 && headers === undefined) return Response.json(message);
+  return Response.json(message, { status, headers: headers ?? {} });
 }
 
 function isWanted({ method, params }: JsonObject, level: Json | undefined): boolean {

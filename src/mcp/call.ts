@@ -152,13 +152,12 @@ function forUpstream(params: JsonObject, tool: KnownTool, progressToken: string 
 
 /** What in `_meta` is neither between the client and us nor of one leg only. */
 export function metaForUpstream(params: JsonObject): JsonObject {
-  const ours = (key: string) => key === 'progressToken' || key.startsWith('toolgate/') || isEnvelope(key);
+  const ours = (key: string) =>
+    key === 'progressToken' || key.startsWith('toolgate/') || ENVELOPE_KEYS.has(key);
   return Object.fromEntries(Object.entries(metaOf(params)).filter(([key]) => !ours(key)));
 }
 
-function isEnvelope(key: string): boolean {
-  return (Object.values(ENVELOPE) as string[]).includes(key);
-}
+const ENVELOPE_KEYS: ReadonlySet<string> = new Set(Object.values(ENVELOPE));
 
 function forClient(
   notification: RpcNotification,

@@ -4,7 +4,7 @@
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
 import { type Context, ContextMemory } from './contexts.ts';
-import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
+import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
 
 export interface AuditEntry {
   id: string;
@@ -23,21 +23,10 @@ export interface AuditEntry {
   latencyMs: number;
 }
 
-const FIELDS = 10;
-const MAX_ROWS = 64;
-
-/** Rows go in by powers of two, so that groups of every size need seven prepared statements. */
-const INSERTS = new Map<number, string>();
-for (let rows = 1; rows <= MAX_ROWS; rows *= 2) {
-  const values = Array.from({ length: rows }, (_, row) => `(${placeholders(FIELDS, row * FIELDS)})`).join(
-    ', ',
-  );
-  INSERTS.set(
-    rows,
-    `INSERT INTO audit_entries (id, at, context, key_tag, tool_tag, session_id, surface, decision, reference_id,
-       latency_ms) VALUES ${values}`,
-  );
-}
+const insertRows = rowInserts(
+  `audit_entries (id, at, context, key_tag, tool_tag, session_id, surface, decision, reference_id, latency_ms)`,
+  10,
+);
 
 export async function insertAudit(
   tx: Transaction,
@@ -45,14 +34,9 @@ export async function insertAudit(
   memory = new ContextMemory(),
 ): Promise<void> {
   const contexts = await memory.of(tx, entries);
-  let rows = MAX_ROWS;
-  for (let at = 0; at < entries.length; at += rows) {
-    while (rows > entries.length - at) rows /= 2;
-    const params: Value[] = [];
-    for (let index = at; index < at + rows; index++)
-      pushRow(params, entries[index] as AuditEntry, contexts[index] as Context);
-    tx.defer(INSERTS.get(rows) as string, params);
-  }
+  insertRows(tx, entries.length, (params, index) =>
+    pushRow(params, entries[index] as AuditEntry, contexts[index] as Context),
+  );
 }
 
 function pushRow(params: Value[], entry: AuditEntry, { number, keyTag, toolTag }: Context): void {

@@ -71,3 +71,29 @@ export function padded(ids: readonly string[]): string[] {
   const size = 2 ** Math.ceil(Math.log2(Math.max(ids.length, 1)));
   return Array.from({ length: size }, (_, index) => ids[Math.min(index, ids.length - 1)] ?? '');
 }
+
+const MOST_ROWS = 64;
+
+/**
+ * Inserts many rows at a time, deferred. They go in by powers of two, so that groups of every size need seven
+ * prepared statements.
+ */
+export function rowInserts(
+  into: string,
+  fields: number,
+): (tx: Transaction, count: number, push: (params: Value[], index: number) => void) => void {
+  const statements = new Map<number, string>();
+  for (let rows = 1; rows <= MOST_ROWS; rows *= 2) {
+    const values = Array.from({ length: rows }, (_, row) => `(${placeholders(fields, row * fields)})`);
+    statements.set(rows, `INSERT INTO ${into} VALUES ${values.join(', ')}`);
+  }
+  return (tx, count, push) => {
+    let rows = MOST_ROWS;
+    for (let at = 0; at < count; at += rows) {
+      while (rows > count - at) rows /= 2;
+      const params: Value[] = [];
+      for (let index = at; index < at + rows; index++) push(params, index);
+      tx.defer(statements.get(rows) as string, params);
+    }
+  };
+}

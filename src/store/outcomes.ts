@@ -1,6 +1,6 @@
 // What came of forwarded calls, beside their audit entries.
 
-import type { Queries, Transaction } from './db.ts';
+import { type Queries, rowInserts, type Transaction } from './db.ts';
 
 export const OUTCOMES = ['ok', 'tool_error', 'upstream_failure', 'timed_out', 'cancelled'] as const;
 export type CallOutcome = (typeof OUTCOMES)[number];
@@ -12,13 +12,13 @@ export interface OutcomeRecord {
   at: number;
 }
 
-export function insertOutcome(tx: Transaction, record: OutcomeRecord): void {
-  tx.defer('INSERT INTO outcomes (tool_call_id, outcome, duration_ms, at) VALUES ($1, $2, $3, $4)', [
-    record.toolCallId,
-    record.outcome,
-    record.durationMs,
-    record.at,
-  ]);
+const insertRows = rowInserts('outcomes (tool_call_id, outcome, duration_ms, at)', 4);
+
+export function insertOutcomes(tx: Transaction, records: readonly OutcomeRecord[]): void {
+  insertRows(tx, records.length, (params, index) => {
+    const { toolCallId, outcome, durationMs, at } = records[index] as OutcomeRecord;
+    params.push(toolCallId, outcome, durationMs, at);
+  });
 }
 
 export async function findOutcome(db: Queries, toolCallId: string): Promise<OutcomeRecord | null> {

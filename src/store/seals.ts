@@ -3,7 +3,7 @@
 
 import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
 import { AUDIT_COLUMNS, type AuditEntry } from './audit.ts';
-import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
+import { type Queries, rowInserts, type Transaction } from './db.ts';
 
 export interface Sealing {
   revision: number;
@@ -90,19 +90,13 @@ export interface Seal {
   leafHash: string;
 }
 
-const FIELDS = 3;
-const MAX_ROWS = 64;
+const insertRows = rowInserts('seals (seq, entry_id, leaf_hash)', 3);
 
-/** Rows go in by powers of two, so that batches of every size need seven prepared statements. */
 export function insertSeals(tx: Transaction, seals: readonly Seal[]): void {
-  let rows = MAX_ROWS;
-  for (let at = 0; at < seals.length; at += rows) {
-    while (rows > seals.length - at) rows /= 2;
-    const values = Array.from({ length: rows }, (_, row) => `(${placeholders(FIELDS, row * FIELDS)})`);
-    const params: Value[] = [];
-    for (const { seq, entryId, leafHash } of seals.slice(at, at + rows)) params.push(seq, entryId, leafHash);
-    tx.defer(`INSERT INTO seals (seq, entry_id, leaf_hash) VALUES ${values.join(', ')}`, params);
-  }
+  insertRows(tx, seals.length, (params, index) => {
+    const { seq, entryId, leafHash } = seals[index] as Seal;
+    params.push(seq, entryId, leafHash);
+  });
 }
 
 /** Levels of whole subtrees that are kept. */

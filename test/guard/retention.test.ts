@@ -15,7 +15,7 @@ import { insertConnection } from '../../src/store/connections.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../../src/store/deliveries.ts';
 import { insertGrant } from '../../src/store/grants.ts';
 import { insertNotification } from '../../src/store/notifications.ts';
-import { insertOutcome } from '../../src/store/outcomes.ts';
+import { insertOutcomes } from '../../src/store/outcomes.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import {
   approvalRecord,
@@ -49,8 +49,8 @@ async function call({ db }: TestStore, at: number, over: boolean): Promise<void>
     status: over ? 'denied' : 'pending',
   });
   await db.transaction({}, async tx => {
-    insertAudit(tx, [auditEntry({ id, at, decision: 'pending', referenceId: id })]);
-    insertOutcome(tx, { toolCallId: id, outcome: 'ok', durationMs: 1, at });
+    await insertAudit(tx, [auditEntry({ id, at, decision: 'pending', referenceId: id })]);
+    insertOutcomes(tx, [{ toolCallId: id, outcome: 'ok', durationMs: 1, at }]);
     insertApproval(tx, approval, `token ${at}`);
     insertGrant(tx, {
       id,

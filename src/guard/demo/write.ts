@@ -15,7 +15,7 @@ import { insertChange } from '../../store/changes.ts';
 import type { Transaction } from '../../store/db.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../../store/deliveries.ts';
 import { insertGrant } from '../../store/grants.ts';
-import { insertOutcome } from '../../store/outcomes.ts';
+import { insertOutcomes } from '../../store/outcomes.ts';
 import { insertSession } from '../../store/sessions.ts';
 import { insertWebhook, updateWebhook, type WebhookRecord } from '../../store/webhooks.ts';
 import type { Guard } from '../guard.ts';
@@ -30,7 +30,7 @@ const PIECE = 256;
 export async function writeWeek(guard: Guard, week: Week): Promise<void> {
   const inTime = week.entries.sort((a, b) => (a.id < b.id ? -1 : 1));
   await inPieces(guard, inTime, async (tx, entries) => insertAudit(tx, entries));
-  await inPieces(guard, week.outcomes, each(insertOutcome));
+  await inPieces(guard, week.outcomes, async (tx, outcomes) => insertOutcomes(tx, outcomes));
   await inPieces(guard, week.sessions, async (tx, sessions) => {
     for (const session of sessions) {
       const { hash, prefix } = mintToken('session');
