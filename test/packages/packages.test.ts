@@ -206,7 +206,10 @@ await gate.guard('a', 'drop_b').catch(error => console.log(error instanceof Tool
   });
 });
 
-describe.if(need(onPath('python3'), 'python3 (for the Python packages)'))('the Python packages', () => {
+const pip = ['python3', '-m', 'pip', '--disable-pip-version-check', '--no-input'];
+const hasPip = () => onPath('python3') && Bun.spawnSync([...pip, '--version']).exitCode === 0;
+
+describe.if(need(hasPip(), 'python3 with pip (for the Python packages)'))('the Python packages', () => {
   let service: TestService;
   let key: string;
   beforeAll(async () => {
@@ -215,7 +218,6 @@ describe.if(need(onPath('python3'), 'python3 (for the Python packages)'))('the P
   });
   afterAll(() => service.close());
 
-  const pip = ['python3', '-m', 'pip', '--disable-pip-version-check', '--no-input'];
   const ASK = `import toolgate
 gate = toolgate.Toolgate()
 print(gate.check("a", "get_b").decision, toolgate.__file__)`;
