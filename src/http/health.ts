@@ -22,7 +22,9 @@ export const healthRoutes: Route[] = [
     path: '/readyz',
     access: 'public',
     tag: 'health',
-    summary: 'The store is reachable and its schema is this program’s',
+    summary: 'The store is reachable, with the schema of this program or a newer one',
+    description:
+      'A newer program may have migrated the store already: this one goes on beside it until it is replaced.',
     answers: { 200: { description: 'Ready to decide.', schema: state }, 503: { description: 'Not ready.' } },
     handle: async ({ services }) => {
       await wantReady(services);
@@ -46,9 +48,9 @@ export const healthRoutes: Route[] = [
 async function wantReady(services: Services): Promise<void> {
   try {
     const version = await schemaVersion(services.guard.db);
-    if (version === MIGRATIONS.at(-1)?.version) return;
+    if (version >= (MIGRATIONS.at(-1)?.version ?? 0)) return;
   } catch (error) {
     throw new GuardError('not_ready', 'The store cannot be reached.', { cause: error, retryAfter: 1 });
   }
-  throw new GuardError('not_ready', 'The store has the schema of another version.', { retryAfter: 5 });
+  throw new GuardError('not_ready', 'The store has the schema of an older version.', { retryAfter: 5 });
 }

@@ -406,11 +406,14 @@ function plain<T>(rows: Answer): T[] {
   });
 }
 
-/** Whether the connection is no good any more: closed, or told to go by the server. */
+/**
+ * Whether the connection is no good any more: closed, told to go by the server, or leading to one that only reads.
+ * After a failover a standby may have been reached; a new connection finds where the way leads now.
+ */
 function lost(error: unknown): boolean {
   if (!(error instanceof SQL.PostgresError)) return false;
   const state = String(error.errno ?? '');
-  return state === '' || /^(08|57P)/.test(state);
+  return state === '' || /^(08|57P|25006)/.test(state);
 }
 
 function told(error: unknown): unknown {

@@ -10,7 +10,7 @@ import { mutant, type Patch } from '../support/mutant.ts';
 import { engines, failToStart, startService, type TestService } from '../support/service.ts';
 
 /** What the rules of migrations allow: add tables, columns that may be empty, indexes on what is small. */
-const NEXT = `ALTER TABLE audit ADD COLUMN note text; ALTER TABLE keys ADD COLUMN owner text;
+const NEXT = `ALTER TABLE audit_entries ADD COLUMN note text; ALTER TABLE keys ADD COLUMN owner text;
 CREATE TABLE next_things (id text NOT NULL PRIMARY KEY, at bigint NOT NULL); CREATE INDEX next_at ON next_things (at);`;
 const NEWER: Patch = {
   file: 'src/store/migrate.ts',
@@ -34,6 +34,7 @@ describe.if(onPostgres)('an upgrade', () => {
       keyOnOld: 200,
       sessionOnNew: 200,
       afterRevocation: [401, 401],
+      ready: [200, 200],
       entries: true,
     });
     expect(found.restartOfOld).toContain('The store has schema version 999');
@@ -103,7 +104,7 @@ async function holdTables(databaseUrl: string) {
   const server = new SQL(databaseUrl, { max: 1 });
   const connection = await server.reserve();
   await connection`BEGIN`;
-  await connection.unsafe('LOCK TABLE audit, keys IN ACCESS SHARE MODE');
+  await connection.unsafe('LOCK TABLE audit_entries, keys IN ACCESS SHARE MODE');
   let held = true;
   const release = async () => {
     if (!held) return;
@@ -133,11 +134,13 @@ async function sideBySide(old: TestService, next: TestService) {
   const onNew = await next.check(session, 'github', 'from_new');
   const { entries } = (await old.admin('GET', `/audit?keyId=${keyId}`)).body;
   await old.admin('DELETE', `/keys/${keyId}`);
+  const ready = await Promise.all([old, next].map(each => each.request('GET', '/readyz')));
   const late = [await next.check(session, 'a', 'b'), await old.check(key, 'a', 'b')];
   return {
     keyOnOld: onOld.status,
     sessionOnNew: onNew.status,
     afterRevocation: late.map(each => each.status),
+    ready: ready.map(each => each.status),
     entries: [onOld, onNew].every(each =>
       entries.some((entry: { id: string }) => entry.id === each.body.toolCallId),
     ),

@@ -134,7 +134,7 @@ max_connections = 100
   async #ready(): Promise<void> {
     const reached = await until(
       READY_WITHIN_MS,
-      () => this.#postmaster === null || this.#status() === 'ready',
+      () => this.#postmaster === null || ['ready', 'standby'].includes(this.#status() ?? ''),
     );
     if (!reached || !this.#postmaster) throw new Error(`PostgreSQL did not start:\n${this.logText()}`);
   }
