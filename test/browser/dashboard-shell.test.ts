@@ -115,7 +115,7 @@ describe.if(withBrowser).each(engineNames)('a first start on %s', engine => {
         await page.getByLabel('E-mail').fill('first@example.com');
         await page.getByLabel('Password').fill(PASSWORD);
         await page.getByRole('button', { name: 'Sign in' }).click();
-        await page.getByText('No verdict in this window').waitFor();
+        await page.getByRole('heading', { name: 'No verdict in the last 24 hours' }).waitFor();
         if (engine === 'sqlite') await expectUsable(page);
         await page.getByRole('link', { name: 'Approvals' }).first().click();
         await page.getByText('Nothing waits for an answer').waitFor();

@@ -42,7 +42,7 @@ function Tab({ view, current, name, count }: TabProps) {
   return (
     <a href={`/dashboard/approvals${query}`} aria-current={view === current ? 'page' : undefined}>
       {name}
-      {count !== undefined && <span class="count">{count}</span>}
+      {count !== undefined && count > 0 && <span class="count">{count}</span>}
     </a>
   );
 }

@@ -16,6 +16,7 @@ import { addressOf } from './audit/filters.ts';
 import { Chart } from './overview/chart.tsx';
 import { Latest } from './overview/latest.tsx';
 import { Ranks } from './overview/ranks.tsx';
+import { Start } from './overview/start.tsx';
 import { counted, DECISIONS, type Stats, sum, WINDOWS, WORDS, written } from './overview/stats.ts';
 
 const AGAIN_MS = 60_000;
@@ -69,7 +70,7 @@ function Shown({ stats, window, name }: { stats: Stats; window: string; name: st
             figure={written(stats.totals[decision])}
             note={
               total === 0
-                ? 'of no verdict'
+                ? 'no verdicts'
                 : `${share(stats.totals[decision], total)} of ${written(total)} verdicts`
             }
             href={addressOf({ decision, within: window })}
@@ -78,8 +79,17 @@ function Shown({ stats, window, name }: { stats: Stats; window: string; name: st
         ))}
         <WaitingTile count={pending.value?.length ?? stats.pendingApprovals} />
       </div>
+      {total === 0 ? <Start name={name} /> : <Figures stats={stats} window={window} name={name} />}
+      <Latest />
+    </>
+  );
+}
+
+function Figures({ stats, window, name }: { stats: Stats; window: string; name: string }) {
+  return (
+    <>
       <Panel title={`Verdicts, ${name.toLowerCase()}`}>
-        {total === 0 ? <NoVerdicts /> : <Chart stats={stats} />}
+        <Chart stats={stats} />
       </Panel>
       <div class="columns">
         <Ranks
@@ -107,7 +117,6 @@ function Shown({ stats, window, name }: { stats: Stats; window: string; name: st
           <Deliveries stats={stats} />
         </div>
       </div>
-      <Latest />
     </>
   );
 }
@@ -139,15 +148,6 @@ function WaitingTile({ count }: { count: number }) {
   const note = count === 0 ? 'Nobody has to answer' : 'Open the inbox';
   return (
     <Tile name="Waiting now" figure={written(count)} note={note} href="/dashboard/approvals" tone="accent" />
-  );
-}
-
-function NoVerdicts() {
-  return (
-    <Empty title="No verdict in this window">
-      Point an agent at <code>POST /v1/check</code> or <code>/mcp</code> with its key, or try{' '}
-      <code>toolgate check github create_issue</code>. The <a href="/docs">API reference</a> has examples.
-    </Empty>
   );
 }
 

@@ -24,10 +24,12 @@ export function Waiting() {
       <Problem error={pendingError.value} retry={loadPending} />
       {shown === undefined && pendingError.value === null && <Loading />}
       {shown?.length === 0 && (
-        <Empty title="Nothing waits for an answer">
-          Calls that meet a rule with the action <code>require_approval</code> appear here the moment they are
-          held.
-        </Empty>
+        <div class="panel">
+          <Empty title="Nothing waits for an answer">
+            Calls that meet a rule with the action <code>require_approval</code> appear here the moment they
+            are held. Rules are under <a href="/dashboard/policies">Policies</a>.
+          </Empty>
+        </div>
       )}
       {!mayResolve.value && (shown?.length ?? 0) > 0 && (
         <p class="notice">Your role lets you look. Approvers and admins answer.</p>

@@ -2,7 +2,6 @@
 
 import type { ComponentChildren } from 'preact';
 import { Panel } from '../../components/page.tsx';
-import { Empty } from '../../components/states.tsx';
 import { DECISIONS, type Ranked, written } from './stats.ts';
 
 interface RanksProps<Each extends Ranked> {
@@ -16,7 +15,6 @@ export function Ranks<Each extends Ranked>({ title, list, keyOf, name }: RanksPr
   const most = list[0]?.count ?? 1;
   return (
     <Panel title={title}>
-      {list.length === 0 && <Empty title="None yet" />}
       <ol class="ranks">
         {list.map(each => (
           <li key={keyOf(each)}>

@@ -42,21 +42,25 @@ export const sum = (counts: Counts): number => counts.allow + counts.pending + c
 const NUMBER = new Intl.NumberFormat();
 export const written = (count: number): string => NUMBER.format(count);
 
+const NONE: Ranked = { allow: 0, pending: 0, deny: 0, count: 0 };
+const TOP = 10;
+
 /** With one verdict more, in the newest slice; one that was there when they were read is in them. */
 export function counted(stats: Stats, { at, keyId, decision, serverName, toolName }: AuditEntry): Stats {
   if (at < stats.to) return stats;
   const plus = <Each extends Counts>(counts: Each): Each => ({ ...counts, [decision]: counts[decision] + 1 });
   const last = stats.series.length - 1;
   const name = `${serverName}__${toolName}`;
-  const ranked = <Each extends Ranked>(list: Each[], isIt: (each: Each) => boolean): Each[] =>
-    list
-      .map(each => (isIt(each) ? { ...plus(each), count: each.count + 1 } : each))
-      .sort((a, b) => b.count - a.count);
+  const ranked = <Each extends Ranked>(list: Each[], is: (each: Each) => boolean, fresh: Each): Each[] =>
+    (list.some(is) ? list : [...list, fresh])
+      .map(each => (is(each) ? { ...plus(each), count: each.count + 1 } : each))
+      .sort((a, b) => b.count - a.count)
+      .slice(0, TOP);
   return {
     ...stats,
     totals: plus(stats.totals),
     series: stats.series.map((slice, index) => (index === last ? plus(slice) : slice)),
-    topTools: ranked(stats.topTools, each => each.tool === name),
-    topKeys: ranked(stats.topKeys, each => each.keyId === keyId),
+    topTools: ranked(stats.topTools, each => each.tool === name, { tool: name, ...NONE }),
+    topKeys: ranked(stats.topKeys, each => each.keyId === keyId, { keyId, ...NONE }),
   };
 }
