@@ -1,0 +1,154 @@
+// The sealed log over HTTP: its key and size, pages of checkpoints, proofs that hold, the stream that verifies, and
+// what is refused.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { verifyInclusion } from '../../clients/typescript/src/index.ts';
+import { isSignedBy, notesIn, parseCheckpoint, parseVerifierKey } from '../../src/core/checkpoint.ts';
+import { entryLeaf, shownEntry } from '../../src/core/entry.ts';
+import { extendsTree, Tree } from '../../src/core/merkle.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { Shell } from '../cli/shell.ts';
+import { entries, write } from '../guard/sealing.ts';
+import { newStore } from '../store/stores.ts';
+import { newDataDir, until } from '../support/faults.ts';
+import { ADMIN_TOKEN, engines, startService, type TestService } from '../support/service.ts';
+
+const COUNT = 300;
+const DAY = 86_400_000;
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    const dataDir = newDataDir();
+    const rows = entries(COUNT, Date.now() - DAY);
+    let service: TestService;
+    let shell: Shell;
+    let keyText: string;
+
+    beforeAll(async () => {
+      // Made a day ago, so that nothing has to settle first.
+      const store = await newStore(engine);
+      await migrate(store.db, Date.now());
+      await write(store.db, rows);
+      await store.db.close();
+      service = await startService({
+        dataDir,
+        databaseUrl: store.url,
+        env: { TOOLGATE_CHECKPOINT_INTERVAL: '1s' },
+      });
+      shell = new Shell({ TOOLGATE_BASE_URL: service.url, TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+      await until('all is signed', async () => (await sealing()).checkpoint?.size === COUNT);
+      keyText = (await sealing()).publicKey;
+    });
+    afterAll(async () => {
+      shell.close();
+      await service.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+
+    const sealing = async () => (await service.admin('GET', '/audit/sealing')).body;
+
+    test('shows its key, its size and a checkpoint that the key signed', async () => {
+      const key = parseVerifierKey(keyText);
+      const { size, checkpoint } = await sealing();
+      expect([size, checkpoint.prunedBefore]).toEqual([COUNT, 0]);
+      expect(key !== null && (await isSignedBy(checkpoint.note, key))).toBe(true);
+      expect(parseCheckpoint(checkpoint.note)).toMatchObject({ size: COUNT, root: checkpoint.root });
+      expect(new Date(checkpoint.sealedThrough).getTime()).toBe(rows.at(-1)?.at ?? 0);
+    });
+
+    test('keeps key and checkpoints in the data folder, for its owner only', () => {
+      const kept = notesIn(readFileSync(join(dataDir, 'checkpoints.txt'), 'utf8'));
+      expect(parseCheckpoint(kept.at(-1) ?? '')?.size).toBe(COUNT);
+      expect(readFileSync(join(dataDir, 'checkpoints.pub'), 'utf8').trim()).toBe(keyText);
+      for (const name of ['checkpoints.txt', 'checkpoints.pub']) {
+        expect(statSync(join(dataDir, name)).mode & 0o777).toBe(0o600);
+      }
+    });
+
+    test('lists checkpoints page by page', async () => {
+      const all = (await service.admin('GET', '/audit/checkpoints')).body.checkpoints;
+      const seen: unknown[] = [];
+      let cursor = '';
+      do {
+        const { body } = await service.admin('GET', `/audit/checkpoints?limit=1${cursor}`);
+        seen.push(...body.checkpoints);
+        cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+      } while (cursor !== '');
+      expect(seen).toEqual(all);
+      expect(all[0].size).toBe(COUNT);
+      expect((await service.admin('GET', '/audit/checkpoints?cursor=x')).status).toBe(400);
+    });
+
+    test('proves every entry asked for, to the client as to the command line', async () => {
+      for (const at of [0, 1, 127, 128, 255, 256, COUNT - 1]) {
+        const { body } = await service.admin('GET', `/audit/${rows[at]?.id}/proof`);
+        const { entry, seq } = await verifyInclusion(body, keyText);
+        expect([entry['id'], entry['toolName'], seq]).toEqual([rows[at]?.id, rows[at]?.toolName, at]);
+        expect(entry).toEqual((await service.admin('GET', `/audit?limit=1000`)).body.entries.at(-1 - at));
+      }
+      const { code, stdout } = await shell.run(`toolgate audit prove ${rows[7]?.id}`);
+      expect([code, (await verifyInclusion(stdout, keyText)).seq]).toEqual([0, 7]);
+    });
+
+    test('proves that it only grew', async () => {
+      const rootOf = (size: number) => {
+        const tree = new Tree();
+        for (const row of rows.slice(0, size)) tree.append(entryLeaf(shownEntry(row)));
+        return tree.root();
+      };
+      for (const [from, to] of [
+        [0, COUNT],
+        [1, 2],
+        [256, 257],
+        [100, COUNT],
+        [COUNT, COUNT],
+      ] as const) {
+        const { body } = await service.admin('GET', `/audit/consistency?from=${from}&to=${to}`);
+        const path = body.path.map((each: string) => new Uint8Array(Buffer.from(each, 'base64')));
+        expect(extendsTree(from, to, rootOf(from), rootOf(to), path)).toBe(true);
+      }
+      expect((await service.admin('GET', '/audit/consistency?from=2&to=1')).status).toBe(409);
+      expect((await service.admin('GET', `/audit/consistency?from=1&to=${COUNT + 1}`)).status).toBe(409);
+      expect((await service.admin('GET', '/audit/consistency?from=1')).status).toBe(400);
+    });
+
+    test('what is not there has no proof, and what is not signed yet none so far', async () => {
+      expect((await service.admin('GET', `/audit/${Bun.randomUUIDv7()}/proof`)).status).toBe(404);
+      const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+      const { toolCallId } = (await service.check(key, 'files', 'read')).body;
+      const refusal = await service.admin('GET', `/audit/${toolCallId}/proof`);
+      expect([refusal.status, refusal.body.detail]).toEqual([
+        409,
+        expect.stringContaining('no checkpoint yet'),
+      ]);
+    });
+
+    test('is exported whole, and the export verifies with the printed key and checkpoint', async () => {
+      const ran = await shell.run(
+        `toolgate audit export --sealed --output sealed.jsonl &&
+         toolgate audit checkpoints --public-key > audit.pub &&
+         toolgate audit checkpoints --limit 1 --notes > kept.txt &&
+         toolgate audit verify --log sealed.jsonl --public-key audit.pub --checkpoints kept.txt`,
+      );
+      expect([ran.code, ran.stdout]).toEqual([
+        0,
+        expect.stringContaining('OK: the audit log is as it was signed.'),
+      ]);
+      const lines = readFileSync(join(shell.folder, 'sealed.jsonl'), 'utf8').trim().split('\n');
+      expect(lines.slice(0, COUNT).map(line => JSON.parse(line).entry.id)).toEqual(rows.map(row => row.id));
+      const part = await service.admin('GET', `/audit/sealed?from=${COUNT - 2}`);
+      expect(part.text.trim().split('\n').slice(0, 2)).toEqual(lines.slice(COUNT - 2, COUNT));
+      expect((await shell.run('toolgate audit checkpoints')).stdout).toContain('PRUNED BEFORE');
+      expect((await shell.run('toolgate audit export --sealed --decision deny')).code).toBe(64);
+      expect((await shell.run('toolgate audit export --sealed --format csv')).code).toBe(64);
+    });
+
+    test('verifying beside the running service needs nothing but the settings', async () => {
+      const env = { TOOLGATE_DATA_DIR: dataDir, TOOLGATE_DATABASE_URL: service.databaseUrl };
+      const { code, stdout } = await shell.run('toolgate audit verify', env);
+      expect([code, stdout]).toEqual([0, expect.stringContaining('OK')]);
+    });
+  });
+}
