@@ -46,6 +46,8 @@ const BATCH = 256;
 const SLICE = 1024;
 /** A replica that died is replaced after this long. */
 const LEASE_MS = 10_000;
+/** A longer one was taken by a clock that is ahead, and would keep everybody waiting if its holder died. */
+const LONGEST_LEASE_MS = 60_000;
 const LAST_ID = 'z';
 
 export interface Lag {
@@ -78,8 +80,22 @@ export class SealedLog {
   /** How far sealing is, if this replica may go on with it: nobody else is at it. */
   async ours(): Promise<Sealing | null> {
     const state = await readSealing(this.#guard.db);
-    const taken = state.holder !== this.#holder && state.leasedUntil > this.#guard.now();
+    const left = state.leasedUntil - this.#guard.now();
+    const taken = state.holder !== this.#holder && left > 0 && left <= LONGEST_LEASE_MS;
     return taken ? null : state;
+  }
+
+  /**
+   * After a clock that was ahead: what is made from now on lies before the marks. They are set back, which no pass
+   * minds, and the slow one begins anew for what was made since the clock was put right.
+   */
+  async setBack(state: Sealing): Promise<void> {
+    const now = this.#guard.now();
+    const ahead =
+      state.newestId > firstIdAt(now + AHEAD_MS) || state.fullAfter > now + FULL_EVERY_MS + AHEAD_MS;
+    if (!ahead) return;
+    const id = firstIdAt(now - RECENT_MS);
+    await this.#update(this.#guard.db, state, { newestId: id, recentId: id, fullId: '', fullAfter: 0 });
   }
 
   /** Seals the next entries that have settled; true while there may be more. */

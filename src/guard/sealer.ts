@@ -38,6 +38,9 @@ export class Sealer {
   readonly #observer: SealerObserver;
   #timer: Timer | null = null;
   #ticking: Promise<void> | null = null;
+  #stopping = false;
+  /** The last tick ended before its work did. */
+  #more = false;
   #sending: Promise<void> | null = null;
   #sendFailures = 0;
   #sendAfter = 0;
@@ -56,14 +59,18 @@ export class Sealer {
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
+    this.#stopping = true;
     await this.#ticking;
     await Promise.race([this.#sending, Bun.sleep(STOP_MS)]);
   }
 
   /** Seals what is due and signs it when it is time; false when another replica is at it. */
   async tick(): Promise<boolean> {
+    this.#more = false;
     this.#observer.lag(await this.#log.lag());
-    if ((await this.#log.ours()) === null) return false;
+    const found = await this.#log.ours();
+    if (found === null) return false;
+    await this.#log.setBack(found);
     await this.#repeat(state => this.#log.sealNew(state));
     await this.#repeat(state => this.#log.sealLate(state));
     const state = await this.#log.ours();
@@ -80,24 +87,29 @@ export class Sealer {
   }
 
   #poke(): void {
-    this.#ticking ??= this.tick()
-      .then(
-        () => {},
-        error => this.#observer.failed(error),
-      )
-      .finally(() => {
-        this.#ticking = null;
-      });
+    this.#ticking ??= this.#work().finally(() => {
+      this.#ticking = null;
+    });
+  }
+
+  async #work(): Promise<void> {
+    try {
+      do await this.tick();
+      while (this.#more && !this.#stopping);
+    } catch (error) {
+      this.#observer.failed(error);
+    }
   }
 
   async #repeat(work: (state: Sealing) => Promise<boolean>): Promise<void> {
     for (let batch = 0; batch < RUN; batch++) {
       const started = performance.now();
       const state = await this.#log.ours();
-      if (state === null || !(await work(state))) return;
+      if (this.#stopping || state === null || !(await work(state))) return;
       this.#observer.lag(await this.#log.lag());
       await Bun.sleep(performance.now() - started);
     }
+    this.#more = true;
   }
 
   async #signWhenDue(): Promise<void> {

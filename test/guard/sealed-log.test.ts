@@ -107,6 +107,23 @@ for (const engine of await engines()) {
       expect(one.failures).toEqual([]);
     });
 
+    test('a sealer whose clock was a day ahead, and was put right, goes on at once', async () => {
+      clock.now += 24 * HOUR;
+      await write(db, entries(10, clock.now - MINUTE));
+      await one.settle();
+      expect((await sealed()).ids.length).toBe(10);
+      clock.now = NOW + HOUR;
+      const rows = entries(20, NOW);
+      await write(db, rows);
+      await one.settle();
+      await one.settle();
+      expect((await sealed()).ids.slice(10)).toEqual(rows.map(row => row.id));
+      await write(db, entries(5, clock.now));
+      clock.now += MINUTE;
+      await one.settle();
+      expect((await sealed()).ids.length).toBe(35);
+    });
+
     test('one seals, the others watch, and take over when it is gone', async () => {
       const two = await sealerOn(db, clock);
       await write(db, entries(20));
@@ -116,6 +133,9 @@ for (const engine of await engines()) {
       expect((await two.log.lag()).size).toBe(20);
       clock.now += 11_000;
       expect(await two.sealer.tick()).toBe(true);
+      // A lease of an hour ahead is a wrong clock's, and holds nobody up.
+      await db.run('UPDATE sealing SET leased_until = $1', [clock.now + HOUR]);
+      expect(await one.sealer.tick()).toBe(true);
     });
 
     test('two that both believe it is their turn lose and double nothing', async () => {
