@@ -23,7 +23,7 @@ import { mintToken } from '../secrets.ts';
 import { newWebhookSecret } from '../sign.ts';
 import { sealSecret } from '../webhooks.ts';
 import { WEBHOOKS } from './scenario.ts';
-import { DAY, daysBefore, dice, idAt, type Resident, type Week } from './week.ts';
+import { daysBefore, dice, idAt, type Resident, type Week } from './week.ts';
 
 const PIECE = 256;
 
@@ -100,6 +100,8 @@ interface Hook {
   id: string;
   keyId: string | null;
   goneAt: number | null;
+  /** From then on it does not answer well any more. */
+  downFrom: number;
   /** Only one delivery hears the 410; it switches the webhook off. */
   saidGone: boolean;
 }
@@ -110,12 +112,19 @@ interface Told {
   approval: ApprovalRecord;
 }
 
+/** Deliveries that a receiver takes badly before it goes. */
+const LAST_FAILED = 3;
+
 export async function writeHooks(guard: Guard, week: Week, residents: readonly Resident[]): Promise<void> {
   const hooks = await guard.db.transaction({}, tx => addHooks(guard, tx, residents));
   const roll = dice(11);
+  const all = events(week.approvals);
+  for (const hook of hooks) {
+    if (hook.goneAt !== null) hook.downFrom = all.filter(told => hears(hook, told)).at(-LAST_FAILED)?.at ?? 0;
+  }
   await inPieces(
     guard,
-    events(week.approvals),
+    all,
     each((tx, told) => tell(tx, told, hooks, roll)),
   );
 }
@@ -140,7 +149,7 @@ function addHooks(guard: Guard, tx: Transaction, residents: readonly Resident[])
     };
     await insertWebhook(tx, webhook);
     await updateWebhook(tx, webhook);
-    return { id, keyId, goneAt, saidGone: false };
+    return { id, keyId, goneAt, downFrom: Number.POSITIVE_INFINITY, saidGone: false };
   };
   return Promise.all(WEBHOOKS.map(add));
 }
@@ -172,12 +181,16 @@ function tell(
   const event: Event = { type, timestamp: new Date(at).toISOString(), data: approvalView(approval) };
   insertEvent(tx, { id: eventId, event, createdAt: at });
   for (const hook of hooks) {
-    if (hook.keyId !== null && (hook.keyId !== approval.keyId || type !== 'approval.resolved')) continue;
-    if (hook.goneAt !== null && at > hook.goneAt) continue;
+    if (!hears(hook, { type, at, approval })) continue;
     const id = idAt(at);
     insertDelivery(tx, { id, eventId, webhookId: hook.id, createdAt: at });
     attempt(tx, id, at, hook, roll);
   }
+}
+
+function hears({ keyId, goneAt }: Hook, { type, at, approval }: Told): boolean {
+  if (keyId !== null && (keyId !== approval.keyId || type !== 'approval.resolved')) return false;
+  return goneAt === null || at <= goneAt;
 }
 
 /** Most arrive at once; some need a second try; a receiver about to go is down first. */
@@ -186,7 +199,7 @@ function attempt(tx: Transaction, deliveryId: string, at: number, hook: Hook, ro
   const made = { deliveryId, durationMs, response: null };
   const delivered = { status: 'delivered', nextAttemptAt: null } as const;
   const luck = roll();
-  if (hook.goneAt !== null && hook.goneAt - at < DAY / 3) {
+  if (hook.goneAt !== null && at >= hook.downFrom) {
     const waits = { status: 'pending', nextAttemptAt: hook.goneAt } as const;
     recordAttempt(tx, { ...made, id: idAt(at), at, status: 503, error: 'answered 503' }, waits);
     fail(tx, deliveryId, hook, hook.goneAt);
