@@ -1,4 +1,4 @@
-// npm run check: format, lint, types, import rules, and whether openapi.json is fresh. All are run, so that
+// npm run check: format, lint, types, import rules, whether every mutation still applies, and whether openapi.json is fresh. All are run, so that
 // one look shows everything that is wrong.
 
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ const STEPS: [string, string[]][] = [
   ['types', [bin('tsc'), '--noEmit', '-p', '.']],
   ['types of the dashboard', [bin('tsc'), '--noEmit', '-p', 'dashboard']],
   ['import rules', [process.execPath, 'scripts/imports.ts']],
+  ['mutations', [process.execPath, 'scripts/mutations.ts']],
   ['openapi.json', [process.execPath, 'scripts/openapi.ts', '--check']],
 ];
 

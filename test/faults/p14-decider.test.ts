@@ -25,13 +25,13 @@ test('the decider agrees with the naive one on random policies', () => {
 const MUTANTS: Record<string, Patch | Patch[]> = {
   'forgets the bare name': {
     file: 'src/core/decide.ts',
-    find: '(joinName(call.serverName, call.toolName), call.toolName)',
-    replace: '(joinName(call.serverName, call.toolName), joinName(call.serverName, call.toolName))',
+    find: 'const index = policy.index.firstFor(name, call.toolName);',
+    replace: 'const index = policy.index.firstFor(name, name);',
   },
   'forgets the full name': {
     file: 'src/core/decide.ts',
-    find: '(joinName(call.serverName, call.toolName), call.toolName)',
-    replace: '(call.toolName, call.toolName)',
+    find: 'const index = policy.index.firstFor(name, call.toolName);',
+    replace: 'const index = policy.index.firstFor(call.toolName, call.toolName);',
   },
   'lets the last exact rule win': {
     file: 'src/core/policy.ts',

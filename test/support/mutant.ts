@@ -1,7 +1,7 @@
 // A mutant: a copy of the source with one deliberate break. A promise test must go red on its mutant, or it
 // proves nothing. A patch that no longer applies is an error, so that mutants follow the code.
 
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './service.ts';
@@ -18,14 +18,20 @@ export interface Mutant {
   remove: () => void;
 }
 
+/** What a patch may change; the rest is linked. */
+const COPIED = ['src', 'dashboard'];
+
 export function mutant(...patches: Patch[]): Mutant {
   const root = mkdtempSync(join(tmpdir(), 'toolgate-mutant-'));
-  cpSync(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
-  cpSync(join(ROOT, 'dashboard'), join(root, 'dashboard'), { recursive: true });
-  cpSync(join(ROOT, 'package.json'), join(root, 'package.json'));
-  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  for (const folder of COPIED) cpSync(join(ROOT, folder), join(root, folder), { recursive: true });
+  // The source also takes in what lies beside it: guides, the package's name and version.
+  for (const beside of readdirSync(ROOT)) {
+    if (beside !== '.git' && !COPIED.includes(beside)) symlinkSync(join(ROOT, beside), join(root, beside));
+  }
   for (const { file, find, replace } of patches) {
     const path = join(root, file);
+    if (!COPIED.includes(file.split('/')[0] as string))
+      throw new Error(`${file} is not in the mutant's copy`);
     const text = readFileSync(path, 'utf8');
     const places = text.split(find).length - 1;
     if (places !== 1) throw new Error(`the mutation of ${file} applies ${places} times, not once: ${find}`);

@@ -1,0 +1,26 @@
+// Whether every mutation in the tests still applies: what a patch looks for must be in the source exactly once, or
+// the mutant would not be one. The tests say so as well, but only when they run.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dir, '..');
+const LITERAL = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\$])*`/.source;
+/** Patches with both texts written out; a computed one is left to its test. */
+const PATCH = new RegExp(`file:\\s*(${LITERAL}),\\s*find:\\s*(${LITERAL})`, 'g');
+
+const read = (literal: string): string => new Function(`return ${literal}`)();
+
+const faults: string[] = [];
+let patches = 0;
+for (const test of new Bun.Glob('test/**/*.ts').scanSync({ cwd: ROOT })) {
+  for (const [, file = '', find = ''] of readFileSync(join(ROOT, test), 'utf8').matchAll(PATCH)) {
+    patches++;
+    const path = join(ROOT, read(file));
+    const places = existsSync(path) ? readFileSync(path, 'utf8').split(read(find)).length - 1 : 0;
+    if (places !== 1) faults.push(`${test}: ${find} is ${places} times in ${read(file)}, not once`);
+  }
+}
+for (const fault of faults) console.log(fault);
+console.log(`${patches} mutations`);
+process.exit(faults.length === 0 ? 0 : 1);
