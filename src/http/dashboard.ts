@@ -19,7 +19,28 @@ const answers = {
 const deeper = (path: string, summary: string): Route =>
   route({ method: 'GET', path, access: 'public', tag, summary, answers, handle: show });
 
+/** For people who type an address; a program that strayed here is told so. */
+const leadsHome = (path: string): Route =>
+  route({
+    method: 'GET',
+    path,
+    access: 'public',
+    tag,
+    summary: `From ${path} to the dashboard`,
+    answers: {
+      303: { description: 'Leads a browser to the dashboard.' },
+      404: { description: 'To others, there is nothing here.' },
+    },
+    handle: ({ request }) => {
+      const isBrowser = request.headers.get('accept')?.includes('text/html') ?? false;
+      if (!isBrowser) throw new GuardError('not_found', 'There is nothing here.');
+      return new Response(null, { status: 303, headers: { Location: HOME } });
+    },
+  });
+
 export const dashboardRoutes: Route[] = [
+  leadsHome('/'),
+  leadsHome('/dashboard/'),
   deeper(HOME, 'The dashboard'),
   deeper('/dashboard/:page', 'A page of the dashboard'),
   deeper('/dashboard/:page/:id', 'One thing on a page of the dashboard'),

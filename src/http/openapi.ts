@@ -134,7 +134,8 @@ function bodyContent(schema: object, form: boolean): Record<string, { schema: ob
 }
 
 function operationId({ method, path }: Route): string {
-  const words = path.split('/').filter(part => part !== '' && part !== 'v1');
+  const parts = path.endsWith('/') ? `${path}slash` : path;
+  const words = parts.split('/').filter(part => part !== '' && part !== 'v1');
   const named = words.map(part =>
     part.replace(/^:/, 'by-').replace(/[^A-Za-z]+(.)?/g, (_, next = '') => next.toUpperCase()),
   );

@@ -133,6 +133,22 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     });
   });
 
+  test('a hidden tab lets go of the stream, and reads anew when it is looked at', async () => {
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto('/dashboard/approvals');
+      await page.getByText('Live', { exact: true }).first().waitFor();
+      const hide = (hidden: boolean) =>
+        page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'))`);
+      await hide(true);
+      await page.getByText('Not live').first().waitFor();
+      const held = await hold();
+      await hide(false);
+      await page.getByText('Live', { exact: true }).first().waitFor();
+      await question(page, held.tool).waitFor();
+    });
+  });
+
   test('a viewer sees it all and can answer nothing, by page or by hand', async () => {
     const held = await hold();
     const viewer = await newPerson(service, 'viewer');

@@ -252,6 +252,14 @@ describe.if(withBrowser)('the frame', () => {
     expect((await send(service, 'GET', '/dashboard/assets/nothing.js')).status).toBe(404);
   });
 
+  test('who types the address alone, or one slash more, gets there', async () => {
+    for (const path of ['/', '/dashboard/']) {
+      const reply = await send(service, 'GET', path, { headers: { Accept: 'text/html,*/*;q=0.8' } });
+      expect([reply.status, reply.headers.get('location')]).toEqual([303, '/dashboard']);
+      expect((await send(service, 'GET', path)).status).toBe(404);
+    }
+  });
+
   test('a stranger who asks for page after page is led to the sign-in, and at some point not back', async () => {
     const location = async () =>
       (await send(service, 'GET', '/dashboard/keys')).headers.get('location') ?? '';
