@@ -15,13 +15,8 @@ const TOOLS = ['bash', 'curl', 'node', 'python3'];
 const DOCS = readdirSync(join(ROOT, 'docs'))
   .filter(name => name.endsWith('.md'))
   .map(name => `docs/${name}`);
-const PAGES = [
-  ...DOCS,
-  'README.md',
-  'examples/README.md',
-  'clients/typescript/README.md',
-  'clients/python/README.md',
-];
+const EXAMPLES = [...new Bun.Glob('examples/**/README.md').scanSync({ cwd: ROOT })].sort();
+const PAGES = [...DOCS, 'README.md', ...EXAMPLES, 'clients/typescript/README.md', 'clients/python/README.md'];
 const INTERPRETERS: Record<string, string> = { ts: 'bun', js: 'node', python: 'python3' };
 const ENDINGS: Record<string, string> = { ts: 'ts', js: 'mjs', python: 'py' };
 
@@ -29,8 +24,9 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', () => {
   for (const path of PAGES) {
-    const { steps } = parsePage(read(path));
-    if (steps.length > 0) describe(path, () => follow(steps));
+    const { steps, after } = parsePage(read(path));
+    const before = after === null ? [] : parsePage(read(join(dirname(path), after))).steps;
+    if (steps.length > 0) describe(path, () => follow([...before, ...steps]));
   }
 });
 

@@ -10,6 +10,7 @@
 //   <!-- run: … -->      a command that the reader does by hand
 //   <!-- says: … -->     stands in what the step before printed
 //   <!-- shows: … -->    appears, in a while, in one of the terminals
+//   <!-- after: path --> that page is followed first
 
 export type Step = { line: number } & (
   | { kind: 'run'; language: string; text: string }
@@ -28,18 +29,22 @@ export interface Page {
   steps: Step[];
   /** The reasons of the blocks that are not run. */
   notRun: string[];
+  /** The page to follow first, relative to this one. */
+  after: string | null;
 }
 
 export function parsePage(text: string): Page {
   const steps: Step[] = [];
   const notRun: string[] = [];
   let told: string | null = null;
+  let after: string | null = null;
   for (const found of text.matchAll(PART)) {
     const line = text.slice(0, found.index).split('\n').length;
     const [, comment, language = '', block = ''] = found;
     if (comment !== undefined) {
       const hidden = hiddenStep(line, comment);
-      if (hidden === null) told = comment;
+      if (comment.startsWith('after: ')) after = comment.slice('after: '.length);
+      else if (hidden === null) told = comment;
       else steps.push(hidden);
       continue;
     }
@@ -47,7 +52,7 @@ export function parsePage(text: string): Page {
     else steps.push(blockStep(line, language, block, told));
     told = null;
   }
-  return { steps, notRun };
+  return { steps, notRun, after };
 }
 
 function hiddenStep(line: number, comment: string): Step | null {

@@ -41,6 +41,7 @@ export class Reader {
     this.#program('bun', `#!/bin/sh\nexec '${BUN}' "$@"\n`);
     this.#shell = Bun.spawn(['bash', '--norc'], {
       cwd: this.folder,
+      detached: true,
       env: {
         PATH: this.#path,
         HOME: this.folder,
@@ -112,8 +113,8 @@ export class Reader {
   }
 
   async close(): Promise<void> {
-    this.#shell.stdin.write('kill $(jobs -p) 2>/dev/null; exit\n');
-    this.#shell.stdin.end();
+    // With all that it started, also what still runs in the foreground.
+    process.kill(-this.#shell.pid, 'SIGKILL');
     await this.#shell.exited;
     await this.#stop();
     rmSync(this.folder, { recursive: true, force: true });
