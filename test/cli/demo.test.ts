@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../src/cli/main.ts';
 import { signIn } from '../operators/people.ts';
+import { until } from '../support/faults.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
 import { type Captured, captured } from './captured.ts';
@@ -94,15 +95,31 @@ function suite(engine: Engine): void {
     expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
   });
 
-  test('a store in use is refused, unless one insists', async () => {
+  test('a store whose log is sealed is refused, however one insists', async () => {
+    await until('sealed', async () => (await get('/audit/checkpoints')).checkpoints.length > 0);
     await service.kill('SIGTERM');
-    const again = captured(dataDir, env);
-    await run(['demo'], again);
-    expect(again.code).toBe(1);
-    expect(again.err).toContain('This store is in use');
-    const forced = captured(dataDir, env);
-    await run(['demo', '--force'], forced);
-    expect(forced.code).toBeNull();
-    expect(forced.out).toContain('were there already');
+    for (const args of [['demo'], ['demo', '--force']]) {
+      const again = captured(dataDir, env);
+      await run(args, again);
+      expect(again.code).toBe(1);
+      expect(again.err).toContain('sealed');
+    }
   });
 }
+
+test('a store in use is refused, unless one insists', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
+  const tried = async (...args: string[]) => {
+    const io = captured(dataDir, { TOOLGATE_DATA_DIR: dataDir });
+    await run(['demo', ...args], io);
+    return io;
+  };
+  expect((await tried()).code).toBeNull();
+  const again = await tried();
+  expect(again.code).toBe(1);
+  expect(again.err).toContain('This store is in use');
+  const forced = await tried('--force');
+  expect(forced.code).toBeNull();
+  expect(forced.out).toContain('were there already');
+  rmSync(dataDir, { recursive: true, force: true });
+});

@@ -16,7 +16,7 @@ export function build(io: IO): Command {
     'TOOLGATE_DATA_DIR=./demo toolgate demo',
     'TOOLGATE_DATA_DIR=./demo toolgate serve',
   ])
-    .option('--force', 'add to a store that is in use')
+    .option('--force', 'add to a store that is in use, as long as its audit log is not sealed')
     .option('--json', 'print JSON')
     .action(async (options: { force?: boolean; json?: boolean }) => {
       const filled = await fill(io, options.force === true);

@@ -18,6 +18,7 @@ import {
   insertOperator,
 } from '../../store/operators.ts';
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../../store/policies.ts';
+import { sealedSize } from '../../store/seals.ts';
 import type { Actor, Guard } from '../guard.ts';
 import { hashPassword } from '../passwords.ts';
 import { countAgain } from '../rollups.ts';
@@ -50,6 +51,7 @@ export async function fillDemo(
   force: boolean,
   progress: (what: string) => void,
 ): Promise<Demo> {
+  await wantUnsealed(guard);
   if (!force) await wantFresh(guard);
   const now = guard.now();
   progress('operators');
@@ -64,6 +66,15 @@ export async function fillDemo(
   await writeHooks(guard, week, residents);
   const waiting = week.approvals.filter(each => each.status === 'pending').length;
   return { signIn, verdicts: week.entries.length, approvals: week.approvals.length, waiting };
+}
+
+/** In a sealed log the invented entries would look put in afterwards, which they are. */
+async function wantUnsealed({ db }: Guard): Promise<void> {
+  if ((await sealedSize(db)) === 0) return;
+  throw new GuardError(
+    'conflict',
+    'The audit log of this store is sealed, and nothing may be put into it afterwards. The demo needs another store: choose one with TOOLGATE_DATA_DIR or TOOLGATE_DATABASE_URL.',
+  );
 }
 
 /** Nobody signed in, nothing checked, nothing made but what a first start makes. */
