@@ -205,7 +205,7 @@ export function explain(io: IO, found: Verification): void {
   const { sealed, covered, unsealed, prunedBefore, checkpoints, newest } = found;
   const signed = newest === null ? 'no checkpoint' : `the newest of ${newest.at}`;
   io.stdout.write(
-    `${covered} of ${sealed} sealed entries are covered by ${checkpoints} checkpoints, ${signed}.\n`,
+    `${covered} of ${sealed} sealed entries are covered by ${checkpoints} ${checkpoints === 1 ? 'checkpoint' : 'checkpoints'}, ${signed}.\n`,
   );
   if (prunedBefore > 0)
     io.stdout.write(`Retention may have removed the first ${prunedBefore}; their seals were verified.\n`);

@@ -13,6 +13,9 @@ import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time } from '../print.ts';
 import { explain, readKey, verify } from '../verify.ts';
 
+const OWN_KEY =
+  'The public key is the one in the data folder: this proves nothing against somebody who can write there.';
+
 interface VerifyOptions {
   log?: string;
   databaseUrl?: string;
@@ -40,6 +43,7 @@ export function verifyCommand(io: IO): Command {
     try {
       const key = readKey(io, options.publicKey ?? inFolder(folder, 'checkpoints.pub', '--public-key'));
       const found = await verify(io, source, key, checkpointFiles(folder, options));
+      if (options.publicKey === undefined) found.notices.push(OWN_KEY);
       if (options.json) printJson(io, found);
       else explain(io, found);
       if (!found.ok) io.exit(EXIT.failed);
