@@ -20,6 +20,7 @@ import { findKey } from '../store/keys.ts';
 import { type TargetRules, wantTarget } from './addresses.ts';
 import { recordChange } from './changes.ts';
 import { type Actor, type Guard, newId } from './guard.ts';
+import { giveHint } from './hints.ts';
 import { noSuchKey } from './keys.ts';
 import { hashToken, type Vault } from './secrets.ts';
 
@@ -48,6 +49,7 @@ export async function connectTool(
       await insertConnectedTool(tx, tool);
       await recordChange(tx, guard, actor, 'connected-tool.create', id, { keyId, name: tool.name });
     });
+    giveHint(guard.db, 'tools', keyId);
     return tool;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
@@ -62,6 +64,7 @@ export async function disconnectTool(guard: Guard, actor: Actor, keyId: string, 
     await removeConnectedTool(tx, id);
     await recordChange(tx, guard, actor, 'connected-tool.delete', id, { keyId, name: tool.name });
   });
+  giveHint(guard.db, 'tools', keyId);
 }
 
 export function openHeaders(vault: Vault, tool: ConnectedTool): Record<string, string> {

@@ -10,6 +10,8 @@ import {
 } from '../guard/connections.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Guard } from '../guard/guard.ts';
+import { giveHint, onHint } from '../guard/hints.ts';
+import { hashToken } from '../guard/secrets.ts';
 import type { ConnectionRecord } from '../store/connections.ts';
 import type { EventWriter } from './event-stream.ts';
 import type { Id } from './protocol.ts';
@@ -31,6 +33,8 @@ export class Connections {
 
   constructor(guard: Guard) {
     this.#guard = guard;
+    onHint(guard.db, 'cancel', hash => this.#cancelByHash(hash));
+    onHint(guard.db, 'ended', id => this.#forget(id));
   }
 
   open(principal: Principal, protocolVersion: string): Promise<string> {
@@ -62,6 +66,11 @@ export class Connections {
   async end(id: string, principal: Principal): Promise<void> {
     await this.find(id, principal);
     await closeConnection(this.#guard, id);
+    this.#forget(id);
+    giveHint(this.#guard.db, 'ended', id);
+  }
+
+  #forget(id: string): void {
     this.#found.delete(id);
     this.#streams.get(id)?.close();
   }
@@ -86,7 +95,15 @@ export class Connections {
   }
 
   cancel(connectionId: string, id: Id): void {
-    this.#calls.get(callKey(connectionId, id))?.abort();
+    const call = callKey(connectionId, id);
+    const here = this.#calls.get(call);
+    // Its messages may come by any replica; the call is on one.
+    if (here === undefined) giveHint(this.#guard.db, 'cancel', hashToken(call));
+    else here.abort();
+  }
+
+  #cancelByHash(hash: string): void {
+    for (const [call, cancel] of this.#calls) if (hashToken(call) === hash) cancel.abort();
   }
 
   close(): void {

@@ -4,6 +4,7 @@
 import type { TargetRules } from '../guard/addresses.ts';
 import { openHeaders } from '../guard/connected-tools.ts';
 import type { Guard } from '../guard/guard.ts';
+import { onHint } from '../guard/hints.ts';
 import type { StdioServer } from '../server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
 import { Upstream } from './upstream.ts';
@@ -39,6 +40,7 @@ export class Hub {
     this.#guard = guard;
     this.#settings = settings;
     this.#idle = setInterval(() => this.#closeIdle(), IDLE_CHECK_MS);
+    onHint(guard.db, 'tools', keyId => this.#doubt(keyId));
   }
 
   /** The upstreams of a key, in the order of their names. */
@@ -99,6 +101,12 @@ export class Hub {
         return new StdioWire(server, stdioStderr);
       }
     }
+  }
+
+  /** The store is asked before anybody is led by what is known. */
+  #doubt(keyId: string): void {
+    const doubted = this.#keys.get(keyId);
+    if (doubted !== undefined) doubted.readAt = Number.NEGATIVE_INFINITY;
   }
 
   #closeIdle(): void {

@@ -46,6 +46,9 @@ export interface Db extends Lane {
   /** Tells every replica, this one included, that there is work; a hint that may be lost. */
   wake(): void;
   onWake(listener: () => void): void;
+  /** Says a word to every replica, this one included; it may be lost too. */
+  tell(word: string): void;
+  onTold(listener: (word: string) => void): void;
   close(): Promise<void>;
 }
 

@@ -75,6 +75,7 @@ class PostgresDb implements Db {
   readonly #pool: Pool;
   readonly #lanes: Connection[] = [];
   readonly #listeners: (() => void)[] = [];
+  readonly #told: ((word: string) => void)[] = [];
   #listening: SQL | null = null;
 
   constructor(server: Server, poolSize: number) {
@@ -118,18 +119,40 @@ class PostgresDb implements Db {
 
   wake(): void {
     for (const listener of this.#listeners) queueMicrotask(listener);
-    this.all('SELECT pg_notify($1, $2)', [CHANNEL, '']).catch(() => {});
+    this.#notify('');
   }
 
   onWake(listener: () => void): void {
     this.#listeners.push(listener);
+    this.#listen();
+  }
+
+  tell(word: string): void {
+    if (this.#server.pooling === 'session') this.#notify(word);
+    else for (const each of this.#told) queueMicrotask(() => each(word));
+  }
+
+  onTold(listener: (word: string) => void): void {
+    this.#told.push(listener);
+    this.#listen();
+  }
+
+  #notify(word: string): void {
+    this.all('SELECT pg_notify($1, $2)', [CHANNEL, word]).catch(() => {});
+  }
+
+  #listen(): void {
     if (this.#listening !== null || this.#server.pooling === 'transaction') return;
-    const tell = () => {
+    const wake = () => {
       for (const each of this.#listeners) each();
+    };
+    const hear = (word: string) => {
+      if (word === '') wake();
+      else for (const each of this.#told) each(word);
     };
     this.#listening = new SQL(options(this.#server));
     // Listens again by itself after a lost connection; what was missed meanwhile, polling finds.
-    this.#listening.listen(CHANNEL, tell, tell).catch(() => {});
+    this.#listening.listen(CHANNEL, hear, wake).catch(() => {});
   }
 
   async close(): Promise<void> {

@@ -46,6 +46,7 @@ class SqliteDb implements Db {
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #listeners: (() => void)[] = [];
+  readonly #told: ((word: string) => void)[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(path: string, onFatal: (error: Error) => void) {
@@ -110,6 +111,14 @@ class SqliteDb implements Db {
 
   onWake(listener: () => void): void {
     this.#listeners.push(listener);
+  }
+
+  tell(word: string): void {
+    for (const each of this.#told) queueMicrotask(() => each(word));
+  }
+
+  onTold(listener: (word: string) => void): void {
+    this.#told.push(listener);
   }
 
   async close(): Promise<void> {
