@@ -15,7 +15,7 @@ const KILLS = LONG ? 40 : 4;
 const KILLS_EACH = 4;
 /** At most; a mutant's run ends with its first violation. */
 const MUTANT_KILLS = 40;
-const CALLS_BETWEEN = 120;
+const CALLS_BETWEEN = 60;
 const CALLERS = 12;
 const UPSTREAM_SECONDS = 2;
 
@@ -117,7 +117,7 @@ async function measureStore(engine: Engine, chance: () => number, root?: string)
   let violations = 0;
   try {
     for (; killed < kills && !(root !== undefined && violations > 0); killed++) {
-      const target = upstream.calls.length + Math.floor((0.2 + 0.8 * chance()) * CALLS_BETWEEN);
+      const target = upstream.calls.length + Math.floor((0.5 + 0.5 * chance()) * CALLS_BETWEEN);
       await until('calls arrive', () => upstream.calls.length >= target || load.done, 60_000);
       load.paused = true;
       await service.kill('SIGKILL');

@@ -43,7 +43,8 @@ const MUTANTS: Record<string, Patch[]> = {
   ],
 };
 
-for (const engine of await engines()) {
+// What is hostile is refused before any engine has to do with it.
+for (const engine of LONG ? await engines() : (['sqlite'] as const)) {
   test(`${engine}: good clients are answered, whatever others send`, async () => {
     const found = await measure(engine);
     expect(found.faults).toEqual([]);

@@ -13,7 +13,7 @@ import { sharedPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
 
-const ROUNDS = LONG ? 50 : 3;
+const ROUNDS = LONG ? 20 : 3;
 
 const MUTANTS: Record<string, Patch[]> = {
   'webhook secrets': [

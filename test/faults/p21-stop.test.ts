@@ -18,7 +18,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
 
-const STOPS = LONG ? 30 : 3;
+const STOPS = LONG ? 20 : 3;
 const CONNECTIONS = 32;
 const STOPPED_WITHIN_MS = 60_000;
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { dump } from '../approvals/gate.ts';
 import { expectProblem } from '../http/problem.ts';
-import { newDataDir, withMutant } from '../support/faults.ts';
+import { newDataDir, sql, withMutant } from '../support/faults.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import {
   cookieOf,
@@ -135,12 +135,16 @@ for (const engine of await engines()) {
 
     test('an address cannot go through one account after another', async () => {
       const ip = newAddress();
+      // All but the last few of fifty are put there as if they had been made: each costs a password hash.
+      const row = (n: number) => `('${crypto.randomUUID()}', 'account ${n}', '${ip}', ${Date.now()})`;
+      const made = Array.from({ length: 47 }, (_, n) => row(n));
+      await sql(service.databaseUrl, `INSERT INTO sign_in_failures (id, account, ip, at) VALUES ${made}`);
       const replies = await Promise.all(
-        Array.from({ length: 52 }, (_, n) => signIn(service, `guess-${n}@example.com`, PASSWORD, { ip })),
+        Array.from({ length: 5 }, (_, n) => signIn(service, `guess-${n}@example.com`, PASSWORD, { ip })),
       );
-      expect(replies.filter(each => each.status === 429)).toHaveLength(2);
+      expect(replies.map(each => each.status).sort()).toEqual([401, 401, 401, 429, 429]);
       expectProblem(await signIn(service, ada.email, PASSWORD, { ip }), 429, 'rate_limited');
-    }, 60_000);
+    });
 
     test('signing out ends this sign-in and no other', async () => {
       const [here, there] = [await signedIn(service, ada.email), await signedIn(service, ada.email)];

@@ -94,7 +94,7 @@ describe.skipIf(!owned)('a PostgreSQL of our own', () => {
 
       child.kill('SIGKILL');
       while (isRunning(postmaster) || fs.existsSync(path.dirname(dataDir))) await Bun.sleep(20);
-    }, 30_000);
+    });
   }
 
   test('is shared by all who ask for the shared one', async () => {
