@@ -64,6 +64,10 @@ export interface Key {
   policyId: string;
   requireSignInToApprove: boolean;
   expiresAt: string | null;
+  /** Where its approval links go, masked; null: where the service's go. */
+  notify: { emails?: string[]; slackWebhookUrl?: string; url?: string } | null;
+  /** What besides tools its MCP proxy forwards. */
+  forward: string[];
   createdAt: string;
   revokedAt: string | null;
 }

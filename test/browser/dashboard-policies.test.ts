@@ -79,6 +79,16 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await button(page, 'I have kept it').click();
       await heading(page, 'hand-made');
       expect(await page.content()).not.toContain(key);
+      await button(page, 'Change').click();
+      const change = page.getByRole('dialog', { name: 'Change the key' });
+      await change.getByLabel('Name').fill('hand-mended');
+      await change.getByLabel('Approval links go by').selectOption('Channels of this key');
+      await change.getByLabel('E-mail to').fill('a@example.com, b@example.com');
+      await change.getByLabel('prompts').check();
+      await look(page);
+      await change.getByRole('button', { name: 'Save' }).click();
+      await heading(page, 'hand-mended');
+      await page.getByText('to a@example.com, b@example.com').waitFor();
       await button(page, 'Revoke').click();
       expect((await service.check(key, 'mail', 'send')).status).toBe(200);
       await page

@@ -92,6 +92,7 @@ function Password() {
   };
   return (
     <Panel title="Change your password">
+      <p class="soft">Whoever signs in by single sign-on has none here, and needs none.</p>
       <form ref={form} class="stack narrow-form" onSubmit={change}>
         <input
           type="text"

@@ -6,6 +6,9 @@ import { type Key, patch, post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import type { Policy } from '../../resources.ts';
+import { NotifyFields, notifyIn } from './notify.tsx';
+
+const FORWARDS = ['resources', 'prompts', 'completion'];
 
 export interface KeyWithSecret extends Key {
   key: string;
@@ -56,6 +59,8 @@ function keyIn(form: FormData) {
     policyId: String(form.get('policyId')),
     requireSignInToApprove: form.has('requireSignInToApprove'),
     expiresAt: until === '' ? null : new Date(until).toISOString(),
+    forward: form.getAll('forward').map(String),
+    ...notifyIn(form),
   };
 }
 
@@ -94,6 +99,21 @@ function Fields({ policies, current }: { policies: readonly Policy[]; current?: 
         />
         Approvals need a signed-in operator
       </label>
+      <NotifyFields {...(current === undefined ? {} : { current })} />
+      <fieldset class="choices">
+        <legend>Besides tools, its MCP proxy forwards</legend>
+        {FORWARDS.map(each => (
+          <label key={each} class="check">
+            <input
+              type="checkbox"
+              name="forward"
+              value={each}
+              defaultChecked={current?.forward.includes(each) ?? false}
+            />
+            {each}
+          </label>
+        ))}
+      </fieldset>
     </>
   );
 }

@@ -16,6 +16,7 @@ import { mayAdminister } from '../../session.ts';
 import { KeyState, PolicyLink } from '../keys.tsx';
 import { ConnectedTools } from './connected-tools.tsx';
 import { ChangeKey } from './new.tsx';
+import { NotifyShown } from './notify.tsx';
 
 export function OneKey({ id }: { id: string }) {
   const [asked, setAsked] = useState(false);
@@ -42,6 +43,8 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
     ['State', <KeyState key="" of={key} />],
     ['Policy', <PolicyLink key="" id={key.policyId} policy={policy} />],
     ['Approvals', key.requireSignInToApprove ? 'need a signed-in operator' : 'by link, or by an operator'],
+    ['Approval links', <NotifyShown key="" of={key.notify} />],
+    ['Also forwards', key.forward.length === 0 ? 'nothing but tools' : key.forward.join(', ')],
     ['Begins with', <code key="">{key.prefix}…</code>],
     ['Created', <Time key="" at={key.createdAt} />],
     ...(key.revokedAt === null

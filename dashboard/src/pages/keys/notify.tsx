@@ -1,0 +1,80 @@
+// Where a key's approval links go: with the service's own channels, or with channels of the key. Addresses of
+// notifiers are secrets that come back masked, so a change names them anew or leaves them.
+
+import { useState } from 'preact/hooks';
+import type { Key } from '../../api.ts';
+import { Field } from '../../components/field.tsx';
+import { Named } from '../../components/text.tsx';
+
+type Targets = NonNullable<Key['notify']>;
+
+const CHOICES = {
+  keep: 'Leave as they are',
+  service: 'The service’s own channels',
+  own: 'Channels of this key',
+} as const;
+type Choice = keyof typeof CHOICES;
+
+export function NotifyFields({ current }: { current?: Key }) {
+  const [choice, setChoice] = useState<Choice>(current === undefined ? 'service' : 'keep');
+  const offered = (Object.keys(CHOICES) as Choice[]).filter(each => each !== 'keep' || current !== undefined);
+  return (
+    <>
+      <Field label="Approval links go by">
+        {ties => (
+          <select
+            {...ties}
+            name="channels"
+            value={choice}
+            onChange={event => setChoice(event.currentTarget.value as Choice)}
+          >
+            {offered.map(each => (
+              <option key={each} value={each}>
+                {CHOICES[each]}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {choice === 'own' && (
+        <>
+          <Field label="E-mail to" hint="Several with commas.">
+            {ties => <input {...ties} name="emails" autocomplete="off" />}
+          </Field>
+          <Field label="Slack webhook">{ties => <input {...ties} name="slackWebhookUrl" type="url" />}</Field>
+          <Field label="Notifier" hint="Gets each link as a JSON POST.">
+            {ties => <input {...ties} name="url" type="url" />}
+          </Field>
+        </>
+      )}
+    </>
+  );
+}
+
+/** What the fields say; nothing when the channels are left as they are. */
+export function notifyIn(form: FormData): { notify?: Targets | null } {
+  const choice = form.get('channels');
+  if (choice === 'keep') return {};
+  if (choice === 'service') return { notify: null };
+  const text = (name: string) => String(form.get(name) ?? '').trim();
+  const emails = text('emails')
+    .split(',')
+    .map(each => each.trim());
+  const targets: Targets = {
+    ...(text('emails') === '' ? {} : { emails }),
+    ...(text('slackWebhookUrl') === '' ? {} : { slackWebhookUrl: text('slackWebhookUrl') }),
+    ...(text('url') === '' ? {} : { url: text('url') }),
+  };
+  if (Object.keys(targets).length === 0) throw new Error('Name at least one channel of this key.');
+  return { notify: targets };
+}
+
+export function NotifyShown({ of: targets }: { of: Key['notify'] }) {
+  if (targets === null) return <span>by the service’s own channels</span>;
+  const ways = [
+    ...(targets.emails ?? []),
+    ...(targets.slackWebhookUrl ? [`Slack (${targets.slackWebhookUrl})`] : []),
+    ...(targets.url ? [targets.url] : []),
+  ];
+  return <Named text={`to ${ways.join(', ')}`} />;
+}
