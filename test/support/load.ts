@@ -91,7 +91,7 @@ interface Waiting {
 }
 
 /** One connection. */
-class Wire {
+export class Wire {
   open = true;
   readonly #host: string;
   #socket: Socket | null = null;
