@@ -93,14 +93,20 @@ async function makeKinds(service: TestService): Promise<Kind[]> {
 async function measure(urls: (() => string)[], kinds: readonly Kind[]): Promise<number> {
   await step(urls, kinds, 300);
   let good = 0;
-  for (let rate = 500; rate <= 64_000; rate = Math.round(rate * (rate < 2000 ? 1.5 : 1.2))) {
+  let failures = 0;
+  for (
+    let rate = 500;
+    failures < 2;
+    rate = Math.round(failures > 0 ? rate : rate * (rate < 2000 ? 1.5 : 1.2))
+  ) {
     const load = await step(urls, kinds, rate);
     const p99 = percentile(load.verdictMs, 0.99);
     const sent = load.seconds.reduce((sum, each) => sum + each.sent, 0);
     const kept = sent / STEP_S > rate * 0.95 && load.shedMs.length === 0 && p99 < SUSTAINED_P99_MS;
-    say(`${rate} a second: p99 ${p99.toFixed(0)} ms, ${load.shedMs.length} shed${kept ? '' : ' — too many'}`);
-    if (!kept) break;
-    good = rate;
+    say(`${rate} a second: p99 ${p99.toFixed(0)} ms, ${load.shedMs.length} shed${kept ? '' : ': too many'}`);
+    // Once more: something else may have been at work on the machine.
+    failures = kept ? 0 : failures + 1;
+    if (kept) good = rate;
   }
   if (good === 0) throw new Error('Not even 500 checks a second are sustained here.');
   return good;

@@ -9,6 +9,8 @@ import type { Db, Lane, Transaction } from '../store/db.ts';
 const MAX_GROUP = 256;
 const CHECK_LIMIT_MS = 3000;
 const SWEEP_MS = 100;
+/** Who waits longer than this is behind more than the store can take: newcomers are better told at once. */
+const PATIENCE_MS = 1000;
 
 export interface CommitObserver {
   committed(size: number): void;
@@ -51,13 +53,17 @@ export class GroupCommit<Request, Result> {
     return this.#queue.length + this.#flying.length;
   }
 
+  /** Whether one more would only wait: the queue is full, or moves so slowly that its end comes too late. */
+  get overloaded(): boolean {
+    if (this.#queue.length >= this.#limit) return true;
+    if (this.#queue.length <= MAX_GROUP) return false;
+    const oldest = this.#queue[0] as Waiting<Request, Result>;
+    return oldest.deadline - performance.now() < CHECK_LIMIT_MS - PATIENCE_MS;
+  }
+
   /** What the store was already waited for counts: a check is answered in time as a whole. */
   submit(request: Request, waitedMs = 0): Promise<Result> {
-    if (this.#queue.length >= this.#limit) {
-      return Promise.reject(
-        new GuardError('overloaded', 'Too many checks are waiting for the audit log.', { retryAfter: 1 }),
-      );
-    }
+    if (this.overloaded) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       this.#queue.push({ request, deadline: performance.now() + CHECK_LIMIT_MS - waitedMs, resolve, reject });
       this.#running ??= this.#run();
@@ -112,6 +118,10 @@ export class GroupCommit<Request, Result> {
     const failed = auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
     for (const each of expired) each.reject(failed);
   }
+}
+
+export function overloaded(): GuardError {
+  return new GuardError('overloaded', 'Too many checks are waiting for the audit log.', { retryAfter: 1 });
 }
 
 function auditFailed(cause: unknown): GuardError {

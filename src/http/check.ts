@@ -43,6 +43,7 @@ export const checkRoutes: Route[] = [
     method: 'POST',
     path: '/v1/check',
     access: 'agent',
+    sheds: true,
     tag: 'check',
     summary: 'Ask whether a tool call may proceed',
     description:

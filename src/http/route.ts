@@ -94,6 +94,8 @@ export interface Route {
   form?: boolean;
   /** Refuses foreign hosts and pages before anything else. */
   checksOrigin?: boolean;
+  /** Refused before anything else while too many checks wait: what is shed must cost little. */
+  sheds?: boolean;
   /** Counts against the limit per client address. */
   rateLimited?: boolean;
   /** An error as a page, where a person meets it; null: as a problem body. */

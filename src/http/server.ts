@@ -3,6 +3,7 @@
 // own router; a framework on top cost 2 of the 35 microseconds a check takes.
 
 import { GuardError } from '../core/errors.ts';
+import { overloaded } from '../guard/commit.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
@@ -67,6 +68,7 @@ export function serve(services: Services, host: string, port: number): Serving {
   return { port: server.port ?? port, stop };
 }
 
+const OVERLOADED = overloaded();
 const NO_PARAMS: Record<string, string> = {};
 
 type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Response | Promise<Response>;
@@ -100,6 +102,7 @@ class Desk {
     const allow = [...here.keys()].join(', ');
     return (request, server) => {
       const route = here.get(request.method);
+      if (route?.sheds && this.#services.checks.overloaded) return this.#shed();
       if (route !== undefined) return this.#quickly(route, request) ?? this.#answer(route, request, server);
       return this.refuse(
         request,
@@ -165,6 +168,12 @@ class Desk {
     } finally {
       this.underWay--;
     }
+  }
+
+  /** Nothing of the request is read, and the error is made once: 503s are what there is most of in an overload. */
+  #shed(): Response {
+    this.#services.metrics.answered(STATUS[OVERLOADED.code]);
+    return problem(OVERLOADED, Bun.randomUUIDv7());
   }
 
   refuse(request: Request | null, error: unknown): Response {

@@ -1,0 +1,171 @@
+// What reading a long audit log costs: pages by every kind of filter, statistics, an export, over HTTP, with ten
+// million entries of many keys, tools and sessions. Prints medians; it fails only when something answers wrongly.
+// Run it with: npm run bench:reads
+
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../test/support/postgres.ts';
+import { fillVaried, type Filled } from './fill.ts';
+import { type Server, startServer } from './process.ts';
+
+const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';
+const TIMES = 7;
+const ROLLED_UP_WITHIN_MS = 600_000;
+
+const { values } = parseArgs({
+  options: {
+    entries: { type: 'string', default: '10000000' },
+    engines: { type: 'string', default: 'sqlite,postgres' },
+  },
+});
+const entries = Number(values.entries);
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'toolgate-reads-'));
+
+try {
+  for (const engine of values.engines.split(',')) {
+    if (engine === 'sqlite') await measure(engine, `sqlite:${path.join(folder, 'reads.db')}`);
+    else await onPostgres();
+  }
+} finally {
+  fs.rmSync(folder, { recursive: true, force: true });
+}
+
+async function onPostgres(): Promise<void> {
+  const postgres = await startPostgres();
+  if (postgres === null) return console.error('No PostgreSQL found: its lines are left out.');
+  try {
+    await measure('postgres', await postgres.createDatabase());
+  } finally {
+    await postgres.close();
+  }
+}
+
+async function measure(engine: string, databaseUrl: string): Promise<void> {
+  // The first start makes the tables.
+  await (await open(engine, databaseUrl)).stop();
+  const begun = performance.now();
+  const filled = await fillVaried(databaseUrl, entries);
+  console.log(`\n${engine}, ${entries.toLocaleString('en')} entries, filled in ${seconds(begun)} s`);
+  const server = await open(engine, databaseUrl);
+  try {
+    await rolledUp(server);
+    for (const [what, query] of Object.entries(requests(filled))) await time(server, what, query);
+    await search(server, 'a pair that never meets, to the end', neverMet(filled));
+    await exported(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+function open(engine: string, databaseUrl: string): Promise<Server> {
+  const command = [path.join(import.meta.dirname, '..', 'src', 'cli', 'main.ts'), 'serve'];
+  const env = {
+    TOOLGATE_DATA_DIR: path.join(folder, engine),
+    TOOLGATE_DATABASE_URL: databaseUrl,
+    TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+    TOOLGATE_LOG_LEVEL: 'warn',
+    // Sealing ten million entries at once would be measured with the rest.
+    TOOLGATE_SEALING: 'false',
+  };
+  return startServer(command, env, path.join(folder, `${engine}.log`));
+}
+
+function requests({ keyIds, tools, sessionIds, from, to }: Filled): Record<string, string> {
+  const [key, tool, session] = [keyIds[3], tools[3], sessionIds[sessionIds.length >> 1]];
+  const middle = new Date((from + to) / 2).toISOString();
+  const hour = new Date((from + to) / 2 + 3_600_000).toISOString();
+  return {
+    'newest page': 'audit?limit=50',
+    'page in the middle': `audit?limit=50&to=${middle}`,
+    'an hour in the middle': `audit?limit=50&from=${middle}&to=${hour}`,
+    'one key': `audit?limit=50&keyId=${key}`,
+    'one tool': `audit?limit=50&tool=${tool}`,
+    'one session': `audit?limit=50&sessionId=${session}`,
+    denied: 'audit?limit=50&decision=deny',
+    'over MCP': 'audit?limit=50&surface=mcp',
+    'a tool nobody called': 'audit?limit=50&tool=nothing',
+    'one key, denied': `audit?limit=50&keyId=${key}&decision=deny`,
+    'one session, one tool': `audit?limit=50&sessionId=${session}&tool=${tool}`,
+    'one key, its tool, allowed, over MCP': `audit?limit=50&keyId=${key}&tool=${tool}&decision=allow&surface=mcp`,
+    'a pair that never meets, one page': neverMet({ keyIds, tools, sessionIds, from, to }),
+    'statistics of an hour': 'stats?window=1h',
+    'statistics of a day': 'stats?window=24h',
+    'statistics of 7 days': 'stats?window=7d',
+    'statistics of 90 days': 'stats?window=90d',
+  };
+}
+
+/** Each tool belongs to one key. */
+function neverMet({ keyIds, tools }: Filled): string {
+  return `audit?limit=50&keyId=${keyIds[0]}&tool=${tools[1]}`;
+}
+
+async function time(server: Server, what: string, query: string): Promise<void> {
+  const times: number[] = [];
+  for (let n = 0; n < TIMES; n++) {
+    const begun = performance.now();
+    await get(server, query);
+    times.push(performance.now() - begun);
+  }
+  times.sort((a, b) => a - b);
+  line(what, `${times[TIMES >> 1]?.toFixed(1)} ms (${times[0]?.toFixed(1)}-${times.at(-1)?.toFixed(1)})`);
+}
+
+async function search(server: Server, what: string, query: string): Promise<void> {
+  const begun = performance.now();
+  let pages = 0;
+  for (let cursor: string | null = ''; cursor !== null; pages++) {
+    const page: { nextCursor: string | null } = await get(server, `${query}${cursor && `&cursor=${cursor}`}`);
+    cursor = page.nextCursor;
+  }
+  line(what, `${seconds(begun)} s, ${pages} pages`);
+}
+
+async function exported(server: Server): Promise<void> {
+  const begun = performance.now();
+  const response = await ask(server, 'audit/export');
+  let bytes = 0;
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+    bytes += chunk.length;
+    if (performance.now() - begun > 5000) break;
+  }
+  line('export', `${Math.round(bytes / 1e6 / ((performance.now() - begun) / 1000))} MB/s`);
+}
+
+/** The service counts what it finds; statistics are what they are in service only then. */
+async function rolledUp(server: Server): Promise<void> {
+  const begun = performance.now();
+  const end = begun + ROLLED_UP_WITHIN_MS;
+  while ((await lag(server)) > 120) {
+    if (performance.now() > end) throw new Error('the log was not counted in time');
+    await Bun.sleep(500);
+  }
+  line('counting the whole log, in the background', `${seconds(begun)} s`);
+}
+
+async function lag(server: Server): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  return Number(/^toolgate_rollup_lag_seconds (\S+)/m.exec(text)?.[1] ?? Number.POSITIVE_INFINITY);
+}
+
+async function ask(server: Server, query: string): Promise<Response> {
+  const response = await fetch(`${server.url}/admin/v1/${query}`, {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  });
+  if (!response.ok) throw new Error(`${query} answered ${response.status}: ${await response.text()}`);
+  return response;
+}
+
+async function get<Answer>(server: Server, query: string): Promise<Answer> {
+  return (await (await ask(server, query)).json()) as Answer;
+}
+
+function line(what: string, figure: string): void {
+  console.log(`  ${what.padEnd(44)} ${figure}`);
+}
+
+function seconds(begun: number): string {
+  return ((performance.now() - begun) / 1000).toFixed(1);
+}
