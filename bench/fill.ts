@@ -1,8 +1,9 @@
-// Makes a long audit log in seconds: multiplies the one real entry that is in the store, straight in the
-// database and while the service is stopped. Only `id` and `at` differ from entry to entry; whatever
-// other columns the table has are copied, so that new ones need nothing here.
+// Makes a long audit log in seconds, straight in the database and while the service is stopped: multiplies the
+// one real entry that is in the store (only `id` and `at` differ; whatever other columns the table has are copied,
+// so that new ones need nothing here), or makes entries of many keys, tools and sessions up.
 
 import { SQL } from 'bun';
+import { tagOf } from '../src/store/contexts.ts';
 
 /** Close enough for a million entries to fall within a day, and so within any time of keeping. */
 const STEP_MS = 80;
@@ -12,6 +13,7 @@ export async function fillAudit(databaseUrl: string, entries: number): Promise<v
   const sql = new SQL(databaseUrl, { max: 1 });
   try {
     const columns: { name: string }[] = await sql.unsafe(engine.columns);
+    for (const statement of engine.begin) await sql.unsafe(statement);
     await sql.unsafe(
       multiply(
         columns.map(column => column.name),
@@ -40,15 +42,110 @@ function multiply(columns: string[], entries: number, hex: (expression: string) 
     FROM series CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS entry`;
 }
 
-const SQLITE = {
+export interface Filled {
+  keyIds: string[];
+  /** Bare names; tool n is called by key n % 20 only. */
+  tools: string[];
+  sessionIds: string[];
+  from: number;
+  to: number;
+}
+
+const KEYS = 20;
+const TOOLS = 100;
+const PER_SESSION = 5000;
+
+/** Entries of twenty keys with five tools each, in sessions; one of 50 denied, one of 10 over MCP. */
+export async function fillVaried(databaseUrl: string, entries: number): Promise<Filled> {
+  const engine = databaseUrl.startsWith('sqlite:') ? SQLITE : POSTGRES;
+  const sql = new SQL(databaseUrl, { max: 1 });
+  const to = Date.now() - 60_000;
+  const from = to - STEP_MS * entries;
+  const session = (n: string) => `'00000000-0000-7000-9000-' || ${engine.hex(n)}`;
+  const keyIds = Array.from(
+    { length: KEYS },
+    (_, n) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
+  );
+  const tools = Array.from({ length: TOOLS }, (_, n) => `tool_${n}`);
+  try {
+    for (const statement of engine.begin) await sql.unsafe(statement);
+    const contexts: string[] = [];
+    for (const [n, tool] of tools.entries())
+      contexts.push(await context(sql, n, keyIds[n % KEYS] as string, tool));
+    const time = `(${from} + ${STEP_MS} * s.n)`;
+    const id = `substr(${engine.hex(time)}, 1, 8) || '-' || substr(${engine.hex(time)}, 9, 4) || '-7000-8000-' || ${engine.hex('s.n')}`;
+    await sql.unsafe(
+      'CREATE TEMPORARY TABLE made_up (n bigint PRIMARY KEY, context bigint, key_tag bigint, tool_tag bigint)',
+    );
+    await sql.unsafe(`INSERT INTO made_up VALUES ${contexts.join(', ')}`);
+    await withoutIndexes(sql, engine, () =>
+      sql.unsafe(`
+        INSERT INTO audit_entries (id, at, context, key_tag, tool_tag, session_id, surface, decision, latency_ms)
+        SELECT ${id}, ${time}, c.context, c.key_tag, c.tool_tag, ${session(`(s.n / ${PER_SESSION})`)},
+          CASE WHEN s.n % 10 = 7 THEN 'mcp' ELSE 'check' END, CASE WHEN s.n % 50 = 3 THEN 'deny' ELSE 'allow' END, s.n % 7
+        FROM ${engine.series(entries)} s JOIN made_up c ON c.n = (s.n / 3) % ${TOOLS}`),
+    );
+    // As after an upgrade: nothing is counted yet.
+    await sql.unsafe('DELETE FROM marks');
+    for (const statement of engine.settle) await sql.unsafe(statement);
+  } finally {
+    await sql.close();
+  }
+  const sessions = Math.ceil(entries / PER_SESSION);
+  const sessionIds = Array.from(
+    { length: sessions },
+    (_, n) => `00000000-0000-7000-9000-${n.toString(16).padStart(12, '0')}`,
+  );
+  return { keyIds, tools, sessionIds, from, to };
+}
+
+/** Ten times as fast as with them. */
+async function withoutIndexes(sql: SQL, engine: Engine, work: () => Promise<unknown>): Promise<void> {
+  const indexes: { name: string; sql: string }[] = await sql.unsafe(engine.indexes);
+  for (const { name } of indexes) await sql.unsafe(`DROP INDEX ${name}`);
+  await work();
+  for (const index of indexes) await sql.unsafe(index.sql);
+}
+
+/** A row for the statement above: the number of the tool, its context, and the tags. */
+async function context(sql: SQL, n: number, keyId: string, tool: string): Promise<string> {
+  const [row] = await sql.unsafe(
+    `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index)
+     VALUES ('bench ${n}', '${keyId}', 'github', '${tool}', 'Rule 0 allows it.', '${keyId}', 1, 0) RETURNING id`,
+  );
+  return `(${n}, ${row.id}, ${tagOf(keyId)}, ${tagOf(tool)})`;
+}
+
+interface Engine {
+  begin: string[];
+  columns: string;
+  indexes: string;
+  hex: (expression: string) => string;
+  series: (count: number) => string;
+  settle: string[];
+}
+
+/** As on a service that has kept up with sealing. */
+const SEALED = `UPDATE sealing SET newest_id = (SELECT max(id) FROM audit_entries),
+  recent_id = (SELECT max(id) FROM audit_entries), full_after = 9000000000000000`;
+
+const SQLITE: Engine = {
+  begin: ['PRAGMA cache_size = -200000', 'PRAGMA synchronous = OFF'],
   columns: `SELECT name FROM pragma_table_info('audit_entries')`,
+  indexes: `SELECT name, sql FROM sqlite_master WHERE tbl_name = 'audit_entries' AND type = 'index' AND sql <> ''`,
+  series: count =>
+    `(WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < ${count - 1}) SELECT n FROM r)`,
   hex: (expression: string) => `printf('%012x', ${expression})`,
-  settle: ['PRAGMA wal_checkpoint(TRUNCATE)'],
+  settle: [SEALED, 'PRAGMA wal_checkpoint(TRUNCATE)'],
 };
 
 /** Settled means that the housekeeping for the new entries is done before the measurement, not during. */
-const POSTGRES = {
+const POSTGRES: Engine = {
+  begin: ['SET synchronous_commit = off', "SET maintenance_work_mem = '256MB'"],
   columns: `SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'audit_entries'`,
+  indexes: `SELECT indexname AS name, indexdef AS sql FROM pg_indexes
+    WHERE tablename = 'audit_entries' AND indexname <> 'audit_entries_pkey'`,
+  series: count => `(SELECT CAST(n AS bigint) AS n FROM generate_series(0, ${count - 1}) AS n)`,
   hex: (expression: string) => `lpad(to_hex(${expression}), 12, '0')`,
-  settle: ['VACUUM ANALYZE audit_entries', 'CHECKPOINT'],
+  settle: [SEALED, 'VACUUM ANALYZE audit_entries', 'CHECKPOINT'],
 };

@@ -7,7 +7,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/support/postgres.ts';
-import { fillVaried, type Filled } from './fill.ts';
+import { type Filled, fillVaried } from './fill.ts';
 import { type Server, startServer } from './process.ts';
 
 const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';

@@ -29,7 +29,7 @@ import { OutcomeLog } from './guard/outcomes.ts';
 import { Provider } from './guard/provider.ts';
 import { forgetRequests, RateLimit } from './guard/rate-limit.ts';
 import { retire } from './guard/retention.ts';
-import { rollUp } from './guard/rollups.ts';
+import { rolledUpTo, rollUp } from './guard/rollups.ts';
 import { logKey, SealedLog } from './guard/sealed-log.ts';
 import { Sealer, type SealerOptions } from './guard/sealer.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
@@ -299,9 +299,10 @@ function createChores({ retention, sealing }: Config, { guard, metrics, log }: S
     metrics.removed(counts);
     log.info({ removed: counts }, 'removed what was past its time');
   };
-  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealing, removed })], error =>
-    log.error({ err: error }, 'a background chore failed'),
-  );
+  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealing, removed })], {
+    round: async () => metrics.rolledUp(await rolledUpTo(guard)),
+    failed: error => log.error({ err: error }, 'a background chore failed'),
+  });
 }
 
 function createSealer(config: Config, { guard, checkpointKey, metrics, log }: Services): Sealer {

@@ -17,6 +17,7 @@ export class Metrics {
   readonly #deliveries = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
   readonly #removed = new Map<string, number>();
+  #rolledUp: number | null = null;
   #commitErrors = 0;
   #sealed = 0;
   #behindSince: number | null = null;
@@ -60,6 +61,11 @@ export class Metrics {
       const series = `table="${table}"`;
       this.#removed.set(series, (this.#removed.get(series) ?? 0) + count);
     }
+  }
+
+  /** Everything before this time is in the statistics that are kept. */
+  rolledUp(until: number | null): void {
+    this.#rolledUp = until;
   }
 
   /** How many entries are sealed, and when the oldest of the others was made. */
@@ -127,6 +133,14 @@ export class Metrics {
         'counter',
         'Attempts to send an approval link, by channel and outcome.',
         labelled('toolgate_notification_attempts_total', this.#notifications),
+      ),
+      ...family(
+        'toolgate_rollup_lag_seconds',
+        'gauge',
+        'Age of the newest audit entries in the statistics that are kept; up to two minutes are normal.',
+        this.#rolledUp === null
+          ? []
+          : [`toolgate_rollup_lag_seconds ${Math.max(0, (Date.now() - this.#rolledUp) / 1000)}`],
       ),
       ...family(
         'toolgate_retention_removed_total',

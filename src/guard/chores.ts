@@ -16,19 +16,25 @@ const LONGEST_REST_MS = 500;
 /** One small step; true when there is more to do. */
 export type Chore = (guard: Guard) => Promise<boolean>;
 
+export interface ChoresObserver {
+  /** After every round, also of a replica that left the work to another. */
+  round(guard: Guard): Promise<void>;
+  failed(error: unknown): void;
+}
+
 export class Chores {
   readonly #guard: Guard;
   readonly #chores: readonly Chore[];
-  readonly #failed: (error: unknown) => void;
+  readonly #observer: ChoresObserver;
   readonly #holder = newId();
   #leasedUntil = 0;
   #timer: Timer | null = null;
   #running: Promise<void> | null = null;
 
-  constructor(guard: Guard, chores: readonly Chore[], failed: (error: unknown) => void) {
+  constructor(guard: Guard, chores: readonly Chore[], observer: ChoresObserver) {
     this.#guard = guard;
     this.#chores = chores;
-    this.#failed = failed;
+    this.#observer = observer;
   }
 
   start(): void {
@@ -52,12 +58,11 @@ export class Chores {
 
   /** Every chore until it has nothing more to do; a chore that fails does not keep the others from theirs. */
   async #round(): Promise<void> {
-    for (const chore of this.#chores) {
-      try {
-        while (await this.#step(chore));
-      } catch (error) {
-        this.#failed(error);
-      }
+    const steps = this.#chores.map(chore => async () => {
+      while (await this.#step(chore));
+    });
+    for (const work of [...steps, () => this.#observer.round(this.#guard)]) {
+      await work().catch(error => this.#observer.failed(error));
     }
   }
 

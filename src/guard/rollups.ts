@@ -8,7 +8,7 @@ import { joinName } from '../core/name.ts';
 import { countAudit, nextAuditId, type Tally, tallies } from '../store/audit-tally.ts';
 import type { Queries } from '../store/db.ts';
 import { readMark, writeMark } from '../store/marks.ts';
-import { type Count, type Kind, minuteTotals, pruneRollups, writeMinutes } from '../store/rollups.ts';
+import { type Count, type Kind, minuteTotals, pruneRollups, sumUp, writeMinutes } from '../store/rollups.ts';
 import { type Guard, ROLLUPS_LOCK, timeOfId } from './guard.ts';
 
 /** Longer than a transaction may take, with a few seconds for clocks that differ. */
@@ -35,6 +35,10 @@ export async function rollUp(guard: Guard): Promise<boolean> {
   return prune(guard);
 }
 
+export function rolledUpTo({ db }: Guard): Promise<number | null> {
+  return readMark(db, ROLLED_UP);
+}
+
 async function advance({ db, now }: Guard): Promise<boolean> {
   const mark = await readMark(db, ROLLED_UP);
   const horizon = floorTo(now() - LAG_MS, MINUTE);
@@ -45,6 +49,7 @@ async function advance({ db, now }: Guard): Promise<boolean> {
     // Another replica may have come here first.
     if ((await readMark(tx, ROLLED_UP)) !== mark) return;
     await writeMinutes(tx, minutes);
+    await sumUp(tx, mark ?? Math.min(at, ...minutes.keys()), at);
     await writeMark(tx, ROLLED_UP, at);
   });
   return at < horizon;
@@ -108,9 +113,12 @@ async function recheck(guard: Guard, age: number): Promise<boolean> {
   const name = `rechecked at ${age}`;
   const mark = await readMark(db, name);
   const end = Math.min((await readMark(db, ROLLED_UP)) ?? 0, floorTo(now() - age, MINUTE));
-  const from = Math.max(mark ?? end, (await readMark(db, KEPT_FROM)) ?? 0);
-  if (mark === null || mark > end + CLOCK_JUMP_MS) await writeMark(db, name, end);
-  if (from >= end) return false;
+  const next = await nextAuditId(db, Math.max(mark ?? end, (await readMark(db, KEPT_FROM)) ?? 0));
+  const from = next === null ? end : floorTo(timeOfId(next), MINUTE);
+  if (from >= end) {
+    if (mark === null || mark < end || mark > end + CLOCK_JUMP_MS) await writeMark(db, name, end);
+    return false;
+  }
   const counted = await minuteTotals(db, from, Math.min(end, from + STEP_MINUTES * MINUTE));
   const { to, entries } = stretch(counted, from, end);
   if ((await countAudit(db, from, to)) !== entries) await mend(guard, counted, from, to);
@@ -145,6 +153,8 @@ async function mend(
     await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
       if (start < ((await readMark(tx, KEPT_FROM)) ?? 0)) return;
       await writeMinutes(tx, new Map([[start, await countMinute(tx, start)]]));
+      const mark = (await readMark(tx, ROLLED_UP)) ?? 0;
+      await sumUp(tx, start, Math.min(mark, floorTo(start, DAY) + DAY));
     });
   }
 }

@@ -115,7 +115,7 @@ async function chooseLead(
   for (const condition of indexed) {
     const { where, order, params } = range(condition, low, before);
     const [row] = await db.all<{ id: string }>(
-      `SELECT id FROM audit WHERE ${where} ORDER BY ${order} LIMIT 1 OFFSET ${size}`,
+      `SELECT id FROM audit_entries WHERE ${where} ORDER BY ${order} LIMIT 1 OFFSET ${size}`,
       params,
     );
     if (row === undefined) return condition;

@@ -19,10 +19,13 @@ export interface Tally {
 
 /** How many entries there are of each kind, from one id (inclusive) to another (exclusive). */
 export function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
+  // Counted by context first: there are far fewer of them to look up than entries.
   return db.all(
-    `SELECT decision, latency_ms AS "latencyMs", server_name AS "serverName", tool_name AS "toolName",
-       key_id AS "keyId", count(*) AS count FROM audit WHERE id >= $1 AND id < $2
-     GROUP BY decision, latency_ms, server_name, tool_name, key_id`,
+    `SELECT e.decision, e.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",
+       c.key_id AS "keyId", e.count FROM (
+         SELECT context, decision, latency_ms, count(*) AS count FROM audit_entries WHERE id >= $1 AND id < $2
+         GROUP BY context, decision, latency_ms) AS e
+     JOIN audit_contexts c ON c.id = e.context`,
     [from, to],
   );
 }
@@ -36,7 +39,7 @@ export async function countAudit(db: Queries, from: number, to: number): Promise
   let count = 0;
   for await (const piece of auditPieces(db, from, to)) {
     const [row] = await db.all<{ count: number }>(
-      'SELECT count(*) AS count FROM audit WHERE id >= $1 AND id < $2',
+      'SELECT count(*) AS count FROM audit_entries WHERE id >= $1 AND id < $2',
       [piece.from, piece.to],
     );
     count += row?.count ?? 0;
@@ -46,9 +49,10 @@ export async function countAudit(db: Queries, from: number, to: number): Promise
 
 /** The first id at or after a time, or null. */
 export async function nextAuditId(db: Queries, from: number): Promise<string | null> {
-  const [row] = await db.all<{ id: string }>('SELECT id FROM audit WHERE id >= $1 ORDER BY id LIMIT 1', [
-    firstIdAt(from),
-  ]);
+  const [row] = await db.all<{ id: string }>(
+    'SELECT id FROM audit_entries WHERE id >= $1 ORDER BY id LIMIT 1',
+    [firstIdAt(from)],
+  );
   return row?.id ?? null;
 }
 
@@ -60,7 +64,7 @@ async function* auditPieces(
   const end = firstIdAt(to);
   for (let at = firstIdAt(from); at < end; ) {
     const [cut] = await db.all<{ id: string }>(
-      `SELECT id FROM audit WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1 OFFSET ${AT_ONCE}`,
+      `SELECT id FROM audit_entries WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1 OFFSET ${AT_ONCE}`,
       [at, end],
     );
     yield { from: at, to: cut?.id ?? end };

@@ -1,9 +1,9 @@
 // The audit log counted by minute, hour and day, for statistics that need no scan: how often each decision took
 // each latency, met each tool, came from each key. Which buckets are due, and when, is the guard's.
 
-import { HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
+import { floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
-import type { Queries, Transaction } from './db.ts';
+import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
 
 export const KINDS = ['latency', 'tool', 'key'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -19,41 +19,57 @@ export interface Count {
 /** Callers choose tool names: beyond this many in a bucket, the rarest are not kept. Totals stay exact. */
 const MOST_NAMES = 1000;
 
-/** Writes minutes anew, and the hours and days that they are part of. */
+/** Writes minutes anew. */
 export async function writeMinutes(tx: Transaction, minutes: ReadonlyMap<number, Count[]>): Promise<void> {
+  const rows: Value[][] = [];
   for (const [start, counts] of minutes) {
-    await tx.run(`DELETE FROM rollups WHERE ${ofBucket}`, [MINUTE, start]);
-    for (const each of mostFrequent(counts)) {
-      tx.defer(
-        'INSERT INTO rollups (span, kind, start, name, decision, count) VALUES ($1, $2, $3, $4, $5, $6)',
-        [MINUTE, each.kind, start, each.name, each.decision, each.count],
-      );
+    await tx.run(`DELETE FROM rollups WHERE ${OF_BUCKET}`, [MINUTE, start]);
+    for (const { kind, name, decision, count } of mostFrequent(counts)) {
+      rows.push([MINUTE, kind, start, name, decision, count]);
     }
   }
-  await sumUp(tx, [...minutes.keys()], 1);
+  for (let at = 0, size = MAX_ROWS; at < rows.length; at += size) {
+    while (size > rows.length - at) size /= 2;
+    tx.defer(INSERTS.get(size) as string, rows.slice(at, at + size).flat());
+  }
 }
 
 // The kinds are named, so that the statement goes by the primary key.
-const ofBucket = "span = $1 AND kind IN ('latency', 'tool', 'key') AND start = $2";
+const OF_BUCKET = "span = $1 AND kind IN ('latency', 'tool', 'key') AND start = $2";
 
-/** Makes the buckets of the next longer span, in which these starts lie, from the shorter ones. */
-async function sumUp(tx: Transaction, starts: readonly number[], level: number): Promise<void> {
-  const span = SPANS[level];
-  if (span === undefined) return;
-  const longer = [...new Set(starts.map(start => Math.floor(start / span) * span))];
-  for (const start of longer) {
-    await tx.run(`DELETE FROM rollups WHERE ${ofBucket}`, [span, start]);
-    for (const kind of KINDS) {
-      tx.defer(
-        `INSERT INTO rollups (span, kind, start, name, decision, count)
-         SELECT CAST($1 AS bigint), kind, CAST($2 AS bigint), name, decision, CAST(sum(count) AS bigint) FROM rollups
-         WHERE span = $3 AND kind = $4 AND start >= $2 AND start < $5
-         GROUP BY kind, name, decision ORDER BY sum(count) DESC, name LIMIT ${MOST_NAMES}`,
-        [span, start, SPANS[level - 1] as Span, kind, start + span],
-      );
-    }
+/** Rows go in by powers of two, so that any number of them needs seven prepared statements. */
+const FIELDS = 6;
+const MAX_ROWS = 64;
+const INSERTS = new Map<number, string>();
+for (let rows = 1; rows <= MAX_ROWS; rows *= 2) {
+  const values = Array.from({ length: rows }, (_, row) => `(${placeholders(FIELDS, row * FIELDS)})`);
+  INSERTS.set(
+    rows,
+    `INSERT INTO rollups (span, kind, start, name, decision, count) VALUES ${values.join(', ')}`,
+  );
+}
+
+/** Makes the hours and days anew that end after one time and no later than another, each from the shorter ones. */
+export async function sumUp(tx: Transaction, from: number, to: number): Promise<void> {
+  for (const [level, span] of SPANS.entries()) {
+    const shorter = SPANS[level - 1];
+    if (shorter === undefined) continue;
+    const filled = await rollupSeries(tx, shorter, floorTo(from, span), floorTo(to, span), span);
+    for (const start of new Set(filled.map(each => each.at))) await sumUpBucket(tx, span, start, shorter);
   }
-  await sumUp(tx, longer, level + 1);
+}
+
+async function sumUpBucket(tx: Transaction, span: Span, start: number, shorter: Span): Promise<void> {
+  await tx.run(`DELETE FROM rollups WHERE ${OF_BUCKET}`, [span, start]);
+  for (const kind of KINDS) {
+    await tx.run(
+      `INSERT INTO rollups (span, kind, start, name, decision, count)
+       SELECT CAST($1 AS bigint), kind, CAST($2 AS bigint), name, decision, CAST(sum(count) AS bigint) FROM rollups
+       WHERE span = $3 AND kind = $4 AND start >= $2 AND start < $5
+       GROUP BY kind, name, decision ORDER BY sum(count) DESC, name LIMIT ${MOST_NAMES}`,
+      [span, start, shorter, kind, start + span],
+    );
+  }
 }
 
 function mostFrequent(counts: readonly Count[]): Count[] {
