@@ -21,11 +21,11 @@ export interface Tally {
 export function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
   // Counted by context first: there are far fewer of them to look up than entries.
   return db.all(
-    `SELECT e.decision, e.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",
-       c.key_id AS "keyId", e.count FROM (
+    `SELECT n.decision, n.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",
+       c.key_id AS "keyId", n.count FROM (
          SELECT context, decision, latency_ms, count(*) AS count FROM audit_entries WHERE id >= $1 AND id < $2
-         GROUP BY context, decision, latency_ms) AS e
-     JOIN audit_contexts c ON c.id = e.context`,
+         GROUP BY context, decision, latency_ms) AS n
+     JOIN audit_contexts c ON c.id = n.context`,
     [from, to],
   );
 }
