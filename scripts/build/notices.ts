@@ -10,7 +10,8 @@ const PACKAGE = /node_modules\/((?:@[^/]+\/)?[^/]+)\//g;
 export function notices(inputs: string[]): string {
   const names = new Set(inputs.flatMap(file => [...file.matchAll(PACKAGE)].at(-1)?.[1] ?? []));
   const head =
-    'Toolgate (Apache-2.0) carries these packages. The runtime, Bun, is MIT-licensed: https://bun.sh\n';
+    'Toolgate (Apache-2.0) carries these packages. Its runtime is Bun (MIT), which links JavaScriptCore (LGPL-2.1) ' +
+    'and others: https://bun.com/docs/project/license\n';
   return [head, ...[...names].sort().map(notice)].join('\n');
 }
 

@@ -2,8 +2,10 @@
 // What is not run says why, and the reasons are counted here, so that none is added in passing.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { compile } from '../../scripts/build/bundle.ts';
 import { until } from '../support/faults.ts';
 import { need } from '../support/need.ts';
 import { onPath, ROOT } from '../support/service.ts';
@@ -22,6 +24,13 @@ const ENDINGS: Record<string, string> = { ts: 'ts', js: 'mjs', python: 'py' };
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
+const folder = mkdtempSync(join(tmpdir(), 'toolgate-executable-'));
+const executable = join(folder, 'toolgate');
+beforeAll(async () => {
+  await compile(executable);
+}, 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', () => {
   for (const path of PAGES) {
     const { steps, after } = parsePage(read(path));
@@ -36,7 +45,7 @@ function follow(steps: Step[]): void {
   let last = '';
 
   beforeAll(async () => {
-    reader = await Reader.begin();
+    reader = await Reader.begin(executable);
   });
   afterAll(() => reader?.close());
 
