@@ -106,7 +106,7 @@ export class SealedLog {
 
   /** Seals what appeared late among the entries of a minute ago. */
   sealLate(state: Sealing): Promise<boolean> {
-    const span = this.#until(state.recentId, RECENT_MS);
+    const span = this.#behind(state, state.recentId);
     return this.#pass(state, span, SLICE, end => ({ recentId: end }));
   }
 
@@ -114,7 +114,7 @@ export class SealedLog {
   async sealLost(state: Sealing): Promise<void> {
     const now = this.#guard.now();
     if (now < state.fullAfter) return;
-    const span = { ...this.#until(state.fullId, RECENT_MS), orAfter: firstIdAt(now + AHEAD_MS) };
+    const span = { ...this.#behind(state, state.fullId), orAfter: firstIdAt(now + AHEAD_MS) };
     if (await this.#pass(state, span, SLICE, end => ({ fullId: end }))) return;
     const read = await this.ours();
     const rested = { fullId: '', fullAfter: now + FULL_EVERY_MS };
@@ -123,6 +123,12 @@ export class SealedLog {
 
   #until(after: string, ago: number): Span {
     return { after, before: firstIdAt(this.#guard.now() - ago), orAfter: LAST_ID };
+  }
+
+  /** What was looked at once, a minute ago: a backlog is left to the pass that goes first, in smaller batches. */
+  #behind({ newestId }: Sealing, after: string): Span {
+    const span = this.#until(after, RECENT_MS);
+    return newestId < span.before ? { ...span, before: newestId } : span;
   }
 
   /** One slice: what in it has no place gets the next ones, in the order of ids. */

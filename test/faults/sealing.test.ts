@@ -27,8 +27,8 @@ const ADVANCE_FIRST: Patch = {
 const TRUST_IDS: Patch[] = [
   {
     file: 'src/guard/sealed-log.ts',
-    find: 'const span = this.#until(state.recentId, RECENT_MS);',
-    replace: 'return Promise.resolve(false); const span = this.#until(state.recentId, RECENT_MS);',
+    find: 'const span = this.#behind(state, state.recentId);',
+    replace: 'return Promise.resolve(false); const span = this.#behind(state, state.recentId);',
   },
   {
     file: 'src/guard/sealed-log.ts',

@@ -50,6 +50,7 @@ const WRONG_SECRETS: Record<string, [string[], remedy: string]> = {
   TOOLGATE_ADMIN_TOKEN: [['too-short-admin-token'], 'at least 32 characters'],
   TOOLGATE_SMTP_URL: [['http://user:pw@mail'], 'smtp://user:password@host:587'],
   TOOLGATE_SLACK_WEBHOOK_URL: [['hooks.slack.com/SECRET'], 'an http:// or https:// address'],
+  TOOLGATE_CHECKPOINT_S3_KEY: [['AKIAEXAMPLE', 'AKIAEXAMPLE: s3cret'], '<access key id>:<secret access key>'],
 };
 
 describe('a wrong value', () => {
@@ -87,6 +88,11 @@ describe('a wrong value', () => {
     const smtp = { TOOLGATE_SMTP_URL: 'smtp://localhost' };
     expect(complaint(smtp)).toContain('TOOLGATE_MAIL_FROM');
     expect(complaint({ ...smtp, TOOLGATE_MAIL_FROM: 'a@b.c' })).toContain('TOOLGATE_APPROVER_EMAILS');
+  });
+
+  test('checkpoints go out under one credential', () => {
+    const both = { TOOLGATE_CHECKPOINT_AUTHORIZATION: 'Bearer x', TOOLGATE_CHECKPOINT_S3_KEY: 'id:secret' };
+    expect(complaint(both)).toContain('both set');
   });
 
   test('a port in use is said so', async () => {

@@ -22,6 +22,15 @@ for (const engine of await engines()) {
   describe(engine, () => {
     const dataDir = newDataDir();
     const rows = entries(COUNT, Date.now() - DAY);
+    const taken: string[] = [];
+    const outside = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: async request => {
+        taken.push(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`);
+        return new Response();
+      },
+    });
     let service: TestService;
     let shell: Shell;
     let keyText: string;
@@ -35,7 +44,11 @@ for (const engine of await engines()) {
       service = await startService({
         dataDir,
         databaseUrl: store.url,
-        env: { TOOLGATE_CHECKPOINT_INTERVAL: '1s' },
+        env: {
+          TOOLGATE_CHECKPOINT_INTERVAL: '1s',
+          TOOLGATE_CHECKPOINT_URL: `http://127.0.0.1:${outside.port}/log/{size}`,
+          TOOLGATE_CHECKPOINT_METHOD: 'PUT',
+        },
       });
       shell = new Shell({ TOOLGATE_BASE_URL: service.url, TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
       await until('all is signed', async () => (await sealing()).checkpoint?.size === COUNT);
@@ -44,6 +57,7 @@ for (const engine of await engines()) {
     afterAll(async () => {
       shell.close();
       await service.close();
+      await outside.stop(true);
       rmSync(dataDir, { recursive: true, force: true });
     });
 
@@ -65,6 +79,13 @@ for (const engine of await engines()) {
       for (const name of ['checkpoints.txt', 'checkpoints.pub']) {
         expect(statSync(join(dataDir, name)).mode & 0o777).toBe(0o600);
       }
+    });
+
+    test('sends checkpoints to the address outside, and counts it', async () => {
+      const { checkpoint } = await sealing();
+      await until('it arrives', () => taken.includes(`PUT /log/${COUNT} ${checkpoint.note}`));
+      const counted = /toolgate_checkpoint_sends_total\{outcome="ok"\} [1-9]/;
+      await until('it is counted', async () => counted.test((await service.request('GET', '/metrics')).text));
     });
 
     test('lists checkpoints page by page', async () => {
