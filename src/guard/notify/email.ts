@@ -1,7 +1,6 @@
 // The notification by e-mail: plain text and HTML, each complete on its own, over the operator's mail server.
 // Every send has its own connection and one time limit, so a server that stalls holds up nothing else.
 
-import { createTransport } from 'nodemailer';
 import { visible } from '../../core/visible.ts';
 import { clipped, fullName, htmlText, type NotificationMessage, plainText } from './message.ts';
 
@@ -25,7 +24,7 @@ export interface MailResult {
 /** Throws with a short sentence without secrets unless the server took the message for somebody. */
 export async function sendEmail(route: MailRoute, message: NotificationMessage): Promise<MailResult> {
   const timeoutMs = route.timeoutMs ?? TIMEOUT_MS;
-  const transport = openTransport(route.smtpUrl, timeoutMs);
+  const transport = await openTransport(route.smtpUrl, timeoutMs);
   const late = Promise.withResolvers<never>();
   // The transport's own limits are per step: a server that trickles its replies would pass them all.
   const timer = setTimeout(() => late.reject({ code: 'ETIMEDOUT' }), timeoutMs);
@@ -40,10 +39,12 @@ export async function sendEmail(route: MailRoute, message: NotificationMessage):
   }
 }
 
-// A pool of one: only a pool can be closed while it is busy.
-function openTransport(url: string, timeoutMs: number) {
+/** The library is a fifth of what a start loads, and few send mail: it is loaded by the first who does. */
+async function openTransport(url: string, timeoutMs: number) {
+  const { createTransport } = await import('nodemailer');
   return createTransport({
     url,
+    // A pool of one: only a pool can be closed while it is busy.
     pool: true,
     maxConnections: 1,
     maxRequeues: 0,
