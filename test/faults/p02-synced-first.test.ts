@@ -35,8 +35,8 @@ const BEFORE_COMMIT: Patch = {
 };
 const UNSYNCED: Patch = {
   file: 'src/store/sqlite.ts',
-  find: 'PRAGMA synchronous = FULL',
-  replace: 'PRAGMA synchronous = NORMAL',
+  find: 'await this.#log.sync();',
+  replace: '',
 };
 const UNLOOKED: Patch = {
   file: 'src/store/postgres.ts',

@@ -299,4 +299,5 @@ const FORGIVING: Patch[] = [
     find: 'if (error instanceof FatalStoreError) this.#onFatal(error);',
     replace: '',
   },
+  { file: 'src/store/sqlite.ts', find: 'this.#onFatal(fatal);', replace: '' },
 ];

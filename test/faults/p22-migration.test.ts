@@ -21,12 +21,13 @@ const TWO_STEPS: Patch = {
   file: 'src/store/migrate.ts',
   find: "await tx.script(migration.sql);\n    await tx.run('INSERT",
   replace:
-    "await tx.script(migration.sql);\n  });\n  await lane.transaction({}, async tx => {\n    await tx.run('INSERT",
+    "await tx.script(migration.sql);\n  });\n  await lane.transaction({}, async () => {});\n  await lane.transaction({}, async tx => {\n    await tx.run('INSERT",
 };
 
 /** Where the mutant has its seam, found among few calls. */
 const SEAM: Record<Engine, { calls: string; points: number[] }> = {
-  sqlite: { calls: 'fsync,fdatasync', points: range(7, 16) },
+  // Counted by thread, and two take turns: the mutant's empty step keeps one from getting all the even ones.
+  sqlite: { calls: 'fdatasync', points: range(1, 10) },
   postgres: { calls: 'sendto', points: range(10, 20) },
 };
 
