@@ -59,6 +59,7 @@ export const signOnRoutes: Route[] = [
 async function begin(incoming: Incoming<unknown, { continue: string }>): Promise<Response> {
   const { services, request, query } = incoming;
   const provider = wantProvider(services);
+  refuseEmbedded(request);
   try {
     const redirectUri = baseUrl(services, request) + BACK;
     const ip = clientOf(incoming);
@@ -67,6 +68,12 @@ async function begin(incoming: Incoming<unknown, { continue: string }>): Promise
   } catch (error) {
     return complain(services, error, query.continue);
   }
+}
+
+/** Another site's page could use up somebody's attempts by pictures or frames; a link of theirs is fair. */
+function refuseEmbedded({ headers }: Request): void {
+  if ((headers.get('sec-fetch-dest') ?? 'document') === 'document') return;
+  throw new GuardError('forbidden', 'A sign-in begins on a page of its own.');
 }
 
 async function finish(incoming: Incoming<unknown, { state: string }>): Promise<Response> {

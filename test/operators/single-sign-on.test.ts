@@ -324,6 +324,20 @@ describe('a provider that cannot be used', () => {
     expect(reply.output).toContain('TOOLGATE_ALLOW_PRIVATE_NETWORKS');
   });
 
+  test('a page cannot begin a sign-on by a picture or a frame', async () => {
+    const service = await startService({ env: { ...env, TOOLGATE_OIDC_ISSUER: 'http://127.0.0.1:9' } });
+    try {
+      for (const dest of ['image', 'iframe', 'empty']) {
+        const headers = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': dest };
+        expect((await service.request('GET', BEGIN, { headers })).status).toBe(403);
+      }
+      const link = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'document' };
+      expect((await service.request('GET', BEGIN, { headers: link })).status).toBe(503);
+    } finally {
+      await service.close();
+    }
+  });
+
   test('without settings there is no single sign-on', async () => {
     const service = await startService();
     try {
