@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { until } from '../support/faults.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 
 const engineNames = await engines();
@@ -19,7 +20,10 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
   let reader: { key: string; keyId: string };
   let writer: { key: string; keyId: string };
   beforeAll(async () => {
-    [browser, service] = await Promise.all([launch(), startService({ engine })]);
+    [browser, service] = await Promise.all([
+      launch(),
+      startService({ engine, env: { TOOLGATE_CHECKPOINT_INTERVAL: '1s' } }),
+    ]);
     person = await newPerson(service, 'viewer');
     reader = await service.newKey([{ tool: 'files__read', action: 'allow' }], { name: 'reader' });
     writer = await service.newKey([{ tool: '*', action: 'allow' }], { name: 'writer' });
@@ -86,7 +90,15 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await page.waitForURL(url => url.href.endsWith('?tool=mail__send'));
       await page.goForward();
       await dialog.getByText(/Rule 0 of policy/).waitFor();
-      await page.reload();
+      await until('it is sealed', async () => {
+        await page.reload();
+        const state = dialog.getByText(/not yet|under the newest signature/);
+        return /newest signature/.test((await state.textContent()) ?? '');
+      });
+      const download = page.waitForEvent('download');
+      await dialog.getByRole('link', { name: 'download the proof' }).click();
+      const proof = await Bun.file(await (await download).path()).json();
+      expect(proof.entry).toMatchObject({ serverName: 'mail', toolName: 'send' });
       await dialog.getByText('writer').waitFor();
       const session = dialog.getByText('Session').locator('..');
       await session.getByRole('link', { name: 'show all' }).click();

@@ -9,6 +9,7 @@ import { DecisionBadge, Id, Named, Time, Tool } from '../../components/text.tsx'
 import { useGet } from '../../load.ts';
 import { keyName } from '../../names.ts';
 import { addressOf, type Filters } from './filters.ts';
+import { Sealed } from './sealed.tsx';
 
 interface Forwarded {
   outcome: string;
@@ -49,6 +50,7 @@ function factsOf(entry: Detailed): Fact[] {
     ...(entry.surface === 'mcp' ? [['Forwarded', forwardedOf(entry.forwarded)] as Fact] : []),
     ...(referenceId === null ? [] : [['Approval', <Id key="" id={referenceId} />] as Fact]),
     ['Tool call id', <Id key="" id={entry.id} />],
+    ['Sealed', <Sealed key="" id={entry.id} />],
   ];
 }
 
