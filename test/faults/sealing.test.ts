@@ -20,6 +20,7 @@ const ADVANCE_FIRST: Patch = {
   find: `const committed = await db.transaction({}, async tx => {
       if (!(await this.#update(tx, state, { ...moved(end), size: tree.size }))) return false;`,
   replace: `const won = await this.#update(db, state, { ...moved(end), size: tree.size });
+    await Bun.sleep(30);
     const committed = await db.transaction({}, async tx => {
       if (!won) return false;`,
 };
