@@ -14,13 +14,8 @@ export async function fillAudit(databaseUrl: string, entries: number): Promise<v
   try {
     const columns: { name: string }[] = await sql.unsafe(engine.columns);
     for (const statement of engine.begin) await sql.unsafe(statement);
-    await sql.unsafe(
-      multiply(
-        columns.map(column => column.name),
-        entries,
-        engine.hex,
-      ),
-    );
+    const names = columns.map(column => column.name);
+    await withoutIndexes(sql, engine, () => sql.unsafe(multiply(names, entries, engine)));
     for (const statement of engine.settle) await sql.unsafe(statement);
   } finally {
     await sql.close();
@@ -28,7 +23,7 @@ export async function fillAudit(databaseUrl: string, entries: number): Promise<v
 }
 
 /** Ids are UUIDs of version 7, so their first 12 hexadecimal digits are the time. */
-function multiply(columns: string[], entries: number, hex: (expression: string) => string): string {
+function multiply(columns: string[], entries: number, { hex, series }: Engine): string {
   const time = `(at - ${STEP_MS} * (${entries} - n) - ${STEP_MS})`;
   const digits = hex(time);
   const values: Record<string, string> = {
@@ -36,10 +31,10 @@ function multiply(columns: string[], entries: number, hex: (expression: string) 
     at: time,
   };
   return `
-    WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < ${entries})
     INSERT INTO audit_entries (${columns.join(', ')})
     SELECT ${columns.map(column => values[column] ?? column).join(', ')}
-    FROM series CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS entry`;
+    FROM ${series(entries)} AS series
+    CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS entry`;
 }
 
 export interface Filled {

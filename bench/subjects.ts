@@ -13,6 +13,8 @@ type Engine = 'sqlite' | 'postgres';
 export interface Subject {
   name: string;
   label: string;
+  /** Takes minutes to set up. */
+  onlyByName?: boolean;
   /** For checks; the echo server has neither this nor a road. */
   service?: Service;
   /** For tool calls: what stands before the upstream. */
@@ -38,6 +40,7 @@ export interface Running {
 const FEW_RULES = 10;
 const MANY_RULES = 10_000;
 const MANY_ENTRIES = 1_000_000;
+const MOST_ENTRIES = 10_000_000;
 const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';
 
 /** Rules as people write them: mostly single tools, some whole servers, some kinds of tool everywhere. */
@@ -74,6 +77,12 @@ function forEngine(engine: Engine): Subject[] {
       name: `${engine}-entries`,
       label: `check ${engine}, 1,000,000 entries`,
       service: { ...usual, entries: MANY_ENTRIES },
+    },
+    {
+      name: `${engine}-10m-entries`,
+      label: `check ${engine}, 10,000,000 entries`,
+      service: { ...usual, entries: MOST_ENTRIES },
+      onlyByName: true,
     },
   ];
 }
