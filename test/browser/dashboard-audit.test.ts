@@ -153,7 +153,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await page.goto('/dashboard/audit?sessionId=nonsense');
       const alert = page.getByRole('alert');
       await alert.waitFor();
-      expect(await alert.textContent()).toContain('/sessionId');
+      expect(await alert.textContent()).toContain('sessionId Invalid UUID');
       await looksRight(page);
     });
   });
