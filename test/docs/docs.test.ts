@@ -110,11 +110,25 @@ test('the list of pages has them all', () => {
   expect(missing).toEqual(['README.md']);
 });
 
+/** How a heading is named in links. */
+const anchor = (heading: string) =>
+  `#${heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')}`;
+
+function leads(from: string, target: string, fragment: string): boolean {
+  const path = target === '' ? from : join(dirname(from), target);
+  if (!existsSync(join(ROOT, path))) return false;
+  if (fragment === '') return true;
+  return [...read(path).matchAll(/^#+ (.+)$/gm)].some(([, heading = '']) => anchor(heading) === fragment);
+}
+
 test('links between pages lead somewhere', () => {
   const lost = [...PAGES, 'SECURITY.md'].flatMap(path =>
-    [...read(path).matchAll(/\]\(([^)#:\s]+)(#[^)\s]+)?\)/g)]
-      .filter(([, target = '']) => !existsSync(join(ROOT, dirname(path), target)))
-      .map(([, target]) => `${path}: ${target}`),
+    [...read(path).matchAll(/\]\(([^)#:\s]*)(#[^)\s]+)?\)/g)]
+      .filter(([, target = '', fragment = '']) => !leads(path, target, fragment))
+      .map(([link]) => `${path}: ${link}`),
   );
   expect(lost).toEqual([]);
 });
