@@ -27,10 +27,13 @@ const ACQUIRE_MS = 2000;
  */
 const EXCLUSIVE_LOCK_MS = 300;
 const EXCLUSIVE_RETRY_MS = 100;
+/** Longer than the background waits between two writes: a server that only reads is noticed meanwhile. */
+const LISTEN_ANEW_MS = 2000;
 const MIGRATION_LOCK = 'toolgate migrations';
 const CHANNEL = 'toolgate_wake';
 const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
+const READ_ONLY = '25006';
 const DUPLICATE_STATEMENT = '42P05';
 const UNKNOWN_STATEMENT = '26000';
 const POOLED =
@@ -45,10 +48,12 @@ export type Pooling = 'session' | 'transaction';
 interface Server {
   url: string;
   pooling: Pooling;
+  /** Called when a connection turned out to lead to a server that only reads. */
+  misled: () => void;
 }
 
 export async function openPostgres(url: string, poolSize: number, pooling: Pooling = 'session'): Promise<Db> {
-  const db = new PostgresDb({ url, pooling }, poolSize);
+  const db = new PostgresDb(url, pooling, poolSize);
   try {
     await refuseLossyServer(db);
     return db;
@@ -77,10 +82,11 @@ class PostgresDb implements Db {
   readonly #listeners: (() => void)[] = [];
   readonly #told: ((word: string) => void)[] = [];
   #listening: SQL | null = null;
+  #moving: Timer | undefined;
 
-  constructor(server: Server, poolSize: number) {
-    this.#server = server;
-    this.#pool = new Pool(server, poolSize);
+  constructor(url: string, pooling: Pooling, poolSize: number) {
+    this.#server = { url, pooling, misled: () => this.#listenAnewSoon() };
+    this.#pool = new Pool(this.#server, poolSize);
   }
 
   all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
@@ -155,7 +161,18 @@ class PostgresDb implements Db {
     this.#listening.listen(CHANNEL, hear, wake).catch(() => {});
   }
 
+  /** The listening connection writes nothing and would not notice: it moves once the others had time to. */
+  #listenAnewSoon(): void {
+    clearTimeout(this.#moving);
+    this.#moving = setTimeout(() => {
+      this.#listening?.close({ timeout: 0 }).catch(() => {});
+      this.#listening = null;
+      this.#listen();
+    }, LISTEN_ANEW_MS);
+  }
+
   async close(): Promise<void> {
+    clearTimeout(this.#moving);
     await this.#listening?.close({ timeout: 0 }).catch(() => {});
     for (const lane of this.#lanes) lane.drop();
     this.#pool.close();
@@ -295,6 +312,7 @@ class Connection implements Lane {
     } catch (error) {
       if (late) throw new Error(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
       if (lost(error)) this.drop();
+      if (stateOf(error) === READ_ONLY) this.#server.misled();
       throw told(error);
     } finally {
       clearTimeout(timer);
@@ -434,9 +452,13 @@ function plain<T>(rows: Answer): T[] {
  * After a failover a standby may have been reached; a new connection finds where the way leads now.
  */
 function lost(error: unknown): boolean {
-  if (!(error instanceof SQL.PostgresError)) return false;
-  const state = String(error.errno ?? '');
-  return state === '' || /^(08|57P|25006)/.test(state);
+  const state = stateOf(error);
+  return state !== null && (state === '' || state === READ_ONLY || /^(08|57P)/.test(state));
+}
+
+/** The server's code for an error; empty when it is the connection's own, null when it is neither's. */
+function stateOf(error: unknown): string | null {
+  return error instanceof SQL.PostgresError ? String(error.errno ?? '') : null;
 }
 
 function told(error: unknown): unknown {

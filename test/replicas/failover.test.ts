@@ -32,22 +32,30 @@ describe.if(need(cluster !== null, 'a PostgreSQL of our own (npm package or syst
 
     const answers = async () =>
       (await Promise.all(replicas.map(each => each.check(key, 'a', 'b')))).map(each => each.status);
-    /** Connections of the replicas that the standby has. */
-    const onStandby = async () => {
-      const count = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database()`;
-      const [row] = await sql<{ count: number }>((cluster as Cluster).urlOn('standby'), count);
-      return (row?.count ?? 1) - 1;
+    /** How many connections of the replicas a server has that listen, or try to. */
+    const listening = async (which: 'primary' | 'standby') => {
+      const count = `SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
+      const [row] = await sql<{ count: number }>((cluster as Cluster).urlOn(which), count);
+      return row?.count;
     };
     const allow = async () => (await answers()).every(status => status === 200);
 
     test('is not stayed with once the way leads to the primary again', async () => {
       cluster?.lead('standby', true);
-      await until('checks reach the standby, and fail', async () => {
-        return (await answers()).every(status => status === 500) && (await onStandby()) >= 2;
+      await until('everything leads to the standby, and checks fail', async () => {
+        return (
+          (await answers()).every(status => status === 500) &&
+          (await listening('standby')) === replicas.length
+        );
       });
       cluster?.lead('primary', false);
       const begun = performance.now();
       await until('checks are answered again', allow);
+      await until(
+        'every replica listens there again',
+        async () => (await listening('primary')) === replicas.length,
+      );
       console.log(`left the standby after ${Math.round(performance.now() - begun)} ms`);
     });
 
