@@ -45,7 +45,7 @@ const WRITES =
 /** Only these know the engines; only these may use the packages named. */
 const ONLY: Record<string, RegExp> = {
   'bun:sqlite': /^store\/(sqlite|backup)\.ts$/,
-  bun: /^store\/postgres\.ts$/,
+  bun: /^store\/postgres(-connection)?\.ts$/,
   zod: /^http\//,
   'openid-client': /^guard\/provider\.ts$/,
   nodemailer: /^guard\/notify\/email\.ts$/,

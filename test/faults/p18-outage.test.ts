@@ -70,7 +70,7 @@ const FAIL_OPEN: Patch = {
 };
 const PATIENT: Patch[] = [
   {
-    file: 'src/store/postgres.ts',
+    file: 'src/store/postgres-connection.ts',
     find: 'const TRANSACTION_MS = 2500;',
     replace: 'const TRANSACTION_MS = 60_000;',
   },

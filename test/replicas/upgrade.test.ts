@@ -18,7 +18,7 @@ const NEWER: Patch = {
   replace: `migrations = [...MIGRATIONS, { version: 999, name: 'next', sql: \`${NEXT}\` }])`,
 };
 const PATIENT: Patch = {
-  file: 'src/store/postgres.ts',
+  file: 'src/store/postgres-connection.ts',
   find: 'const EXCLUSIVE_LOCK_MS = 300;',
   replace: 'const EXCLUSIVE_LOCK_MS = 0;',
 };

@@ -1,0 +1,278 @@
+// One connection to PostgreSQL and its transactions: limits of time, statements sent at once, and what an error
+// says about the connection. Which connection does what is postgres.ts's.
+
+import { SQL } from 'bun';
+import {
+  Blocked,
+  type Lane,
+  type Locks,
+  padded,
+  type Row,
+  type Transaction,
+  UniqueViolation,
+  type Value,
+} from './db.ts';
+
+const CONNECT_SECONDS = 2;
+const STATEMENT_MS = 2000;
+const LOCK_MS = 1000;
+/** For a whole transaction, locks and commit included; counted here, so that it holds when the link is cut. */
+export const TRANSACTION_MS = 2500;
+/**
+ * Whoever changes a table waits for its users this long, and so does every check that comes after: it must be well
+ * below LOCK_MS. A dump, which uses every table for as long as it takes, would otherwise stop them all.
+ */
+const EXCLUSIVE_LOCK_MS = 300;
+const UNIQUE_VIOLATION = '23505';
+const LOCK_NOT_AVAILABLE = '55P03';
+const READ_ONLY = '25006';
+const DUPLICATE_STATEMENT = '42P05';
+const UNKNOWN_STATEMENT = '26000';
+const POOLED =
+  'PostgreSQL forgets what was prepared: a proxy seems to pool by transaction. Set TOOLGATE_DATABASE_POOLING=transaction.';
+
+/**
+ * `transaction`: behind a proxy that lends a server connection for one transaction at a time. Nothing may then be
+ * expected to outlive a transaction: no prepared statement, no setting, no LISTEN.
+ */
+export type Pooling = 'session' | 'transaction';
+
+export interface Server {
+  url: string;
+  pooling: Pooling;
+  /** Called when a connection turned out to lead to a server that only reads. */
+  misled: () => void;
+}
+
+const ISOLATION = { SET: 'default_transaction_isolation', 'SET LOCAL': 'transaction_isolation' } as const;
+
+type Reserved = Awaited<ReturnType<SQL['reserve']>>;
+type Answer = Row[] & { count: number; command: string };
+
+/** One connection, opened when needed, dropped when it fails or is late, opened anew for the next work. */
+export class Connection implements Lane {
+  readonly #server: Server;
+  readonly #limits: boolean;
+  #sql: SQL | null = null;
+  #reserved: Reserved | null = null;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(server: Server, { limits } = { limits: true }) {
+    this.#server = server;
+    this.#limits = limits;
+  }
+
+  all<T = Row>(sql: string, params: readonly Value[] = [], deadline?: number): Promise<T[]> {
+    return this.#alone(async connection => plain<T>(await send(connection, sql, params)), deadline);
+  }
+
+  run(sql: string, params: readonly Value[] = [], deadline?: number): Promise<number> {
+    return this.#alone(async connection => (await send(connection, sql, params)).count, deadline);
+  }
+
+  transaction<T>(locks: Locks, work: (tx: Transaction) => Promise<T>, deadline?: number): Promise<T> {
+    return this.#alone(async connection => {
+      const tx = new PostgresTransaction(connection);
+      try {
+        tx.begin(locks, this.#server.pooling === 'transaction' ? this.#settings('SET LOCAL') : '');
+        const result = await work(tx);
+        await tx.commit();
+        return result;
+      } catch (error) {
+        throw await tx.rollback(error);
+      }
+    }, deadline);
+  }
+
+  drop(): void {
+    const sql = this.#sql;
+    this.#sql = null;
+    this.#reserved = null;
+    // Closes the socket; what still waits for an answer is rejected.
+    sql?.close({ timeout: 0 }).catch(() => {});
+  }
+
+  #alone<T>(work: (connection: Reserved) => Promise<T>, deadline?: number): Promise<T> {
+    const done = this.#queue.then(() => this.#inTime(work, deadline));
+    this.#queue = done.catch(() => {});
+    return done;
+  }
+
+  async #inTime<T>(
+    work: (connection: Reserved) => Promise<T>,
+    deadline = performance.now() + TRANSACTION_MS,
+  ): Promise<T> {
+    let late = false;
+    const expire = () => {
+      late = true;
+      this.drop();
+    };
+    const timer = this.#limits ? setTimeout(expire, deadline - performance.now()) : undefined;
+    try {
+      return await work(this.#reserved ?? (await this.#open()));
+    } catch (error) {
+      if (late) throw new Error(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
+      if (lost(error)) this.drop();
+      if (stateOf(error) === READ_ONLY) this.#server.misled();
+      throw told(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #open(): Promise<Reserved> {
+    const sql = new SQL(options(this.#server));
+    this.#sql = sql;
+    try {
+      const reserved = await sql.reserve();
+      // Behind a pooling proxy they would stay with somebody else's connection.
+      if (this.#server.pooling === 'session') await reserved.unsafe(this.#settings('SET'));
+      this.#reserved = reserved;
+      return reserved;
+    } catch (error) {
+      this.drop();
+      throw error;
+    }
+  }
+
+  #settings(set: keyof typeof ISOLATION): string {
+    const [statement, lock, idle] = this.#limits
+      ? [STATEMENT_MS, LOCK_MS, TRANSACTION_MS]
+      : [0, EXCLUSIVE_LOCK_MS, 0];
+    return `${set} statement_timeout = ${statement}; ${set} lock_timeout = ${lock};
+      ${set} idle_in_transaction_session_timeout = ${idle};
+      ${set} synchronous_commit = on; ${set} ${ISOLATION[set]} = 'read committed'`;
+  }
+}
+
+/**
+ * Statements are sent at once and answered in order, so `begin` and the locks need no waiting: the first
+ * query behind them sees a snapshot taken after the locks were granted.
+ */
+class PostgresTransaction implements Transaction {
+  readonly #connection: Reserved;
+  readonly #sent: Promise<Answer>[] = [];
+
+  constructor(connection: Reserved) {
+    this.#connection = connection;
+  }
+
+  /** `settings` are statements that hold for this transaction. */
+  begin(locks: Locks, settings = ''): void {
+    const begun = settings === '' ? this.#connection`BEGIN` : this.#connection.unsafe(`BEGIN; ${settings}`);
+    this.#track(begun.execute() as Promise<Answer>);
+    this.lock(locks).catch(() => {});
+  }
+
+  async lock({ shared = [], exclusive = [] }: Locks): Promise<void> {
+    const names = [...new Set([...shared, ...exclusive])].sort();
+    if (names.length === 0) return;
+    const calls = padded(names).map((name, index) => {
+      const lock = exclusive.includes(name) ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared';
+      return `${lock}(hashtextextended($${index + 1}, 0))`;
+    });
+    await this.#send(`SELECT ${calls.join(', ')}`, padded(names));
+  }
+
+  async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
+    return plain<T>(await this.#send(sql, params));
+  }
+
+  async run(sql: string, params: readonly Value[] = []): Promise<number> {
+    return (await this.#send(sql, params)).count;
+  }
+
+  defer(sql: string, params: readonly Value[]): void {
+    this.#send(sql, params);
+  }
+
+  async script(sql: string): Promise<void> {
+    // Texts compare by their bytes, as on SQLite, whatever the database's locale: ids must sort by time.
+    await this.#connection.unsafe(sql.replace(/ text\b/g, ' text COLLATE "C"'));
+  }
+
+  async commit(): Promise<void> {
+    const committed = this.#connection`COMMIT`.execute() as Promise<Answer>;
+    const [last] = (await Promise.all([committed, ...this.#sent])) as [Answer, ...Answer[]];
+    if (last.command !== 'COMMIT') throw new Error('PostgreSQL rolled the transaction back.');
+  }
+
+  /** The error to report: the first statement's that failed, since the others only failed after it. */
+  async rollback(error: unknown): Promise<unknown> {
+    const rolledBack = this.#connection`ROLLBACK`.execute().catch(() => {});
+    const answers = await Promise.allSettled(this.#sent);
+    await rolledBack;
+    const first = answers.find(answer => answer.status === 'rejected');
+    return first === undefined || !(error instanceof SQL.PostgresError) ? error : first.reason;
+  }
+
+  #send(sql: string, params: readonly Value[]): Promise<Answer> {
+    return this.#track(send(this.#connection, sql, params));
+  }
+
+  #track(answer: Promise<Answer>): Promise<Answer> {
+    this.#sent.push(answer);
+    answer.catch(() => {});
+    return answer;
+  }
+}
+
+export const unlimited = (server: Server): Connection => new Connection(server, { limits: false });
+
+export function options({ url, pooling }: Server): SQL.Options {
+  return {
+    url,
+    prepare: pooling === 'session',
+    adapter: 'postgres',
+    max: 1,
+    connectionTimeout: CONNECT_SECONDS,
+    idleTimeout: 0,
+    maxLifetime: 0,
+    bigint: true,
+  };
+}
+
+function send(connection: Reserved, sql: string, params: readonly Value[]): Promise<Answer> {
+  return connection.unsafe(sql, params as Value[]).execute() as Promise<Answer>;
+}
+
+/** Eight-byte integers arrive as BigInt; ours are times and counts, far below 2^53. */
+function plain<T>(rows: Answer): T[] {
+  return rows.map(row => {
+    const out: Record<string, unknown> = {};
+    for (const name in row) {
+      const value: unknown = row[name];
+      out[name] = typeof value === 'bigint' ? Number(value) : value;
+    }
+    return out as T;
+  });
+}
+
+/**
+ * Whether the connection is no good any more: closed, told to go by the server, or leading to one that only reads.
+ * After a failover a standby may have been reached; a new connection finds where the way leads now.
+ */
+function lost(error: unknown): boolean {
+  const state = stateOf(error);
+  return state !== null && (state === '' || state === READ_ONLY || /^(08|57P)/.test(state));
+}
+
+/** The server's code for an error; empty when it is the connection's own, null when it is neither's. */
+function stateOf(error: unknown): string | null {
+  return error instanceof SQL.PostgresError ? String(error.errno ?? '') : null;
+}
+
+function told(error: unknown): unknown {
+  if (!(error instanceof SQL.PostgresError)) return error;
+  switch (String(error.errno)) {
+    case UNIQUE_VIOLATION:
+      return new UniqueViolation(error.message, { cause: error });
+    case DUPLICATE_STATEMENT:
+    case UNKNOWN_STATEMENT:
+      return new Error(POOLED, { cause: error });
+    case LOCK_NOT_AVAILABLE:
+      return new Blocked(error.message, { cause: error });
+    default:
+      return error;
+  }
+}
