@@ -2,7 +2,7 @@
 // what is refused.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyInclusion } from '../../clients/typescript/src/index.ts';
 import { isSignedBy, notesIn, parseCheckpoint, parseVerifierKey } from '../../src/core/checkpoint.ts';
@@ -72,9 +72,13 @@ for (const engine of await engines()) {
       expect(new Date(checkpoint.sealedThrough).getTime()).toBe(rows.at(-1)?.at ?? 0);
     });
 
-    test('keeps key and checkpoints in the data folder, for its owner only', () => {
-      const kept = notesIn(readFileSync(join(dataDir, 'checkpoints.txt'), 'utf8'));
-      expect(parseCheckpoint(kept.at(-1) ?? '')?.size).toBe(COUNT);
+    test('keeps key and checkpoints in the data folder, for its owner only', async () => {
+      // Written after the store has it.
+      await until('it is in the file', () => {
+        const path = join(dataDir, 'checkpoints.txt');
+        const kept = existsSync(path) ? notesIn(readFileSync(path, 'utf8')) : [];
+        return parseCheckpoint(kept.at(-1) ?? '')?.size === COUNT;
+      });
       expect(readFileSync(join(dataDir, 'checkpoints.pub'), 'utf8').trim()).toBe(keyText);
       for (const name of ['checkpoints.txt', 'checkpoints.pub']) {
         expect(statSync(join(dataDir, name)).mode & 0o777).toBe(0o600);
