@@ -175,7 +175,7 @@ describe.if(withBrowser)('the frame', () => {
         await heading(page, 'Overview');
         await page.getByText('Menu').click();
         await expectUsable(page);
-        await page.getByRole('link', { name: 'Approvals' }).click();
+        await page.getByRole('link', { name: 'Approvals' }).first().click();
         await heading(page, 'Approvals');
         await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'hidden' });
         await expectUsable(page);
