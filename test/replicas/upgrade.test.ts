@@ -53,26 +53,26 @@ async function upgrade(patches: Patch[]) {
   const dataDir = newDataDir();
   const load = startChecks(old, key);
   const dump = await holdTables(old.databaseUrl);
-  let next: TestService | null = null;
+  const starting = startService({ databaseUrl: old.databaseUrl, dataDir, root: newer.root });
+  // It may fail before anybody waits for it; whatever happens, it is stopped in the end.
+  const started = starting.catch(() => null);
   try {
-    const starting = startService({ databaseUrl: old.databaseUrl, dataDir, root: newer.root });
     await until('the newer program waits for the tables', () => migrationWaits(old.databaseUrl));
     const before = load.answered;
     await Bun.sleep(1500);
     const whileHeld = load.answered - before;
     await dump.release();
-    next = await starting;
+    const next = await starting;
     const together = await sideBySide(old, next);
     await load.stop();
     await next.close();
-    next = null;
     await old.kill('SIGTERM');
     const restartOfOld = await failToStart({ databaseUrl: old.databaseUrl, dataDir });
     return { failed: load.failed, whileHeld, together, restartOfOld };
   } finally {
     await dump.release();
     await load.stop();
-    await next?.close();
+    await (await started)?.close();
     await old.close();
     newer.remove();
     rmSync(dataDir, { recursive: true, force: true });
