@@ -35,7 +35,7 @@ export interface AuditPage {
 const FIRST_CHUNK = 256;
 const CHUNK = 2048;
 /** Entries that are looked at for one page. */
-const PER_PAGE = 50_000;
+const PER_PAGE = 20_000;
 
 /** One equality, and the index over a column and the id that finds it, if there is one. */
 interface Condition {
