@@ -1,5 +1,5 @@
-// npm run check: format, lint, types, import rules, whether every mutation still applies, and whether openapi.json is fresh. All are run, so that
-// one look shows everything that is wrong.
+// npm run check: format, lint, types, import rules, whether every mutation still applies, and whether openapi.json
+// is fresh. All are run, so that one look shows everything that is wrong.
 
 import { join } from 'node:path';
 

@@ -191,9 +191,7 @@ ${results.map(row).join('\n')}
 
 ## Every figure
 
-\`\`\`text
-${results.flatMap(({ figures }) => figures.map(line)).join('\n')}
-\`\`\`
+${results.flatMap(({ figures }) => figures.map(figure => `    ${line(figure)}`)).join('\n')}
 `;
 }
 
