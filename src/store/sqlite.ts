@@ -61,8 +61,10 @@ class SqliteDb implements Db {
     this.#log = new SyncedLog(path);
   }
 
+  /** What was read may be committed and not yet synced; nobody learns of it before it is. */
   async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
-    return this.#reader.all<T>(sql, params);
+    const rows = this.#reader.all<T>(sql, params);
+    return this.#log.synced ? rows : this.#durable(rows);
   }
 
   run(sql: string, params: readonly Value[] = []): Promise<number> {
@@ -95,6 +97,7 @@ class SqliteDb implements Db {
     try {
       const result = await work(this.#writer);
       this.#writer.exec('COMMIT');
+      this.#log.grew();
       return result;
     } catch (error) {
       if (error instanceof FatalStoreError) this.#onFatal(error);
@@ -165,9 +168,20 @@ class SyncedLog {
   #file: FileHandle | null = null;
   #running: Promise<void> = Promise.resolve();
   #upcoming: Promise<void> | null = null;
+  #commits = 0;
+  #syncedCommits = 0;
 
   constructor(path: string) {
     this.#path = `${path}-wal`;
+  }
+
+  grew(): void {
+    this.#commits++;
+  }
+
+  /** Whether all that is committed is on the disk. */
+  get synced(): boolean {
+    return this.#syncedCommits === this.#commits;
   }
 
   /** Whoever commits while a sync is running shares the one after it. */
@@ -181,13 +195,15 @@ class SyncedLog {
   }
 
   async close(): Promise<void> {
-    await this.#running.catch(() => {});
+    await this.sync().catch(() => {});
     await this.#file?.close();
   }
 
   async #sync(): Promise<void> {
     this.#file ??= await open(this.#path, 'r');
+    const commits = this.#commits;
     await this.#file.datasync();
+    this.#syncedCommits = commits;
   }
 }
 

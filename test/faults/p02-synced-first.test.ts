@@ -1,6 +1,6 @@
-// P2: the audit entry is durable before its verdict is written to the client's socket. A trace of the system
-// calls shows it: on SQLite the fsync of the log has returned that followed the write of the entry, on PostgreSQL
-// the server's word that the commit is done has arrived. And a server that would not keep its word (fsync or
+// P2: the audit entry is durable before its verdict is written to the client's socket, and before the log shows it
+// to anybody. A trace of the system calls shows it: on SQLite the fsync of the log has returned that followed the
+// write of the entry, on PostgreSQL the server's word that the commit is done has arrived. And a server that would not keep its word (fsync or
 // synchronous_commit off) is refused at the start. The mutants sync too late, or not at all, or do not look.
 
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -11,7 +11,7 @@ import { checks } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { type Engine, engines, failToStart, startService } from '../support/service.ts';
+import { type Engine, engines, failToStart, startService, type TestService } from '../support/service.ts';
 
 const CHECKS = LONG ? 1000 : 100;
 const MUTANT_CHECKS = 40;
@@ -38,20 +38,26 @@ const UNSYNCED: Patch = {
   find: 'await this.#log.sync();',
   replace: '',
 };
+const SHOWN_EARLY: Patch = {
+  file: 'src/store/sqlite.ts',
+  find: 'return this.#log.synced ? rows : this.#durable(rows);',
+  replace: 'return rows;',
+};
 const UNLOOKED: Patch = {
   file: 'src/store/postgres.ts',
   find: 'if (lossy.length === 0) return;',
   replace: 'if (lossy.length < 9) return;',
 };
 const MUTANTS: Record<Engine, Record<string, Patch>> = {
-  sqlite: { BEFORE_COMMIT, UNSYNCED },
+  sqlite: { BEFORE_COMMIT, UNSYNCED, SHOWN_EARLY },
   postgres: { BEFORE_COMMIT },
 };
 
 for (const engine of await engines()) {
   test.skipIf(!TRACED)(`${engine}: no verdict is sent before its entry is durable`, async () => {
     const found = await measure(engine, CHECKS);
-    expect(found).toEqual({ operations: CHECKS, violations: 0 });
+    expect(found.violations).toBe(0);
+    expect(found.operations).toBeGreaterThanOrEqual(CHECKS);
   });
 
   for (const [name, patch] of Object.entries(MUTANTS[engine])) {
@@ -70,12 +76,17 @@ async function measure(engine: Engine, count: number, root?: string) {
   const service = await startService({ engine, dataDir, wrap, ...(root && { root }) });
   const received = new Received();
   const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  let asking = true;
+  // PostgreSQL shows others only what it has flushed, be its word to us still on the way.
+  const watching = engine === 'sqlite' ? watch(service, () => asking) : null;
   await checks(count, {
     connections: CONNECTIONS,
     url: () => service.url,
     next: () => ({ token: key, body: JSON.stringify({ serverName: 'files', toolName: 'read' }) }),
     answered: answer => received.take(answer),
   });
+  asking = false;
+  await watching;
   await service.close();
   const answered = new Set(received.verdicts.map(each => each.toolCallId));
   const found = judge(engine, readFileSync(file, 'latin1').split('\n'), answered);
@@ -84,10 +95,21 @@ async function measure(engine: Engine, count: number, root?: string) {
   return found;
 }
 
+/** Looks at the newest entries all the while. */
+async function watch(service: TestService, on: () => boolean): Promise<void> {
+  do await service.admin('GET', '/audit?limit=4');
+  while (on());
+}
+
 const IDS = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** What begins to make durable all that was written before. PostgreSQL's own word covers it whenever it comes. */
+const SYNCING: Record<Engine, RegExp> = {
+  sqlite: /^\d+ +(?:fsync|fdatasync)\(\d+<[^>]*-wal>/,
+  postgres: /^\d+ +(?:read|recvfrom)\(.*COMMIT\\0/,
+};
 const SYNCED: Record<Engine, RegExp> = {
   sqlite: /^\d+ +(?:fsync|fdatasync)\(\d+<[^>]*-wal>\) += 0/,
-  postgres: /^\d+ +(?:read|recvfrom)\(.*COMMIT\\0/,
+  postgres: SYNCING.postgres,
 };
 const WRITTEN: Record<Engine, RegExp> = {
   sqlite: /^\d+ +pwrite64\(\d+<[^>]*-wal>/,
@@ -98,12 +120,13 @@ const SENT = /^\d+ +(?:write|writev|sendto|sendmsg)\(\d+<socket:[^>]*>.*HTTP\/1\
 /** Goes through the calls in their order; a verdict is due once its entry was written and then synced. */
 function judge(engine: Engine, lines: string[], answered: ReadonlySet<string>) {
   const durable = new Set<string>();
-  let written: string[] = [];
+  const written: string[] = [];
+  let covered: string[] = [];
   const found = { operations: 0, violations: 0 };
-  for (const line of whole(lines)) {
-    if (SYNCED[engine].test(line)) {
-      for (const id of written) durable.add(id);
-      written = [];
+  for (const [line, resumed] of whole(lines)) {
+    if (SYNCING[engine].test(line)) {
+      if (!resumed) covered = written.splice(0);
+      if (SYNCED[engine].test(line)) for (const id of covered) durable.add(id);
     } else if (SENT.test(line)) {
       const sent = (line.match(IDS) ?? []).filter(id => answered.has(id));
       found.operations += sent.length;
@@ -114,17 +137,18 @@ function judge(engine: Engine, lines: string[], answered: ReadonlySet<string>) {
 }
 
 /** A call that another thread interrupted has two lines. What it sends is in the first, that it is over in the second. */
-function whole(lines: string[]): string[] {
+function whole(lines: string[]): (readonly [line: string, resumed: boolean])[] {
   const begun = new Map<string, string>();
   return lines.map(line => {
     const [, pid = '', start] = /^(\d+) +(.*?) <unfinished \.\.\.>$/.exec(line) ?? [];
     if (start !== undefined) {
       begun.set(pid, start);
-      return line;
+      return [line, false] as const;
     }
     const [, who = '', rest] = /^(\d+) +<\.\.\. \w+ resumed>(.*)$/.exec(line) ?? [];
     const resumed = /^(?:fsync|fdatasync|read|recvfrom)\(/.exec(begun.get(who) ?? '');
-    return rest === undefined || resumed === null ? line : `${who} ${begun.get(who)}${rest}`;
+    if (rest === undefined || resumed === null) return [line, false] as const;
+    return [`${who} ${begun.get(who)}${rest}`, true] as const;
   });
 }
 
