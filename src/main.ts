@@ -42,7 +42,7 @@ import { Connections } from './mcp/connections.ts';
 import { Hub } from './mcp/hub.ts';
 import { Listing } from './mcp/listing.ts';
 import type { Upstream } from './mcp/upstream.ts';
-import { Metrics } from './metrics.ts';
+import { Metrics, mergedMetrics } from './metrics.ts';
 import type { Db } from './store/db.ts';
 import { findKey } from './store/keys.ts';
 import { migrate } from './store/migrate.ts';
@@ -54,6 +54,9 @@ export const VERSION: string = pkg.version;
 
 export interface Running {
   url: string;
+  port: number;
+  /** What this process counts. */
+  metrics: () => string;
   /** What a person should see once: a new store's key, the link for the first operator. */
   welcome: Welcome;
   /** Finishes what is under way, then lets go of everything. */
@@ -73,13 +76,15 @@ export interface Environment {
   /** Where notifications for the terminal go. */
   print: (text: string) => void;
   now?: () => number;
+  /** The other processes on the same port, if there are any: asked for what all of them count. */
+  others?: { gather(): Promise<[worker: number, text: string][]> } | null;
 }
 
 const APPROVE_PER_MINUTE = 100;
 
 export async function start(
   config: Config,
-  { log, onFatal, print, now = clockOf(log) }: Environment,
+  { log, onFatal, others = null, print, now = clockOf(log) }: Environment,
 ): Promise<Running> {
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
   const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
@@ -92,7 +97,8 @@ export async function start(
     const checkpointKey = await logKey(guard);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
     const services = createServices(config, guard, adminToken, checkpointKey, log);
-    const serving = serve(services, config.host, config.port);
+    if (others !== null) services.allMetrics = async () => mergedMetrics(await others.gather());
+    const serving = serve(services, config.host, config.port, others !== null);
     const url = publicUrl(config, serving.port);
     const worker = createWorker(config, services, url, print);
     worker.start();
@@ -119,7 +125,7 @@ export async function start(
       await sealer.stop();
       await db.close();
     };
-    return { url, welcome, stop };
+    return { url, port: serving.port, metrics: () => services.metrics.text(), welcome, stop };
   } catch (error) {
     await db.close();
     throw error;
@@ -211,6 +217,7 @@ function createServices(
     principals: new PrincipalMemory(guard),
     config,
     metrics,
+    allMetrics: () => metrics.text(),
     log,
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : guard.db),

@@ -216,3 +216,29 @@ function labelled(name: string, counts: Map<string, number>): string[] {
 function family(name: string, type: string, help: string, lines: string[]): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
 }
+
+/** The texts of several processes as one: each sample says whose it is. */
+export function mergedMetrics(texts: readonly (readonly [worker: number, text: string])[]): string {
+  const families = new Map<string, string[]>();
+  for (const [worker, text] of texts) {
+    let samples: string[] = [];
+    for (const line of text.split('\n')) {
+      if (line.startsWith('# HELP ')) {
+        samples = families.get(line) ?? [];
+        families.set(line, samples);
+      } else if (line.startsWith('#')) {
+        if (samples.length === 0) samples.push(line);
+      } else if (line !== '') samples.push(ofWorker(line, worker));
+    }
+  }
+  return [...families]
+    .flatMap(([help, lines]) => [help, ...lines])
+    .concat('')
+    .join('\n');
+}
+
+function ofWorker(sample: string, worker: number): string {
+  const label = `worker="${worker}"`;
+  if (sample.includes('{')) return sample.replace('{', `{${label},`);
+  return sample.replace(' ', `{${label}} `);
+}

@@ -38,8 +38,8 @@ export const healthRoutes: Route[] = [
     tag: 'health',
     summary: 'Metrics for Prometheus',
     answers: { 200: { description: 'Prometheus text format.', type: 'text/plain' } },
-    handle: ({ services: { metrics } }) =>
-      new Response(metrics.text(), {
+    handle: async ({ services }) =>
+      new Response(await services.allMetrics(), {
         headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
       }),
   }),

@@ -26,6 +26,8 @@ export interface Services {
   principals: PrincipalMemory;
   config: Config;
   metrics: Metrics;
+  /** As text, of all processes on this port. */
+  allMetrics: () => string | Promise<string>;
   log: Log;
   /** Where webhooks may lead. */
   targetRules: TargetRules;

@@ -47,11 +47,12 @@ export interface Serving {
   stop: () => Promise<void>;
 }
 
-export function serve(services: Services, host: string, port: number): Serving {
+export function serve(services: Services, host: string, port: number, reusePort = false): Serving {
   const desk = new Desk(services);
   const server = Bun.serve({
     hostname: host,
     port,
+    reusePort,
     maxRequestBodySize: MAX_BODY,
     routes: desk.byPath(),
     fetch: request => desk.refuse(request, new GuardError('not_found', 'There is nothing here.')),

@@ -33,6 +33,8 @@ export interface ServiceOptions {
   root?: string;
   /** What to start in place of the source tree: the executable, say. */
   program?: string[];
+  /** Options of `serve`. */
+  args?: string[];
   /** A command to run the service under, such as strace. */
   wrap?: string[];
 }
@@ -145,7 +147,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const output = { text: '' };
   const root = options.root ?? ROOT;
   const program = options.program ?? [BUN, join(root, 'src/cli/main.ts')];
-  const child = Bun.spawn([...(options.wrap ?? []), ...program, 'serve'], {
+  const child = Bun.spawn([...(options.wrap ?? []), ...program, 'serve', ...(options.args ?? [])], {
     cwd: dataDir,
     env: {
       PATH: process.env['PATH'] ?? '',

@@ -1,24 +1,59 @@
 // toolgate serve: runs the service until it is told to stop.
 
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigError, loadConfig } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import type { Running, Welcome } from '../../main.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
+import { WorkerLink, Workers } from '../workers.ts';
 
 /** The outcome of a write is unknown: whoever restarts us should look at the disk first. */
 const EXIT_STORE_BROKEN = 70;
 
 export function build(io: IO): Command {
   const what = 'Run the service. Settings are environment variables; `toolgate config` lists them.';
-  return command('serve', what, ['toolgate serve', 'TOOLGATE_PORT=9000 toolgate serve']).action(() =>
-    serve(io),
-  );
+  const examples = ['toolgate serve', 'TOOLGATE_PORT=9000 toolgate serve', 'toolgate serve --workers 4'];
+  return command('serve', what, examples)
+    .addOption(
+      new Option('--workers <n>', 'processes that share the port; more than one needs PostgreSQL')
+        .default(1)
+        .argParser(workerCount),
+    )
+    .addOption(new Option('--worker <n>').argParser(Number).hideHelp())
+    .action((options: ServeOptions) => (options.workers > 1 ? serveMany(io, options) : serve(io, options)));
 }
 
-async function serve(io: IO): Promise<void> {
+interface ServeOptions {
+  workers: number;
+  /** Which of several this process is. */
+  worker?: number;
+}
+
+function workerCount(text: string): number {
+  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('It is a whole number from 1 to 99.');
+  return Number(text);
+}
+
+async function serveMany(io: IO, { workers }: ServeOptions): Promise<void> {
+  try {
+    const { config } = loadConfig(io.env, io.cwd);
+    if (!config.databaseUrl?.startsWith('postgres')) {
+      throw new ConfigError(
+        'Several workers need PostgreSQL: one SQLite file serves one process. Set TOOLGATE_DATABASE_URL=postgres://…, or leave --workers out.',
+      );
+    }
+    const { createLog } = await import('../../log.ts');
+    const log = createLog(config.logLevel, line => io.stderr.write(line));
+    process.exit(await new Workers(io, log, workers, config.port).run());
+  } catch (error) {
+    say(io, `toolgate: ${explain(error)}`);
+    process.exit(EXIT.failed);
+  }
+}
+
+async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
   try {
     const loaded = loadConfig(io.env, io.cwd);
     const [{ createLog }, { start }] = await Promise.all([import('../../log.ts'), import('../../main.ts')]);
@@ -29,10 +64,13 @@ async function serve(io: IO): Promise<void> {
       log.fatal({ err: error }, 'the store is broken; stopping at once');
       process.exit(EXIT_STORE_BROKEN);
     };
-    const running = await start(loaded.config, { log, onFatal, print: text => io.stdout.write(text) });
+    const link = worker === undefined ? null : new WorkerLink();
+    const print = (text: string) => io.stdout.write(text);
+    const running = await start(loaded.config, { log, onFatal, print, others: link });
     // Whoever reads that we serve may stop us at once.
-    stopOnSignals(running, log);
-    io.stdout.write(banner(io, running.url, running.welcome));
+    const stop = stopOnSignals(running, log);
+    link?.ready(running, () => stop('SIGTERM'));
+    if (worker === undefined || worker === 1) io.stdout.write(banner(io, running.url, running.welcome));
   } catch (error) {
     say(io, `toolgate: ${explain(error)}`);
     // A store or a listener that is half open must not keep the process alive.
@@ -43,7 +81,7 @@ async function serve(io: IO): Promise<void> {
 /** Ctrl-C reaches us twice: from the terminal, and handed on by the launcher. */
 const ECHO_MS = 500;
 
-function stopOnSignals(running: Running, log: Log): void {
+function stopOnSignals(running: Running, log: Log): (signal: string) => Promise<void> {
   let since: number | null = null;
   const stop = async (signal: string) => {
     if (since !== null) {
@@ -58,6 +96,7 @@ function stopOnSignals(running: Running, log: Log): void {
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal));
+  return stop;
 }
 
 function explain(error: unknown): string {

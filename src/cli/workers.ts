@@ -1,0 +1,162 @@
+// toolgate serve --workers N: one process that serves nothing itself and keeps N others alive that share a port.
+// The first starts alone, since it may have to migrate the store and make secrets; one that ends is started again;
+// a stop waits for all. Their metrics are put together here, whichever of them is asked.
+
+import type { Log } from '../log.ts';
+import { EXIT } from './exit.ts';
+import type { IO } from './io.ts';
+
+export type FromWorker =
+  | { kind: 'ready'; port: number }
+  | { kind: 'gather'; id: number }
+  | { kind: 'metrics'; id: number; text: string };
+
+export type ToWorker =
+  | { kind: 'read'; id: number }
+  | { kind: 'gathered'; id: number; texts: [worker: number, text: string][] };
+
+const RESTART_MS = 1000;
+const GATHER_MS = 1000;
+
+export class Workers {
+  readonly #io: IO;
+  readonly #log: Log;
+  readonly #count: number;
+  readonly #children = new Map<number, Bun.Subprocess>();
+  readonly #serving = new Set<number>();
+  readonly #gathering = new Map<number, (worker: number, text: string) => void>();
+  readonly #allEnded = Promise.withResolvers<void>();
+  #nextId = 1;
+  #port: string;
+  #stopping = false;
+
+  constructor(io: IO, log: Log, count: number, port: number) {
+    this.#io = io;
+    this.#log = log;
+    this.#count = count;
+    this.#port = String(port);
+  }
+
+  /** Resolves with an exit code once all have ended. */
+  async run(): Promise<number> {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop());
+    const first = await this.#start(1);
+    if (first !== null) return this.#stopping ? EXIT.ok : first;
+    for (let worker = 2; worker <= this.#count; worker++) this.#keep(worker);
+    await this.#allEnded.promise;
+    return EXIT.ok;
+  }
+
+  /** Null once it serves; its exit code if it ended before. */
+  #start(worker: number): Promise<number | null> {
+    return new Promise(resolve => {
+      const child = Bun.spawn([...ourselves(), 'serve', '--worker', String(worker)], {
+        cwd: this.#io.cwd,
+        env: { ...this.#io.env, TOOLGATE_PORT: this.#port },
+        stdio: ['ignore', 'inherit', 'inherit'],
+        ipc: (message: FromWorker) => {
+          if (message.kind === 'ready') {
+            // Port 0 means any; the others then share the one that the first got.
+            this.#port = String(message.port);
+            this.#serving.add(worker);
+            resolve(null);
+          } else this.#answer(worker, message);
+        },
+      });
+      this.#children.set(worker, child);
+      child.exited.then(code => {
+        this.#children.delete(worker);
+        const served = this.#serving.delete(worker);
+        if (this.#stopping && this.#children.size === 0) this.#allEnded.resolve();
+        if (served) this.#again(worker, code);
+        resolve(code);
+      });
+    });
+  }
+
+  async #keep(worker: number): Promise<void> {
+    const failed = await this.#start(worker);
+    if (failed !== null) await this.#again(worker, failed);
+  }
+
+  async #again(worker: number, code: number): Promise<void> {
+    if (this.#stopping) return;
+    this.#log.error({ worker, code }, 'a worker ended by itself; it is started again');
+    await Bun.sleep(RESTART_MS);
+    if (!this.#stopping) await this.#keep(worker);
+  }
+
+  #stop(): void {
+    // A second signal means now.
+    const signal = this.#stopping ? 'SIGKILL' : 'SIGTERM';
+    this.#stopping = true;
+    for (const child of this.#children.values()) child.kill(signal);
+    if (this.#children.size === 0) this.#allEnded.resolve();
+  }
+
+  async #answer(worker: number, message: Exclude<FromWorker, { kind: 'ready' }>): Promise<void> {
+    if (message.kind === 'metrics') return this.#gathering.get(message.id)?.(worker, message.text);
+    const texts = await this.#gather();
+    this.#tell(worker, { kind: 'gathered', id: message.id, texts });
+  }
+
+  /** What every worker counts; one that does not answer in time is left out. */
+  async #gather(): Promise<[number, string][]> {
+    const id = this.#nextId++;
+    const texts: [number, string][] = [];
+    const wanted = this.#serving.size;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gathering.set(id, (worker, text) => {
+      texts.push([worker, text]);
+      if (texts.length === wanted) resolve();
+    });
+    for (const worker of this.#serving) this.#tell(worker, { kind: 'read', id });
+    await Promise.race([promise, Bun.sleep(GATHER_MS)]);
+    this.#gathering.delete(id);
+    return texts.sort(([a], [b]) => a - b);
+  }
+
+  #tell(worker: number, message: ToWorker): void {
+    try {
+      this.#children.get(worker)?.send(message);
+    } catch {
+      // It is ending; nobody waits for it.
+    }
+  }
+}
+
+/** The command that started us: an executable of its own, or the runtime with our entry file. */
+function ourselves(): string[] {
+  const bundled = Bun.main.startsWith('/$bunfs/') || Bun.main.includes('~BUN');
+  return bundled ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
+}
+
+/** The worker's end: says that it serves, tells what it counts, asks for what all count, ends with its parent. */
+export class WorkerLink {
+  readonly #waiting = new Map<number, (texts: [number, string][]) => void>();
+  #nextId = 1;
+
+  /** From here on it answers; whoever asks before is told nothing in time. */
+  ready({ port, metrics }: { port: number; metrics: () => string }, onOrphaned: () => void): void {
+    process.on('disconnect', onOrphaned);
+    process.on('message', (message: ToWorker) => {
+      if (message.kind === 'read') this.#send({ kind: 'metrics', id: message.id, text: metrics() });
+      else this.#waiting.get(message.id)?.(message.texts);
+    });
+    this.#send({ kind: 'ready', port });
+  }
+
+  gather(): Promise<[number, string][]> {
+    const id = this.#nextId++;
+    const { promise, resolve } = Promise.withResolvers<[number, string][]>();
+    this.#waiting.set(id, resolve);
+    this.#send({ kind: 'gather', id });
+    return Promise.race([promise, Bun.sleep(2 * GATHER_MS).then(() => [])]).finally(() =>
+      this.#waiting.delete(id),
+    );
+  }
+
+  #send(message: FromWorker): void {
+    process.send?.(message);
+  }
+}
