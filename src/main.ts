@@ -3,37 +3,25 @@
 
 import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
+import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
-import {
-  adminTokenIn,
-  adminTokenPath,
-  appendCheckpoint,
-  masterKeyIn,
-  writeCheckpointKey,
-} from './data-dir.ts';
+import { adminTokenIn, adminTokenPath, masterKeyIn, writeCheckpointKey } from './data-dir.ts';
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
 import { Judge, type Verdict } from './guard/check.ts';
-import { sendCheckpoint } from './guard/checkpoint-target.ts';
-import { Chores } from './guard/chores.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
-import type { Attempt } from './guard/deliver.ts';
 import { type Demo, fillDemo } from './guard/demo/fill.ts';
 import { claimStore, setUpStore } from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
 import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { Provider } from './guard/provider.ts';
-import { forgetRequests, RateLimit } from './guard/rate-limit.ts';
-import { retire } from './guard/retention.ts';
-import { rolledUpTo, rollUp } from './guard/rollups.ts';
-import { logKey, SealedLog } from './guard/sealed-log.ts';
-import { Sealer, type SealerOptions } from './guard/sealer.ts';
+import { RateLimit } from './guard/rate-limit.ts';
+import { logKey } from './guard/sealed-log.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
-import { Worker } from './guard/worker.ts';
 import { Feed } from './http/feed.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
@@ -100,12 +88,7 @@ export async function start(
     if (others !== null) services.allMetrics = async () => mergedMetrics(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
     const url = publicUrl(config, serving.port);
-    const worker = createWorker(config, services, url, print);
-    worker.start();
-    const chores = createChores(config, services);
-    chores.start();
-    const sealer = createSealer(config, services);
-    if (config.sealing) sealer.start();
+    const background = startBackground(config, services, url, print);
     const setupToken = await offerSetup(guard);
     const welcome = {
       key,
@@ -120,9 +103,7 @@ export async function start(
       services.mcp.hub.close();
       await services.mcp.outcomes.flush();
       await services.checks.drain();
-      await worker.stop();
-      await chores.stop();
-      await sealer.stop();
+      await background.stop();
       await db.close();
     };
     return { url, port: serving.port, metrics: () => services.metrics.text(), welcome, stop };
@@ -281,65 +262,4 @@ function signOn(config: Config): Provider | null {
 /** Private targets are fair while only this machine can reach us; else the operator has to say so. */
 function targetRules(config: Config): TargetRules {
   return { allowPrivate: config.allowPrivateNetworks ?? listensOnLoopback(config) };
-}
-
-function createWorker(
-  config: Config,
-  services: Services,
-  url: string,
-  print: (text: string) => void,
-): Worker {
-  const { guard, targetRules: rules, metrics, log } = services;
-  const observer = {
-    delivered: (attempt: Attempt) => metrics.delivered(attempt.error === null),
-    notified: (channel: ChannelKind, error: string | null) => {
-      metrics.notified(channel, error === null);
-      if (error !== null) log.warn({ channel, error }, 'a notification could not be sent');
-    },
-    failed: (error: unknown) => log.error({ err: error }, 'background work failed'),
-  };
-  return new Worker(guard, rules, { ...config, publicUrl: url, rules, print }, observer);
-}
-
-function createChores({ retention, sealing }: Config, { guard, metrics, log }: Services): Chores {
-  const removed = (counts: Record<string, number>) => {
-    metrics.removed(counts);
-    log.info({ removed: counts }, 'removed what was past its time');
-  };
-  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealing, removed })], {
-    round: async () => metrics.rolledUp(await rolledUpTo(guard)),
-    failed: error => log.error({ err: error }, 'a background chore failed'),
-  });
-}
-
-function createSealer(config: Config, { guard, checkpointKey, metrics, log }: Services): Sealer {
-  const options = {
-    checkpointInterval: config.checkpointInterval,
-    keep: (note: string) => appendCheckpoint(config.dataDir, note),
-    send: checkpointSender(config, guard.now),
-  };
-  return new Sealer(guard, new SealedLog(guard, checkpointKey, config.retention), options, {
-    lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
-    checkpointed: ({ size }) => {
-      metrics.checkpointed();
-      log.debug({ size }, 'checkpoint signed');
-    },
-    sent: ({ size }, error) => {
-      metrics.checkpointSent(error === null);
-      if (error !== null) log.warn({ size, err: error }, 'a checkpoint could not be sent');
-    },
-    failed: error => {
-      metrics.sealingFailed();
-      log.error({ err: error }, 'sealing the audit log failed');
-    },
-  });
-}
-
-function checkpointSender(config: Config, now: () => number): SealerOptions['send'] {
-  const { checkpointUrl: url, checkpointMethod: method, checkpointAuthorization: authorization } = config;
-  if (url === null) return null;
-  const key = config.checkpointS3Key;
-  const s3 = key && { ...key, region: config.checkpointS3Region };
-  const target = { url, method, authorization, s3, rules: targetRules(config) };
-  return checkpoint => sendCheckpoint(target, checkpoint, now());
 }

@@ -1,0 +1,98 @@
+// What runs beside the requests: deliveries and notifications, chores of the store, the sealing of the log. Each works
+// from the store alone, says here what it did, and is let finish when the service stops.
+
+import type { Config } from './config.ts';
+import { appendCheckpoint } from './data-dir.ts';
+import type { TargetRules } from './guard/addresses.ts';
+import { sendCheckpoint } from './guard/checkpoint-target.ts';
+import { Chores } from './guard/chores.ts';
+import type { Attempt } from './guard/deliver.ts';
+import { forgetRequests } from './guard/rate-limit.ts';
+import { retire } from './guard/retention.ts';
+import { rolledUpTo, rollUp } from './guard/rollups.ts';
+import { SealedLog } from './guard/sealed-log.ts';
+import { Sealer, type SealerOptions } from './guard/sealer.ts';
+import { Worker } from './guard/worker.ts';
+import type { Services } from './http/route.ts';
+import type { ChannelKind } from './store/notifications.ts';
+
+export function startBackground(
+  config: Config,
+  services: Services,
+  url: string,
+  print: (text: string) => void,
+): { stop: () => Promise<void> } {
+  const worker = createWorker(config, services, url, print);
+  const chores = createChores(config, services);
+  const sealer = createSealer(config, services);
+  worker.start();
+  chores.start();
+  if (config.sealing) sealer.start();
+  const stop = async () => {
+    await worker.stop();
+    await chores.stop();
+    await sealer.stop();
+  };
+  return { stop };
+}
+
+function createWorker(
+  config: Config,
+  services: Services,
+  url: string,
+  print: (text: string) => void,
+): Worker {
+  const { guard, targetRules: rules, metrics, log } = services;
+  const observer = {
+    delivered: (attempt: Attempt) => metrics.delivered(attempt.error === null),
+    notified: (channel: ChannelKind, error: string | null) => {
+      metrics.notified(channel, error === null);
+      if (error !== null) log.warn({ channel, error }, 'a notification could not be sent');
+    },
+    failed: (error: unknown) => log.error({ err: error }, 'background work failed'),
+  };
+  return new Worker(guard, rules, { ...config, publicUrl: url, rules, print }, observer);
+}
+
+function createChores({ retention, sealing }: Config, { guard, metrics, log }: Services): Chores {
+  const removed = (counts: Record<string, number>) => {
+    metrics.removed(counts);
+    log.info({ removed: counts }, 'removed what was past its time');
+  };
+  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealing, removed })], {
+    round: async () => metrics.rolledUp(await rolledUpTo(guard)),
+    failed: error => log.error({ err: error }, 'a background chore failed'),
+  });
+}
+
+function createSealer(config: Config, { guard, checkpointKey, targetRules, metrics, log }: Services): Sealer {
+  const options = {
+    checkpointInterval: config.checkpointInterval,
+    keep: (note: string) => appendCheckpoint(config.dataDir, note),
+    send: checkpointSender(config, targetRules, guard.now),
+  };
+  return new Sealer(guard, new SealedLog(guard, checkpointKey, config.retention), options, {
+    lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
+    checkpointed: ({ size }) => {
+      metrics.checkpointed();
+      log.debug({ size }, 'checkpoint signed');
+    },
+    sent: ({ size }, error) => {
+      metrics.checkpointSent(error === null);
+      if (error !== null) log.warn({ size, err: error }, 'a checkpoint could not be sent');
+    },
+    failed: error => {
+      metrics.sealingFailed();
+      log.error({ err: error }, 'sealing the audit log failed');
+    },
+  });
+}
+
+function checkpointSender(config: Config, rules: TargetRules, now: () => number): SealerOptions['send'] {
+  const { checkpointUrl: url, checkpointMethod: method, checkpointAuthorization: authorization } = config;
+  if (url === null) return null;
+  const key = config.checkpointS3Key;
+  const s3 = key && { ...key, region: config.checkpointS3Region };
+  const target = { url, method, authorization, s3, rules };
+  return checkpoint => sendCheckpoint(target, checkpoint, now());
+}
