@@ -7,13 +7,29 @@ import { ID, withId } from './mcp-load.ts';
 import { onCore, type Server } from './process.ts';
 import type { Place, Running, Subject } from './subjects.ts';
 
-export type Road = 'direct' | 'forwarder' | 'toolgate' | 'mcp-proxy';
+export type Road = 'direct' | 'forwarder' | 'toolgate' | 'mcp-proxy' | 'supergateway';
 
 export const MCP_SUBJECTS: Subject[] = [
-  { name: 'mcp-direct', label: 'tools/call, direct', road: 'direct' },
-  { name: 'mcp-floor', label: 'tools/call, bare forwarder', road: 'forwarder' },
-  { name: 'mcp', label: 'tools/call, Toolgate on sqlite', road: 'toolgate' },
-  { name: 'mcp-proxy', label: 'tools/call, mcp-proxy on Node (stdio upstream)', road: 'mcp-proxy' },
+  { name: 'mcp-direct', label: 'tools/call, direct', road: 'direct', audits: 'nothing' },
+  { name: 'mcp-floor', label: 'tools/call, bare forwarder', road: 'forwarder', audits: 'nothing' },
+  {
+    name: 'mcp',
+    label: 'tools/call, Toolgate on sqlite',
+    road: 'toolgate',
+    audits: 'one entry, synced to disk before the call is forwarded',
+  },
+  {
+    name: 'mcp-proxy',
+    label: 'tools/call, mcp-proxy on Node (stdio upstream)',
+    road: 'mcp-proxy',
+    audits: 'nothing',
+  },
+  {
+    name: 'supergateway',
+    label: 'tools/call, supergateway on Node (stdio upstream)',
+    road: 'supergateway',
+    audits: 'nothing',
+  },
 ];
 
 const HEADERS = {
@@ -42,8 +58,9 @@ export async function openMcp(subject: Subject, road: Road, place: Place, start:
     }
     case 'toolgate':
       return openToolgate(subject, place, start);
-    case 'mcp-proxy': {
-      const server = await start([script('mcp-proxy.ts')], {});
+    case 'mcp-proxy':
+    case 'supergateway': {
+      const server = await start([script(`${road}.ts`)], {});
       const { url } = (await (await fetch(`${server.url}/readyz`)).json()) as { url: string };
       const headers = await initialize(url, HEADERS);
       return running(subject, server, { url, headers, body: call('create_issue') });

@@ -9,6 +9,10 @@ export interface Server {
   url: string;
   /** User and system time of all threads and children, since the start. */
   cpuMicroseconds(): number;
+  /** From the start of the process to the first answer of /readyz. */
+  readyMs: number;
+  /** Resident, of the process and its children. */
+  memoryMegabytes(): number;
   stop(): Promise<void>;
 }
 
@@ -21,6 +25,7 @@ export async function startServer(
   logFile: string,
 ): Promise<Server> {
   const port = freePort();
+  const begun = performance.now();
   const log = fs.openSync(logFile, 'a');
   const child = Bun.spawn(onCore(0, [process.execPath, ...script]), {
     env: { ...process.env, ...env, TOOLGATE_HOST: '127.0.0.1', TOOLGATE_PORT: String(port) },
@@ -32,9 +37,14 @@ export async function startServer(
   const server = {
     url: `http://127.0.0.1:${port}`,
     cpuMicroseconds: () => cpuTicks(child.pid) * MICROSECONDS_PER_TICK,
+    memoryMegabytes: () => sum(family(child.pid).map(residentMegabytes)),
+    readyMs: 0,
     stop: () => stop(child),
   };
-  if (await ready(`${server.url}/readyz`, () => child.exitCode === null)) return server;
+  if (await ready(`${server.url}/readyz`, () => child.exitCode === null)) {
+    server.readyMs = performance.now() - begun;
+    return server;
+  }
   await server.stop();
   throw new Error(`${script.join(' ')} did not get ready:\n${fs.readFileSync(logFile, 'utf8').slice(-4000)}`);
 }
@@ -71,7 +81,7 @@ async function ready(url: string, alive: () => boolean): Promise<boolean> {
       () => 0,
     );
     if (status === 200) return true;
-    await Bun.sleep(50);
+    await Bun.sleep(5);
   }
   return false;
 }
@@ -90,14 +100,26 @@ function clockTicks(): number {
 }
 
 function cpuTicks(root: number): number {
-  let ticks = 0;
   const table = processTable();
-  const waiting = [root];
-  for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
-    ticks += table.get(pid)?.ticks ?? 0;
-    for (const [child, { parent }] of table) if (parent === pid) waiting.push(child);
+  return sum(family(root, table).map(pid => table.get(pid)?.ticks ?? 0));
+}
+
+/** A process and all that come from it. */
+function family(root: number, table = processTable()): number[] {
+  const found = [root];
+  for (const pid of found) {
+    for (const [child, { parent }] of table) if (parent === pid) found.push(child);
   }
-  return ticks;
+  return found;
+}
+
+function residentMegabytes(pid: number): number {
+  try {
+    const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
 }
 
 function processTable(): Map<number, { parent: number; ticks: number }> {

@@ -15,6 +15,10 @@ export interface Subject {
   label: string;
   /** Takes minutes to set up. */
   onlyByName?: boolean;
+  /** What it records of a call, and how durably. */
+  audits: string;
+  /** A script beside this file that answers like the echo server. */
+  script?: string;
   /** For checks; the echo server has neither this nor a road. */
   service?: Service;
   /** For tool calls: what stands before the upstream. */
@@ -53,13 +57,20 @@ function usualPattern(index: number): string {
 /** A star in the middle, which no table can look up. */
 const middlePattern = (index: number): string => `server${index}__*_tool_${index}`;
 
+const NOTHING = 'nothing';
+
 export const SUBJECTS: Subject[] = [
-  { name: 'echo', label: 'echo' },
+  { name: 'echo', label: 'echo', audits: NOTHING, script: 'echo.ts' },
+  { name: 'cedar', label: 'cedar-wasm over HTTP', audits: NOTHING, script: 'cedar.ts' },
   ...(['sqlite', 'postgres'] as const).flatMap(forEngine),
   ...MCP_SUBJECTS,
 ];
 
 function forEngine(engine: Engine): Subject[] {
+  return linesOf(engine).map(line => ({ ...line, audits: 'one entry, synced to disk before the answer' }));
+}
+
+function linesOf(engine: Engine): Omit<Subject, 'audits'>[] {
   const usual = { engine, rules: FEW_RULES, pattern: usualPattern, entries: 0 };
   return [
     { name: engine, label: `check ${engine}, 10 rules, empty log`, service: usual },
@@ -118,7 +129,12 @@ function running(subject: Subject, server: Server, request: Request): Running {
 }
 
 async function openEcho(subject: Subject, place: Place): Promise<Running> {
-  const server = await start(subject, [path.join(import.meta.dirname, 'echo.ts')], {}, place);
+  const server = await start(
+    subject,
+    [path.join(import.meta.dirname, subject.script ?? 'echo.ts')],
+    {},
+    place,
+  );
   return running(subject, server, { url: `${server.url}/`, headers: HEADERS, body: CALL });
 }
 

@@ -1,0 +1,84 @@
+// Asks at a fixed rate, whether or not the last answers have come, and counts every wait from the moment the request
+// was due: a server that stalls is charged for all that came due meanwhile. Takes its order as JSON in the first
+// argument and prints the figures as one line of JSON.
+
+import { connect, type Socket } from 'node:net';
+import type { Request } from './load.ts';
+
+export interface OpenLoop {
+  rate: number;
+  requests: number;
+  failures: number;
+  p50Ms: number;
+  p99Ms: number;
+  p999Ms: number;
+}
+
+interface Order extends Request {
+  rate: number;
+  seconds: number;
+  connections: number;
+}
+
+if (import.meta.main) console.log(JSON.stringify(await ask(JSON.parse(process.argv[2] ?? '{}') as Order)));
+
+async function ask(order: Order): Promise<OpenLoop> {
+  const target = new URL(order.url);
+  const bytes = encode(order, target);
+  const total = Math.floor(order.rate * order.seconds);
+  const waits: number[] = [];
+  const free: Socket[] = [];
+  let [next, failures] = [0, 0];
+  const begun = performance.now() + 100;
+  const due = (index: number) => begun + (index * 1000) / order.rate;
+  const done = Promise.withResolvers<void>();
+  /** Sends whatever is due, as far as there are connections for it. */
+  const send = () => {
+    while (next < total && due(next) <= performance.now()) {
+      const socket = free.pop();
+      if (socket === undefined) return;
+      asked.set(socket, next++);
+      socket.write(bytes);
+    }
+  };
+  const asked = new Map<Socket, number>();
+  const answered = (socket: Socket, status: number) => {
+    waits.push(performance.now() - due(asked.get(socket) as number));
+    if (status !== 200) failures++;
+    free.push(socket);
+    if (waits.length === total) done.resolve();
+    send();
+  };
+  for (let index = 0; index < order.connections; index++) open(target, free, answered);
+  const timer = setInterval(send, 1);
+  await Promise.race([done.promise, Bun.sleep(order.seconds * 1000 + 10_000)]);
+  clearInterval(timer);
+  const sorted = Float64Array.from(waits).sort();
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  setTimeout(() => process.exit(0), 50);
+  failures += total - waits.length;
+  return { rate: order.rate, requests: total, failures, p50Ms: at(0.5), p99Ms: at(0.99), p999Ms: at(0.999) };
+}
+
+function open(target: URL, free: Socket[], answered: (socket: Socket, status: number) => void): void {
+  const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
+  let received = '';
+  socket.setEncoding('latin1');
+  socket.on('connect', () => free.push(socket));
+  socket.on('data', (chunk: string) => {
+    received += chunk;
+    const end = received.indexOf('\r\n\r\n');
+    const length = /\r\ncontent-length: *(\d+)/i.exec(received);
+    if (end < 0 || length === null || received.length < end + 4 + Number(length[1])) return;
+    const status = Number(received.slice(9, 12));
+    received = '';
+    answered(socket, status);
+  });
+  socket.on('error', () => {});
+}
+
+function encode({ headers, body }: Order, target: URL): Buffer {
+  const all = { host: target.host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${target.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
