@@ -2,218 +2,204 @@
 // once; the agent's owner hears of it. The pages on their own are pages.test.ts's.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { ASK_ALL, fingerprint } from '../approvals/gate.ts';
+import { hasBrowser, launch } from '../support/browser.ts';
 import { sql, until } from '../support/faults.ts';
-import { need } from '../support/need.ts';
 import { Receiver, verifies } from '../support/receiver.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-const CHROMIUM = [
-  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-].find(path => path !== '' && existsSync(path));
-const ARGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+describe.if(hasBrowser())('a person with a browser', () => {
+  let browser: Browser;
+  let service: TestService;
+  let target: Receiver;
+  let secret: string;
+  let key: string;
 
-describe.if(need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)'))(
-  'a person with a browser',
-  () => {
-    let browser: Browser;
-    let service: TestService;
-    let target: Receiver;
-    let secret: string;
-    let key: string;
+  beforeAll(async () => {
+    browser = await launch();
+    service = await startService();
+    target = await Receiver.start();
+    secret = (await service.admin('POST', '/webhooks', { url: target.url })).body.secret;
+    key = (await service.newKey(ASK_ALL, { name: 'release agent' })).key;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+    await target?.close();
+  });
 
-    beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS });
-      service = await startService();
-      target = await Receiver.start();
-      secret = (await service.admin('POST', '/webhooks', { url: target.url })).body.secret;
-      key = (await service.newKey(ASK_ALL, { name: 'release agent' })).key;
-    });
-    afterAll(async () => {
-      await browser?.close();
-      await service?.close();
-      await target?.close();
-    });
+  /** A held call and the link that was printed for it. */
+  async function ask(toolName: string): Promise<{ referenceId: string; link: string; bare: string }> {
+    const { body } = await service.check(key, 'prod', toolName);
+    const printed = new RegExp(`Approval needed: prod__${toolName}\\n[^]*?Approve +(http\\S+)`);
+    await until('the link is printed', () => printed.test(service.output));
+    const link = printed.exec(service.output)?.[1] ?? '';
+    return { referenceId: body.referenceId, link, bare: link.replace(/\?.*/, '') };
+  }
 
-    /** A held call and the link that was printed for it. */
-    async function ask(toolName: string): Promise<{ referenceId: string; link: string; bare: string }> {
-      const { body } = await service.check(key, 'prod', toolName);
-      const printed = new RegExp(`Approval needed: prod__${toolName}\\n[^]*?Approve +(http\\S+)`);
-      await until('the link is printed', () => printed.test(service.output));
-      const link = printed.exec(service.output)?.[1] ?? '';
-      return { referenceId: body.referenceId, link, bare: link.replace(/\?.*/, '') };
+  const statusOf = async (referenceId: string) =>
+    (
+      await sql<{ status: string }>(
+        service.databaseUrl,
+        `SELECT status FROM approvals WHERE id = '${referenceId}'`,
+      )
+    )[0]?.status;
+
+  async function visit(options: BrowserContextOptions, use: (page: Page) => Promise<void>): Promise<void> {
+    const context = await browser.newContext(options);
+    const refused: string[] = [];
+    try {
+      const page = await context.newPage();
+      page.on('console', message => {
+        if (/content security policy/i.test(message.text())) refused.push(message.text());
+      });
+      page.on('pageerror', error => refused.push(error.message));
+      await use(page);
+      expect(refused).toEqual([]);
+    } finally {
+      await context.close();
     }
+  }
 
-    const statusOf = async (referenceId: string) =>
-      (
-        await sql<{ status: string }>(
-          service.databaseUrl,
-          `SELECT status FROM approvals WHERE id = '${referenceId}'`,
-        )
-      )[0]?.status;
+  async function expectAccessible(page: Page): Promise<void> {
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(each => each.id)).toEqual([]);
+  }
 
-    async function visit(options: BrowserContextOptions, use: (page: Page) => Promise<void>): Promise<void> {
-      const context = await browser.newContext(options);
-      const refused: string[] = [];
-      try {
-        const page = await context.newPage();
-        page.on('console', message => {
-          if (/content security policy/i.test(message.text())) refused.push(message.text());
-        });
-        page.on('pageerror', error => refused.push(error.message));
-        await use(page);
-        expect(refused).toEqual([]);
-      } finally {
-        await context.close();
-      }
-    }
+  const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
 
-    async function expectAccessible(page: Page): Promise<void> {
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(each => each.id)).toEqual([]);
-    }
-
-    const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
-
-    test('opens the printed link: it answers by itself, and the webhook tells', async () => {
-      const { referenceId, link } = await ask('release');
-      await visit({}, async page => {
-        const posted = page.waitForRequest(request => request.method() === 'POST');
-        await page.goto(link, { waitUntil: 'commit' });
-        await heading(page, 'Approved');
-        const headers = await (await posted).allHeaders();
-        expect([headers['origin'], headers['sec-fetch-site']]).toEqual(['null', 'same-origin']);
-        expect(headers['referer']).toBeUndefined();
-        await expectAccessible(page);
-      });
-      expect(await statusOf(referenceId)).toBe('approved');
-      const resolved = () => target.of(referenceId).find(each => each.json.type === 'approval.resolved');
-      await until('the webhook', () => resolved() !== undefined);
-      const event = resolved();
-      expect(event?.json.data).toMatchObject({
-        status: 'approved',
-        resolvedBy: 'link',
-        grantExpiresAt: null,
-      });
-      expect(event && verifies(secret, event)).toBe(true);
-      expect((await service.check(key, 'prod', 'release', { referenceId })).body.decision).toBe('allow');
+  test('opens the printed link: it answers by itself, and the webhook tells', async () => {
+    const { referenceId, link } = await ask('release');
+    await visit({}, async page => {
+      const posted = page.waitForRequest(request => request.method() === 'POST');
+      await page.goto(link, { waitUntil: 'commit' });
+      await heading(page, 'Approved');
+      const headers = await (await posted).allHeaders();
+      expect([headers['origin'], headers['sec-fetch-site']]).toEqual(['null', 'same-origin']);
+      expect(headers['referer']).toBeUndefined();
+      await expectAccessible(page);
     });
-
-    test('denies by the other link', async () => {
-      const { referenceId, link } = await ask('wipe');
-      await visit({}, async page => {
-        await page.goto(link.replace('=approve', '=deny'), { waitUntil: 'commit' });
-        await heading(page, 'Denied');
-      });
-      expect(await statusOf(referenceId)).toBe('denied');
+    expect(await statusOf(referenceId)).toBe('approved');
+    const resolved = () => target.of(referenceId).find(each => each.json.type === 'approval.resolved');
+    await until('the webhook', () => resolved() !== undefined);
+    const event = resolved();
+    expect(event?.json.data).toMatchObject({
+      status: 'approved',
+      resolvedBy: 'link',
+      grantExpiresAt: null,
     });
+    expect(event && verifies(secret, event)).toBe(true);
+    expect((await service.check(key, 'prod', 'release', { referenceId })).body.decision).toBe('allow');
+  });
 
-    test('a scanner that only fetches the link changes nothing', async () => {
-      const { referenceId, link } = await ask('scanned');
-      await until('the notification is settled', async () => {
-        const waiting = await sql(
-          service.databaseUrl,
-          `SELECT id FROM notifications WHERE status = 'pending'`,
-        );
-        const due = await sql(service.databaseUrl, `SELECT id FROM deliveries WHERE status = 'pending'`);
-        return waiting.length + due.length === 0;
-      });
-      const before = await fingerprint(service.databaseUrl);
-      for (const method of ['GET', 'HEAD', 'GET']) {
-        const reply = await fetch(link, { method, headers: { 'User-Agent': 'BarracudaCentral/1.0' } });
-        expect(reply.status).toBe(200);
-        await reply.text();
-      }
-      expect(await fingerprint(service.databaseUrl)).toBe(before);
+  test('denies by the other link', async () => {
+    const { referenceId, link } = await ask('wipe');
+    await visit({}, async page => {
+      await page.goto(link.replace('=approve', '=deny'), { waitUntil: 'commit' });
+      await heading(page, 'Denied');
+    });
+    expect(await statusOf(referenceId)).toBe('denied');
+  });
+
+  test('a scanner that only fetches the link changes nothing', async () => {
+    const { referenceId, link } = await ask('scanned');
+    await until('the notification is settled', async () => {
+      const waiting = await sql(service.databaseUrl, `SELECT id FROM notifications WHERE status = 'pending'`);
+      const due = await sql(service.databaseUrl, `SELECT id FROM deliveries WHERE status = 'pending'`);
+      return waiting.length + due.length === 0;
+    });
+    const before = await fingerprint(service.databaseUrl);
+    for (const method of ['GET', 'HEAD', 'GET']) {
+      const reply = await fetch(link, { method, headers: { 'User-Agent': 'BarracudaCentral/1.0' } });
+      expect(reply.status).toBe(200);
+      await reply.text();
+    }
+    expect(await fingerprint(service.databaseUrl)).toBe(before);
+    expect(await statusOf(referenceId)).toBe('pending');
+  });
+
+  test('without script nothing happens until the button is clicked', async () => {
+    const { referenceId, link } = await ask('noscript');
+    await visit({ javaScriptEnabled: false }, async page => {
+      await page.goto(link, { waitUntil: 'networkidle' });
       expect(await statusOf(referenceId)).toBe('pending');
+      await page.getByRole('button', { name: 'Approve this call' }).click();
+      await heading(page, 'Approved');
     });
+    expect(await statusOf(referenceId)).toBe('approved');
+  });
 
-    test('without script nothing happens until the button is clicked', async () => {
-      const { referenceId, link } = await ask('noscript');
-      await visit({ javaScriptEnabled: false }, async page => {
-        await page.goto(link, { waitUntil: 'networkidle' });
-        expect(await statusOf(referenceId)).toBe('pending');
+  test('a link without an action asks, and can approve for a while', async () => {
+    const { referenceId, bare } = await ask('lasting');
+    await visit({}, async page => {
+      await page.goto(bare, { waitUntil: 'networkidle' });
+      await expectAccessible(page);
+      expect(await statusOf(referenceId)).toBe('pending');
+      await page.getByText('Approve for a while').click();
+      await page.getByLabel('For', { exact: true }).selectOption('8 hours');
+      await page.getByRole('button', { name: 'Approve for this long' }).click();
+      await heading(page, 'Approved');
+      await expectAccessible(page);
+    });
+    const { grants } = (await service.admin('GET', '/grants')).body;
+    expect(grants[0]).toMatchObject({ referenceId, toolName: 'lasting' });
+    expect(Date.parse(grants[0].expiresAt) - Date.parse(grants[0].createdAt)).toBe(8 * 3_600_000);
+    expect((await service.check(key, 'prod', 'lasting')).body.decision).toBe('allow');
+  });
+
+  test('a used link says how it was answered, an unknown one that it is unknown', async () => {
+    const { link, bare } = await ask('once');
+    await visit({}, async page => {
+      await page.goto(bare);
+      await page.getByRole('button', { name: 'Deny this call' }).click();
+      await heading(page, 'Denied');
+      for (const address of [bare, link]) {
+        expect((await page.goto(address))?.status()).toBe(410);
+        await heading(page, 'Already denied');
+        await expectAccessible(page);
+      }
+      expect((await page.goto(`${bare.slice(0, -1)}?action=approve`))?.status()).toBe(404);
+      await heading(page, 'This link is not known');
+      await expectAccessible(page);
+      expect((await page.goto(`${bare}?action=perhaps`))?.status()).toBe(400);
+      await expectAccessible(page);
+    });
+  });
+
+  test('going back and reloading cannot answer twice', async () => {
+    const { referenceId, link } = await ask('again');
+    await visit({}, async page => {
+      await page.goto(link, { waitUntil: 'commit' });
+      await heading(page, 'Approved');
+      const reply = await page.reload();
+      expect(reply?.status()).toBe(410);
+    });
+    const told = await sql(
+      service.databaseUrl,
+      `SELECT id FROM events WHERE type = 'approval.resolved' AND reference_id = '${referenceId}'`,
+    );
+    expect(told).toHaveLength(1);
+  });
+
+  test('a confirming service waits for the click, script or not', async () => {
+    const careful = await startService({ env: { TOOLGATE_APPROVE_PAGE: 'confirm' } });
+    try {
+      const made = await careful.newKey(ASK_ALL);
+      await careful.check(made.key, 'prod', 'careful');
+      const printed = /Approve +(http\S+)/;
+      await until('the link is printed', () => printed.test(careful.output));
+      await visit({}, async page => {
+        await page.goto(printed.exec(careful.output)?.[1] ?? '', { waitUntil: 'networkidle' });
+        const { approvals } = (await careful.admin('GET', '/approvals')).body;
+        expect(approvals[0].status).toBe('pending');
+        await expectAccessible(page);
         await page.getByRole('button', { name: 'Approve this call' }).click();
         await heading(page, 'Approved');
       });
-      expect(await statusOf(referenceId)).toBe('approved');
-    });
-
-    test('a link without an action asks, and can approve for a while', async () => {
-      const { referenceId, bare } = await ask('lasting');
-      await visit({}, async page => {
-        await page.goto(bare, { waitUntil: 'networkidle' });
-        await expectAccessible(page);
-        expect(await statusOf(referenceId)).toBe('pending');
-        await page.getByText('Approve for a while').click();
-        await page.getByLabel('For', { exact: true }).selectOption('8 hours');
-        await page.getByRole('button', { name: 'Approve for this long' }).click();
-        await heading(page, 'Approved');
-        await expectAccessible(page);
-      });
-      const { grants } = (await service.admin('GET', '/grants')).body;
-      expect(grants[0]).toMatchObject({ referenceId, toolName: 'lasting' });
-      expect(Date.parse(grants[0].expiresAt) - Date.parse(grants[0].createdAt)).toBe(8 * 3_600_000);
-      expect((await service.check(key, 'prod', 'lasting')).body.decision).toBe('allow');
-    });
-
-    test('a used link says how it was answered, an unknown one that it is unknown', async () => {
-      const { link, bare } = await ask('once');
-      await visit({}, async page => {
-        await page.goto(bare);
-        await page.getByRole('button', { name: 'Deny this call' }).click();
-        await heading(page, 'Denied');
-        for (const address of [bare, link]) {
-          expect((await page.goto(address))?.status()).toBe(410);
-          await heading(page, 'Already denied');
-          await expectAccessible(page);
-        }
-        expect((await page.goto(`${bare.slice(0, -1)}?action=approve`))?.status()).toBe(404);
-        await heading(page, 'This link is not known');
-        await expectAccessible(page);
-        expect((await page.goto(`${bare}?action=perhaps`))?.status()).toBe(400);
-        await expectAccessible(page);
-      });
-    });
-
-    test('going back and reloading cannot answer twice', async () => {
-      const { referenceId, link } = await ask('again');
-      await visit({}, async page => {
-        await page.goto(link, { waitUntil: 'commit' });
-        await heading(page, 'Approved');
-        const reply = await page.reload();
-        expect(reply?.status()).toBe(410);
-      });
-      const told = await sql(
-        service.databaseUrl,
-        `SELECT id FROM events WHERE type = 'approval.resolved' AND reference_id = '${referenceId}'`,
-      );
-      expect(told).toHaveLength(1);
-    });
-
-    test('a confirming service waits for the click, script or not', async () => {
-      const careful = await startService({ env: { TOOLGATE_APPROVE_PAGE: 'confirm' } });
-      try {
-        const made = await careful.newKey(ASK_ALL);
-        await careful.check(made.key, 'prod', 'careful');
-        const printed = /Approve +(http\S+)/;
-        await until('the link is printed', () => printed.test(careful.output));
-        await visit({}, async page => {
-          await page.goto(printed.exec(careful.output)?.[1] ?? '', { waitUntil: 'networkidle' });
-          const { approvals } = (await careful.admin('GET', '/approvals')).body;
-          expect(approvals[0].status).toBe('pending');
-          await expectAccessible(page);
-          await page.getByRole('button', { name: 'Approve this call' }).click();
-          await heading(page, 'Approved');
-        });
-      } finally {
-        await careful.close();
-      }
-    });
-  },
-);
+    } finally {
+      await careful.close();
+    }
+  });
+});

@@ -2,9 +2,8 @@
 // and dark, on a phone and a wide screen; they show hostile names as text, and speak to nobody else.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { visible } from '../../src/core/visible.ts';
 import {
   type ApprovalAction,
@@ -22,24 +21,7 @@ import { openapi } from '../../src/http/openapi.ts';
 import { card, html, page, trusted } from '../../src/http/page.ts';
 import { routes } from '../../src/http/server.ts';
 import { setupPage } from '../../src/http/setup-page.ts';
-import { need } from '../support/need.ts';
-
-const CHROMIUM = [
-  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find(path => path !== '' && existsSync(path));
-const ARGS = [
-  '--headless=new',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import { hasBrowser, launch } from '../support/browser.ts';
 
 const NOW = Date.UTC(2026, 4, 14, 9, 30);
 const TOKEN = 'tg_apr_example';
@@ -248,10 +230,10 @@ function examined(name: string, colorScheme: 'light' | 'dark', width: number): b
   return name !== 'api-reference' || (colorScheme === 'light') === (width === 1440);
 }
 
-describe.if(need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)'))('in a browser', () => {
+describe.if(hasBrowser())('in a browser', () => {
   beforeAll(async () => {
     server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS });
+    browser = await launch();
   });
   afterAll(async () => {
     await browser.close();

@@ -2,26 +2,19 @@
 // wants a sign-in decided from its link; with and without script, and accessible.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { ASK_ALL, type Gate, openGate } from '../approvals/gate.ts';
-import { need } from '../support/need.ts';
+import { hasBrowser, launch } from '../support/browser.ts';
 import { engines } from '../support/service.ts';
 import { newPerson, PASSWORD } from './people.ts';
 
 const engineNames = await engines();
-const CHROMIUM = [
-  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-].find(path => path !== '' && existsSync(path));
-const ARGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 
-describe.if(need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)'))('with a browser', () => {
+describe.if(hasBrowser())('with a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS });
+    browser = await launch();
   });
   afterAll(() => browser?.close());
 

@@ -1,41 +1,30 @@
 // Single sign-on with a real browser: from an approval's link through the provider's own pages to the decision.
 
 import { expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { hasBrowser, launch } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
-import { need } from '../support/need.ts';
 import { openSignOns, type SignOns } from './sign-on.ts';
 
-const CHROMIUM = [
-  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-].find(path => path !== '' && existsSync(path));
-const ARGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
-
-test.if(need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)'))(
-  'a link is decided after signing in with the provider',
-  async () => {
-    const door = await openSignOns();
-    const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS });
-    try {
-      const page = await (await browser.newContext()).newPage();
-      const refused: string[] = [];
-      page.on('console', message => {
-        const own = page.url().startsWith(door.service.url);
-        if (own && /content security policy/i.test(message.text())) refused.push(message.text());
-      });
-      await decide(door, page);
-      expect(refused).toEqual([]);
-      expect(await page.evaluate('document.cookie')).toBe('');
-    } finally {
-      await browser.close();
-      await door.close();
-    }
-  },
-);
+test.if(hasBrowser())('a link is decided after signing in with the provider', async () => {
+  const door = await openSignOns();
+  const browser = await launch();
+  try {
+    const page = await (await browser.newContext()).newPage();
+    const refused: string[] = [];
+    page.on('console', message => {
+      const own = page.url().startsWith(door.service.url);
+      if (own && /content security policy/i.test(message.text())) refused.push(message.text());
+    });
+    await decide(door, page);
+    expect(refused).toEqual([]);
+    expect(await page.evaluate('document.cookie')).toBe('');
+  } finally {
+    await browser.close();
+    await door.close();
+  }
+});
 
 async function decide(door: SignOns, page: Page): Promise<void> {
   const { login, email } = door.person({ groups: ['on-call'] });
