@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { figures, newDataDir, sql, withMutant } from '../support/faults.ts';
+import { figures, newDataDir, sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -98,6 +98,10 @@ async function makeTalkative(databaseUrl: string): Promise<void> {
 
 async function everyPath(service: TestService, canaries: Canaries): Promise<void> {
   const { key } = await newKey(service);
+  await until(
+    'checks are recorded again',
+    async () => (await service.check(key, 'files', 'allowed')).status === 200,
+  );
   const session = (await service.json('POST', '/v1/sessions', key, { scopeTools: ['files__asked'] })).body
     .token;
   canaries.watch('a key', key);
