@@ -1,6 +1,6 @@
-// The benchmark: what a check costs, next to a bare echo server, on both engines, with many rules and
-// with a long audit log; and what a forwarded tool call costs, next to other forwarders. Prints figures and says which targets they reach; it fails only when something
-// answers wrongly, never because something is slow.
+// The benchmark: what a check costs, next to a bare echo server, on both engines, with many rules and with a long
+// audit log; and what a forwarded tool call costs, next to other forwarders. Prints figures and says which targets
+// they reach; it fails only when something answers wrongly, never because something is slow.
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';
