@@ -12,6 +12,8 @@ const POLL_MS = 1000;
 const RUN = 50;
 /** Rests per work: a tenth of a core at the most is taken from checks, enough for 8,000 entries a second. */
 const REST = 9;
+/** Whoever was held up for an hour between two looks at the clock does not rest for nine; and a stop waits for it. */
+const LONGEST_REST_MS = 1000;
 /** After n failures in a row a checkpoint is sent again in 2^n seconds, and at last every five minutes. */
 const LONGEST_WAIT_MS = 300_000;
 /** A stop does not wait longer for the target; what it did not answer is sent again. */
@@ -109,7 +111,7 @@ export class Sealer {
       const state = await this.#log.ours();
       if (this.#stopping || state === null || !(await work(state))) return;
       this.#observer.lag(await this.#log.lag());
-      await Bun.sleep(REST * (performance.now() - started));
+      await Bun.sleep(Math.min(REST * (performance.now() - started), LONGEST_REST_MS));
     }
     this.#more = true;
   }
