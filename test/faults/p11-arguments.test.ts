@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { figures, newDataDir, sql, until, withMutant } from '../support/faults.ts';
+import { figures, newDataDir, sql, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -54,8 +54,8 @@ async function measure(engine: Engine, root?: string): Promise<string[]> {
   const temp = join(dataDir, 'temp');
   mkdirSync(temp);
   const service = await startService({
-    engine,
     dataDir,
+    ...(engine === 'postgres' && { databaseUrl: await talkativeDatabase() }),
     env: {
       TOOLGATE_LOG_LEVEL: 'trace',
       TMPDIR: temp,
@@ -67,10 +67,6 @@ async function measure(engine: Engine, root?: string): Promise<string[]> {
   const canaries = new Canaries();
   const found = new Set<string>();
   try {
-    if (engine === 'postgres') {
-      await makeTalkative(service.databaseUrl);
-      await until('connections that were ended are replaced', () => answersAll(service));
-    }
     for (let round = 0; round < ROUNDS; round++) await everyPath(service, canaries);
     for (const place of await search(service, engine, canaries)) found.add(place);
   } finally {
@@ -86,25 +82,24 @@ async function measure(engine: Engine, root?: string): Promise<string[]> {
   return hits;
 }
 
-/** Every statement and every parameter in the server's log, for this database only. */
-async function makeTalkative(databaseUrl: string): Promise<void> {
+/** Every statement and every parameter goes to the server's log, for this database only. */
+async function talkativeDatabase(): Promise<string> {
+  const databaseUrl = await (postgres as TestPostgres).createDatabase();
   const name = new URL(databaseUrl).pathname.slice(1);
   await sql(
     databaseUrl,
     `ALTER DATABASE ${name} SET log_statement = 'all'`,
     `ALTER DATABASE ${name} SET log_min_duration_statement = 0`,
     `ALTER DATABASE ${name} SET log_parameter_max_length_on_error = -1`,
-    // Ends the service's connections: the new ones have the settings.
-    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
+  return databaseUrl;
 }
 
 async function everyPath(service: TestService, canaries: Canaries): Promise<void> {
-  const { key } = await newKey(service);
-  await until(
-    'checks are recorded again',
-    async () => (await service.check(key, 'files', 'allowed')).status === 200,
-  );
+  const { key } = await service.newKey([
+    { tool: 'allowed', action: 'allow' },
+    { tool: 'asked', action: 'require_approval' },
+  ]);
   const session = (await service.json('POST', '/v1/sessions', key, { scopeTools: ['files__asked'] })).body
     .token;
   canaries.watch('a key', key);
@@ -120,21 +115,6 @@ async function everyPath(service: TestService, canaries: Canaries): Promise<void
   await sql(service.databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
   for (const call of judgedCalls('not recorded', 500)) await send(service, key, canaries, call);
   await sql(service.databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit_entries');
-}
-
-/** So many at once that every connection of the pool is used: whichever was ended is met here. */
-async function answersAll(service: TestService): Promise<boolean> {
-  const replies = await Promise.all(Array.from({ length: 40 }, () => service.admin('GET', '/keys')));
-  return replies.every(({ status }) => status === 200);
-}
-
-/** The first request after its connection was ended may meet the end of it. */
-async function newKey(service: TestService): Promise<{ key: string }> {
-  const rules = [
-    { tool: 'allowed', action: 'allow' as const },
-    { tool: 'asked', action: 'require_approval' as const },
-  ];
-  return service.newKey(rules).catch(() => service.newKey(rules));
 }
 
 async function search(service: TestService, engine: Engine, canaries: Canaries): Promise<string[]> {
