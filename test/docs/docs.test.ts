@@ -73,7 +73,7 @@ function follow(steps: Step[]): void {
 
   /** JSON is compared as it would be printed for reading; what runs in the background may print around it. */
   function compare(language: string, text: string): void {
-    const json = /^\{".*\}$/m.exec(last)?.[0] ?? last;
+    const json = language === 'json' ? firstObject(last) : last;
     const readable = (given: string) => JSON.stringify(JSON.parse(given), null, 2);
     const [wanted, said] = language === 'json' ? [readable(text), readable(json)] : [text, last];
     const fault = printed.fault(wanted, said);
@@ -96,6 +96,20 @@ function follow(steps: Step[]): void {
     const first = step.kind === 'file' ? step.name : step.text.split('\n')[0];
     test(`line ${step.line}: ${step.kind} ${first}`, () => take(step));
   }
+}
+
+/** The first object that a text holds, whatever stands around it; the text itself when it holds none. */
+function firstObject(text: string): string {
+  const from = text.indexOf('{"');
+  for (let to = text.indexOf('}', from) + 1; from >= 0 && to > 0; to = text.indexOf('}', to) + 1) {
+    try {
+      JSON.parse(text.slice(from, to));
+      return text.slice(from, to);
+    } catch {
+      // It ends further on.
+    }
+  }
+  return text;
 }
 
 test('what is not run says why', () => {

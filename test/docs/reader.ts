@@ -140,7 +140,8 @@ export class Reader {
   }
 
   #here(text: string): string {
-    return text.replace(/\b\d{4}\b/g, port => String(this.#ports.get(port) ?? port));
+    // A group of an id may look like one.
+    return text.replace(/(?<![\w-])\d{4}(?![\w-])/g, port => String(this.#ports.get(port) ?? port));
   }
 
   async #stop(): Promise<void> {
