@@ -63,7 +63,7 @@ class SqliteDb implements Db {
 
   /** What was read may be committed and not yet synced; nobody learns of it before it is. */
   async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
-    const rows = this.#reader.all<T>(sql, params);
+    const rows = await this.#reader.all<T>(sql, params);
     return this.#log.synced ? rows : this.#durable(rows);
   }
 

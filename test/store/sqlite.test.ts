@@ -38,3 +38,25 @@ test('the file is in WAL mode', async () => {
   reader.close();
   await service.close();
 });
+
+test('a read that fails while a sync is due fails for whoever asked, and for nobody else', async () => {
+  const { db, close } = await openStore('sqlite');
+  const unhandled: unknown[] = [];
+  const take = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', take);
+  let writing = true;
+  const written = (async () => {
+    for (let each = 0; each < 20; each++) {
+      await db.run("INSERT INTO settings (name, value) VALUES ($1, '')", [`setting ${each}`]);
+    }
+    writing = false;
+  })();
+  while (writing) {
+    await expect(db.all('SELECT 1 FROM nowhere')).rejects.toThrow('nowhere');
+    await new Promise(setImmediate);
+  }
+  await written;
+  process.off('unhandledRejection', take);
+  expect(unhandled).toEqual([]);
+  await close();
+});
