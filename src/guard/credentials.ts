@@ -4,6 +4,7 @@
 import { GuardError } from '../core/errors.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findSessionByHash } from '../store/sessions.ts';
+import { overloaded } from './commit.ts';
 import type { Guard } from './guard.ts';
 import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
 
@@ -51,11 +52,14 @@ export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: n
 }
 
 const REMEMBERED = 10_000;
+/** More look-ups than this would only wait for a connection: newcomers are better told at once. */
+const MAX_LEARNING = 1000;
 
 /** Principals that checks have used lately, by the header that named them; the oldest are forgotten first. */
 export class PrincipalMemory {
   readonly #guard: Guard;
   readonly #known = new Map<string, Principal>();
+  readonly #learning = new Map<string, Promise<Principal>>();
 
   constructor(guard: Guard) {
     this.#guard = guard;
@@ -65,8 +69,17 @@ export class PrincipalMemory {
     return this.#known.get(header);
   }
 
-  /** Looks the token up and remembers whose it is. */
-  async learn(header: string, token: string): Promise<Principal> {
+  /** Looks the token up and remembers whose it is. All who come with it meanwhile share the look-up. */
+  learn(header: string, token: string): Promise<Principal> {
+    const underWay = this.#learning.get(header);
+    if (underWay !== undefined) return underWay;
+    if (this.#learning.size >= MAX_LEARNING) return Promise.reject(overloaded());
+    const learnt = this.#look(header, token).finally(() => this.#learning.delete(header));
+    this.#learning.set(header, learnt);
+    return learnt;
+  }
+
+  async #look(header: string, token: string): Promise<Principal> {
     const principal = await authenticate(this.#guard, token);
     if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
     this.#known.set(header, principal);
