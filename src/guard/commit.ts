@@ -7,7 +7,8 @@ import type { Db, Lane, Transaction } from '../store/db.ts';
 
 /** More than this in one transaction only delays the first without making the last any cheaper. */
 const MAX_GROUP = 256;
-const CHECK_LIMIT_MS = 3000;
+/** With the sweep that finds who is late, three seconds. */
+const CHECK_LIMIT_MS = 2900;
 const SWEEP_MS = 100;
 /** Who waits longer than this is behind more than the store can take: newcomers are better told at once. */
 const PATIENCE_MS = 1000;

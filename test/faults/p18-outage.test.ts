@@ -76,7 +76,7 @@ const PATIENT: Patch[] = [
   },
   {
     file: 'src/guard/commit.ts',
-    find: 'const CHECK_LIMIT_MS = 3000;',
+    find: 'const CHECK_LIMIT_MS = 2900;',
     replace: 'const CHECK_LIMIT_MS = 60_000;',
   },
 ];
