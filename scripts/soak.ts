@@ -1,35 +1,38 @@
 // npm run soak: two replicas on one PostgreSQL at twice the rate they sustain, while links stall, a replica is
-// killed and the database restarts. Prints a table; ends with 1 if an answer was wrong, memory grew, what was shed
-// waited, or too few checks were answered between the faults.
+// killed and the database restarts; then, for a fifth of the time, one process on SQLite. Prints a table, writes
+// docs/soak.md, and ends with 1 if an answer was wrong, memory grew, what was shed waited, or too few checks were
+// answered between the faults. How the sustainable rate is found is in soak/load.ts, the limits are in soak/report.ts.
 
-import * as fs from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { sql } from '../test/support/faults.ts';
-import { startPostgres } from '../test/support/postgres.ts';
-import { startService, type TestService } from '../test/support/service.ts';
-import { type Fault, faults, openLink } from './soak/faults.ts';
-import { type Kind, OpenLoad, percentile } from './soak/load.ts';
+import type { Engine, TestService } from '../test/support/service.ts';
+import { leaveOneCore, openLoad, PINNED, sustainableRate, type Target } from './soak/load.ts';
+import { againstLog } from './soak/log.ts';
+import { page, print, type Row, rowsOf, type Soaked } from './soak/report.ts';
+import { type Fault, open, type Stage } from './soak/stage.ts';
+import type { Kind } from './soak/tally.ts';
 
 const USAGE = `Usage: npm run soak -- [options]
 
-  --minutes <n>  how long, at twice the sustainable rate (10)
-  --rate <n>     checks a second that are sustainable; measured first when left out
-  --help         print this
+  --minutes <n>    how long, at twice the sustainable rate (10)
+  --engine <name>  only postgres, or only sqlite; leaves docs/soak.md as it is
+  --rate <n>       checks a second that are sustainable; measured first when left out
+  --help           print this
 `;
 
-/** Deep enough for a commit to be full, and so short that nobody waits long in it. */
-const QUEUE_LIMIT = '1000';
+const PAGE = join(import.meta.dir, '../docs/soak.md');
+const SQLITE_SHARE = 0.2;
+const LEAST_S = 30;
 const CALM_S = 15;
 /** After a fault: the promised two seconds until checks are answered again, and one for the second it began in. */
 const RECOVERY_S = 3;
-const SUSTAINED_P99_MS = 1000;
-const STEP_S = 6;
-
-const MIB = 1024 * 1024;
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
+    engine: { type: 'string' },
     rate: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -39,40 +42,61 @@ if (values.help) {
   process.exit(0);
 }
 
-const postgres = await startPostgres();
-if (postgres === null) throw new Error('There is no PostgreSQL here.');
-const databaseUrl = await postgres.createDatabase();
-const link = await openLink(databaseUrl);
-const replica = (url: string) =>
-  startService({
-    databaseUrl: url,
-    env: { TOOLGATE_QUEUE_LIMIT: QUEUE_LIMIT, TOOLGATE_LOG_LEVEL: 'error' },
-  });
-const steady = await replica(databaseUrl);
-let mortal = await replica(link.url);
+leaveOneCore();
+if (!PINNED) say('The generator shares its core: what it measures holds waits of its own.');
+const seconds = Math.round(Number(values.minutes) * 60);
+const plan: [Engine, number][] = [
+  ['postgres', seconds],
+  ['sqlite', Math.max(LEAST_S, Math.round(seconds * SQLITE_SHARE))],
+];
+const soaked: { run: Soaked; rows: Row[] }[] = [];
+for (const [engine, duration] of plan.filter(([engine]) => engine === (values.engine ?? engine))) {
+  const run = await soak(engine, values.engine === undefined ? duration : seconds);
+  const rows = rowsOf(run);
+  print(run, rows);
+  soaked.push({ run, rows });
+}
+if (values.engine === undefined) writeFileSync(PAGE, page(soaked));
+process.exit(soaked.length > 0 && soaked.every(({ rows }) => rows.every(({ kept }) => kept)) ? 0 : 1);
 
-try {
-  process.exitCode = (await soak()) ? 0 : 1;
-} finally {
-  await steady.kill('SIGTERM');
-  await mortal.kill('SIGTERM');
-  link.close();
-  await postgres.close();
+async function soak(engine: Engine, duration: number): Promise<Soaked> {
+  const stage = await open(engine);
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-soak-'));
+  try {
+    const kinds = await makeKinds(stage.steady);
+    const target: Target = { urls: stage.urls, kinds, idFile: join(folder, 'ids') };
+    const sustainable = Number(values.rate ?? (await sustainableRate(target, say)));
+    say(`${stage.name}: ${sustainable} a second are sustainable; now ${2 * sustainable} for ${duration} s`);
+    return await overload(stage, target, sustainable, duration);
+  } finally {
+    await stage.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
-async function soak(): Promise<boolean> {
-  const kinds = await makeKinds(steady);
-  const urls = [() => steady.url, () => mortal.url];
-  const sustainable = values.rate === undefined ? await measure(urls, kinds) : Number(values.rate);
-  const seconds = Math.round(Number(values.minutes) * 60);
-  say(`${sustainable} checks a second are sustainable; now ${2 * sustainable} for ${seconds} s`);
-  const load = new OpenLoad(urls, kinds);
-  const memory = watch(steady);
-  const disturbed = disturb(seconds);
-  await load.run(2 * sustainable, seconds);
-  load.close();
-  const { happened, calm } = await disturbed;
-  return report(load, { sustainable, seconds, happened, calm, memory: memory.stop() });
+async function overload(
+  stage: Stage,
+  target: Target,
+  sustainable: number,
+  duration: number,
+): Promise<Soaked> {
+  const memory = watch(stage.steady);
+  const [tally, disturbance] = await Promise.all([
+    openLoad(target, 2 * sustainable, duration, say),
+    disturb(stage.faults, duration),
+  ]);
+  const samples = memory.stop();
+  say('comparing verdicts with the log');
+  const compared = await againstLog(target.idFile, stage.databaseUrl);
+  return {
+    name: stage.name,
+    sustainable,
+    seconds: duration,
+    tally,
+    compared,
+    memory: samples,
+    ...disturbance,
+  };
 }
 
 /** Three of four allowed, some denied, a few of a session that is revoked before the load begins. */
@@ -89,54 +113,17 @@ async function makeKinds(service: TestService): Promise<Kind[]> {
   return kinds;
 }
 
-/** The highest rate at which everything gets its verdict and hardly anybody waits a second. */
-async function measure(urls: (() => string)[], kinds: readonly Kind[]): Promise<number> {
-  await step(urls, kinds, 300);
-  let good = 0;
-  let failures = 0;
-  for (
-    let rate = 500;
-    failures < 2;
-    rate = Math.round(failures > 0 ? rate : rate * (rate < 2000 ? 1.5 : 1.2))
-  ) {
-    const load = await step(urls, kinds, rate);
-    const p99 = percentile(load.verdictMs, 0.99);
-    const sent = load.seconds.reduce((sum, each) => sum + each.sent, 0);
-    const kept = sent / STEP_S > rate * 0.95 && load.shedMs.length === 0 && p99 < SUSTAINED_P99_MS;
-    say(`${rate} a second: p99 ${p99.toFixed(0)} ms, ${load.shedMs.length} shed${kept ? '' : ': too many'}`);
-    // Once more: something else may have been at work on the machine.
-    failures = kept ? 0 : failures + 1;
-    if (kept) good = rate;
-  }
-  if (good === 0) throw new Error('Not even 500 checks a second are sustained here.');
-  return good;
-}
-
-async function step(urls: (() => string)[], kinds: readonly Kind[], rate: number): Promise<OpenLoad> {
-  const load = new OpenLoad(urls, kinds);
-  await load.run(rate, STEP_S);
-  load.close();
-  return load;
-}
-
-interface Disturbance {
-  happened: Map<string, number>;
-  /** Seconds of the load in which nothing was wrong. */
-  calm: Set<number>;
-}
-
-async function disturb(seconds: number): Promise<Disturbance> {
+async function disturb(
+  faults: readonly Fault[],
+  duration: number,
+): Promise<Pick<Soaked, 'happened' | 'calm'>> {
   const begun = performance.now();
   const elapsed = () => (performance.now() - begun) / 1000;
   const happened = new Map<string, number>();
-  const calm = new Set(Array.from({ length: seconds }, (_, second) => second));
-  const all = faults(postgres as NonNullable<typeof postgres>, link, async () => {
-    await mortal.kill('SIGKILL');
-    mortal = await revived();
-  });
-  for (let turn = 0; elapsed() + CALM_S < seconds - CALM_S; turn++) {
+  const calm = new Set(Array.from({ length: duration }, (_, second) => second));
+  for (let turn = 0; elapsed() + CALM_S < duration - CALM_S + RECOVERY_S; turn++) {
     await Bun.sleep(CALM_S * 1000);
-    const fault = all[turn % all.length] as Fault;
+    const fault = faults[turn % faults.length] as Fault;
     const from = Math.floor(elapsed());
     await fault.run();
     const to = Math.ceil(elapsed()) + RECOVERY_S;
@@ -147,23 +134,10 @@ async function disturb(seconds: number): Promise<Disturbance> {
   return { happened, calm };
 }
 
-/** As whatever looks after a process does: tried again while it does not start. */
-async function revived(): Promise<TestService> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await replica(link.url);
-    } catch (error) {
-      if (tries === 5) throw error;
-      say(`a start failed: ${(error as Error).message.trim().split('\n').at(-1)}`);
-    }
-  }
-}
-
-/** The memory of a replica that lives through all of it. */
 function watch(service: TestService): { stop: () => number[] } {
   const samples: number[] = [];
   const timer = setInterval(() => {
-    const status = fs.readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
+    const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
     samples.push(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024);
   }, 1000);
   const stop = () => {
@@ -171,75 +145,6 @@ function watch(service: TestService): { stop: () => number[] } {
     return samples;
   };
   return { stop };
-}
-
-interface Run extends Disturbance {
-  sustainable: number;
-  seconds: number;
-  memory: number[];
-}
-
-async function report(load: OpenLoad, run: Run): Promise<boolean> {
-  say('comparing verdicts with the log');
-  const missing = await notLogged(load.ids);
-  const calm = load.seconds.filter((_, second) => run.calm.has(second));
-  const goodput = calm.reduce((sum, each) => sum + each.verdicts, 0) / Math.max(calm.length, 1);
-  const overall = load.verdictMs.length / run.seconds;
-  const [early, late] = [third(run.memory, 1), third(run.memory, 2)];
-  const shedP99 = percentile(load.shedMs, 0.99);
-  const rows: [string, string, boolean][] = [
-    ['checks sent', `${load.seconds.reduce((sum, each) => sum + each.sent, 0)} in ${run.seconds} s`, true],
-    ['not sent, all connections busy', String(load.notSent), true],
-    ['faults', [...run.happened].map(([name, count]) => `${count} x ${name}`).join(', ') || 'none', true],
-    [
-      'answers by status',
-      [...load.statuses].map(([status, count]) => `${status}: ${count}`).join(', '),
-      true,
-    ],
-    ['connections lost before an answer', String(load.lost), true],
-    ['wrong answers', `${load.wrong.length} ${load.wrong[0] ?? ''}`, load.wrong.length === 0],
-    ['verdicts that the log lacks', String(missing), missing === 0],
-    ['goodput between faults', share(goodput, run.sustainable), goodput >= 0.8 * run.sustainable],
-    ['goodput over all', share(overall, run.sustainable), true],
-    ['verdict p50, p99', ms(percentile(load.verdictMs, 0.5), percentile(load.verdictMs, 0.99)), true],
-    ['shed p50, p99', ms(percentile(load.shedMs, 0.5), shedP99), shedP99 < 1000],
-    ['slowest answer', ms(load.slowestMs), load.slowestMs < 4000],
-    ['memory, second third', `${Math.round(early / MIB)} MiB`, true],
-    ['memory, last third', `${Math.round(late / MIB)} MiB`, late < early * 1.2 + 16 * MIB],
-  ];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  for (const [name, value, good] of rows)
-    console.log(`${good ? '      ' : 'FAILED'}  ${name.padEnd(width)}  ${value}`);
-  return rows.every(([, , good]) => good);
-}
-
-function share(rate: number, of: number): string {
-  return `${Math.round(rate)} a second, ${Math.round((100 * rate) / of)} % of the sustainable rate`;
-}
-
-function ms(...times: number[]): string {
-  return times.map(each => `${each.toFixed(0)} ms`).join(', ');
-}
-
-/** The median of a third of the samples. */
-function third(samples: readonly number[], which: 0 | 1 | 2): number {
-  const size = Math.floor(samples.length / 3);
-  return percentile(samples.slice(which * size, (which + 1) * size), 0.5);
-}
-
-/** Goes through the log in pages, so that millions of verdicts can be compared. */
-async function notLogged(ids: ReadonlySet<string>): Promise<number> {
-  const left = new Set(ids);
-  for (let after = ''; ; ) {
-    const page = await sql<{ id: string }>(
-      databaseUrl,
-      `SELECT id FROM audit WHERE id > '${after}' ORDER BY id LIMIT 50000`,
-    );
-    for (const { id } of page) left.delete(id);
-    const last = page.at(-1);
-    if (last === undefined) return left.size;
-    after = last.id;
-  }
 }
 
 function say(text: string): void {

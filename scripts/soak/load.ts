@@ -1,131 +1,102 @@
-// An open load: checks arrive at a given rate, whether or not earlier ones are answered, spread over the replicas.
-// Each is one of three kinds whose answer is known: allowed, denied, or of a session that was revoked.
+// Puts a stage under load: starts the generator on a core of its own, so that it neither takes time from the service
+// nor waits for it, and finds the rate that the stage sustains.
 
-import { type Answer, Wire } from '../../test/support/load.ts';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Line, Order } from './generator.ts';
+import { count, quantile, type Tally } from './tally.ts';
 
-export interface Kind {
-  token: string;
-  tool: string;
-  /** The one decision that is right; null when there may be no verdict at all. */
-  decision: 'allow' | 'deny' | null;
-}
-
-export interface Second {
-  sent: number;
-  verdicts: number;
-  shed: number;
-  failed: number;
-}
-
-const TICK_MS = 4;
+/** So many connections to each replica make every commit full. */
+const SATURATING = 256;
+const WARM_S = 5;
+const SATURATED_S = 15;
+/**
+ * Of what is reached when saturated. The rest is for what comes after a check (sealing, roll-ups, vacuum,
+ * checkpoints) and for waits that do not grow.
+ */
+const SUSTAINED_SHARE = 0.8;
+const CONFIRM_S = 10;
+const STEP_DOWN = 0.9;
+const SUSTAINED_P99_MS = 1000;
+const LEAST_RATE = 100;
 /** More than may wait in a replica, so that what is shed is shed by the service. */
-const MOST_CONNECTIONS = 3000;
+const MOST_CONNECTIONS = 2000;
 
-export class OpenLoad {
-  readonly verdictMs: number[] = [];
-  readonly shedMs: number[] = [];
-  /** Ids of verdicts received. */
-  readonly ids = new Set<string>();
-  readonly seconds: Second[] = [];
-  readonly statuses = new Map<number, number>();
-  wrong: string[] = [];
-  slowestMs = 0;
-  lost = 0;
-  notSent = 0;
-  readonly #urls: (() => string)[];
-  readonly #kinds: readonly Kind[];
-  readonly #free: Wire[][];
-  readonly #open: number[];
-  #sent = 0;
+export type Target = Pick<Order, 'urls' | 'kinds' | 'idFile'>;
 
-  constructor(urls: (() => string)[], kinds: readonly Kind[]) {
-    this.#urls = urls;
-    this.#kinds = kinds;
-    this.#free = urls.map(() => []);
-    this.#open = urls.map(() => 0);
-  }
+const CORES = allowedCores();
+export const PINNED = CORES.length > 1 && Bun.which('taskset') !== null;
 
-  /** Sends at this rate for this long, then waits for the last answers. */
-  async run(perSecond: number, seconds: number): Promise<void> {
-    const begun = performance.now();
-    const first = this.#sent;
-    const under: Set<Promise<void>> = new Set();
-    for (let now = begun; now < begun + seconds * 1000; now = performance.now()) {
-      const due = Math.floor(((now - begun) * perSecond) / 1000) - (this.#sent - first);
-      for (let n = 0; n < due; n++) {
-        const one = this.#ask(this.#sent++, this.#second(now - begun)).finally(() => under.delete(one));
-        under.add(one);
-      }
-      await Bun.sleep(TICK_MS);
-    }
-    await Promise.all(under);
-  }
-
-  close(): void {
-    for (const wire of this.#free.flat()) wire.close();
-  }
-
-  #second(elapsed: number): Second {
-    const index = Math.floor(elapsed / 1000);
-    while (this.seconds.length <= index) this.seconds.push({ sent: 0, verdicts: 0, shed: 0, failed: 0 });
-    return this.seconds[index] as Second;
-  }
-
-  async #ask(number: number, second: Second): Promise<void> {
-    const replica = number % this.#urls.length;
-    const kind = this.#kinds[number % this.#kinds.length] as Kind;
-    const wire = await this.#take(replica);
-    if (wire === null) {
-      this.notSent++;
-      return;
-    }
-    second.sent++;
-    const body = JSON.stringify({ serverName: 'soak', toolName: kind.tool, args: { n: number } });
-    const answer = await wire.ask({ token: kind.token, body });
-    if (wire.open) this.#free[replica]?.push(wire);
-    else this.#open[replica] = (this.#open[replica] as number) - 1;
-    if (answer === null) this.lost++;
-    else this.#note(answer, kind, second);
-  }
-
-  async #take(replica: number): Promise<Wire | null> {
-    for (let wire = this.#free[replica]?.pop(); wire !== undefined; wire = this.#free[replica]?.pop()) {
-      if (wire.open) return wire;
-      this.#open[replica] = (this.#open[replica] as number) - 1;
-    }
-    if ((this.#open[replica] as number) >= MOST_CONNECTIONS) return null;
-    this.#open[replica] = (this.#open[replica] as number) + 1;
-    const wire = await Wire.open((this.#urls[replica] as () => string)());
-    if (wire === null) this.#open[replica] = (this.#open[replica] as number) - 1;
-    return wire;
-  }
-
-  #note(answer: Answer, kind: Kind, second: Second): void {
-    const ms = answer.receivedAt - answer.sentAt;
-    this.slowestMs = Math.max(this.slowestMs, ms);
-    this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
-    if (answer.status === 200) this.#verdict(answer, kind, second, ms);
-    else if (answer.status === 503) {
-      second.shed++;
-      this.shedMs.push(ms);
-    } else {
-      second.failed++;
-      const right = answer.status === 500 || (answer.status === 401 && kind.decision === null);
-      if (!right) this.wrong.push(`${kind.tool}: ${answer.status} ${answer.text.slice(0, 200)}`);
-    }
-  }
-
-  #verdict(answer: Answer, kind: Kind, second: Second, ms: number): void {
-    const { decision, toolCallId } = JSON.parse(answer.text) as { decision: string; toolCallId: string };
-    if (decision !== kind.decision) this.wrong.push(`${kind.tool} was answered ${answer.text.slice(0, 200)}`);
-    if (this.ids.has(toolCallId)) this.wrong.push(`${toolCallId} was given twice`);
-    this.ids.add(toolCallId);
-    second.verdicts++;
-    this.verdictMs.push(ms);
-  }
+/** Everything started from here on leaves the last core to the generator. */
+export function leaveOneCore(): void {
+  if (PINNED) Bun.spawnSync(['taskset', '-a', '-p', '-c', CORES.slice(0, -1).join(','), String(process.pid)]);
 }
 
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = Float64Array.from(values).sort();
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+export function openLoad(target: Target, rate: number, seconds: number, say: Say): Promise<Tally> {
+  return generate({ ...target, rate, seconds, connections: MOST_CONNECTIONS }, say);
+}
+
+type Say = (text: string) => void;
+
+/**
+ * Four fifths of the median of what was answered in a second when saturated; then confirmed: at that rate, in an open
+ * load, everything gets its answer and hardly anybody waits. Where that does not hold, less is sustained.
+ */
+export async function sustainableRate(target: Target, say: Say): Promise<number> {
+  const closed = { ...target, rate: null, connections: SATURATING };
+  await generate({ ...closed, seconds: WARM_S }, say);
+  const { verdictsPerSecond } = await generate({ ...closed, seconds: SATURATED_S }, say);
+  const whole = Array.from({ length: SATURATED_S }, (_, second) => verdictsPerSecond[second] ?? 0).sort(
+    (a, b) => a - b,
+  );
+  const saturated = whole[Math.floor(whole.length / 2)] ?? 0;
+  say(`${saturated} verdicts a second when saturated (${whole[0] ?? 0} to ${whole.at(-1) ?? 0})`);
+  if ((whole[0] ?? 0) < saturated / 2)
+    say('That varies: something else seems to be at work on this machine.');
+  for (
+    let rate = Math.round(saturated * SUSTAINED_SHARE);
+    rate > LEAST_RATE;
+    rate = Math.round(rate * STEP_DOWN)
+  ) {
+    const tally = await openLoad(target, rate, CONFIRM_S, say);
+    const [p99, shed] = [quantile(tally.verdictMs, 0.99), count(tally.shedMs)];
+    const kept = tally.notSent + shed === 0 && p99 < SUSTAINED_P99_MS;
+    say(
+      `${rate} a second: p99 ${p99} ms, ${shed} shed, ${tally.notSent} not sent: ${kept ? 'kept' : 'too many'}`,
+    );
+    if (kept) return rate;
+  }
+  throw new Error(`Not even ${LEAST_RATE} checks a second are sustained here.`);
+}
+
+async function generate(order: Order, say: Say): Promise<Tally> {
+  const script = path.join(import.meta.dirname, 'generator.ts');
+  const pinned = PINNED ? ['taskset', '-c', String(CORES.at(-1))] : [];
+  const child = Bun.spawn([...pinned, process.execPath, script, JSON.stringify(order)], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines.map(each => JSON.parse(each) as Line)) {
+      if ('tally' in line) return line.tally;
+      say(line.progress);
+    }
+  }
+  throw new Error('The generator ended without its figures.');
+}
+
+/** In a container these need not begin at 0. */
+function allowedCores(): number[] {
+  const status = fs.readFileSync('/proc/self/status', 'utf8');
+  const ranges = /^Cpus_allowed_list:\s*(.*)$/m.exec(status)?.[1]?.split(',') ?? [];
+  return ranges.flatMap(range => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
 }

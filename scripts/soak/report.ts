@@ -1,0 +1,181 @@
+// The table of a soak: each figure, the limit it is held to, and whether it keeps it. Printed, and written to
+// docs/soak.md.
+
+import { cpus, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Compared } from './log.ts';
+import { count, quantile, statusText, type Tally } from './tally.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+const MIB = 1024 * 1024;
+const SHED_P99_MS = 1000;
+/** The promised three seconds, and one for a machine that is as busy as it can be. */
+const SLOWEST_MS = 4000;
+const GOODPUT_SHARE = 0.8;
+/** Of all that was due while the replica was up: a generator that cannot send does not overload. */
+const SENT_SHARE = 0.98;
+
+export interface Soaked {
+  name: string;
+  sustainable: number;
+  seconds: number;
+  tally: Tally;
+  compared: Compared;
+  /** How often each fault came. */
+  happened: Map<string, number>;
+  /** Seconds of the load in which nothing was wrong. */
+  calm: Set<number>;
+  /** Bytes, once a second, of a replica that lived through it. */
+  memory: number[];
+}
+
+export interface Row {
+  name: string;
+  value: string;
+  limit: string;
+  kept: boolean;
+}
+
+export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
+  const goodput = average(tally.verdictsPerSecond.filter((_, second) => run.calm.has(second)));
+  const [early, late] = [third(run.memory, 1), third(run.memory, 2)];
+  const [shedP99, slowest] = [quantile(tally.shedMs, 0.99), slowestOf(tally)];
+  const wrong = tally.wrong.length + compared.twice;
+  const due = tally.sent + tally.notSent;
+  const faults = [...run.happened].map(([name, times]) => `${times} x ${name}`).join(', ') || 'none';
+  return [
+    fact(
+      'checks sent',
+      `${tally.sent} in ${run.seconds} s, ${Math.round(tally.sent / run.seconds)} a second`,
+    ),
+    row(
+      'sent of those due',
+      percent(tally.sent / due),
+      `at least ${percent(SENT_SHARE)}`,
+      tally.sent >= SENT_SHARE * due,
+    ),
+    fact('sent late by the generator, p50, p99, most', ms(tally.lateMs)),
+    fact('faults', faults),
+    fact('answers', statusText(tally.statuses)),
+    fact('replica not there; connection lost before an answer', `${tally.unreachable}; ${tally.lost}`),
+    row('wrong answers', `${wrong} ${tally.wrong[0] ?? ''}`.trim(), 'none', wrong === 0),
+    row(
+      'verdicts that the log lacks',
+      `${compared.missing} of ${compared.verdicts}`,
+      'none',
+      compared.missing === 0,
+    ),
+    row(
+      'goodput between faults',
+      share(goodput, run.sustainable),
+      `at least ${percent(GOODPUT_SHARE)} of the sustainable rate`,
+      goodput >= GOODPUT_SHARE * run.sustainable,
+    ),
+    fact('goodput over all', share(count(tally.verdictMs) / run.seconds, run.sustainable)),
+    fact('verdict p50, p99, slowest', ms(tally.verdictMs)),
+    row(
+      'shed (503) p50, p99, slowest',
+      ms(tally.shedMs),
+      `p99 below ${SHED_P99_MS} ms`,
+      shedP99 < SHED_P99_MS,
+    ),
+    fact('failed closed (500) p50, p99, slowest', ms(tally.failedMs)),
+    row('slowest answer', `${slowest} ms`, `below ${SLOWEST_MS} ms`, slowest < SLOWEST_MS),
+    row(
+      'memory in the last third',
+      `${Math.round(late / MIB)} MiB, after ${Math.round(early / MIB)} MiB in the second`,
+      'at most 20 % and 16 MiB more',
+      late < early * 1.2 + 16 * MIB,
+    ),
+  ];
+}
+
+export function print({ name, sustainable }: Soaked, rows: readonly Row[]): void {
+  const width = Math.max(...rows.map(each => each.name.length));
+  console.log(`\n${name}: ${sustainable} checks a second are sustainable`);
+  for (const { name, value, limit, kept } of rows) {
+    const asked = limit === '' ? '' : ` (${limit})`;
+    console.log(`${kept ? '      ' : 'FAILED'}  ${name.padEnd(width)}  ${value}${asked}`);
+  }
+}
+
+export function page(soaked: readonly { run: Soaked; rows: Row[] }[]): string {
+  const failed = soaked.flatMap(({ rows }) => rows).filter(({ kept }) => !kept).length;
+  const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
+  return `# Overload, measured
+
+Written by \`npm run soak\`; do not edit. ${failed === 0 ? 'Every limit is kept.' : `${failed} limits are not kept.`}
+
+- Date: ${date} UTC
+- Commit: ${commit()}
+- Machine: ${machine()}
+
+Checks arrive at twice the sustainable rate, whether or not earlier ones are answered, while faults come one after
+another. The sustainable rate is four fifths of what is answered when saturated, confirmed by a load at that rate in which
+everything gets its answer. Every wait counts from the moment a check was due, so it holds what the generator was late. The
+generator has a core to itself; service and database share the others.
+${soaked.map(({ run, rows }) => section(run, rows)).join('')}`;
+}
+
+function section({ name, sustainable, seconds }: Soaked, rows: readonly Row[]): string {
+  const lines = rows.map(each => {
+    const verdict = each.limit === '' ? '' : each.kept ? 'kept' : '**not kept**';
+    return `| ${each.name} | ${each.value} | ${each.limit} | ${verdict} |`;
+  });
+  return `
+## ${name}
+
+${2 * sustainable} checks a second for ${seconds} s; ${sustainable} are sustainable.
+
+| | | Limit | |
+|---|---|---|---|
+${lines.join('\n')}
+`;
+}
+
+const fact = (name: string, value: string): Row => ({ name, value, limit: '', kept: true });
+const row = (name: string, value: string, limit: string, kept: boolean): Row => ({
+  name,
+  value,
+  limit,
+  kept,
+});
+const percent = (of: number): string => `${Math.floor(of * 1000) / 10} %`;
+const average = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / Math.max(values.length, 1);
+
+function slowestOf({ verdictMs, shedMs, failedMs }: Tally): number {
+  return Math.max(...[verdictMs, shedMs, failedMs].map(times => quantile(times, 1)));
+}
+
+function share(rate: number, of: number): string {
+  return `${Math.round(rate)} a second, ${percent(rate / of)} of the sustainable rate`;
+}
+
+function ms(times: readonly number[]): string {
+  return [0.5, 0.99, 1].map(each => `${quantile(times, each)} ms`).join(', ');
+}
+
+/** The median of a third of the samples. */
+function third(samples: readonly number[], which: 0 | 1 | 2): number {
+  const size = Math.floor(samples.length / 3);
+  const sorted = samples.slice(which * size, (which + 1) * size).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+function git(...args: string[]): string {
+  return Bun.spawnSync(['git', ...args], { cwd: ROOT })
+    .stdout.toString()
+    .trim();
+}
+
+function commit(): string {
+  const changed = git('status', '--porcelain', '--', '.', ':!docs/soak.md');
+  return git('rev-parse', '--short', 'HEAD') + (changed === '' ? '' : ', with changes');
+}
+
+function machine(): string {
+  const { length, 0: first } = cpus();
+  const memory = Math.round(totalmem() / 1024 ** 3);
+  return `${length} × ${first?.model.trim()}, ${memory} GiB, Linux ${release()}, Bun ${Bun.version}`;
+}
