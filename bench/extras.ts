@@ -1,5 +1,5 @@
-// What the rounds do not show: how long requests take at a fixed rate, how much memory a server has at rest and after
-// the load, and how soon it was ready. Taken once per line, after the rounds.
+// What the rounds do not show: how long requests take at a fixed rate, and how much memory a server has before and
+// after the load. Taken once per line, after the rounds.
 
 import * as path from 'node:path';
 import { CONNECTIONS } from './load.ts';
@@ -15,7 +15,6 @@ export interface Extra {
   name: string;
   label: string;
   audits: string;
-  readyMs: number;
   restMb: number;
   loadedMb: number;
   /** Null for tool calls, whose ids have to differ. */
@@ -29,7 +28,6 @@ export async function measureExtra({ subject, server, request }: Running, restMb
     name: subject.name,
     label: subject.label,
     audits: subject.audits,
-    readyMs: server.readyMs,
     restMb,
     loadedMb: server.memoryMegabytes(),
     atRates: subject.road ? null : atRates,
@@ -41,20 +39,4 @@ async function openLoop(order: object): Promise<OpenLoop> {
   const text = JSON.stringify({ ...order, seconds: SECONDS, connections: CONNECTIONS });
   const child = Bun.spawn(onCore(1, [process.execPath, script, text]), { stdout: 'pipe', stderr: 'inherit' });
   return JSON.parse(await child.stdout.text()) as OpenLoop;
-}
-
-export function renderExtras(extras: readonly Extra[]): string {
-  const lines = ['', 'At fixed rates, waits counted from when a request was due (p50 / p99 / p99.9 ms):'];
-  for (const { label, atRates } of extras) {
-    for (const { rate, p50Ms, p99Ms, p999Ms, failures } of atRates ?? []) {
-      const waits = [p50Ms, p99Ms, p999Ms].map(ms => ms.toFixed(2)).join(' / ');
-      lines.push(`  ${rate}/s  ${waits}${failures > 0 ? `, ${failures} failed` : ''}  ${label}`);
-    }
-  }
-  lines.push('', 'Start to ready, memory at rest and after the load, and what is recorded of a call:');
-  for (const { label, readyMs, restMb, loadedMb, audits } of extras) {
-    const memory = `${restMb.toFixed(0)} MB, ${loadedMb.toFixed(0)} MB`;
-    lines.push(`  ${readyMs.toFixed(0)} ms, ${memory}  ${label}: ${audits}`);
-  }
-  return lines.join('\n');
 }

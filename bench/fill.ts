@@ -8,14 +8,28 @@ import { tagOf } from '../src/store/contexts.ts';
 /** Close enough for a million entries to fall within a day, and so within any time of keeping. */
 const STEP_MS = 80;
 
-export async function fillAudit(databaseUrl: string, entries: number): Promise<void> {
+/** At a time: enough to be fast, and few enough to tell how far it is. */
+const SLICE = 500_000;
+
+export async function fillAudit(
+  databaseUrl: string,
+  entries: number,
+  tell: (done: number) => void = () => {},
+): Promise<void> {
   const engine = databaseUrl.startsWith('sqlite:') ? SQLITE : POSTGRES;
   const sql = new SQL(databaseUrl, { max: 1 });
   try {
     const columns: { name: string }[] = await sql.unsafe(engine.columns);
     for (const statement of engine.begin) await sql.unsafe(statement);
     const names = columns.map(column => column.name);
-    await withoutIndexes(sql, engine, () => sql.unsafe(multiply(names, entries, engine)));
+    await withoutIndexes(sql, engine, async () => {
+      for (let done = 0; done < entries; done += SLICE) {
+        tell(done);
+        await sql.unsafe(multiply(names, entries, done, engine));
+      }
+      tell(entries);
+    });
+    await sql.unsafe(COUNTED);
     for (const statement of engine.settle) await sql.unsafe(statement);
   } finally {
     await sql.close();
@@ -23,7 +37,7 @@ export async function fillAudit(databaseUrl: string, entries: number): Promise<v
 }
 
 /** Ids are UUIDs of version 7, so their first 12 hexadecimal digits are the time. */
-function multiply(columns: string[], entries: number, { hex, series }: Engine): string {
+function multiply(columns: string[], entries: number, from: number, { hex, series }: Engine): string {
   const time = `(at - ${STEP_MS} * (${entries} - n) - ${STEP_MS})`;
   const digits = hex(time);
   const values: Record<string, string> = {
@@ -33,7 +47,7 @@ function multiply(columns: string[], entries: number, { hex, series }: Engine): 
   return `
     INSERT INTO audit_entries (${columns.join(', ')})
     SELECT ${columns.map(column => values[column] ?? column).join(', ')}
-    FROM ${series(entries)} AS series
+    FROM ${series(from, Math.min(from + SLICE, entries))} AS series
     CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS entry`;
 }
 
@@ -78,7 +92,7 @@ export async function fillVaried(databaseUrl: string, entries: number): Promise<
         INSERT INTO audit_entries (id, at, context, key_tag, tool_tag, session_id, surface, decision, latency_ms)
         SELECT ${id}, ${time}, c.context, c.key_tag, c.tool_tag, ${session(`(s.n / ${PER_SESSION})`)},
           CASE WHEN s.n % 10 = 7 THEN 'mcp' ELSE 'check' END, CASE WHEN s.n % 50 = 3 THEN 'deny' ELSE 'allow' END, s.n % 7
-        FROM ${engine.series(entries)} s JOIN made_up c ON c.n = (s.n / 3) % ${TOOLS}`),
+        FROM ${engine.series(0, entries)} s JOIN made_up c ON c.n = (s.n / 3) % ${TOOLS}`),
     );
     // As after an upgrade: nothing is counted yet.
     await sql.unsafe('DELETE FROM marks');
@@ -116,9 +130,15 @@ interface Engine {
   columns: string;
   indexes: string;
   hex: (expression: string) => string;
-  series: (count: number) => string;
+  /** The numbers from the first to before the second. */
+  series: (from: number, to: number) => string;
   settle: string[];
 }
+
+/** As on a service that has kept up with counting: else it would count the whole log while it is measured. */
+const COUNTED = `INSERT INTO marks (name, at)
+  SELECT 'rolled up', max(at) / 60000 * 60000 FROM audit_entries WHERE true
+  ON CONFLICT (name) DO UPDATE SET at = excluded.at`;
 
 /** As on a service that has kept up with sealing. */
 const SEALED = `UPDATE sealing SET newest_id = (SELECT max(id) FROM audit_entries),
@@ -128,8 +148,8 @@ const SQLITE: Engine = {
   begin: ['PRAGMA cache_size = -200000', 'PRAGMA synchronous = OFF'],
   columns: `SELECT name FROM pragma_table_info('audit_entries')`,
   indexes: `SELECT name, sql FROM sqlite_master WHERE tbl_name = 'audit_entries' AND type = 'index' AND sql <> ''`,
-  series: count =>
-    `(WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < ${count - 1}) SELECT n FROM r)`,
+  series: (from, to) =>
+    `(WITH RECURSIVE r (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM r WHERE n < ${to - 1}) SELECT n FROM r)`,
   hex: (expression: string) => `printf('%012x', ${expression})`,
   settle: [SEALED, 'PRAGMA wal_checkpoint(TRUNCATE)'],
 };
@@ -140,7 +160,7 @@ const POSTGRES: Engine = {
   columns: `SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'audit_entries'`,
   indexes: `SELECT indexname AS name, indexdef AS sql FROM pg_indexes
     WHERE tablename = 'audit_entries' AND indexname <> 'audit_entries_pkey'`,
-  series: count => `(SELECT CAST(n AS bigint) AS n FROM generate_series(0, ${count - 1}) AS n)`,
+  series: (from, to) => `(SELECT CAST(n AS bigint) AS n FROM generate_series(${from}, ${to - 1}) AS n)`,
   hex: (expression: string) => `lpad(to_hex(${expression}), 12, '0')`,
   settle: [SEALED, 'VACUUM ANALYZE audit_entries', 'CHECKPOINT'],
 };

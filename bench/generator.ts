@@ -21,10 +21,10 @@ const deadline = begun + order.seconds * 1000;
 await Promise.all(Array.from({ length: order.connections }, converse));
 console.log(JSON.stringify(figures((performance.now() - begun) / 1000)));
 
-function encode({ headers, body }: Order): Buffer {
+function encode({ method, headers, body }: Order): Buffer {
   const all = { host: target.host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${target.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  return Buffer.from(`${method ?? 'POST'} ${target.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** One connection: asks, waits for the whole answer, asks again, until the time is over. */

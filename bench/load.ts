@@ -7,6 +7,8 @@ import * as path from 'node:path';
 import { onCore } from './process.ts';
 
 export interface Request {
+  /** POST, unless said. */
+  method?: 'GET';
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -24,8 +26,22 @@ export interface Load {
 export const CONNECTIONS = 64;
 export const GENERATOR = Bun.which('wrk') ? 'wrk' : 'bench/generator.ts';
 
-export async function drive(request: Request, seconds: number, folder: string): Promise<Load> {
-  const command = GENERATOR === 'wrk' ? wrk(request, seconds, folder) : own(request, seconds);
+/**
+ * Stands in a body where a number goes that no other request has: two calls under way in one MCP session must not
+ * share their id. Only wrk counts; with the other generator all have the same.
+ */
+export const ID = '"$id"';
+
+export const withId = (request: Request): Request => ({ ...request, body: request.body.replace(ID, '1') });
+
+export async function drive(
+  request: Request,
+  seconds: number,
+  folder: string,
+  connections = CONNECTIONS,
+): Promise<Load> {
+  const command =
+    GENERATOR === 'wrk' ? wrk(request, seconds, folder, connections) : own(request, seconds, connections);
   const child = Bun.spawn(onCore(1, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
   const output = await child.stdout.text();
   if ((await child.exited) !== 0) throw new Error(`${GENERATOR} failed:\n${output}`);
@@ -35,27 +51,30 @@ export async function drive(request: Request, seconds: number, folder: string): 
   return load;
 }
 
-function own(request: Request, seconds: number): string[] {
-  const order = { ...request, seconds, connections: CONNECTIONS };
+function own(request: Request, seconds: number, connections: number): string[] {
+  const order = { ...withId(request), seconds, connections };
   return [process.execPath, path.join(import.meta.dirname, 'generator.ts'), JSON.stringify(order)];
 }
 
-function wrk(request: Request, seconds: number, folder: string): string[] {
-  const script = path.join(folder, 'request.lua');
+let scripts = 0;
+
+function wrk(request: Request, seconds: number, folder: string, connections: number): string[] {
+  const script = path.join(folder, `request-${scripts++}.lua`);
   fs.writeFileSync(script, luaScript(request));
-  return ['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, request.url];
+  return ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, request.url];
 }
 
+const quoted = (text: string) => `[==[${text}]==]`;
+
 /** `done` hands over exact figures, where the printed report of wrk rounds them. */
-function luaScript({ headers, body }: Request): string {
-  const quoted = (text: string) => `[==[${text}]==]`;
-  const lines = Object.entries(headers).map(
+function luaScript(request: Request): string {
+  const lines = Object.entries(request.headers).map(
     ([name, value]) => `wrk.headers[ ${quoted(name)} ] = ${quoted(value)}`,
   );
   return `
-wrk.method = 'POST'
-wrk.body = ${quoted(body)}
+wrk.method = '${request.method ?? 'POST'}'
 ${lines.join('\n')}
+${bodyScript(request.body)}
 function done(summary, latency, requests)
   local e = summary.errors
   io.write(string.format(
@@ -64,4 +83,15 @@ function done(summary, latency, requests)
     latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
 end
 `;
+}
+
+function bodyScript(body: string): string {
+  const [before = '', after] = body.split(ID);
+  if (after === undefined) return body === '' ? '' : `wrk.body = ${quoted(body)}`;
+  return `
+local id = 0
+function request()
+  id = id + 1
+  return wrk.format(nil, nil, nil, ${quoted(before)} .. id .. ${quoted(after)})
+end`;
 }

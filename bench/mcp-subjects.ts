@@ -1,35 +1,39 @@
 // What is measured of the proxy: a tool call to one minimal upstream, made directly, through a bare forwarder,
-// through the service, and through the npm package mcp-proxy. Brings each of them up with an MCP session open.
+// through the service, and through the npm packages that peer.ts runs. Brings each of them up with an MCP session open.
 
 import * as path from 'node:path';
-import type { Request } from './load.ts';
-import { ID, withId } from './mcp-load.ts';
-import { onCore, type Server } from './process.ts';
-import type { Place, Running, Subject } from './subjects.ts';
+import { ID, type Request, withId } from './load.ts';
+import { onCore, type Server, script } from './process.ts';
+import { ARGUMENTS, administer, createKey, type Place, SERVE, settings, start } from './service.ts';
+import type { Running, Subject } from './subjects.ts';
 
 export type Road = 'direct' | 'forwarder' | 'toolgate' | 'mcp-proxy' | 'supergateway';
 
 export const MCP_SUBJECTS: Subject[] = [
-  { name: 'mcp-direct', label: 'tools/call, direct', road: 'direct', audits: 'nothing' },
-  { name: 'mcp-floor', label: 'tools/call, bare forwarder', road: 'forwarder', audits: 'nothing' },
+  { name: 'mcp-direct', label: 'tools/call, direct', kind: 'floor', road: 'direct', audits: 'nothing' },
+  {
+    name: 'mcp-floor',
+    label: 'tools/call, bare forwarder',
+    kind: 'floor',
+    road: 'forwarder',
+    audits: 'nothing',
+  },
   {
     name: 'mcp',
     label: 'tools/call, Toolgate on sqlite',
+    kind: 'ours',
     road: 'toolgate',
     audits: 'one entry, synced to disk before the call is forwarded',
   },
-  {
-    name: 'mcp-proxy',
-    label: 'tools/call, mcp-proxy on Node (stdio upstream)',
-    road: 'mcp-proxy',
-    audits: 'nothing',
-  },
-  {
-    name: 'supergateway',
-    label: 'tools/call, supergateway on Node (stdio upstream)',
-    road: 'supergateway',
-    audits: 'nothing',
-  },
+  ...(['mcp-proxy', 'supergateway'] as const).map(
+    (name): Subject => ({
+      name,
+      label: `tools/call, ${name} on Node (stdio upstream)`,
+      kind: 'peer',
+      road: name,
+      audits: 'nothing',
+    }),
+  ),
 ];
 
 const HEADERS = {
@@ -37,15 +41,13 @@ const HEADERS = {
   accept: 'application/json, text/event-stream',
   'mcp-protocol-version': '2025-11-25',
 };
-const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';
-const script = (name: string) => path.join(import.meta.dirname, name);
+const file = (name: string) => path.join(import.meta.dirname, name);
 
-type Start = (command: string[], env: Record<string, string>) => Promise<Server>;
-
-export async function openMcp(subject: Subject, road: Road, place: Place, start: Start): Promise<Running> {
+export async function openMcp(subject: Subject, road: Road, place: Place): Promise<Running> {
+  const begin = (words: string[], env = {}) => start(subject.name, script(...words), env, place);
   switch (road) {
     case 'direct': {
-      const server = await start([script('upstream.ts')], {});
+      const server = await begin([file('upstream.ts')]);
       return running(subject, server, {
         url: `${server.url}/mcp`,
         headers: HEADERS,
@@ -53,14 +55,14 @@ export async function openMcp(subject: Subject, road: Road, place: Place, start:
       });
     }
     case 'forwarder': {
-      const server = await start([script('forwarder.ts')], { BENCH_UPSTREAM: await openUpstream(place) });
+      const server = await begin([file('forwarder.ts')], { BENCH_UPSTREAM: await openUpstream(place) });
       return running(subject, server, { url: server.url, headers: HEADERS, body: call('up__create_issue') });
     }
     case 'toolgate':
-      return openToolgate(subject, place, start);
+      return openToolgate(subject, place);
     case 'mcp-proxy':
     case 'supergateway': {
-      const server = await start([script(`${road}.ts`)], {});
+      const server = await begin([file('peer.ts'), road]);
       const { url } = (await (await fetch(`${server.url}/readyz`)).json()) as { url: string };
       const headers = await initialize(url, HEADERS);
       return running(subject, server, { url, headers, body: call('create_issue') });
@@ -68,27 +70,30 @@ export async function openMcp(subject: Subject, road: Road, place: Place, start:
   }
 }
 
-async function openToolgate(subject: Subject, place: Place, start: Start): Promise<Running> {
+/** The upstream is the key's only Connected Tool. */
+async function openToolgate(subject: Subject, place: Place): Promise<Running> {
   const upstream = await openUpstream(place);
-  const dataDir = path.join(place.folder, subject.name);
-  const server = await start([script('../src/cli/main.ts'), 'serve'], {
-    TOOLGATE_DATA_DIR: dataDir,
-    TOOLGATE_DATABASE_URL: `sqlite:${path.join(dataDir, 'bench.db')}`,
-    TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
-    TOOLGATE_LOG_LEVEL: 'warn',
-  });
-  const key = await createKey(server.url, upstream);
+  const server = await start(
+    subject.name,
+    script(...SERVE),
+    await settings(subject.name, 'sqlite', place),
+    place,
+  );
+  const { id, key } = await createKey(server.url, 'up__create_issue');
+  const tool = { name: 'up', transport: 'http', url: upstream };
+  await administer(server.url, `keys/${id}/connected-tools`, tool);
   const headers = await initialize(`${server.url}/mcp`, { ...HEADERS, authorization: `Bearer ${key}` });
   return running(subject, server, { url: `${server.url}/mcp`, headers, body: call('up__create_issue') });
 }
 
 function running(subject: Subject, server: Server, request: Request): Running {
-  return { subject, server, request, check: () => checkResult(withId(request)) };
+  const check = () => checkResult(withId(request));
+  return { subject, server, request, check, databaseMicroseconds: () => null };
 }
 
 /** On the generator's core: its own work is not measured and must not wait for what is. */
 async function openUpstream(place: Place): Promise<string> {
-  const child = Bun.spawn(onCore(1, [process.execPath, script('upstream.ts')]), {
+  const child = Bun.spawn(onCore(1, [process.execPath, file('upstream.ts')]), {
     env: { ...process.env, TOOLGATE_PORT: '0' },
     stdin: 'ignore',
     stdout: 'pipe',
@@ -104,14 +109,7 @@ async function openUpstream(place: Place): Promise<string> {
 
 /** The same arguments as those of a check in the other lines. */
 function call(name: string): string {
-  const args = {
-    owner: 'example',
-    repo: 'example',
-    title: 'The importer stops at the first empty line',
-    body: 'Steps: import the attached file, which has an empty line after the header. Expected: it is skipped.',
-    labels: ['bug', 'import'],
-  };
-  const message = { jsonrpc: '2.0', id: '$id', method: 'tools/call', params: { name, arguments: args } };
+  const message = { jsonrpc: '2.0', id: '$id', method: 'tools/call', params: { name, arguments: ARGUMENTS } };
   const text = JSON.stringify(message);
   if (!text.includes(ID)) throw new Error('The call has no place for an id');
   return text;
@@ -143,25 +141,4 @@ async function checkResult({ url, headers, body }: Request): Promise<void> {
   if (response.status !== 200 || !text.includes('"text":"Issue 17 was created."')) {
     throw new Error(`Expected the tool's result from ${url}, got ${response.status}: ${text}`);
   }
-}
-
-/** Ten rules, of which the last allows the call, and the upstream as the key's only Connected Tool. */
-async function createKey(url: string, upstream: string): Promise<string> {
-  const others = Array.from({ length: 9 }, (_, index) => ({ tool: `server${index}__*`, action: 'deny' }));
-  const rules = [...others, { tool: 'up__create_issue', action: 'allow' }];
-  const policy = await administer(url, 'policies', { name: 'bench', rules });
-  const key = await administer(url, 'keys', { name: 'bench', policyId: policy.id });
-  await administer(url, `keys/${key.id}/connected-tools`, { name: 'up', transport: 'http', url: upstream });
-  return key.key;
-}
-
-async function administer(url: string, what: string, body: object): Promise<{ id: string; key: string }> {
-  const headers = { ...HEADERS, authorization: `Bearer ${ADMIN_TOKEN}` };
-  const response = await fetch(`${url}/admin/v1/${what}`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`POST ${what} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as { id: string; key: string };
 }

@@ -1,6 +1,6 @@
 // Starts a server in a process of its own, waits until it is ready, reads the CPU time it has used so
 // far, and stops it. Linux only, because CPU time comes from /proc. What the server is and what it is asked
-// is left to subjects.ts.
+// is left to others.
 
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -13,21 +13,24 @@ export interface Server {
   readyMs: number;
   /** Resident, of the process and its children. */
   memoryMegabytes(): number;
+  /** The most that it ever was. */
+  peakMegabytes(): number;
   stop(): Promise<void>;
 }
 
 const READY_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 20_000;
 
+/** The command gets the port by its environment. */
 export async function startServer(
-  script: string[],
+  command: string[],
   env: Record<string, string>,
   logFile: string,
 ): Promise<Server> {
   const port = freePort();
   const begun = performance.now();
   const log = fs.openSync(logFile, 'a');
-  const child = Bun.spawn(onCore(0, [process.execPath, ...script]), {
+  const child = Bun.spawn(command, {
     env: { ...process.env, ...env, TOOLGATE_HOST: '127.0.0.1', TOOLGATE_PORT: String(port) },
     stdin: 'ignore',
     stdout: log,
@@ -36,8 +39,9 @@ export async function startServer(
   fs.closeSync(log);
   const server = {
     url: `http://127.0.0.1:${port}`,
-    cpuMicroseconds: () => cpuTicks(child.pid) * MICROSECONDS_PER_TICK,
-    memoryMegabytes: () => sum(family(child.pid).map(residentMegabytes)),
+    cpuMicroseconds: () => cpuMicroseconds(child.pid),
+    memoryMegabytes: () => sum(family(child.pid).map(pid => megabytes(pid, 'VmRSS'))),
+    peakMegabytes: () => sum(family(child.pid).map(pid => megabytes(pid, 'VmHWM'))),
     readyMs: 0,
     stop: () => stop(child),
   };
@@ -46,7 +50,14 @@ export async function startServer(
     return server;
   }
   await server.stop();
-  throw new Error(`${script.join(' ')} did not get ready:\n${fs.readFileSync(logFile, 'utf8').slice(-4000)}`);
+  throw new Error(
+    `${command.join(' ')} did not get ready:\n${fs.readFileSync(logFile, 'utf8').slice(-4000)}`,
+  );
+}
+
+/** A script on this runtime, bound to the servers' core. */
+export function script(...words: string[]): string[] {
+  return onCore(0, [process.execPath, ...words]);
 }
 
 /** The command bound to one core, where there are two: server and generator must not share theirs. */
@@ -67,7 +78,7 @@ function allowedCores(): number[] {
   });
 }
 
-function freePort(): number {
+export function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   listener.stop(true);
   return listener.port;
@@ -99,9 +110,10 @@ function clockTicks(): number {
   return Number(spawnSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }).stdout) || 100;
 }
 
-function cpuTicks(root: number): number {
+/** User and system time of a process and all that come from it, the ended ones included. */
+export function cpuMicroseconds(root: number): number {
   const table = processTable();
-  return sum(family(root, table).map(pid => table.get(pid)?.ticks ?? 0));
+  return sum(family(root, table).map(pid => table.get(pid)?.ticks ?? 0)) * MICROSECONDS_PER_TICK;
 }
 
 /** A process and all that come from it. */
@@ -113,10 +125,10 @@ function family(root: number, table = processTable()): number[] {
   return found;
 }
 
-function residentMegabytes(pid: number): number {
+function megabytes(pid: number, what: 'VmRSS' | 'VmHWM'): number {
   try {
     const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
+    return Number(new RegExp(`^${what}:\\s*(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1024;
   } catch {
     return 0;
   }

@@ -8,7 +8,7 @@ import * as path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/support/postgres.ts';
 import { type Filled, fillVaried } from './fill.ts';
-import { type Server, startServer } from './process.ts';
+import { type Server, script, startServer } from './process.ts';
 
 const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';
 const TIMES = 7;
@@ -63,7 +63,7 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
 }
 
 function open(engine: string, databaseUrl: string): Promise<Server> {
-  const command = [path.join(import.meta.dirname, '..', 'src', 'cli', 'main.ts'), 'serve'];
+  const command = script(path.join(import.meta.dirname, '../src/cli/main.ts'), 'serve');
   const env = {
     TOOLGATE_DATA_DIR: path.join(folder, engine),
     TOOLGATE_DATABASE_URL: databaseUrl,

@@ -1,12 +1,20 @@
-// Turns samples into figures, and figures into a table for people or JSON for machines. Each figure is
-// the median over the rounds with the smallest and the largest; a ratio is taken round by round, so that
-// a slow minute of the machine weighs on both sides of it.
+// Turns samples into figures and figures into verdicts on the targets. A ratio is taken round by round, so that a slow
+// minute of the machine weighs on both sides of it. Showing them is left to print.ts and page.ts.
 
+import { spawnSync } from 'node:child_process';
 import * as os from 'node:os';
+import type { Extra } from './extras.ts';
+import { type Figure, summarise } from './figure.ts';
 import { CONNECTIONS, GENERATOR } from './load.ts';
+import type { Studied } from './study.ts';
+import type { Subject } from './subjects.ts';
+import { judge, TARGETS, type Verdict } from './targets.ts';
 
 export interface Sample {
+  /** Of the server process and its children. */
   cpuMicros: number;
+  /** Of PostgreSQL; null for lines without, and when the server is not ours to look at. */
+  databaseMicros: number | null;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
@@ -15,74 +23,93 @@ export interface Sample {
 }
 
 /** The samples of one subject, one for each round. */
-export interface Series {
-  name: string;
-  label: string;
+export interface Series extends Pick<Subject, 'name' | 'label' | 'kind' | 'audits' | 'road'> {
   samples: Sample[];
 }
 
-/** A wish: the CPU time per request of one subject is at most so many times that of another. */
-export interface Target {
-  label: string;
-  of: string;
-  against: string;
-  atMost: number;
-}
-
-interface Figure {
-  median: number;
-  min: number;
-  max: number;
-}
-
-type Line = {
-  name: string;
-  label: string;
+export interface Line extends Omit<Series, 'samples'> {
+  cpuMicros: Figure;
+  databaseMicros: Figure | null;
   ratioToEcho: Figure | null;
   /** Latency of a call made alone, above that of the direct call. */
   addedMs: Figure | null;
-} & Record<Exclude<keyof Sample, 'aloneP50Ms'>, Figure>;
-type Verdict = Target & { ratio: Figure | null; reached: boolean | null };
+  perSecond: Figure;
+  p50Ms: Figure;
+  p99Ms: Figure;
+}
 
 export interface Report {
   conditions: Record<string, string | number>;
   lines: Line[];
+  extras: Extra[];
+  studies: Studied[];
   targets: Verdict[];
+  /** What could not be measured, and why. */
+  failures: string[];
 }
 
-export function makeReport(
-  all: Series[],
-  targets: Target[],
-  run: { seconds: number; rounds: number },
-): Report {
+export interface Measured {
+  series: Series[];
+  extras: Extra[];
+  studies: Studied[];
+  failures: string[];
+}
+
+export function makeReport(measured: Measured, run: Record<string, string | number>): Report {
+  const { series: all, extras, studies, failures } = measured;
   const ratio = (of: string, against: string) => ratioOf(byName(all, of), byName(all, against));
+  const finding = (name: string) =>
+    studies.flatMap(study => study.findings).find(each => each.name === name)?.figure ?? null;
   return {
-    conditions: {
-      generator: GENERATOR,
-      connections: CONNECTIONS,
-      ...run,
-      processor: os.cpus()[0]?.model ?? 'unknown',
-      cores: os.availableParallelism(),
-      bun: Bun.version,
-    },
-    lines: all.map(series => ({
-      name: series.name,
-      label: series.label,
-      ratioToEcho: ratio(series.name, 'echo'),
-      addedMs: addedOver(byName(all, DIRECT), series),
-      cpuMicros: figure(series, sample => sample.cpuMicros),
-      perSecond: figure(series, sample => sample.perSecond),
-      p50Ms: figure(series, sample => sample.p50Ms),
-      p99Ms: figure(series, sample => sample.p99Ms),
-    })),
-    targets: targets.map(target => {
-      const measured = ratio(target.of, target.against);
-      return { ...target, ratio: measured, reached: measured && measured.median <= target.atMost };
-    }),
+    conditions: { ...conditions(), ...run },
+    lines: all.map(series => ({ ...lineOf(series, all), ratioToEcho: ratio(series.name, 'echo') })),
+    extras,
+    studies,
+    targets: TARGETS.map(target => judge(target, ratio, finding)),
+    failures,
   };
 }
 
+function conditions(): Record<string, string | number> {
+  const [processor] = os.cpus();
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    commit: commit(),
+    processor: processor?.model ?? 'unknown',
+    cores: os.availableParallelism(),
+    memory: `${Math.round(os.totalmem() / 2 ** 30)} GB`,
+    system: `${os.type()} ${os.release()}`,
+    bun: Bun.version,
+    generator: GENERATOR,
+    connections: CONNECTIONS,
+  };
+}
+
+/** What is measured are the sources: a run of uncommitted ones says so. */
+function commit(): string {
+  const git = (...words: string[]) =>
+    spawnSync('git', words, { cwd: import.meta.dirname, encoding: 'utf8' }).stdout?.trim() ?? '';
+  const changed = git('status', '--porcelain', '--', '../src', '.') !== '';
+  return `${git('rev-parse', '--short', 'HEAD') || 'unknown'}${changed ? ', with changes' : ''}`;
+}
+
 const byName = (all: Series[], name: string): Series | undefined => all.find(series => series.name === name);
+
+function lineOf(series: Series, all: Series[]): Omit<Line, 'ratioToEcho'> {
+  const { samples, ...what } = series;
+  const figure = (pick: (sample: Sample) => number) => summarise(samples.map(pick));
+  return {
+    ...what,
+    cpuMicros: figure(sample => sample.cpuMicros),
+    databaseMicros: samples.some(sample => sample.databaseMicros === null)
+      ? null
+      : figure(sample => sample.databaseMicros as number),
+    addedMs: addedOver(byName(all, DIRECT), series),
+    perSecond: figure(sample => sample.perSecond),
+    p50Ms: figure(sample => sample.p50Ms),
+    p99Ms: figure(sample => sample.p99Ms),
+  };
+}
 
 function ratioOf(of: Series | undefined, against: Series | undefined): Figure | null {
   if (!of || !against) return null;
@@ -97,66 +124,4 @@ function addedOver(direct: Series | undefined, series: Series): Figure | null {
   return summarise(
     series.samples.map((sample, round) => sample.aloneP50Ms! - direct.samples[round]!.aloneP50Ms!),
   );
-}
-
-function figure(series: Series, pick: (sample: Sample) => number): Figure {
-  return summarise(series.samples.map(pick));
-}
-
-function summarise(numbers: number[]): Figure {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const median = sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-  return { median, min: sorted[0]!, max: sorted.at(-1)! };
-}
-
-export function renderReport({ conditions, lines, targets }: Report): string {
-  const facts = Object.entries(conditions).map(([name, value]) => `${name}: ${value}`);
-  return [
-    facts.join(', '),
-    '',
-    ...table(lines),
-    '',
-    ...latencies(lines),
-    'Targets, in CPU time per request:',
-    ...targets.map(sentence),
-  ].join('\n');
-}
-
-const HEAD = ['', 'CPU us/request', 'x echo', 'requests/s', 'p50 ms', 'p99 ms'];
-
-function table(lines: Line[]): string[] {
-  const rows = lines.map(line => [
-    line.label,
-    spread(line.cpuMicros, 1),
-    line.ratioToEcho ? spread(line.ratioToEcho, 2) : '-',
-    spread(line.perSecond, 0),
-    spread(line.p50Ms, 2),
-    spread(line.p99Ms, 2),
-  ]);
-  const widths = HEAD.map((_, column) => Math.max(...[HEAD, ...rows].map(row => row[column]!.length)));
-  const draw = (row: string[]) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)))
-      .join('  ');
-  return [HEAD, ...rows].map(draw);
-}
-
-function spread({ median, min, max }: Figure, digits: number): string {
-  return `${median.toFixed(digits)} (${min.toFixed(digits)}-${max.toFixed(digits)})`;
-}
-
-function latencies(lines: Line[]): string[] {
-  const told = lines.flatMap(({ label, addedMs }) =>
-    addedMs === null ? [] : [`  ${spread(addedMs, 2)}  ${label}`],
-  );
-  return told.length === 0
-    ? []
-    : ['Milliseconds added to a direct call, one at a time (median):', ...told, ''];
-}
-
-function sentence({ label, atMost, ratio, reached }: Verdict): string {
-  const wanted = `at most ${Number(atMost.toFixed(2))} x`;
-  if (!ratio) return `  not measured  ${label}: ${wanted}`;
-  return `  ${reached ? 'reached     ' : 'MISSED      '}  ${label}: ${spread(ratio, 2)} x, ${wanted} wanted`;
 }

@@ -1,0 +1,18 @@
+// A figure as it is told: the median over the rounds, with the smallest and the largest.
+
+export interface Figure {
+  median: number;
+  min: number;
+  max: number;
+}
+
+export function summarise(numbers: readonly number[]): Figure {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const median = sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return { median, min: sorted[0]!, max: sorted.at(-1)! };
+}
+
+export function spread({ median, min, max }: Figure, digits: number): string {
+  return `${median.toFixed(digits)} (${min.toFixed(digits)}-${max.toFixed(digits)})`;
+}

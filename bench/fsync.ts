@@ -1,0 +1,29 @@
+// The floor under a durable answer: the median time of one fdatasync of 8 KB just written to a file, which is about
+// what a check leaves in the write-ahead log. Appended, so that the file's length has to be made durable too, or
+// over what is there, as in a log that is used again. Takes seconds, file and manner, and prints milliseconds.
+
+import * as fs from 'node:fs';
+import { summarise } from './figure.ts';
+
+const BYTES = 8192;
+/** A log is as long as SQLite lets it grow before it begins anew. */
+const LOG_BLOCKS = 500;
+
+const [seconds = '1', file = '', manner = 'append'] = process.argv.slice(2);
+const block = Buffer.alloc(BYTES, 1);
+const log = fs.openSync(file, 'w');
+if (manner === 'overwrite') {
+  fs.writeSync(log, Buffer.alloc(BYTES * LOG_BLOCKS));
+  fs.fsyncSync(log);
+}
+const waits: number[] = [];
+const end = performance.now() + Number(seconds) * 1000;
+for (let index = 0; performance.now() < end; index++) {
+  fs.writeSync(log, block, 0, BYTES, (manner === 'overwrite' ? index % LOG_BLOCKS : index) * BYTES);
+  const begun = performance.now();
+  fs.fdatasyncSync(log);
+  waits.push(performance.now() - begun);
+}
+fs.closeSync(log);
+fs.rmSync(file);
+console.log(summarise(waits).median);

@@ -1,0 +1,88 @@
+// A check made alone, beside its two floors: an echo made alone, and one fsync on the same disk. Interleaved, and taken
+// apart round by round, since the disk's mood changes from second to second.
+
+import * as path from 'node:path';
+import { summarise } from './figure.ts';
+import { drive, type Request } from './load.ts';
+import { script } from './process.ts';
+import {
+  checkAnswer,
+  checkRequest,
+  createKey,
+  echoRequest,
+  type Place,
+  SERVE,
+  settings,
+  start,
+  startEcho,
+} from './service.ts';
+import type { Finding, Study } from './study.ts';
+
+const WARM_UP_SECONDS = 3;
+const ROUNDS = 7;
+const SECONDS = 1;
+
+export const LONE: Study = {
+  name: 'lone',
+  title: 'A check made alone (one connection, the next when the last is answered), median latency',
+  run,
+};
+
+interface Round {
+  echo: number;
+  check: number;
+  append: number;
+  overwrite: number;
+}
+
+async function run(place: Place): Promise<Finding[]> {
+  const echo = echoRequest(await startEcho('lone-echo', 'echo.ts', place));
+  const server = await start('lone', script(...SERVE), await settings('lone', 'sqlite', place), place);
+  const check = checkRequest(server, (await createKey(server.url)).key);
+  await checkAnswer(check);
+  for (const request of [echo, check]) await drive(request, WARM_UP_SECONDS, place.folder);
+  const rounds: Round[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    place.tell(`a lone check, round ${round} of ${ROUNDS}`);
+    rounds.push({
+      echo: await alone(echo, place),
+      check: await alone(check, place),
+      append: await fsync('append', place),
+      overwrite: await fsync('overwrite', place),
+    });
+  }
+  return findings(rounds);
+}
+
+async function alone(request: Request, { folder }: Place): Promise<number> {
+  return (await drive(request, SECONDS, folder, 1)).p50Ms;
+}
+
+async function fsync(manner: 'append' | 'overwrite', { folder }: Place): Promise<number> {
+  const command = [path.join(import.meta.dirname, 'fsync.ts'), String(SECONDS), path.join(folder, 'fsync')];
+  const child = Bun.spawn(script(...command, manner), { stdout: 'pipe', stderr: 'inherit' });
+  const output = await child.stdout.text();
+  if ((await child.exited) !== 0) throw new Error('the fsync script failed');
+  return Number(output);
+}
+
+/** The log is used again all the time, so the cheaper fsync is the floor. */
+function findings(rounds: Round[]): Finding[] {
+  const finding = (name: string, label: string, pick: (round: Round) => number) => ({
+    name,
+    label,
+    unit: 'ms',
+    figure: summarise(rounds.map(pick)),
+  });
+  return [
+    finding('lone-echo', 'echo', round => round.echo),
+    finding('lone-fsync', 'fsync of 8 KB over what is there, as in a log', round => round.overwrite),
+    finding('lone-append', 'fsync of 8 KB appended', round => round.append),
+    finding('lone-check', 'check on sqlite', round => round.check),
+    finding(
+      'lone-added',
+      'the check less echo and fsync',
+      round => round.check - round.echo - round.overwrite,
+    ),
+  ];
+}

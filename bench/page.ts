@@ -1,0 +1,134 @@
+// Writes a run down: the charts and the page in docs/bench/, and the table in the README's passage on speed. All come
+// from one report, so that they cannot disagree.
+
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { drawChart } from './chart.ts';
+import { charts } from './charts.ts';
+import { type Figure, spread } from './figure.ts';
+import type { Line, Report } from './report.ts';
+import { digitsOf, type Verdict, verdictWord } from './targets.ts';
+
+const ROOT = path.join(import.meta.dirname, '..');
+const FOLDER = path.join(ROOT, 'docs', 'bench');
+
+export function writePages(report: Report): void {
+  fs.mkdirSync(FOLDER, { recursive: true });
+  const drawn = charts(report);
+  for (const [name, chart] of drawn) fs.writeFileSync(path.join(FOLDER, `${name}.svg`), drawChart(chart));
+  const pictures = [...drawn].map(([name, { title }]) => `![${title}](${name}.svg)`);
+  fs.writeFileSync(path.join(FOLDER, 'README.md'), page(report, pictures));
+  const readme = path.join(ROOT, 'README.md');
+  fs.writeFileSync(readme, withTable(fs.readFileSync(readme, 'utf8'), report));
+}
+
+export function page(report: Report, pictures: string[]): string {
+  const { conditions, lines, extras, studies, targets, failures } = report;
+  const facts = Object.entries(conditions).map(([name, value]) => `| ${name} | ${value} |`);
+  return `# What it costs
+
+Written by \`npm run bench -- --all --charts\`, charts and all; do not edit. Figures are medians, with the smallest and
+the largest in brackets.
+
+## Conditions
+
+| | |
+|---|---|
+${facts.join('\n')}
+
+## Targets
+
+× is CPU time of the server process per request, against that of the other line in the same run.
+
+${targetTable(targets)}
+${failures.length > 0 ? `\nNot measured, because it failed:\n\n${failures.map(each => `- ${each}`).join('\n')}\n` : ''}
+${pictures.join('\n\n')}
+
+## Lines
+
+Closed loop: each of ${conditions.connections} connections sends its next request when the last is answered. CPU time is
+user and system time of the server and its children, from \`/proc\`; what PostgreSQL spends for a request stands beside it.
+Latencies under full load say how long the queue is: for those of a service that is not full see below.
+
+${lineTable(lines)}
+
+## At fixed rates
+
+Open loop: a request is sent when it is due, whatever became of those before it, and its wait counts from then.
+
+| | rate | p50 ms | p99 ms | p99.9 ms |
+|---|--:|--:|--:|--:|
+${extras
+  .flatMap(({ label, atRates }) =>
+    (atRates ?? []).map(
+      ({ rate, p50Ms, p99Ms, p999Ms, failures: failed }) =>
+        `| ${label}${failed > 0 ? ` (${failed} failed)` : ''} | ${rate.toLocaleString('en')}/s | ${[p50Ms, p99Ms, p999Ms].map(ms => ms.toFixed(2)).join(' | ')} |`,
+    ),
+  )
+  .join('\n')}
+
+## What is recorded, and memory
+
+| | recorded of a call | MB before the load | MB after it |
+|---|---|--:|--:|
+${extras.map(({ label, audits, restMb, loadedMb }) => `| ${label} | ${audits} | ${restMb.toFixed(0)} | ${loadedMb.toFixed(0)} |`).join('\n')}
+
+${studies.map(({ title, findings }) => `## ${title}\n\n| | |\n|---|--:|\n${findings.map(({ label, unit, figure }) => `| ${label} | ${short(figure)} ${unit} |`).join('\n')}\n`).join('\n')}
+## How it is measured
+
+- Servers are bound to one core and the generator (\`wrk\`) to another; PostgreSQL runs on both. All servers are up at
+  once, and measured in turn, round by round; a ratio is taken within a round, so that a slow minute of the machine weighs on
+  both sides.
+- Each is warmed up until it has answered 50,000 requests, or for 12 seconds, so that compilers are done.
+- Peers run as their documentation starts them: \`cedar-wasm\` with its policies parsed once, behind the same HTTP server as
+  the echo; \`mcp-proxy\` and \`supergateway\` on Node in front of a server on stdio, whose CPU time is counted with theirs.
+  The bare forwarder and Toolgate forward to the same server over HTTP, which is not counted.
+- Repeat it with \`npm ci\` and \`npm run bench -- --all --charts\`, on a machine that does nothing else, with \`wrk\` and
+  \`strace\` installed. It takes about 20 minutes; without \`--all\` about 8, and \`--only\` takes the names of lines.
+`;
+}
+
+export function targetTable(targets: readonly Verdict[]): string {
+  const rows = targets.map(verdict => {
+    const { label, atMost, unit, measured } = verdict;
+    const told = measured ? `${spread(measured, digitsOf(atMost))} ${unit}` : '';
+    const word = verdictWord(verdict);
+    return `| ${label} | ${Number(atMost.toFixed(2))} ${unit} | ${told} | ${word === 'MISSED' ? '**missed**' : word} |`;
+  });
+  return ['| | wanted, at most | measured | |', '|---|--:|--:|---|', ...rows].join('\n');
+}
+
+function lineTable(lines: readonly Line[]): string {
+  const rows = lines.map(line =>
+    [
+      '',
+      line.label,
+      short(line.cpuMicros),
+      line.ratioToEcho ? short(line.ratioToEcho) : '',
+      line.databaseMicros ? short(line.databaseMicros) : '',
+      short(line.perSecond),
+      short(line.p50Ms),
+      short(line.p99Ms),
+      line.addedMs ? short(line.addedMs) : '',
+      '',
+    ].join(' | '),
+  );
+  return [
+    '| | CPU µs | × echo | PostgreSQL µs | per second | p50 ms | p99 ms | ms added, alone |',
+    '|---|--:|--:|--:|--:|--:|--:|--:|',
+    ...rows.map(row => row.trim()),
+  ].join('\n');
+}
+
+function short(figure: Figure): string {
+  return spread(figure, figure.median < 10 ? 2 : figure.median < 1000 ? 1 : 0);
+}
+
+/** The table of the README's passage on speed, anew. */
+export function withTable(readme: string, { targets, conditions }: Report): string {
+  const passage = /(^## Speed\n.*?)(^\|.*?\n)(?=\n)/ms;
+  if (!passage.test(readme)) throw new Error('The README has no table under "## Speed"');
+  const measured = `| | wanted, at most | measured (${conditions.date}) | |`;
+  const table = targetTable(targets).replace(/^.*$/m, measured);
+  return readme.replace(passage, (_, before: string) => `${before}${table}\n`);
+}

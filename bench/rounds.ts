@@ -1,0 +1,96 @@
+// The rounds: every line is opened at once, warmed up, and measured in turn, again and again, so that a slow minute of
+// the machine weighs on all of them. What cannot be opened or answers wrongly is left out and told.
+
+import { spawnSync } from 'node:child_process';
+import { drive, GENERATOR, type Request } from './load.ts';
+import type { Sample, Series } from './report.ts';
+import type { Place } from './service.ts';
+import { openSubject, type Running, type Subject } from './subjects.ts';
+
+/** By then the optimizing compiler is done: CPU per request falls over the first 30,000 and not after. */
+const WARM_UP_REQUESTS = 50_000;
+/** For those that are slow. */
+const WARM_UP_SECONDS = 12;
+const WARM_UP_STEP_SECONDS = 2;
+const ALONE_SECONDS = 1;
+
+/** Does one thing for each; who fails is told and does not come back. */
+export async function each<T extends { subject: Subject }>(
+  all: T[],
+  what: string,
+  place: Place,
+  failed: Map<string, string>,
+  work: (one: T) => Promise<void>,
+): Promise<void> {
+  for (const one of all) {
+    if (failed.has(one.subject.name)) continue;
+    place.tell(`${what}: ${one.subject.label}`);
+    await work(one).catch(error => failed.set(one.subject.name, `${one.subject.label}: ${error.message}`));
+  }
+}
+
+/** All servers at once: those that are not asked stand idle, and rounds can go from one to the next. */
+export async function openAll(
+  subjects: Subject[],
+  place: Place,
+  failed: Map<string, string>,
+): Promise<Running[]> {
+  const running: Running[] = [];
+  const wanted = subjects.map(subject => ({ subject }));
+  await each(wanted, 'starting', place, failed, async ({ subject }) => {
+    if ((subject.road === 'mcp-proxy' || subject.road === 'supergateway') && GENERATOR !== 'wrk')
+      throw new Error('answers in streams, which only wrk reads');
+    running.push(await openSubject(subject, place));
+  });
+  // What the fills left to be written would be written while others wait for the disk.
+  spawnSync('sync');
+  return running;
+}
+
+export async function measureRounds(
+  running: Running[],
+  rounds: number,
+  seconds: number,
+  place: Place,
+  failed: Map<string, string>,
+): Promise<Series[]> {
+  await each(running, 'warming up', place, failed, async ({ request, check }) => {
+    await check();
+    await warmUp(request, place.folder);
+  });
+  const series = new Map(running.map(({ subject }) => [subject.name, { ...subject, samples: [] } as Series]));
+  for (let round = 1; round <= rounds; round++) {
+    await each(running, `round ${round} of ${rounds}`, place, failed, async one => {
+      series.get(one.subject.name)!.samples.push(await takeSample(one, seconds, place.folder));
+    });
+  }
+  await each(running, 'checking', place, failed, ({ check }) => check());
+  return [...series.values()].filter(({ name }) => !failed.has(name));
+}
+
+async function warmUp(request: Request, folder: string): Promise<void> {
+  for (let requests = 0, seconds = 0; requests < WARM_UP_REQUESTS && seconds < WARM_UP_SECONDS; ) {
+    requests += (await drive(request, WARM_UP_STEP_SECONDS, folder)).requests;
+    seconds += WARM_UP_STEP_SECONDS;
+  }
+}
+
+async function takeSample(one: Running, seconds: number, folder: string): Promise<Sample> {
+  const { subject, server, request, databaseMicroseconds } = one;
+  const [before, databaseBefore] = [server.cpuMicroseconds(), databaseMicroseconds()];
+  const load = await drive(request, seconds, folder);
+  const [after, databaseAfter] = [server.cpuMicroseconds(), databaseMicroseconds()];
+  // Under full load a latency says how long the queue is; a call made alone says what the road takes.
+  const lone = subject.road ? await drive(request, ALONE_SECONDS, folder, 1) : null;
+  return {
+    cpuMicros: (after - before) / load.requests,
+    databaseMicros:
+      databaseAfter === null || databaseBefore === null
+        ? null
+        : (databaseAfter - databaseBefore) / load.requests,
+    aloneP50Ms: lone?.p50Ms ?? null,
+    perSecond: load.requests / load.seconds,
+    p50Ms: load.p50Ms,
+    p99Ms: load.p99Ms,
+  };
+}

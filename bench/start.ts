@@ -1,0 +1,73 @@
+// How soon the service is ready on a store that exists, as people run it: from the sources, from the bundle of the npm
+// package, and as the one executable. And how much memory it has then, with nothing to do.
+
+import * as path from 'node:path';
+import { bundle, compile } from '../scripts/build/bundle.ts';
+import { summarise } from './figure.ts';
+import { startServer } from './process.ts';
+import { createKey, type Place, SERVE, settings } from './service.ts';
+import type { Finding, Study } from './study.ts';
+
+const STARTS = 5;
+/** What a start leaves to be collected is gone by then. */
+const REST_MS = 1000;
+
+export const START: Study = {
+  name: 'start',
+  title: `Start to ready on an existing SQLite store, ${STARTS} starts of each form, taken in turn`,
+  run,
+};
+
+interface Form {
+  name: string;
+  label: string;
+  command: string[];
+  readyMs: number[];
+  restMb: number[];
+}
+
+async function run(place: Place): Promise<Finding[]> {
+  const env = await settings('start', 'sqlite', place);
+  const forms = await build(place);
+  const log = path.join(place.folder, 'start.log');
+  const first = await startServer(forms[0]!.command, env, log);
+  await createKey(first.url);
+  await first.stop();
+  for (let round = 1; round <= STARTS; round++) {
+    for (const form of forms) {
+      place.tell(`start ${round} of ${STARTS}: ${form.label}`);
+      const server = await startServer(form.command, env, log);
+      form.readyMs.push(server.readyMs);
+      await Bun.sleep(REST_MS);
+      form.restMb.push(server.memoryMegabytes());
+      await server.stop();
+    }
+  }
+  return forms.flatMap(findings);
+}
+
+async function build({ folder }: Place): Promise<Form[]> {
+  const executable = path.join(folder, 'toolgate');
+  const packed = path.join(folder, 'package');
+  await compile(executable);
+  await bundle(packed);
+  const form = (name: string, label: string, command: string[]): Form => ({
+    name,
+    label,
+    command,
+    readyMs: [],
+    restMb: [],
+  });
+  return [
+    form('', 'from the sources', [process.execPath, ...SERVE]),
+    form('-package', 'from the npm package', [process.execPath, path.join(packed, 'main.js'), 'serve']),
+    form('-executable', 'the executable', [executable, 'serve']),
+  ];
+}
+
+function findings({ name, label, readyMs, restMb }: Form): Finding[] {
+  return [
+    { name: `start${name}`, label: `ready, ${label}`, unit: 'ms', figure: summarise(readyMs) },
+    { name: `rest${name}`, label: `memory at rest, ${label}`, unit: 'MB', figure: summarise(restMb) },
+  ];
+}

@@ -1,0 +1,28 @@
+// Something that is measured once, by itself, before the rounds, and yields findings: figures with names that targets
+// can refer to.
+
+import type { Figure } from './figure.ts';
+import type { Place } from './service.ts';
+
+export interface Finding {
+  name: string;
+  label: string;
+  unit: string;
+  figure: Figure;
+}
+
+export interface Study {
+  name: string;
+  /** What is measured, and under which conditions. */
+  title: string;
+  /** Takes a minute or so: only by name, or with --all. */
+  slow?: boolean;
+  run(place: Place): Promise<Finding[]>;
+}
+
+/** The findings of a study that was made. */
+export interface Studied {
+  name: string;
+  title: string;
+  findings: Finding[];
+}

@@ -1,0 +1,80 @@
+// What is wanted: how many times the CPU time of one line another may take, or how much a finding of a study may be.
+
+import type { Figure } from './figure.ts';
+
+export type Target = { label: string; atMost: number } & (
+  | { of: string; against: string }
+  | { finding: string; unit: string }
+);
+
+export interface Verdict {
+  label: string;
+  atMost: number;
+  unit: string;
+  /** Null when it was not measured in this run. */
+  measured: Figure | null;
+  reached: boolean | null;
+}
+
+export const TARGETS: Target[] = [
+  ...['sqlite', 'postgres'].map(engine => ({
+    label: `check on ${engine}, durable, against echo`,
+    of: engine,
+    against: 'echo',
+    atMost: 1.6,
+  })),
+  {
+    label: 'a lone check on sqlite, beyond an echo and an fsync',
+    finding: 'lone-added',
+    unit: 'ms',
+    atMost: 0.15,
+  },
+  ...['sqlite', 'postgres'].flatMap(engine =>
+    [
+      ['rules', '10,000 rules against 10'],
+      ['stars', '10,000 rules like a*b against 10'],
+      ['entries', '1,000,000 entries against none'],
+      ['10m-entries', '10,000,000 entries against none'],
+    ].map(([name, what]) => ({
+      label: `${what}, ${engine}`,
+      of: `${engine}-${name}`,
+      against: engine,
+      atMost: 1.1,
+    })),
+  ),
+  ...['sqlite', 'postgres'].map(engine => ({
+    label: `check on ${engine}, durable, against cedar-wasm without audit`,
+    of: engine,
+    against: 'cedar',
+    atMost: 1,
+  })),
+  { label: 'forwarded call against a bare forwarder', of: 'mcp', against: 'mcp-floor', atMost: 2 },
+  { label: 'forwarded call against mcp-proxy', of: 'mcp', against: 'mcp-proxy', atMost: 1 / 4 },
+  { label: 'forwarded call against supergateway', of: 'mcp', against: 'supergateway', atMost: 1 / 4 },
+  { label: 'memory at rest', finding: 'rest', unit: 'MB', atMost: 120 },
+  { label: 'memory after a million checks', finding: 'million', unit: 'MB', atMost: 160 },
+  { label: 'start to ready with an existing store', finding: 'start', unit: 'ms', atMost: 300 },
+];
+
+export function judge(
+  target: Target,
+  ratio: (of: string, against: string) => Figure | null,
+  finding: (name: string) => Figure | null,
+): Verdict {
+  const measured = 'of' in target ? ratio(target.of, target.against) : finding(target.finding);
+  return {
+    label: target.label,
+    atMost: target.atMost,
+    unit: 'of' in target ? '×' : target.unit,
+    measured,
+    reached: measured && measured.median <= target.atMost,
+  };
+}
+
+export function verdictWord({ reached }: Verdict): string {
+  if (reached === null) return 'not measured';
+  return reached ? 'reached' : 'MISSED';
+}
+
+/** Two digits for a ratio or a small number, none for a large one. */
+export const digitsOf = (value: number): number => (value < 10 ? 2 : 0);

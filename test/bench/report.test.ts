@@ -1,0 +1,123 @@
+// The arithmetic of the benchmark and what it writes: figures, verdicts, charts and pages, from samples made up here.
+// What is measured is not tested: a run is, by .ci/run.
+
+import { expect, test } from 'bun:test';
+import { drawChart } from '../../bench/chart.ts';
+import { charts } from '../../bench/charts.ts';
+import { summarise } from '../../bench/figure.ts';
+import { page, withTable } from '../../bench/page.ts';
+import { printed } from '../../bench/print.ts';
+import { type Measured, makeReport, type Sample, type Series } from '../../bench/report.ts';
+
+const sample = (cpuMicros: number, databaseMicros: number | null = null): Sample => ({
+  cpuMicros,
+  databaseMicros,
+  perSecond: 1e6 / cpuMicros,
+  p50Ms: 1,
+  p99Ms: 2,
+  aloneP50Ms: null,
+});
+
+const series = (name: string, kind: Series['kind'], samples: Sample[]): Series => ({
+  name,
+  label: name,
+  kind,
+  audits: 'nothing',
+  samples,
+});
+
+const millisecond = (name: string, value: number) => ({
+  name,
+  label: name,
+  unit: 'ms',
+  figure: summarise([value]),
+});
+
+const MEASURED: Measured = {
+  // A machine that is half as fast in the second round weighs on both lines.
+  series: [
+    series('echo', 'floor', [sample(10), sample(20), sample(10)]),
+    series('cedar', 'peer', [sample(60), sample(120), sample(60)]),
+    series('sqlite', 'ours', [sample(15), sample(30), sample(16)]),
+    series('postgres', 'ours', [sample(20, 9), sample(40, 12), sample(20, 9)]),
+  ],
+  extras: [],
+  studies: [
+    {
+      name: 'lone',
+      title: 'A check made alone',
+      findings: [
+        millisecond('lone-echo', 0.03),
+        millisecond('lone-fsync', 0.06),
+        millisecond('lone-check', 0.3),
+        millisecond('lone-added', 0.21),
+      ],
+    },
+  ],
+  failures: ['mcp: it answered wrongly'],
+};
+
+const report = makeReport(MEASURED, { seconds: 1, rounds: 3 });
+const verdict = (label: string) => report.targets.find(target => target.label.startsWith(label));
+
+test('a figure is the median with the smallest and the largest', () => {
+  expect(summarise([3, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
+  expect(summarise([4, 1, 2, 3])).toEqual({ median: 2.5, min: 1, max: 4 });
+});
+
+test('a ratio is taken round by round, and judged by its median', () => {
+  expect(verdict('check on sqlite, durable, against echo')).toMatchObject({
+    measured: { median: 1.5, min: 1.5, max: 1.6 },
+    unit: '×',
+    reached: true,
+  });
+  expect(verdict('check on postgres, durable, against echo')).toMatchObject({
+    measured: { median: 2 },
+    reached: false,
+  });
+});
+
+test('a finding is judged by its own limit, and what was not measured is not judged', () => {
+  expect(verdict('a lone check')).toMatchObject({ measured: { median: 0.21 }, unit: 'ms', reached: false });
+  expect(verdict('memory after a million')).toMatchObject({ measured: null, reached: null });
+});
+
+test('the CPU time of PostgreSQL stands beside that of the server, not in it', () => {
+  const line = report.lines.find(({ name }) => name === 'postgres');
+  expect(line).toMatchObject({ cpuMicros: { median: 20 }, databaseMicros: { median: 9 } });
+});
+
+test('the text says what is reached, missed, not measured, and what failed', () => {
+  const text = printed(report);
+  expect(text).toContain('reached       check on sqlite, durable, against echo: 1.50 (1.50-1.60) ×');
+  expect(text).toContain('MISSED        check on postgres, durable, against echo');
+  expect(text).toContain('not measured  memory after a million checks');
+  expect(text).toContain('mcp: it answered wrongly');
+});
+
+test('bars begin at zero and are as long as their figures, and the mark stands where it is wanted', () => {
+  const chart = charts(report).get('checks')!;
+  const widths = Object.fromEntries(
+    [...drawChart(chart).matchAll(/<rect x="330" y="\d+" width="([\d.]+)" height="16" class="(\w+)"/g)].map(
+      ([, width, kind]) => [kind, Number(width)],
+    ),
+  );
+  expect(chart.bars.map(bar => bar.value)).toEqual([10, 60, 16, 20]);
+  expect(widths.peer! / widths.floor!).toBeCloseTo(6, 1);
+  expect(chart.bars.find(bar => bar.label === 'sqlite')?.wanted).toBe(16);
+});
+
+test('a chart without figures is left out', () => {
+  expect([...charts(report).keys()]).toEqual(['checks', 'lone']);
+});
+
+test('the page and the README have the same table', () => {
+  const readme =
+    '# Toolgate\n\n## Speed\n\nWords.\n\n| old |\n|---|\n| old |\n\nMore words.\n\n## Next\n\n| kept |\n\n';
+  const changed = withTable(readme, report);
+  const row = '| check on postgres, durable, against echo | 1.6 × | 2.00 (2.00-2.00) × | **missed** |';
+  expect(changed).toContain(`${row}\n`);
+  expect(changed).not.toContain('old');
+  expect(changed).toContain('More words.\n\n## Next\n\n| kept |');
+  expect(page(report, ['![CPU](checks.svg)'])).toContain(row);
+});
