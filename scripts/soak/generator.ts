@@ -1,7 +1,7 @@
 // Asks at a fixed rate, whether or not earlier checks are answered, and counts each wait from the moment the check
 // was due; without a rate, as fast as its connections get answers. A process of its own, on plain sockets and with
 // requests encoded beforehand (13 microseconds a check), so that what it measures is the service. Takes its order as
-// JSON in the first argument, writes the ids of verdicts to a file, and prints lines of JSON: progress, then a tally.
+// JSON from standard input, writes the ids of verdicts to a file, and prints lines of JSON: progress, then a tally.
 
 import * as fs from 'node:fs';
 import type { Socket } from 'bun';
@@ -232,7 +232,7 @@ function print(line: Line): void {
 }
 
 if (import.meta.main) {
-  const generator = new Generator(JSON.parse(process.argv[2] ?? '{}') as Order);
+  const generator = new Generator((await Bun.stdin.json()) as Order);
   await generator.run();
   print({ tally: generator.tally });
   process.exit(0);

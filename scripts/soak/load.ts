@@ -69,11 +69,11 @@ export async function sustainableRate(target: Target, say: Say): Promise<number>
   throw new Error(`Not even ${LEAST_RATE} checks a second are sustained here.`);
 }
 
-async function generate(order: Order, say: Say): Promise<Tally> {
+export async function generate(order: Order, say: Say): Promise<Tally> {
   const script = path.join(import.meta.dirname, 'generator.ts');
   const pinned = PINNED ? ['taskset', '-c', String(CORES.at(-1))] : [];
-  const child = Bun.spawn([...pinned, process.execPath, script, JSON.stringify(order)], {
-    stdin: 'ignore',
+  const child = Bun.spawn([...pinned, process.execPath, script], {
+    stdin: new Blob([JSON.stringify(order)]),
     stdout: 'pipe',
     stderr: 'inherit',
   });

@@ -1,0 +1,247 @@
+// Overload: two replicas on one PostgreSQL, at twice the rate that they were measured at, while the link of one is
+// lost and the database ends every connection. Nothing is answered wrongly or lost, what is refused is told when to
+// come again and leaves nothing in the store, and no more wait than may. The long form is `npm run soak`.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate } from '../../scripts/soak/load.ts';
+import { againstLog } from '../../scripts/soak/log.ts';
+import { count, type Kind, type Tally } from '../../scripts/soak/tally.ts';
+import { mintToken } from '../../src/guard/secrets.ts';
+import { figures, sql, until, withMutant } from '../support/faults.ts';
+import { Link } from '../support/link.ts';
+import type { Patch } from '../support/mutant.ts';
+import { need } from '../support/need.ts';
+import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const QUEUE_LIMIT = 50;
+/** Those that wait, and those whose commit is under way: never more than had waited. */
+const MOST_WAITING = 2 * QUEUE_LIMIT;
+const CONNECTIONS = 1000;
+/** More than are looked up at once. */
+const STRANGERS = 1100;
+const LOST_MS = 1000;
+const ENV = { TOOLGATE_QUEUE_LIMIT: String(QUEUE_LIMIT), TOOLGATE_LOG_LEVEL: 'silent' };
+
+const NO_LIMIT: Patch = {
+  file: 'src/guard/commit.ts',
+  find: 'if (this.#queue.length >= this.#limit) return true;',
+  replace: '',
+};
+const VERDICT_WITHOUT_ENTRY: Patch = {
+  file: 'src/http/server.ts',
+  find: 'return problem(OVERLOADED, Bun.randomUUIDv7());',
+  replace: "return Response.json({ decision: 'allow', toolCallId: Bun.randomUUIDv7() });",
+};
+const UNBOUNDED_LOOK_UPS: Patch = {
+  file: 'src/guard/credentials.ts',
+  find: 'this.#learning.size >= MAX_LEARNING',
+  replace: 'false',
+};
+
+const server = await sharedPostgres();
+const folder = mkdtempSync(join(tmpdir(), 'toolgate-overload-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.if(need(server !== null, 'PostgreSQL'))('two replicas on postgres', () => {
+  let found: Found;
+
+  beforeAll(async () => {
+    found = await overload(5);
+  }, 60_000);
+
+  test('at twice the rate, with faults: no wrong answer, none lost, every verdict recorded', () => {
+    expect(found.tally.wrong).toEqual([]);
+    expect(found.tally.lost).toBe(0);
+    expect(found.compared).toMatchObject({ twice: 0, missing: 0 });
+  });
+
+  test('what is refused left nothing in the store', () => {
+    const { statuses } = found.tally;
+    expect(statuses['503']).toBeGreaterThan(0);
+    // A check that failed closed may have been recorded all the same.
+    expect(found.entries).toBeLessThanOrEqual((statuses['200'] ?? 0) + (statuses['500'] ?? 0));
+    expect(found.entries).toBeGreaterThanOrEqual(statuses['200'] ?? 0);
+  });
+
+  test('no more wait than may', () => {
+    expect(found.deepest).toBeLessThanOrEqual(MOST_WAITING);
+  });
+
+  test('checks are answered again after the faults', () => {
+    expect(found.answeredAfter).toBe(true);
+  });
+
+  test('a mutant without a limit is found out', async () => {
+    const { deepest } = await withMutant([NO_LIMIT], root => overload(2, root));
+    expect(deepest).toBeGreaterThan(MOST_WAITING);
+  });
+
+  test('a mutant that answers a verdict instead is found out', async () => {
+    const { compared } = await withMutant([VERDICT_WITHOUT_ENTRY], root => overload(2, root));
+    expect(compared.missing).toBeGreaterThan(0);
+  });
+
+  test('credentials not seen before are looked up so many at a time, the others are told at once', async () => {
+    const { statuses, wrong } = await strangers();
+    expect(wrong).toEqual([]);
+    expect(statuses['503']).toBeGreaterThan(0);
+  });
+
+  test('a mutant that lets them all wait is found out', async () => {
+    const { statuses } = await withMutant([UNBOUNDED_LOOK_UPS], strangers);
+    expect(statuses['503']).toBeUndefined();
+  });
+});
+
+interface Found {
+  tally: Tally;
+  compared: Awaited<ReturnType<typeof againstLog>>;
+  entries: number;
+  deepest: number;
+  answeredAfter: boolean;
+}
+
+async function overload(seconds: number, root?: string): Promise<Found> {
+  const stage = await open(root);
+  const { near, far, databaseUrl, link } = stage;
+  const idFile = join(folder, crypto.randomUUID());
+  try {
+    const kinds = await makeKinds(near);
+    const target = { urls: [near.url, far.url], kinds };
+    const measured = await generate(
+      { ...target, rate: null, seconds: 1, connections: QUEUE_LIMIT / 2, idFile: `${idFile}-before` },
+      () => {},
+    );
+    const before = await entriesOf(databaseUrl);
+    const rate = 2 * count(measured.verdictMs);
+    const watch = watchDepth([near, far]);
+    const load = generate({ ...target, rate, seconds, connections: CONNECTIONS, idFile }, () => {});
+    await Bun.sleep((seconds * 1000) / 3);
+    link.lose();
+    await Bun.sleep(LOST_MS);
+    link.mend();
+    await endConnections(databaseUrl);
+    const tally = await load;
+    const deepest = await watch.stop();
+    const compared = await againstLog(idFile, databaseUrl);
+    const entries = (await entriesOf(databaseUrl)) - before;
+    const answeredAfter = await answers(far, kinds[0]!.token);
+    const violations = tally.wrong.length + tally.lost + compared.missing + compared.twice;
+    figures(`overload, two on postgres${root ? ' mutant' : ''}`, {
+      operations: tally.sent,
+      faults: 2,
+      rate,
+      verdicts: count(tally.verdictMs),
+      shed: count(tally.shedMs),
+      failed: count(tally.failedMs),
+      deepest,
+      violations: violations + Math.max(0, deepest - MOST_WAITING),
+    });
+    return { tally, compared, entries, deepest, answeredAfter };
+  } finally {
+    await stage.close();
+  }
+}
+
+/** As many credentials as nobody has, while the store does not answer. */
+async function strangers(root?: string): Promise<Tally> {
+  const link = await Link.to((server as TestPostgres).url);
+  const databaseUrl = link.through(await (server as TestPostgres).createDatabase());
+  const service = await startService({ databaseUrl, env: ENV, ...(root && { root }) });
+  const kinds = Array.from({ length: STRANGERS }, (): Kind => {
+    return { token: mintToken('key').token, tool: 'yes', decision: null };
+  });
+  try {
+    link.lose();
+    const order = {
+      urls: [service.url],
+      kinds,
+      rate: 4 * STRANGERS,
+      seconds: 0.25,
+      connections: STRANGERS,
+    };
+    return await generate({ ...order, idFile: join(folder, 'none') }, () => {});
+  } finally {
+    link.mend();
+    await service.close();
+    await link.close();
+  }
+}
+
+interface Stage {
+  near: TestService;
+  /** Reaches the database over the link. */
+  far: TestService;
+  databaseUrl: string;
+  link: Link;
+  close: () => Promise<void>;
+}
+
+async function open(root?: string): Promise<Stage> {
+  const databaseUrl = await (server as TestPostgres).createDatabase();
+  const link = await Link.to(databaseUrl);
+  const start = (url: string) => startService({ databaseUrl: url, env: ENV, ...(root && { root }) });
+  const near = await start(databaseUrl);
+  const far = await start(link.through(databaseUrl));
+  const close = async () => {
+    await Promise.all([near.close(), far.close()]);
+    await link.close();
+  };
+  return { near, far, databaseUrl, link, close };
+}
+
+async function makeKinds(service: TestService): Promise<Kind[]> {
+  const { key } = await service.newKey([
+    { tool: 'soak__yes', action: 'allow' },
+    { tool: 'soak__no', action: 'deny' },
+  ]);
+  return [
+    { token: key, tool: 'yes', decision: 'allow' },
+    { token: key, tool: 'no', decision: 'deny' },
+    { token: mintToken('session').token, tool: 'yes', decision: null },
+  ];
+}
+
+async function entriesOf(databaseUrl: string): Promise<number> {
+  const [row] = await sql<{ count: number }>(databaseUrl, 'SELECT count(*) AS count FROM audit');
+  return Number(row?.count);
+}
+
+async function endConnections(databaseUrl: string): Promise<void> {
+  await sql(
+    databaseUrl,
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  );
+}
+
+/** The most checks that a replica said were waiting. */
+function watchDepth(services: readonly TestService[]): { stop: () => Promise<number> } {
+  let [deepest, stopping] = [0, false];
+  const watching = Promise.all(
+    services.map(async service => {
+      while (!stopping) {
+        const { text } = await service.request('GET', '/metrics');
+        deepest = Math.max(deepest, Number(/^toolgate_queue_depth (\d+)/m.exec(text)?.[1]));
+        await Bun.sleep(10);
+      }
+    }),
+  );
+  const stop = async () => {
+    stopping = true;
+    await watching;
+    return deepest;
+  };
+  return { stop };
+}
+
+async function answers(service: TestService, token: string): Promise<boolean> {
+  await until(
+    'a verdict after the faults',
+    async () => (await service.check(token, 'soak', 'yes')).status === 200,
+  );
+  return true;
+}
