@@ -20,7 +20,7 @@ const STEP_DOWN = 0.9;
 const SUSTAINED_P99_MS = 1000;
 const LEAST_RATE = 100;
 /** More than may wait in a replica, so that what is shed is shed by the service. */
-const MOST_CONNECTIONS = 2000;
+const MOST_CONNECTIONS = 4000;
 
 export type Target = Pick<Order, 'urls' | 'kinds' | 'idFile'>;
 
