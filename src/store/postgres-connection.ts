@@ -121,7 +121,11 @@ export class Connection implements Lane {
   }
 
   async #open(): Promise<Reserved> {
-    const sql = new SQL(options(this.#server));
+    // Also while nobody uses it: the next one then finds a new connection in place of one that was ended.
+    const closed = () => {
+      if (this.#sql === sql) this.drop();
+    };
+    const sql = new SQL({ ...options(this.#server), onclose: closed });
     this.#sql = sql;
     try {
       const reserved = await sql.reserve();
