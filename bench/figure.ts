@@ -13,6 +13,8 @@ export function summarise(numbers: readonly number[]): Figure {
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
+/** What was measured once has no spread. */
 export function spread({ median, min, max }: Figure, digits: number): string {
+  if (min === max) return median.toFixed(digits);
   return `${median.toFixed(digits)} (${min.toFixed(digits)}-${max.toFixed(digits)})`;
 }
