@@ -9,7 +9,6 @@ import type { Running } from './subjects.ts';
 
 /** One at a time; and a load that a busy installation has. */
 const RATES = [100, 2000];
-const SECONDS = 4;
 
 export interface Extra {
   name: string;
@@ -21,9 +20,13 @@ export interface Extra {
   atRates: OpenLoop[] | null;
 }
 
-export async function measureExtra({ subject, server, request }: Running, restMb: number): Promise<Extra> {
+export async function measureExtra(
+  { subject, server, request }: Running,
+  restMb: number,
+  seconds: number,
+): Promise<Extra> {
   const atRates: OpenLoop[] = [];
-  if (!subject.road) for (const rate of RATES) atRates.push(await openLoop({ ...request, rate }));
+  if (!subject.road) for (const rate of RATES) atRates.push(await openLoop({ ...request, rate, seconds }));
   return {
     name: subject.name,
     label: subject.label,
@@ -36,7 +39,7 @@ export async function measureExtra({ subject, server, request }: Running, restMb
 
 async function openLoop(order: object): Promise<OpenLoop> {
   const script = path.join(import.meta.dirname, 'open-loop.ts');
-  const text = JSON.stringify({ ...order, seconds: SECONDS, connections: CONNECTIONS });
+  const text = JSON.stringify({ ...order, connections: CONNECTIONS });
   const child = Bun.spawn(onCore(1, [process.execPath, script, text]), { stdout: 'pipe', stderr: 'inherit' });
   return JSON.parse(await child.stdout.text()) as OpenLoop;
 }

@@ -24,7 +24,8 @@ const SECONDS = 1;
 
 export const LONE: Study = {
   name: 'lone',
-  title: 'A check made alone (one connection, the next when the last is answered), median latency',
+  title: 'A check made alone',
+  how: `Median latency on one connection, which sends its next request when the last is answered, over ${ROUNDS} rounds; and of one fsync on the same disk, in between.`,
   run,
 };
 

@@ -59,8 +59,10 @@ async function main(): Promise<void> {
 
   const measured = await measure(subjects, studies, options, place);
   progress('');
-  const run = { postgresql: postgres?.version ?? 'none', seconds: options.seconds, rounds: options.rounds };
-  const report = makeReport(measured, run);
+  const report = makeReport(measured, {
+    postgresql: postgres?.version ?? 'none',
+    measured: `${options.rounds} rounds of ${options.seconds} s`,
+  });
   if (options.charts) writePages(report);
   console.log(options.json ? JSON.stringify(report, null, 2) : printed(report));
   if (measured.failures.length > 0) process.exitCode = 1;
@@ -80,18 +82,19 @@ async function measure(
   const series = await measureRounds(running, rounds, seconds, place, failed);
   const extras: Extra[] = [];
   await each(running, 'fixed rates', place, failed, async one => {
-    extras.push(await measureExtra(one, rest.get(one.subject.name)!));
+    // A tail wants more requests than a median.
+    extras.push(await measureExtra(one, rest.get(one.subject.name)!, 2 * seconds));
   });
   return { series, extras, studies: studied, failures: [...failed.values()] };
 }
 
 async function study(studies: Study[], place: Place, failed: Map<string, string>): Promise<Studied[]> {
   const studied: Studied[] = [];
-  for (const { name, title, run } of studies) {
+  for (const { name, title, how, run } of studies) {
     place.tell(title);
     const resources = place.resources.use(new AsyncDisposableStack());
     await run({ ...place, resources })
-      .then(findings => studied.push({ name, title, findings }))
+      .then(findings => studied.push({ name, title, how, findings }))
       .catch(error => failed.set(name, `${name}: ${error.message}`));
     await resources.disposeAsync();
   }

@@ -5,8 +5,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { drawChart } from './chart.ts';
 import { charts } from './charts.ts';
+import type { Extra } from './extras.ts';
 import { type Figure, spread } from './figure.ts';
 import type { Line, Report } from './report.ts';
+import type { Studied } from './study.ts';
 import { digitsOf, type Verdict, verdictWord } from './targets.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
@@ -27,8 +29,8 @@ export function page(report: Report, pictures: string[]): string {
   const facts = Object.entries(conditions).map(([name, value]) => `| ${name} | ${value} |`);
   return `# What it costs
 
-Written by \`npm run bench -- --all --charts\`, charts and all; do not edit. Figures are medians, with the smallest and
-the largest in brackets.
+Written by \`npm run bench -- --all --charts\`, charts and all; do not edit. Figures are medians over the
+rounds, with the smallest and the largest in brackets.
 
 ## Conditions
 
@@ -56,24 +58,13 @@ ${lineTable(lines)}
 
 Open loop: a request is sent when it is due, whatever became of those before it, and its wait counts from then.
 
-| | rate | p50 ms | p99 ms | p99.9 ms |
-|---|--:|--:|--:|--:|
-${extras
-  .flatMap(({ label, atRates }) =>
-    (atRates ?? []).map(
-      ({ rate, p50Ms, p99Ms, p999Ms, failures: failed }) =>
-        `| ${label}${failed > 0 ? ` (${failed} failed)` : ''} | ${rate.toLocaleString('en')}/s | ${[p50Ms, p99Ms, p999Ms].map(ms => ms.toFixed(2)).join(' | ')} |`,
-    ),
-  )
-  .join('\n')}
+${rateTable(extras)}
 
 ## What is recorded, and memory
 
-| | recorded of a call | MB before the load | MB after it |
-|---|---|--:|--:|
-${extras.map(({ label, audits, restMb, loadedMb }) => `| ${label} | ${audits} | ${restMb.toFixed(0)} | ${loadedMb.toFixed(0)} |`).join('\n')}
+${memoryTable(extras)}
 
-${studies.map(({ title, findings }) => `## ${title}\n\n| | |\n|---|--:|\n${findings.map(({ label, unit, figure }) => `| ${label} | ${short(figure)} ${unit} |`).join('\n')}\n`).join('\n')}
+${studies.map(studySection).join('\n')}
 ## How it is measured
 
 - Servers are bound to one core and the generator (\`wrk\`) to another; PostgreSQL runs on both. All servers are up at
@@ -84,7 +75,7 @@ ${studies.map(({ title, findings }) => `## ${title}\n\n| | |\n|---|--:|\n${findi
   the echo; \`mcp-proxy\` and \`supergateway\` on Node in front of a server on stdio, whose CPU time is counted with theirs.
   The bare forwarder and Toolgate forward to the same server over HTTP, which is not counted.
 - Repeat it with \`npm ci\` and \`npm run bench -- --all --charts\`, on a machine that does nothing else, with \`wrk\` and
-  \`strace\` installed. It takes about 20 minutes; without \`--all\` about 8, and \`--only\` takes the names of lines.
+  \`strace\` installed. It takes about 17 minutes and 10 GB of disk; without \`--all\` about 10, and \`--only\` takes the names of lines.
 `;
 }
 
@@ -120,8 +111,34 @@ function lineTable(lines: readonly Line[]): string {
   ].join('\n');
 }
 
+function rateTable(extras: readonly Extra[]): string {
+  const rows = extras.flatMap(({ label, atRates }) =>
+    (atRates ?? []).map(({ rate, p50Ms, p99Ms, p999Ms, failures }) => {
+      const waits = [p50Ms, p99Ms, p999Ms].map(ms => ms.toFixed(2)).join(' | ');
+      const failed = failures > 0 ? ` (${failures} failed)` : '';
+      return `| ${label}${failed} | ${rate.toLocaleString('en')}/s | ${waits} |`;
+    }),
+  );
+  return ['| | rate | p50 ms | p99 ms | p99.9 ms |', '|---|--:|--:|--:|--:|', ...rows].join('\n');
+}
+
+function memoryTable(extras: readonly Extra[]): string {
+  const rows = extras.map(
+    ({ label, audits, restMb, loadedMb }) =>
+      `| ${label} | ${audits} | ${restMb.toFixed(0)} | ${loadedMb.toFixed(0)} |`,
+  );
+  const head = ['| | recorded of a call | MB before the load | MB after it |', '|---|---|--:|--:|'];
+  return [...head, ...rows].join('\n');
+}
+
+function studySection({ title, how, findings }: Studied): string {
+  const rows = findings.map(({ label, unit, figure }) => `| ${label} | ${short(figure)} ${unit} |`);
+  return `## ${title}\n\n${how}\n\n${['| | |', '|---|--:|', ...rows].join('\n')}\n`;
+}
+
 function short(figure: Figure): string {
-  return spread(figure, figure.median < 10 ? 2 : figure.median < 1000 ? 1 : 0);
+  const tens = figure.median >= 10 && figure.median < 100;
+  return spread(figure, tens ? 1 : digitsOf(figure.median));
 }
 
 /** The table of the README's passage on speed, anew. */

@@ -68,11 +68,11 @@ function rates(extras: readonly Extra[]): string[] {
   return lines;
 }
 
-function studied({ title, findings }: Studied): string[] {
+function studied({ title, how, findings }: Studied): string[] {
   const told = findings.map(
     ({ label, unit, figure }) => `  ${spread(figure, digitsOf(figure.median))} ${unit}  ${label}`,
   );
-  return ['', `${title}:`, ...told];
+  return ['', `${title}. ${how}`, ...told];
 }
 
 function sentence(verdict: Verdict): string {

@@ -16,7 +16,8 @@ const CONNECTED = [64, 256];
 
 export const SLOW_DISK: Study = {
   name: 'slow-disk',
-  title: `Every fsync of the service on SQLite delayed by ${DELAY_MS} ms; /healthz is asked meanwhile`,
+  title: 'A slow disk',
+  how: `Every fsync of the service on SQLite takes ${DELAY_MS} ms more (strace delays it; the other side runs under strace as well). /healthz is asked meanwhile, one at a time.`,
   slow: true,
   run,
 };

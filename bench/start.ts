@@ -14,7 +14,8 @@ const REST_MS = 1000;
 
 export const START: Study = {
   name: 'start',
-  title: `Start to ready on an existing SQLite store, ${STARTS} starts of each form, taken in turn`,
+  title: 'Start, and memory at rest',
+  how: `From the start of the process to the first answer of /readyz, on an existing SQLite store: ${STARTS} starts of each form, taken in turn. Memory is resident, ${REST_MS / 1000} s later.`,
   run,
 };
 

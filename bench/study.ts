@@ -13,16 +13,15 @@ export interface Finding {
 
 export interface Study {
   name: string;
-  /** What is measured, and under which conditions. */
   title: string;
+  /** Under which conditions: a sentence. */
+  how: string;
   /** Takes a minute or so: only by name, or with --all. */
   slow?: boolean;
   run(place: Place): Promise<Finding[]>;
 }
 
 /** The findings of a study that was made. */
-export interface Studied {
-  name: string;
-  title: string;
+export interface Studied extends Pick<Study, 'name' | 'title' | 'how'> {
   findings: Finding[];
 }

@@ -76,5 +76,8 @@ export function verdictWord({ reached }: Verdict): string {
   return reached ? 'reached' : 'MISSED';
 }
 
-/** Two digits for a ratio or a small number, none for a large one. */
-export const digitsOf = (value: number): number => (value < 10 ? 2 : 0);
+/** As many digits as say something about a number of this size. */
+export function digitsOf(value: number): number {
+  if (value < 0.2) return 3;
+  return value < 10 ? 2 : 0;
+}

@@ -14,8 +14,8 @@ const SECONDS = 4;
 
 export const WORKERS: Study = {
   name: 'workers',
-  title:
-    'Workers that share a port on PostgreSQL, 64 connections; the generator and PostgreSQL share their cores',
+  title: 'Workers',
+  how: 'Processes of `serve --workers` on PostgreSQL, 64 connections. Workers and PostgreSQL run on all cores, the generator on one of them: on two cores that bounds what a second worker can show.',
   slow: true,
   run,
 };

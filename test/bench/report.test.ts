@@ -46,6 +46,7 @@ const MEASURED: Measured = {
     {
       name: 'lone',
       title: 'A check made alone',
+      how: 'On one connection.',
       findings: [
         millisecond('lone-echo', 0.03),
         millisecond('lone-fsync', 0.06),
