@@ -3,7 +3,7 @@
 // so that new ones need nothing here), or makes entries of many keys, tools and sessions up.
 
 import { SQL } from 'bun';
-import { tagOf } from '../src/store/contexts.ts';
+import { decisionTag, keyTag, sessionTag, surfaceTag, toolTag } from '../src/store/slots.ts';
 
 /** Close enough for a million entries to fall within a day, and so within any time of keeping. */
 const STEP_MS = 80;
@@ -22,13 +22,13 @@ export async function fillAudit(
     const columns: { name: string }[] = await sql.unsafe(engine.columns);
     for (const statement of engine.begin) await sql.unsafe(statement);
     const names = columns.map(column => column.name);
-    await withoutIndexes(sql, engine, async () => {
-      for (let done = 0; done < entries; done += SLICE) {
-        tell(done);
-        await sql.unsafe(multiply(names, entries, done, engine));
-      }
-      tell(entries);
-    });
+    for (let done = 0; done < entries; done += SLICE) {
+      tell(done);
+      await sql.unsafe(multiply(names, entries, done, engine));
+    }
+    tell(entries);
+    const tags: { tag: number }[] = await sql.unsafe('SELECT DISTINCT tag FROM audit_slots');
+    for (const { tag } of tags) await sql.unsafe(slotsOf(String(tag), 'audit_entries AS e'));
     await sql.unsafe(COUNTED);
     for (const statement of engine.settle) await sql.unsafe(statement);
   } finally {
@@ -49,6 +49,12 @@ function multiply(columns: string[], entries: number, from: number, { hex, serie
     SELECT ${columns.map(column => values[column] ?? column).join(', ')}
     FROM ${series(from, Math.min(from + SLICE, entries))} AS series
     CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS entry`;
+}
+
+/** In the order of the table, which is then written from its beginning to its end. */
+function slotsOf(tag: string, from: string): string {
+  return `INSERT INTO audit_slots (tag, slot, writer)
+    SELECT DISTINCT ${tag}, substr(e.id, 1, 12), 0 FROM ${from} ORDER BY 1, 2 ON CONFLICT DO NOTHING`;
 }
 
 export interface Filled {
@@ -76,6 +82,11 @@ export async function fillVaried(databaseUrl: string, entries: number): Promise<
     (_, n) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
   );
   const tools = Array.from({ length: TOOLS }, (_, n) => `tool_${n}`);
+  const sessions = Math.ceil(entries / PER_SESSION);
+  const sessionIds = Array.from(
+    { length: sessions },
+    (_, n) => `00000000-0000-7000-9000-${n.toString(16).padStart(12, '0')}`,
+  );
   try {
     for (const statement of engine.begin) await sql.unsafe(statement);
     const contexts: string[] = [];
@@ -87,12 +98,20 @@ export async function fillVaried(databaseUrl: string, entries: number): Promise<
       'CREATE TEMPORARY TABLE made_up (n bigint PRIMARY KEY, context bigint, key_tag bigint, tool_tag bigint)',
     );
     await sql.unsafe(`INSERT INTO made_up VALUES ${contexts.join(', ')}`);
-    await withoutIndexes(sql, engine, () =>
-      sql.unsafe(`
-        INSERT INTO audit_entries (id, at, context, key_tag, tool_tag, session_id, surface, decision, latency_ms)
-        SELECT ${id}, ${time}, c.context, c.key_tag, c.tool_tag, ${session(`(s.n / ${PER_SESSION})`)},
-          CASE WHEN s.n % 10 = 7 THEN 'mcp' ELSE 'check' END, CASE WHEN s.n % 50 = 3 THEN 'deny' ELSE 'allow' END, s.n % 7
-        FROM ${engine.series(0, entries)} s JOIN made_up c ON c.n = (s.n / 3) % ${TOOLS}`),
+    await sql.unsafe(`
+      INSERT INTO audit_entries (id, at, context, session_id, surface, decision, latency_ms)
+      SELECT ${id}, ${time}, c.context, ${session(`(s.n / ${PER_SESSION})`)},
+        CASE WHEN s.n % 10 = 7 THEN 'mcp' ELSE 'check' END, CASE WHEN s.n % 50 = 3 THEN 'deny' ELSE 'allow' END, s.n % 7
+      FROM ${engine.series(0, entries)} s JOIN made_up c ON c.n = (s.n / 3) % ${TOOLS}`);
+    for (const tag of ['key_tag', 'tool_tag'])
+      await sql.unsafe(slotsOf(`c.${tag}`, 'audit_entries AS e JOIN made_up AS c ON c.context = e.context'));
+    await sql.unsafe(slotsOf(String(decisionTag('deny')), "audit_entries AS e WHERE e.decision = 'deny'"));
+    await sql.unsafe(slotsOf(String(surfaceTag('mcp')), "audit_entries AS e WHERE e.surface = 'mcp'"));
+    await sql.unsafe('CREATE TEMPORARY TABLE made_up_sessions (id text PRIMARY KEY, tag bigint)');
+    for (const id of sessionIds)
+      await sql.unsafe(`INSERT INTO made_up_sessions VALUES ('${id}', ${sessionTag(id)})`);
+    await sql.unsafe(
+      slotsOf('s.tag', 'audit_entries AS e JOIN made_up_sessions AS s ON s.id = e.session_id'),
     );
     // As after an upgrade: nothing is counted yet.
     await sql.unsafe('DELETE FROM marks');
@@ -100,20 +119,7 @@ export async function fillVaried(databaseUrl: string, entries: number): Promise<
   } finally {
     await sql.close();
   }
-  const sessions = Math.ceil(entries / PER_SESSION);
-  const sessionIds = Array.from(
-    { length: sessions },
-    (_, n) => `00000000-0000-7000-9000-${n.toString(16).padStart(12, '0')}`,
-  );
   return { keyIds, tools, sessionIds, from, to };
-}
-
-/** Ten times as fast as with them. */
-async function withoutIndexes(sql: SQL, engine: Engine, work: () => Promise<unknown>): Promise<void> {
-  const indexes: { name: string; sql: string }[] = await sql.unsafe(engine.indexes);
-  for (const { name } of indexes) await sql.unsafe(`DROP INDEX ${name}`);
-  await work();
-  for (const index of indexes) await sql.unsafe(index.sql);
 }
 
 /** A row for the statement above: the number of the tool, its context, and the tags. */
@@ -122,13 +128,12 @@ async function context(sql: SQL, n: number, keyId: string, tool: string): Promis
     `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index)
      VALUES ('bench ${n}', '${keyId}', 'github', '${tool}', 'Rule 0 allows it.', '${keyId}', 1, 0) RETURNING id`,
   );
-  return `(${n}, ${row.id}, ${tagOf(keyId)}, ${tagOf(tool)})`;
+  return `(${n}, ${row.id}, ${keyTag(keyId)}, ${toolTag(tool)})`;
 }
 
 interface Engine {
   begin: string[];
   columns: string;
-  indexes: string;
   hex: (expression: string) => string;
   /** The numbers from the first to before the second. */
   series: (from: number, to: number) => string;
@@ -147,7 +152,6 @@ const SEALED = `UPDATE sealing SET newest_id = (SELECT max(id) FROM audit_entrie
 const SQLITE: Engine = {
   begin: ['PRAGMA cache_size = -200000', 'PRAGMA synchronous = OFF'],
   columns: `SELECT name FROM pragma_table_info('audit_entries')`,
-  indexes: `SELECT name, sql FROM sqlite_master WHERE tbl_name = 'audit_entries' AND type = 'index' AND sql <> ''`,
   series: (from, to) =>
     `(WITH RECURSIVE r (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM r WHERE n < ${to - 1}) SELECT n FROM r)`,
   hex: (expression: string) => `printf('%012x', ${expression})`,
@@ -158,9 +162,7 @@ const SQLITE: Engine = {
 const POSTGRES: Engine = {
   begin: ['SET synchronous_commit = off', "SET maintenance_work_mem = '256MB'"],
   columns: `SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'audit_entries'`,
-  indexes: `SELECT indexname AS name, indexdef AS sql FROM pg_indexes
-    WHERE tablename = 'audit_entries' AND indexname <> 'audit_entries_pkey'`,
   series: (from, to) => `(SELECT CAST(n AS bigint) AS n FROM generate_series(${from}, ${to - 1}) AS n)`,
   hex: (expression: string) => `lpad(to_hex(${expression}), 12, '0')`,
-  settle: [SEALED, 'VACUUM ANALYZE audit_entries', 'CHECKPOINT'],
+  settle: [SEALED, 'VACUUM ANALYZE audit_entries', 'VACUUM ANALYZE audit_slots', 'CHECKPOINT'],
 };

@@ -15,8 +15,7 @@ import type { GuardError } from '../core/errors.ts';
 import type { Surface } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
 import { type ApprovalRecord, insertApproval } from '../store/approvals.ts';
-import { type AuditEntry, insertAudit } from '../store/audit.ts';
-import { ContextMemory } from '../store/contexts.ts';
+import { type AuditEntry, AuditWriter } from '../store/audit.ts';
 import type { Transaction } from '../store/db.ts';
 import type { KeyFacts } from '../store/keys.ts';
 import { insertNotification } from '../store/notifications.ts';
@@ -64,7 +63,7 @@ interface Case {
 export class Judge implements GroupWork<CheckRequest, Verdict> {
   readonly #guard: Guard;
   readonly #policies = new CompiledPolicies();
-  readonly #contexts = new ContextMemory();
+  readonly #log = new AuditWriter();
 
   constructor(guard: Guard) {
     this.#guard = guard;
@@ -89,12 +88,12 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
       else if (approvals === null || !held.has(each)) results.push(settle(each, NOTHING_FREED, entries));
       else results.push(await this.#settleHeld(tx, each, approvals, entries, now));
     }
-    await insertAudit(tx, entries, this.#contexts);
+    await this.#log.insert(tx, entries);
     return results;
   }
 
   committed(results: readonly (Verdict | GuardError)[]): void {
-    this.#contexts.keep();
+    this.#log.committed();
     // A held call has left work in the outbox.
     if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#guard.db.wake();
   }

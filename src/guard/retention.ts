@@ -17,6 +17,7 @@ import {
   ENDED,
 } from '../store/retention.ts';
 import { entryIdAt } from '../store/seals.ts';
+import { firstIdFrom } from '../store/slots.ts';
 import type { Chore } from './chores.ts';
 import { type Guard, ROLLUPS_LOCK, timeOfId } from './guard.ts';
 import { KEPT_FROM, ROLLED_UP } from './rollups.ts';
@@ -69,7 +70,9 @@ async function firstFull(
   if (done('connections', await deleteConnections(guard.db, now - CONNECTION_MS))) return true;
   if (retention === null) return false;
   const before = now - retention;
-  if (done('audit', await retireAudit(guard, sealing, before))) return true;
+  const audit = await retireAudit(guard, sealing, before);
+  note('audit', audit.count);
+  if (audit.more) return true;
   const sent = Math.min(before, now - DELIVERY_MS);
   const deliveries = await guard.db.transaction({}, tx => deleteDeliveries(tx, sent));
   if (done('deliveries', deliveries)) return true;
@@ -80,18 +83,21 @@ async function firstFull(
   return false;
 }
 
-async function retireAudit(guard: Guard, sealing: boolean, before: number): Promise<number> {
+async function retireAudit(
+  guard: Guard,
+  sealing: boolean,
+  before: number,
+): Promise<{ count: number; more: boolean }> {
   const { db } = guard;
   const places = sealing ? await signedAsPruned(db) : null;
   const until = floorTo(await deletableUntil(guard, places, before), MINUTE);
   await keepFrom(guard, until);
   return db.transaction({}, async tx => {
     const from = (await readMark(tx, DELETED)) ?? 0;
-    const { count, last } = await deleteAudit(tx, from, until, places);
+    const { count, until: reached } = await deleteAudit(tx, from, until, places);
     // Begins where the last step ended: PostgreSQL would walk over all that it has deleted and not yet vacuumed.
-    const full = count === BATCH && last !== null;
-    await writeMark(tx, DELETED, full ? timeOfId(last) : until - LOOK_BACK_MS);
-    return count;
+    await writeMark(tx, DELETED, reached === null ? until - LOOK_BACK_MS : timeOfId(firstIdFrom(reached)));
+    return { count, more: reached !== null };
   });
 }
 

@@ -1,13 +1,23 @@
-// Searching the audit log, newest first, by any combination of filters and with bounded work. One filter's index
-// leads: the one whose next few hundred entries reach farthest back. The others are tested on what it brings. After
-// so many entries a page ends, full or not, and says where to go on.
+// Searching the audit log, newest first, by any combination of filters and with bounded work. The slots of one
+// filter's tag lead (slots.ts): the one whose next slots reach farthest back. Of those, slots that lack another
+// filter's tag are skipped, and the entries of the rest are tested. After so many entries a page ends, full or not,
+// and says where to go on.
 
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
 import { splitName } from '../core/name.ts';
-import { AUDIT_COLUMNS, type AuditEntry, firstIdAt } from './audit.ts';
-import { tagOf } from './contexts.ts';
+import { AUDIT_COLUMNS, type AuditEntry, ENTRY_COLUMNS, firstIdAt } from './audit.ts';
 import type { Queries, Value } from './db.ts';
+import {
+  AFTER_HEX,
+  decisionTag,
+  firstIdFrom,
+  keyTag,
+  sessionTag,
+  slotOf,
+  surfaceTag,
+  toolTag,
+} from './slots.ts';
 
 export interface AuditFilter {
   /** Inclusive. */
@@ -28,28 +38,33 @@ export interface AuditPage {
   next: string | null;
 }
 
-/**
- * Entries that are looked at in one statement, at first and at most: 2048 take about 4 ms on SQLite. Powers of two,
- * and written into the statements: planners go by the number, and there are few different statements to keep.
- */
-const FIRST_CHUNK = 256;
+/** Entries that are looked at in one statement, about: they take some 4 ms on SQLite. */
 const CHUNK = 2048;
-/** Entries that are looked at for one page. */
+/** Entries and slots that are looked at for one page. */
 const PER_PAGE = 20_000;
+/**
+ * Slots or entries to read: at first, and at most. Powers of two, and written into the statements: planners go by the
+ * number, and there are few different statements to keep.
+ */
+const FIRST_SLOTS = 16;
+const FIRST_ENTRIES = 256;
+const MOST = 2048;
 
-/** One equality, and the index over a column and the id that finds it, if there is one. */
+/** One equality, and the tag that says where entries may fulfil it, if there is one. */
 interface Condition {
   field: keyof AuditEntry;
   value: Value;
-  index: Index | null;
+  tag: number | null;
 }
 
-interface Index {
-  column: string;
-  /** Of a tag, others may have the same: every condition is tested on what its index brings, too. */
-  value: Value;
-  /** What the index's own condition says, literally, so that it can serve. */
-  says: string;
+/** A part of the log, to be read from its end. */
+interface Part {
+  /** The first id that counts. */
+  low: string;
+  /** The first that does not: an id, or a slot. */
+  before: string;
+  /** How many slots of the lead to look into, or how many entries when nothing leads. */
+  size: number;
 }
 
 export async function searchAudit(
@@ -59,111 +74,115 @@ export async function searchAudit(
   before: string,
 ): Promise<AuditPage> {
   const conditions = conditionsOf(filter);
+  const tags = [...new Set(conditions.flatMap(each => each.tag ?? []))];
   const low = firstIdAt(filter.from ?? 0);
   const entries: AuditEntry[] = [];
   let at = filter.to === undefined ? before : least(before, firstIdAt(filter.to));
-  let size = firstSize(conditions, limit);
-  for (let seen = 0; seen < PER_PAGE; size = Math.min(2 * size, CHUNK)) {
-    const lead = await chooseLead(db, conditions, low, at, size);
-    const chunk = await readChunk(db, lead, conditions, low, at, size, limit + 1 - entries.length);
+  let size = tags.length > 0 ? FIRST_SLOTS : firstSize(conditions, limit);
+  for (let seen = 0; seen < PER_PAGE; ) {
+    const part = { low, before: at, size };
+    const lead = await chooseLead(db, tags, part);
+    const chunk = await readChunk(db, lead, tags, conditions, part, limit + 1 - entries.length);
     entries.push(...chunk.found);
     if (entries.length > limit)
       return { entries: entries.slice(0, limit), next: entries[limit - 1]?.id ?? null };
     if (chunk.reach === null) return { entries, next: null };
     at = chunk.reach;
-    seen += size;
+    seen += chunk.seen;
+    size = nextSize(size, chunk.seen);
     // The embedded engine answers without a turn of the event loop; whoever waits gets one here.
     await new Promise(setImmediate);
   }
-  return { entries, next: at };
+  return { entries, next: firstIdFrom(at) };
 }
 
 /** Where everything that is looked at matches, no more than a page is. */
 function firstSize(conditions: readonly Condition[], limit: number): number {
-  const allMatch = conditions.length < 2 && conditions.every(each => each.index !== null);
-  return allMatch ? 2 ** Math.ceil(Math.log2(limit + 1)) : FIRST_CHUNK;
+  return conditions.length === 0 ? powerOfTwo(limit + 1) : FIRST_ENTRIES;
 }
+
+/** As many as will bring about a chunk of entries, going by what the last ones brought. */
+function nextSize(size: number, seen: number): number {
+  const fitting = powerOfTwo((size * CHUNK) / Math.max(seen, 1) / 2);
+  return Math.min(Math.max(fitting, 1), 8 * size, MOST);
+}
+
+const powerOfTwo = (atLeast: number): number => 2 ** Math.ceil(Math.log2(atLeast));
 
 function conditionsOf({ tool, ...filter }: AuditFilter): Condition[] {
   const name = tool === undefined ? null : splitName(tool);
   const toolName = name?.toolName ?? tool;
   const { keyId, sessionId, decision, surface } = filter;
-  const index = (column: string, value: Value | undefined, says = `${column} IS NOT NULL`): Index | null =>
-    value === undefined ? null : { column, value, says };
-  const all: [keyof AuditEntry, Value | undefined, Index | null][] = [
-    ['sessionId', sessionId, index('session_id', sessionId)],
-    ['keyId', keyId, index('key_tag', keyId && tagOf(keyId))],
-    ['toolName', toolName, index('tool_tag', toolName && tagOf(toolName))],
-    ['decision', decision, decision === 'allow' ? null : index('decision', decision, "decision <> 'allow'")],
-    ['surface', surface, surface === 'check' ? null : index('surface', surface, "surface <> 'check'")],
+  const all: [keyof AuditEntry, Value | undefined, number | null][] = [
+    ['sessionId', sessionId, sessionId === undefined ? null : sessionTag(sessionId)],
+    ['keyId', keyId, keyId === undefined ? null : keyTag(keyId)],
+    ['toolName', toolName, toolName === undefined ? null : toolTag(toolName)],
+    ['decision', decision, decision === undefined ? null : decisionTag(decision)],
+    ['surface', surface, surface === undefined ? null : surfaceTag(surface)],
     ['serverName', name?.serverName, null],
   ];
-  return all.flatMap(([field, value, index]) => (value === undefined ? [] : [{ field, value, index }]));
+  return all.flatMap(([field, value, tag]) => (value === undefined ? [] : [{ field, value, tag }]));
 }
 
-/** The condition whose next chunk reaches farthest back; null when none has an index: the ids themselves. */
+/** The tag whose next slots reach farthest back; null when there is none: the ids themselves lead. */
 async function chooseLead(
   db: Queries,
-  conditions: readonly Condition[],
-  low: string,
-  before: string,
-  size: number,
-): Promise<Condition | null> {
-  const indexed = conditions.filter(each => each.index !== null);
-  if (indexed.length < 2) return indexed[0] ?? null;
-  let best: { condition: Condition; reach: string } | null = null;
-  for (const condition of indexed) {
-    const { where, order, params } = range(condition, low, before);
-    const [row] = await db.all<{ id: string }>(
-      `SELECT id FROM audit_entries WHERE ${where} ORDER BY ${order} LIMIT 1 OFFSET ${size}`,
-      params,
+  tags: readonly number[],
+  { low, before, size }: Part,
+): Promise<number | null> {
+  if (tags.length < 2) return tags[0] ?? null;
+  let best: { tag: number; reach: string } | null = null;
+  for (const tag of tags) {
+    const [row] = await db.all<{ slot: string }>(
+      `SELECT slot FROM audit_slots WHERE tag = $1 AND slot >= $2 AND slot < $3 ORDER BY slot DESC LIMIT 1 OFFSET ${size}`,
+      [tag, slotOf(low), before],
     );
-    if (row === undefined) return condition;
-    if (best === null || row.id < best.reach) best = { condition, reach: row.id };
+    if (row === undefined) return tag;
+    if (best === null || row.slot < best.reach) best = { tag, reach: row.slot };
   }
-  return best?.condition ?? null;
+  return best?.tag ?? null;
 }
 
-/** What matches among the next `size` entries of the lead, and the last of these; null when there are no more. */
+/** What matches in the next `size` steps back, how much was looked at, and the last step; null when there are no more. */
 async function readChunk(
   db: Queries,
-  lead: Condition | null,
+  lead: number | null,
+  tags: readonly number[],
   conditions: readonly Condition[],
-  low: string,
-  before: string,
-  size: number,
+  { low, before, size }: Part,
   wanted: number,
-): Promise<{ found: AuditEntry[]; reach: string | null }> {
-  const { where, order, params } = range(lead, low, before);
-  const tests = conditions.map(each => `c."${each.field}" = $${params.push(each.value)}`);
-  // One statement, so that an entry committed meanwhile cannot push another out between the two readings. The
-  // LIMIT inside keeps planners from leading with another index.
-  const rows = await db.all<AuditEntry & { reach: string | null; seen: number }>(
-    `WITH chunk AS (SELECT ${AUDIT_COLUMNS} FROM audit WHERE ${where} ORDER BY ${order} LIMIT ${size})
-     SELECT r.reach, r.seen, c.* FROM (SELECT min(id) AS reach, count(*) AS seen FROM chunk) AS r
-     LEFT JOIN chunk AS c ON ${['1 = 1', ...tests].join(' AND ')} ORDER BY c.id DESC LIMIT $${params.push(wanted)}`,
+): Promise<{ found: AuditEntry[]; seen: number; reach: string | null }> {
+  const params: Value[] = [low, before];
+  const param = (value: Value) => `$${params.push(value)}`;
+  const others = tags.filter(tag => tag !== lead).map(tag => hasTag(param(tag)));
+  // The LIMIT and, on SQLite, CROSS JOIN keep planners from leading with something else.
+  const parts =
+    lead === null
+      ? `chunk AS (SELECT ${AUDIT_COLUMNS} FROM audit WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT ${size}),
+         steps AS (SELECT id AS step FROM chunk)`
+      : `steps AS (SELECT DISTINCT slot AS step FROM audit_slots WHERE tag = ${param(lead)}
+           AND slot >= ${param(slotOf(low))} AND slot < $2 ORDER BY slot DESC LIMIT ${size}),
+         chunk AS (SELECT ${ENTRY_COLUMNS} FROM steps CROSS JOIN audit_entries AS e CROSS JOIN audit_contexts AS c
+           WHERE ${[`e.id >= step AND e.id < step || '${AFTER_HEX}' AND c.id = e.context`, ...others].join(' AND ')})`;
+  const tests = conditions.map(each => `c."${each.field}" = ${param(each.value)}`);
+  // One statement, so that an entry committed meanwhile cannot push another out between two readings.
+  const rows = await db.all<AuditEntry & { reach: string | null; steps: number; seen: number }>(
+    `WITH ${parts}
+     SELECT r.*, c.* FROM (SELECT (SELECT min(step) FROM steps) AS reach, (SELECT count(*) FROM steps) AS steps,
+       (SELECT count(*) FROM chunk) AS seen) AS r
+     LEFT JOIN chunk AS c ON ${['c.id >= $1 AND c.id < $2', ...tests].join(' AND ')} ORDER BY c.id DESC LIMIT ${param(wanted)}`,
     params,
   );
-  const { reach = null, seen = 0 } = rows[0] ?? {};
-  const found = rows.filter(row => row.id !== null).map(({ reach: _, seen: __, ...entry }) => entry);
-  return { found, reach: seen < size ? null : reach };
+  const [first] = rows;
+  if (first === undefined) throw new Error('a search without an answer');
+  const found = rows
+    .filter(row => row.id !== null)
+    .map(({ reach: _, steps: __, seen: ___, ...entry }) => entry);
+  return { found, seen: first.seen + first.steps, reach: first.steps < size ? null : first.reach };
 }
 
-/** Ids from `low` up to `before`, of one value: as a range of pairs, whose order only that value's index has. */
-function range(
-  condition: Condition | null,
-  low: string,
-  before: string,
-): { where: string; order: string; params: Value[] } {
-  if (condition?.index == null)
-    return { where: 'id >= $1 AND id < $2', order: 'id DESC', params: [low, before] };
-  const { column, value, says } = condition.index;
-  return {
-    where: `(${column}, id) >= ($1, $2) AND (${column}, id) < ($1, $3) AND ${says}`,
-    order: `${column} DESC, id DESC`,
-    params: [value, low, before],
-  };
-}
+const hasTag = (tag: string): string =>
+  `EXISTS (SELECT 1 FROM audit_slots AS o WHERE o.tag = ${tag} AND o.slot = step)`;
 
 function least(a: string, b: string): string {
   return a < b ? a : b;

@@ -5,6 +5,7 @@ import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
 import { type Context, ContextMemory } from './contexts.ts';
 import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
+import { SlotMemory } from './slots.ts';
 
 export interface AuditEntry {
   id: string;
@@ -24,28 +25,43 @@ export interface AuditEntry {
 }
 
 const insertRows = rowInserts(
-  `audit_entries (id, at, context, key_tag, tool_tag, session_id, surface, decision, reference_id, latency_ms)`,
-  10,
+  'audit_entries (id, at, context, session_id, surface, decision, reference_id, latency_ms)',
+  8,
 );
 
-export async function insertAudit(
-  tx: Transaction,
-  entries: readonly AuditEntry[],
-  memory = new ContextMemory(),
-): Promise<void> {
-  const contexts = await memory.of(tx, entries);
-  insertRows(tx, entries.length, (params, index) =>
-    pushRow(params, entries[index] as AuditEntry, contexts[index] as Context),
-  );
+/** Writes entries, and remembers what is in the store already of all that many entries share. */
+export class AuditWriter {
+  readonly #contexts = new ContextMemory();
+  readonly #slots = new SlotMemory();
+
+  async insert(tx: Transaction, entries: readonly AuditEntry[]): Promise<void> {
+    const contexts = await this.#contexts.of(tx, entries);
+    insertRows(tx, entries.length, (params, index) =>
+      pushRow(params, entries[index] as AuditEntry, (contexts[index] as Context).number),
+    );
+    this.#slots.add(
+      tx,
+      entries,
+      contexts.map(context => context.tags),
+    );
+  }
+
+  /** The transaction of the last call is committed. */
+  committed(): void {
+    this.#contexts.keep();
+    this.#slots.keep();
+  }
 }
 
-function pushRow(params: Value[], entry: AuditEntry, { number, keyTag, toolTag }: Context): void {
+export function insertAudit(tx: Transaction, entries: readonly AuditEntry[]): Promise<void> {
+  return new AuditWriter().insert(tx, entries);
+}
+
+function pushRow(params: Value[], entry: AuditEntry, context: number): void {
   params.push(
     entry.id,
     entry.at,
-    number,
-    keyTag,
-    toolTag,
+    context,
     entry.sessionId,
     entry.surface,
     entry.decision,
@@ -58,6 +74,15 @@ function pushRow(params: Value[], entry: AuditEntry, { number, keyTag, toolTag }
 export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
   rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs"`;
+
+/**
+ * The same from an entry's two tables, `e` and `c`, for planners that the view would mislead. An entry whose context is
+ * gone shows nulls, and is not what was sealed.
+ */
+export const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "sessionId", e.surface,
+  c.server_name AS "serverName", c.tool_name AS "toolName", e.decision, c.reason, c.policy_id AS "policyId",
+  c.policy_version AS "policyVersion", c.rule_index AS "ruleIndex", e.reference_id AS "referenceId",
+  e.latency_ms AS "latencyMs"`;
 
 /** Entries after an id, newest first. */
 export function listAuditSince(db: Queries, after: string, limit: number): Promise<AuditEntry[]> {

@@ -4,11 +4,12 @@
 
 import type { AuditEntry } from './audit.ts';
 import { placeholders, type Transaction } from './db.ts';
+import { keyTag, toolTag } from './slots.ts';
 
 export interface Context {
   number: number;
-  keyTag: number;
-  toolTag: number;
+  /** Of its key and its tool. */
+  tags: readonly number[];
 }
 
 /** Callers choose names, so there may be any number of contexts; when these are too many, it starts anew. */
@@ -63,7 +64,7 @@ export class ContextMemory {
     );
     wanted.forEach(({ text, entry }, index) => {
       const number = found[index]?.[0]?.id as number;
-      const context = { number, keyTag: tagOf(entry.keyId), toolTag: tagOf(entry.toolName) };
+      const context = { number, tags: [keyTag(entry.keyId), toolTag(entry.toolName)] };
       this.#uncommitted.set(text, context);
     });
   }
@@ -84,9 +85,4 @@ function textOf({
 
 function digestOf(text: string): string {
   return new Bun.CryptoHasher('sha256').update(text).digest('base64url');
-}
-
-/** Two different texts may have the same tag: it narrows a search and proves nothing. */
-export function tagOf(text: string): number {
-  return Bun.hash.crc32(text);
 }

@@ -70,9 +70,9 @@ export function placeholders(count: number, offset = 0): string {
  * Bounds the number of different statements: a list of ids is padded to the next power of two by repeating
  * its last, so that 1 to 64 ids need seven prepared statements and not 64.
  */
-export function padded(ids: readonly string[]): string[] {
+export function padded<Id extends Value>(ids: readonly Id[]): Id[] {
   const size = 2 ** Math.ceil(Math.log2(Math.max(ids.length, 1)));
-  return Array.from({ length: size }, (_, index) => ids[Math.min(index, ids.length - 1)] ?? '');
+  return Array.from({ length: size }, (_, index) => ids[Math.min(index, ids.length - 1)] as Id);
 }
 
 const MOST_ROWS = 64;
@@ -84,11 +84,12 @@ const MOST_ROWS = 64;
 export function rowInserts(
   into: string,
   fields: number,
+  then = '',
 ): (tx: Transaction, count: number, push: (params: Value[], index: number) => void) => void {
   const statements = new Map<number, string>();
   for (let rows = 1; rows <= MOST_ROWS; rows *= 2) {
     const values = Array.from({ length: rows }, (_, row) => `(${placeholders(fields, row * fields)})`);
-    statements.set(rows, `INSERT INTO ${into} VALUES ${values.join(', ')}`);
+    statements.set(rows, `INSERT INTO ${into} VALUES ${values.join(', ')} ${then}`);
   }
   return (tx, count, push) => {
     let rows = MOST_ROWS;

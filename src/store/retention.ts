@@ -3,30 +3,61 @@
 
 import { firstIdAt } from './audit.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import { keyTag, slotAfter, slotOf, type Tagged, tagsOf, toolTag } from './slots.ts';
 
 /** About 5 ms on the embedded engine, where checks wait meanwhile. */
 export const BATCH = 500;
 
-/** Entries made from one time on and before another; of a sealed log only those in the places before `places`. */
+/**
+ * Entries made from one time on and before another, whole slots of them; of a sealed log only those in the places
+ * before `places`. Says how many they were, and the slot before which all are gone; null when none is left.
+ */
 export async function deleteAudit(
   tx: Transaction,
   from: number,
   to: number,
   places: number | null,
-): Promise<{ count: number; last: string | null }> {
+): Promise<{ count: number; until: string | null }> {
   const placed =
     places === null
       ? ''
       : 'AND EXISTS (SELECT 1 FROM seals s WHERE s.entry_id = audit_entries.id AND s.seq < $3)';
-  const bounds = [firstIdAt(from), firstIdAt(to)];
-  const rows = await tx.all<{ id: string }>(
-    `DELETE FROM audit_entries WHERE id IN (
-       SELECT id FROM audit_entries WHERE id >= $1 AND id < $2 ${placed} ORDER BY id LIMIT ${BATCH})
-     RETURNING id`,
-    places === null ? bounds : [...bounds, places],
+  const bounded = (end: string) => [firstIdAt(from), end, ...(places === null ? [] : [places])];
+  const [batch] = await tx.all<{ count: number; first: string; last: string }>(
+    `SELECT count(*) AS count, min(id) AS first, max(id) AS last FROM (
+       SELECT id FROM audit_entries WHERE id >= $1 AND id < $2 ${placed} ORDER BY id LIMIT ${BATCH + 1}) AS batch`,
+    bounded(slotOf(firstIdAt(to))),
   );
-  const last = rows.reduce((most, { id }) => (id > most ? id : most), '');
-  return { count: rows.length, last: last === '' ? null : last };
+  const until = batch === undefined || batch.count <= BATCH ? null : slotToEnd(batch.first, batch.last);
+  const end = until ?? slotOf(firstIdAt(to));
+  const gone = await tx.all<Tagged & { keyId: string; toolName: string }>(
+    `DELETE FROM audit_entries WHERE id >= $1 AND id < $2 ${placed}
+     RETURNING id, session_id AS "sessionId", decision, surface,
+       (SELECT key_id FROM audit_contexts c WHERE c.id = context) AS "keyId",
+       (SELECT tool_name FROM audit_contexts c WHERE c.id = context) AS "toolName"`,
+    bounded(end),
+  );
+  await deleteSlots(tx, gone, end);
+  return { count: gone.length, until };
+}
+
+/** The slot before which a batch ends; a slot that is larger than a batch goes whole. */
+function slotToEnd(first: string, last: string): string {
+  return slotOf(first) === slotOf(last) ? slotAfter(slotOf(last)) : slotOf(last);
+}
+
+async function deleteSlots(
+  tx: Transaction,
+  gone: readonly (Tagged & { keyId: string; toolName: string })[],
+  end: string,
+): Promise<void> {
+  const tags = new Set(gone.flatMap(each => tagsOf(each, [keyTag(each.keyId), toolTag(each.toolName)])));
+  const all = padded([...tags]);
+  if (tags.size === 0) return;
+  await tx.run(`DELETE FROM audit_slots WHERE slot < $1 AND tag IN (${placeholders(all.length, 1)})`, [
+    end,
+    ...all,
+  ]);
 }
 
 /** By table: its id, and when a row that was made before a time ($2) has also ended by then. */

@@ -2,7 +2,7 @@
 // and its bounds are the guard's; the arithmetic of the tree is the core's.
 
 import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
-import { AUDIT_COLUMNS, type AuditEntry } from './audit.ts';
+import { AUDIT_COLUMNS, type AuditEntry, ENTRY_COLUMNS } from './audit.ts';
 import { type Queries, rowInserts, type Transaction } from './db.ts';
 
 export interface Sealing {
@@ -163,15 +163,6 @@ export interface SealedRow {
   /** Null when it is not there any more. */
   entry: AuditEntry | null;
 }
-
-/**
- * From an entry's two tables: the view would keep planners from joining by the page. An entry whose context is gone
- * shows nulls, and is not what was sealed.
- */
-const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "sessionId", e.surface,
-  c.server_name AS "serverName", c.tool_name AS "toolName", e.decision, c.reason, c.policy_id AS "policyId",
-  c.policy_version AS "policyVersion", c.rule_index AS "ruleIndex", e.reference_id AS "referenceId",
-  e.latency_ms AS "latencyMs"`;
 
 /** Places from `from` on with what stands in them, in order. */
 export async function listSealed(db: Queries, from: number, limit: number): Promise<SealedRow[]> {

@@ -19,9 +19,9 @@ const CONNECTIONS = 32;
 /** The audit log fed from a buffer in the background, as other systems do it. */
 const LATER: Patch = {
   file: 'src/guard/check.ts',
-  find: 'await insertAudit(tx, entries, this.#contexts);',
+  find: 'await this.#log.insert(tx, entries);',
   replace:
-    'setTimeout(() => this.#guard.db.transaction({}, async later => insertAudit(later, entries)).catch(() => {}), 20);',
+    'setTimeout(() => this.#guard.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 20);',
 };
 /** The verdict resolved inside the transaction, before it is committed. */
 const BEFORE_COMMIT: Patch = {

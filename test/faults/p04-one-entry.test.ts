@@ -15,8 +15,8 @@ const DECISIONS = ['allow', 'deny', 'pending'];
 
 const insert = (entries: string): Patch => ({
   file: 'src/guard/check.ts',
-  find: 'insertAudit(tx, entries, this.#contexts);',
-  replace: `insertAudit(tx, ${entries}, this.#contexts);`,
+  find: 'this.#log.insert(tx, entries);',
+  replace: `this.#log.insert(tx, ${entries});`,
 });
 const MERGED = insert('[...new Map(entries.map(each => [each.toolName, each])).values()]');
 const TWICE = insert('entries.flatMap(each => [each, { ...each, id: newId() }])');

@@ -25,9 +25,9 @@ const STOPPED_WITHIN_MS = 60_000;
 /** Entries wait in memory for a moment, and the stop does not wait for them. */
 const BUFFERED: Patch = {
   file: 'src/guard/check.ts',
-  find: 'await insertAudit(tx, entries, this.#contexts);',
+  find: 'await this.#log.insert(tx, entries);',
   replace:
-    'setTimeout(() => this.#guard.db.transaction({}, async later => insertAudit(later, entries)).catch(() => {}), 200);',
+    'setTimeout(() => this.#guard.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 200);',
 };
 
 for (const engine of await engines()) {

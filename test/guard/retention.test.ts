@@ -172,6 +172,7 @@ for (const engine of await engines()) {
       while (await step(guard)) steps++;
       expect(steps).toBe(3);
       expect((await left())['audit']).toBe(0);
+      expect(await store.db.all('SELECT tag, slot FROM audit_slots')).toEqual([]);
       const late = auditEntry({ id: idAt(NOW - RETENTION - HOUR) });
       await store.db.transaction({}, async tx => insertAudit(tx, [late]));
       await pass(RETENTION);
@@ -205,7 +206,7 @@ for (const engine of await engines()) {
     await first.check(key, 's', 'one');
     await first.kill('SIGTERM');
     const old = Date.now() - 2 * DAY;
-    const columns = 'context, key_tag, tool_tag, surface, decision, latency_ms';
+    const columns = 'context, surface, decision, latency_ms';
     for (let group = 0; group < 6; group++) {
       const ids = Array.from({ length: 500 }, (_, n) => `('${idAt(old + n, group * 500 + n)}', ${old + n})`);
       await sql(

@@ -4,14 +4,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { insertAudit } from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
-import { tagOf } from '../../src/store/contexts.ts';
 import type { Queries } from '../../src/store/db.ts';
+import { keyTag, toolTag } from '../../src/store/slots.ts';
 import { engines } from '../support/service.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
 
 const ENTRIES = 120_000;
-/** Statements of one page: two indexes to choose from and one chunk read, for each of some twelve chunks. */
-const MOST_STATEMENTS = 40;
+/** Statements of one page: two tags to choose from and one chunk read, for each of some twenty chunks. */
+const MOST_STATEMENTS = 70;
 
 const HEX = { sqlite: "printf('%012x', n)", postgres: "lpad(to_hex(n), 12, '0')" };
 const TIME = { sqlite: `printf('%012x', ${NOW} + n)`, postgres: `lpad(to_hex(${NOW} + n), 12, '0')` };
@@ -24,15 +24,22 @@ async function fill({ db, engine }: TestStore): Promise<void> {
      VALUES (1000, 'a', 'key-0', 'github', 'tool-0', 'Rule 0 allows it.', 'policy-1', 1),
        (1001, 'b', 'key-1', 'github', 'tool-1', 'Rule 0 allows it.', 'policy-1', 1)`,
   );
-  const tag = (what: string) => `CASE n % 2 WHEN 0 THEN ${tagOf(`${what}-0`)} ELSE ${tagOf(`${what}-1`)} END`;
   for (let from = 0; from < ENTRIES; from += 20_000) {
     await db.run(
-      `INSERT INTO audit_entries (id, at, context, key_tag, tool_tag, surface, decision, latency_ms)
+      `INSERT INTO audit_entries (id, at, context, surface, decision, latency_ms)
        WITH RECURSIVE series (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM series WHERE n < ${from + 19_999})
        SELECT substr(${time}, 1, 8) || '-' || substr(${time}, 9, 4) || '-7000-8000-' || ${hex}, ${NOW} + n,
-         1000 + n % 2, ${tag('key')}, ${tag('tool')}, 'check', 'allow', 1
+         1000 + n % 2, 'check', 'allow', 1
        FROM series`,
     );
+  }
+  for (const [n, tags] of [0, 1].map(n => [n, [keyTag(`key-${n}`), toolTag(`tool-${n}`)]] as const)) {
+    for (const tag of tags) {
+      await db.run(
+        `INSERT INTO audit_slots (tag, slot, writer)
+         SELECT DISTINCT ${tag}, substr(id, 1, 12), 0 FROM audit_entries WHERE context = ${1000 + n}`,
+      );
+    }
   }
 }
 
@@ -71,8 +78,8 @@ for (const engine of await engines()) {
     test('a pair that never meets ends in a few bounded pages', async () => {
       const { found, statements } = await search({ keyId: 'key-0', tool: 'tool-1' });
       expect(found).toEqual([]);
-      // 60,000 entries of the better index, 20,000 to a page.
-      expect(statements.length).toBe(3);
+      // In every slot there are both: 120,000 entries and 7,500 slots, 20,000 of them to a page.
+      expect(statements.length).toBe(7);
       expect(Math.max(...statements)).toBeLessThanOrEqual(MOST_STATEMENTS);
     });
 
@@ -83,7 +90,7 @@ for (const engine of await engines()) {
         decision: 'allow',
       });
       expect(found).toEqual([]);
-      expect(statements.length).toBe(3);
+      expect(statements.length).toBe(7);
     });
 
     test('the rarer of two filters leads', async () => {

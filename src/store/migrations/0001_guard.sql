@@ -79,26 +79,26 @@ CREATE TABLE audit_entries (
   id text NOT NULL PRIMARY KEY,
   at bigint NOT NULL,
   context bigint NOT NULL,
-  -- Checksums of the context's key and tool: short, so that their indexes are.
-  key_tag bigint NOT NULL,
-  tool_tag bigint NOT NULL,
   session_id text,
   surface text NOT NULL,
   decision text NOT NULL,
   reference_id text,
   latency_ms bigint NOT NULL
 );
-CREATE INDEX audit_key ON audit_entries (key_tag, id);
-CREATE INDEX audit_session ON audit_entries (session_id, id) WHERE session_id IS NOT NULL;
-CREATE INDEX audit_tool ON audit_entries (tool_tag, id);
--- Most calls are allowed, and paging by id finds those at once: an index on them would be paid for by every check.
-CREATE INDEX audit_decision ON audit_entries (decision, id) WHERE decision <> 'allow';
-CREATE INDEX audit_surface ON audit_entries (surface, id) WHERE surface <> 'check';
+
+-- In which slots of time there are entries of a key, a tool, a session, … (slots.ts).
+CREATE TABLE audit_slots (
+  tag bigint NOT NULL,
+  slot text NOT NULL,
+  -- Each replica writes its own rows.
+  writer bigint NOT NULL,
+  PRIMARY KEY (tag, slot, writer)
+);
 
 -- The log as people and queries read it.
 CREATE VIEW audit AS
   SELECT e.id, e.at, c.key_id, e.session_id, e.surface, c.server_name, c.tool_name, e.decision, c.reason, c.policy_id,
-    c.policy_version, c.rule_index, e.reference_id, e.latency_ms, e.key_tag, e.tool_tag
+    c.policy_version, c.rule_index, e.reference_id, e.latency_ms
   FROM audit_entries e JOIN audit_contexts c ON c.id = e.context;
 
 CREATE TABLE approvals (
