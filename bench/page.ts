@@ -1,4 +1,4 @@
-// Writes a run down: the charts and the page in docs/bench/, and the table in the README's passage on speed. All come
+// Writes a run down: the page docs/bench.md with its charts in docs/bench/, and the table in the README's passage on speed. All come
 // from one report, so that they cannot disagree.
 
 import * as fs from 'node:fs';
@@ -18,8 +18,8 @@ export function writePages(report: Report): void {
   fs.mkdirSync(FOLDER, { recursive: true });
   const drawn = charts(report);
   for (const [name, chart] of drawn) fs.writeFileSync(path.join(FOLDER, `${name}.svg`), drawChart(chart));
-  const pictures = [...drawn].map(([name, { title }]) => `![${title}](${name}.svg)`);
-  fs.writeFileSync(path.join(FOLDER, 'README.md'), page(report, pictures));
+  const pictures = [...drawn].map(([name, { title }]) => `![${title}](bench/${name}.svg)`);
+  fs.writeFileSync(path.join(ROOT, 'docs', 'bench.md'), page(report, pictures));
   const readme = path.join(ROOT, 'README.md');
   fs.writeFileSync(readme, withTable(fs.readFileSync(readme, 'utf8'), report));
 }
