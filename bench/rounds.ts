@@ -7,9 +7,9 @@ import type { Sample, Series } from './report.ts';
 import type { Place } from './service.ts';
 import { openSubject, type Running, type Subject } from './subjects.ts';
 
-/** By then the optimizing compiler is done: CPU per request falls over the first 30,000 and not after. */
+/** By then the optimizing compiler is done: CPU per request falls over the first 20,000 to 30,000, and not after. */
 const WARM_UP_REQUESTS = 50_000;
-/** For those that are slow. */
+/** For those that are slow: mcp-proxy falls from 2,200 µs to 750 within its first 6,000 requests, in 7 s. */
 const WARM_UP_SECONDS = 12;
 const WARM_UP_STEP_SECONDS = 2;
 const ALONE_SECONDS = 1;
