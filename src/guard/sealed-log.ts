@@ -114,15 +114,18 @@ export class SealedLog {
   async sealLost(state: Sealing): Promise<void> {
     const now = this.#guard.now();
     if (now < state.fullAfter) return;
-    const span = { ...this.#behind(state, state.fullId), orAfter: firstIdAt(now + AHEAD_MS) };
-    if (await this.#pass(state, span, SLICE, end => ({ fullId: end }))) return;
+    const moved = (end: string) => ({ fullId: end });
+    if (await this.#pass(state, this.#behind(state, state.fullId), SLICE, moved)) return;
+    const ahead = firstIdAt(now + AHEAD_MS);
+    const after = state.fullId > ahead ? state.fullId : ahead;
+    if (await this.#pass(state, { after, before: LAST_ID }, SLICE, moved)) return;
     const read = await this.ours();
     const rested = { fullId: '', fullAfter: now + FULL_EVERY_MS };
     if (read !== null) await this.#update(this.#guard.db, read, rested);
   }
 
   #until(after: string, ago: number): Span {
-    return { after, before: firstIdAt(this.#guard.now() - ago), orAfter: LAST_ID };
+    return { after, before: firstIdAt(this.#guard.now() - ago) };
   }
 
   /** What was looked at once, a minute ago: a backlog is left to the pass that goes first, in smaller batches. */
@@ -141,7 +144,7 @@ export class SealedLog {
     const { db } = this.#guard;
     const end = await sliceEnd(db, span, limit);
     if (end === null) return false;
-    const entries = await unsealedIn(db, span, end);
+    const entries = await unsealedIn(db, span.after, end);
     const tree = await this.#treeOf(state.size);
     const nodes: [Node, Hash][] = [];
     const seals = entries.map(entry => {

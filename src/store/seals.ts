@@ -49,29 +49,28 @@ export async function updateSealing(db: Queries, read: Sealing, to: Partial<Seal
   return changed === 1;
 }
 
-/** A run of the log by id: after the first bound, and before the second or, if there is a third, after that. */
+/** A run of the log by id, without its bounds. */
 export interface Span {
   after: string;
   before: string;
-  orAfter: string;
 }
 
 /** The id with which a run's first `limit` entries end; null when there are none. */
 export async function sliceEnd(db: Queries, span: Span, limit: number): Promise<string | null> {
   const [row] = await db.all<{ id: string | null }>(
     `SELECT max(id) AS id FROM (
-       SELECT id FROM audit_entries WHERE id > $1 AND (id < $2 OR id > $3) ORDER BY id LIMIT $4) AS slice`,
-    [span.after, span.before, span.orAfter, limit],
+       SELECT id FROM audit_entries WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3) AS slice`,
+    [span.after, span.before, limit],
   );
   return row?.id ?? null;
 }
 
-/** Entries of a slice that have no place in the tree yet, in the order of their ids. */
-export function unsealedIn(db: Queries, span: Span, end: string): Promise<AuditEntry[]> {
+/** Entries after an id and up to another that have no place in the tree yet, in the order of their ids. */
+export function unsealedIn(db: Queries, after: string, end: string): Promise<AuditEntry[]> {
   return db.all(
-    `SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 AND id <= $2 AND (id < $3 OR id > $4)
+    `SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 AND id <= $2
      AND NOT EXISTS (SELECT 1 FROM seals WHERE seals.entry_id = audit.id) ORDER BY id`,
-    [span.after, end, span.before, span.orAfter],
+    [after, end],
   );
 }
 
@@ -185,8 +184,7 @@ export async function listUnsealed(
   after: string,
   limit: number,
 ): Promise<{ ids: string[]; end: string | null }> {
-  const everything = { after, before: 'z', orAfter: 'z' };
-  const end = await sliceEnd(db, everything, limit);
+  const end = await sliceEnd(db, { after, before: 'z' }, limit);
   if (end === null) return { ids: [], end };
-  return { ids: (await unsealedIn(db, everything, end)).map(entry => entry.id), end };
+  return { ids: (await unsealedIn(db, after, end)).map(entry => entry.id), end };
 }
