@@ -22,6 +22,10 @@ export interface Order {
 const TICK_MS = 1;
 /** As long nobody tries again to connect to a port where nobody listened. */
 const AWAY_MS = 50;
+/** A listener's backlog holds 512: of more at once some would wait a second or three for their SYN to be sent again. */
+const MOST_CONNECTING = 100;
+/** So many due checks wait for a connection to each replica. */
+const MOST_WAITING = 1000;
 /** Longer than any check may take. */
 const LAST_ANSWERS_MS = 10_000;
 const PROGRESS_MS = 10_000;
@@ -43,7 +47,10 @@ class Replica {
   readonly port: number;
   readonly requests: Buffer[];
   readonly free: Socket<Peer>[] = [];
+  /** When they were due, of the checks that wait for a connection. */
+  readonly waiting: number[] = [];
   open = 0;
+  connecting = 0;
   asked = 0;
   awayUntil = 0;
 
@@ -83,6 +90,7 @@ class Generator {
     for (const end = performance.now() + LAST_ANSWERS_MS; this.#underWay > 0 && performance.now() < end; )
       await Bun.sleep(TICK_MS);
     this.tally.lost += this.#underWay;
+    for (const { waiting } of this.#replicas) this.tally.notSent += waiting.length;
     fs.writeSync(this.#ids, this.#idBuffer, 0, this.#idBytes);
     fs.closeSync(this.#ids);
   }
@@ -98,14 +106,15 @@ class Generator {
     const now = performance.now();
     if (rate === null) {
       for (const replica of this.#replicas)
-        while (replica.open < connections && replica.awayUntil < now) this.#ask(replica, now);
+        while (canConnect(replica, connections) && replica.awayUntil < now) this.#ask(replica, now);
       return;
     }
     for (let due = this.#due(rate); due <= now && due < this.#end; due = this.#due(rate)) {
       const replica = this.#replicas[this.#next % this.#replicas.length] as Replica;
       if (replica.awayUntil > now) this.tally.unreachable++;
-      else if (replica.free.length === 0 && replica.open >= connections) this.tally.notSent++;
-      else this.#ask(replica, due);
+      else if (replica.free.length > 0 || canConnect(replica, connections)) this.#ask(replica, due);
+      else if (replica.waiting.length < MOST_WAITING) replica.waiting.push(due);
+      else this.tally.notSent++;
       this.#next++;
     }
   }
@@ -138,10 +147,13 @@ class Generator {
   #connect(peer: Peer): void {
     const { replica } = peer;
     replica.open++;
+    replica.connecting++;
     const failed = () => {
       if (!peer.busy) return;
       peer.busy = false;
       replica.open--;
+      replica.connecting--;
+      this.tally.unreachable += replica.waiting.splice(0).length;
       replica.awayUntil = performance.now() + AWAY_MS;
       this.#underWay--;
       this.tally.unreachable++;
@@ -155,7 +167,10 @@ class Generator {
   }
 
   readonly #handlers: Bun.SocketHandler<Peer> = {
-    open: socket => this.#send(socket),
+    open: socket => {
+      socket.data.replica.connecting--;
+      this.#send(socket);
+    },
     data: (socket, chunk) => this.#take(socket, chunk),
     close: socket => this.#closed(socket),
     error: () => {},
@@ -187,7 +202,8 @@ class Generator {
     this.#note(peer, text.slice(0, headEnd), text.slice(headEnd + 4));
     peer.replica.free.push(socket);
     const now = performance.now();
-    if (this.#order.rate === null && now < this.#end) this.#ask(peer.replica, now);
+    const due = this.#order.rate === null && now < this.#end ? now : peer.replica.waiting.shift();
+    if (due !== undefined) this.#ask(peer.replica, due);
   }
 
   #note({ kind, due }: Peer, head: string, body: string): void {
@@ -215,6 +231,10 @@ class Generator {
     fs.writeSync(this.#ids, this.#idBuffer);
     this.#idBytes = 0;
   }
+}
+
+function canConnect({ open, connecting }: Replica, connections: number): boolean {
+  return open < connections && connecting < MOST_CONNECTING;
 }
 
 function encode(host: string, { token, tool }: Kind): Buffer {
