@@ -186,7 +186,9 @@ class Desk {
     const status = STATUS[known.code];
     metrics.answered(status);
     const facts = { requestId, method: request?.method, code: known.code, status };
-    if (status === 500) log.error({ ...facts, err: known.cause ?? known }, 'failed');
+    // Why a commit failed is logged once for its group: an outage must not spend the time on a stack per check.
+    if (known.code === 'audit_failed') log.error(facts, 'failed');
+    else if (status === 500) log.error({ ...facts, err: known.cause ?? known }, 'failed');
     else log.debug(facts, 'refused');
     return problem(known, requestId, this.#open ? {} : { Connection: 'close' });
   }
