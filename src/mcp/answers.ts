@@ -97,7 +97,7 @@ export function answerCall(
       stream.send(message);
       stream.close();
     };
-    callTool(services, { principal, params, startedAt, signal: cancel.signal, modern, onNotification }).then(
+    callTool(services, { principal, params, startedAt, cancel, modern, onNotification }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
         if (error instanceof RpcError) return answer(errorMessage(id, error), error.status);

@@ -37,7 +37,8 @@ export interface Call {
   principal: Principal;
   params: JsonObject;
   startedAt: number;
-  signal: AbortSignal;
+  /** Aborted when the client wants no answer any more. */
+  cancel: AbortController;
   /** Whether the client speaks the newer era. */
   modern: boolean;
   /** Progress and log messages of the upstream, for the client. */
@@ -105,12 +106,13 @@ async function forward(
     return shownResult(response.result ?? {}, call.modern);
   } catch (error) {
     if (error instanceof RpcError) throw error;
-    if (call.signal.aborted) {
+    const late = error instanceof UpstreamTimeout;
+    if (call.cancel.signal.aborted && !late) {
       done('cancelled');
       throw new RpcError(CODES.internal, 'The call was cancelled.');
     }
     if (!(error instanceof UpstreamError)) throw error;
-    done(error instanceof UpstreamTimeout ? 'timed_out' : 'upstream_failure');
+    done(late ? 'timed_out' : 'upstream_failure');
     return blocked(`The call was allowed, but ${error.message}.`);
   }
 }
@@ -125,7 +127,7 @@ async function ask(services: CallServices, call: Call, tool: KnownTool): Promise
     if (told !== null) call.onNotification(told);
   };
   return tool.upstream.request('tools/call', forUpstream(call.params, tool, ourToken), {
-    signal: call.signal,
+    cancel: call.cancel,
     timeoutMs: services.timeoutMs,
     onNotification,
     capabilities: meta[ENVELOPE.capabilities] ?? {},

@@ -171,5 +171,7 @@ async function resolve(
 }
 
 function asking(services: Forwarding, asker: Asker) {
-  return { signal: asker.request.signal, timeoutMs: services.timeoutMs };
+  const cancel = new AbortController();
+  asker.request.signal.addEventListener('abort', () => cancel.abort());
+  return { cancel, timeoutMs: services.timeoutMs };
 }

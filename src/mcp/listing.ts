@@ -103,13 +103,13 @@ export class Listing {
   }
 
   async #read(upstream: Upstream): Promise<KnownTool[]> {
+    const cancel = new AbortController();
+    // For all pages together.
+    const timer = setTimeout(() => cancel.abort(), LIST_MS);
     try {
-      const definitions = (
-        await upstream.list('tools/list', 'tools', {
-          signal: AbortSignal.timeout(LIST_MS),
-          timeoutMs: LIST_MS,
-        })
-      ).filter(each => typeof each['name'] === 'string' && toolNameFault(each['name']) === null);
+      const definitions = (await upstream.list('tools/list', 'tools', { cancel, timeoutMs: LIST_MS })).filter(
+        each => typeof each['name'] === 'string' && toolNameFault(each['name']) === null,
+      );
       const seen = definitions.map(each => ({
         toolName: each['name'] as string,
         definition: writeJson(each),
@@ -121,6 +121,8 @@ export class Listing {
     } catch (error) {
       this.#onError(upstream, error);
       return [];
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -28,7 +28,8 @@ export interface UpstreamHealth {
 }
 
 export interface Asking {
-  signal: AbortSignal;
+  /** Aborted by whoever asks, and when the upstream is silent for too long. */
+  cancel: AbortController;
   /** Milliseconds without a sign of life after which the request is given up. */
   timeoutMs: number;
   onNotification?: (notification: RpcNotification) => void;
@@ -87,7 +88,7 @@ export class Upstream {
     try {
       const wire = await this.#connected();
       return await this.#ask(wire, method, params, asking).catch(async error => {
-        if (!(error instanceof UpstreamError && error.unsent) || asking.signal.aborted) throw error;
+        if (!(error instanceof UpstreamError && error.unsent) || asking.cancel.signal.aborted) throw error;
         this.#drop(wire);
         return this.#ask(await this.#connected(), method, params, asking);
       });
@@ -131,13 +132,12 @@ export class Upstream {
   }
 
   async #ask(wire: Wire, method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
-    const stop = new AbortController();
+    const { cancel } = asking;
     let late = false;
     const expire = () => {
       late = true;
-      stop.abort();
+      cancel.abort();
     };
-    const cancel = () => stop.abort();
     let timer = setTimeout(expire, asking.timeoutMs);
     const token = metaOf(params)['progressToken'];
     const onNotification = (notification: RpcNotification) => {
@@ -148,23 +148,20 @@ export class Upstream {
       }
       asking.onNotification?.(notification);
     };
-    if (asking.signal.aborted) cancel();
-    asking.signal.addEventListener('abort', cancel);
     try {
       const headers = this.#modern ? { ...asking.headers?.(), 'Mcp-Method': method } : {};
       return await wire.request(
         method,
         this.#dressed(params, asking),
-        { signal: stop.signal, onNotification },
+        { signal: cancel.signal, onNotification },
         headers,
       );
     } catch (error) {
       if (late) throw new UpstreamTimeout(`the upstream did not answer within ${asking.timeoutMs} ms`);
-      if (asking.signal.aborted || error instanceof UpstreamError) throw error;
+      if (cancel.signal.aborted || error instanceof UpstreamError) throw error;
       throw new UpstreamError('the upstream failed', { cause: error });
     } finally {
       clearTimeout(timer);
-      asking.signal.removeEventListener('abort', cancel);
     }
   }
 

@@ -47,12 +47,11 @@ export class HttpWire implements Wire {
     headers: Record<string, string> = {},
   ): Promise<RpcResponse> {
     const id = this.#nextId++;
-    const cancelled = () => this.#tellCancelled(id);
-    hooks.signal.addEventListener('abort', cancelled, { once: true });
     try {
       return await this.#ask(id, method, params, hooks, headers);
-    } finally {
-      hooks.signal.removeEventListener('abort', cancelled);
+    } catch (error) {
+      if (hooks.signal.aborted) this.#tellCancelled(id);
+      throw error;
     }
   }
 
