@@ -17,8 +17,8 @@ const SATURATED_S = 15;
 const SHARES = [0.8, 0.7, 0.6, 0.5];
 const CONFIRM_S = 10;
 const SUSTAINED_P99_MS = 1000;
-/** What one pause of the disk may cost. */
-const REFUSED_SHARE = 0.001;
+/** What pauses of the disk may cost: at 20,000 a second the queue that the soak allows is full after 50 ms. */
+const REFUSED_SHARE = 0.01;
 /** More than may wait in a replica, so that what is shed is shed by the service. */
 const MOST_CONNECTIONS = 2000;
 
@@ -40,7 +40,7 @@ type Say = (text: string) => void;
 
 /**
  * Four fifths of the median of what was answered in a second when saturated; then confirmed, in one of two tries: in
- * an open load at that rate, everything gets its answer and hardly anybody waits. If not, a smaller share is tried.
+ * an open load at that rate, 99 % get their answer and hardly anybody waits. If not, a smaller share is tried.
  */
 export async function sustainableRate(target: Target, say: Say): Promise<number> {
   const closed = { ...target, rate: null, connections: SATURATING };
@@ -60,7 +60,7 @@ export async function sustainableRate(target: Target, say: Say): Promise<number>
   throw new Error('What is sustained varies too much to be measured; let nothing else run on this machine.');
 }
 
-/** Whether, at this rate, everything gets its answer and hardly anybody waits. */
+/** Whether, at this rate, 99 % get their answer and hardly anybody waits. */
 async function kept(target: Target, rate: number, say: Say): Promise<boolean> {
   const tally = await openLoad(target, rate, CONFIRM_S, say);
   const [p99, refused] = [quantile(tally.verdictMs, 0.99), count(tally.shedMs) + tally.notSent];

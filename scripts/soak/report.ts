@@ -117,8 +117,8 @@ Written by \`npm run soak\`; do not edit. ${failed === 0 ? 'Every limit is kept.
 - Machine: ${machine()}
 
 Checks arrive at twice the sustainable rate, whether or not earlier ones are answered, while faults come one after
-another. The sustainable rate is four fifths of what is answered when saturated, confirmed by a load at that rate in which
-everything gets its answer. Every wait counts from the moment a check was due, so it holds what the generator was late. The
+another. The sustainable rate is four fifths of what is answered when saturated (less where that is not kept), confirmed by
+a load at that rate of which at most 1 % is refused. Every wait counts from the moment a check was due, so it holds what the generator was late. The
 generator has a core to itself; service and database share the others.
 ${soaked.map(({ run, rows }) => section(run, rows)).join('')}`;
 }
