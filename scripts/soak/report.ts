@@ -13,6 +13,8 @@ const LATE_P99_MS = 500;
 /** The promised three seconds, and one for a machine that is as busy as it can be. */
 const SLOWEST_MS = 4000;
 const GOODPUT_SHARE = 0.8;
+/** Four fifths of the saturated rate are sustainable: whoever answers more than all of it was measured too low. */
+const UNDERRATED_SHARE = 1.25;
 /** Of all that was due while the replica was up: a generator that cannot send does not overload. */
 const SENT_SHARE = 0.95;
 
@@ -74,8 +76,8 @@ export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
     row(
       'goodput between faults',
       share(goodput, run.sustainable),
-      `at least ${percent(GOODPUT_SHARE)} of the sustainable rate`,
-      goodput >= GOODPUT_SHARE * run.sustainable,
+      `${percent(GOODPUT_SHARE)} to ${percent(UNDERRATED_SHARE)}; more, and the sustainable rate was measured too low`,
+      goodput >= GOODPUT_SHARE * run.sustainable && goodput <= UNDERRATED_SHARE * run.sustainable,
     ),
     fact('goodput over all', share(count(tally.verdictMs) / run.seconds, run.sustainable)),
     fact('verdict p50, p99, slowest', ms(tally.verdictMs)),
@@ -105,12 +107,12 @@ export function print({ name, sustainable }: Soaked, rows: readonly Row[]): void
   }
 }
 
-export function page(soaked: readonly { run: Soaked; rows: Row[] }[]): string {
+export function page(soaked: readonly { run: Soaked; rows: Row[] }[], missing: readonly string[]): string {
   const failed = soaked.flatMap(({ rows }) => rows).filter(({ kept }) => !kept).length;
   const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
   return `# Overload, measured
 
-Written by \`npm run soak\`; do not edit. ${failed === 0 ? 'Every limit is kept.' : `${failed} limits are not kept.`}
+Written by \`npm run soak\`; do not edit. ${summary(failed, missing)}
 
 - Date: ${date} UTC
 - Commit: ${commit()}
@@ -118,9 +120,15 @@ Written by \`npm run soak\`; do not edit. ${failed === 0 ? 'Every limit is kept.
 
 Checks arrive at twice the sustainable rate, whether or not earlier ones are answered, while faults come one after
 another. The sustainable rate is four fifths of what is answered when saturated (less where that is not kept), confirmed by
-a load at that rate of which at most 1 % is refused. Every wait counts from the moment a check was due, so it holds what the generator was late. The
-generator has a core to itself; service and database share the others.
+a load at that rate of which at most 1 % is refused. Every wait counts from the moment a check was due, so it holds
+what the generator was late. The generator has a core to itself; service and database share the others.
 ${soaked.map(({ run, rows }) => section(run, rows)).join('')}`;
+}
+
+function summary(failed: number, missing: readonly string[]): string {
+  const kept = failed === 0 && missing.length === 0;
+  const text = kept ? 'Every limit is kept.' : `**Not passed**: ${failed} limits are not kept.`;
+  return [text, ...missing.map(each => `Not measured: ${each}`)].join(' ');
 }
 
 function section({ name, sustainable, seconds }: Soaked, rows: readonly Row[]): string {
