@@ -25,7 +25,8 @@ const USAGE = `Usage: npm run soak -- [options]
 const PAGE = join(import.meta.dir, '../docs/soak.md');
 const SQLITE_SHARE = 0.2;
 const LEAST_S = 30;
-const CALM_S = 15;
+/** Between two faults: long enough to see the service come back from one before the next. */
+const CALM_S = 45;
 /** After a fault: the promised two seconds until checks are answered again, and one for the second it began in. */
 const RECOVERY_S = 3;
 
@@ -126,7 +127,7 @@ async function disturb(
 ): Promise<Pick<Soaked, 'happened' | 'calm'>> {
   const begun = performance.now();
   const elapsed = () => (performance.now() - begun) / 1000;
-  const happened = new Map<string, number>();
+  const happened: Soaked['happened'] = [];
   const calm = new Set(Array.from({ length: duration }, (_, second) => second));
   for (let turn = 0; elapsed() + CALM_S < duration - CALM_S + RECOVERY_S; turn++) {
     await Bun.sleep(CALM_S * 1000);
@@ -135,7 +136,7 @@ async function disturb(
     await fault.run();
     const to = Math.ceil(elapsed()) + RECOVERY_S;
     for (let second = from; second <= to; second++) calm.delete(second);
-    happened.set(fault.name, (happened.get(fault.name) ?? 0) + 1);
+    happened.push({ name: fault.name, until: Math.ceil(elapsed()) });
     say(`${from} s: ${fault.name}, ${(elapsed() - from).toFixed(1)} s`);
   }
   return { happened, calm };

@@ -24,8 +24,8 @@ export interface Soaked {
   seconds: number;
   tally: Tally;
   compared: Compared;
-  /** How often each fault came. */
-  happened: Map<string, number>;
+  /** The faults, and the second after which each was over. */
+  happened: { name: string; until: number }[];
   /** Seconds of the load in which nothing was wrong. */
   calm: Set<number>;
   /** Bytes, once a second, of a replica that lived through it. */
@@ -45,7 +45,7 @@ export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
   const [shedP99, slowest] = [quantile(tally.shedMs, 0.99), slowestOf(tally)];
   const wrong = tally.wrong.length + compared.twice;
   const due = tally.sent + tally.notSent;
-  const faults = [...run.happened].map(([name, times]) => `${times} x ${name}`).join(', ') || 'none';
+  const faults = Object.entries(Object.groupBy(run.happened, fault => fault.name));
   return [
     fact(
       'checks sent',
@@ -63,7 +63,7 @@ export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
       `p99 below ${LATE_P99_MS} ms, or the machine was busy with something else`,
       quantile(tally.lateMs, 0.99) < LATE_P99_MS,
     ),
-    fact('faults', faults),
+    fact('faults', faults.map(([name, all]) => `${all?.length} x ${name}`).join(', ') || 'none'),
     fact('answers', statusText(tally.statuses)),
     fact('replica not there; connection lost before an answer', `${tally.unreachable}; ${tally.lost}`),
     row('wrong answers', `${wrong} ${tally.wrong[0] ?? ''}`.trim(), 'none', wrong === 0),
@@ -80,6 +80,12 @@ export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
       goodput >= GOODPUT_SHARE * run.sustainable && goodput <= UNDERRATED_SHARE * run.sustainable,
     ),
     fact('goodput over all', share(count(tally.verdictMs) / run.seconds, run.sustainable)),
+    ...faults.map(([name, all = []]) =>
+      fact(
+        `seconds until goodput is back, ${name}`,
+        all.map(({ until }) => secondsUntilBack(tally, until, run.sustainable)).join(', '),
+      ),
+    ),
     fact('verdict p50, p99, slowest', ms(tally.verdictMs)),
     row(
       'shed (503) p50, p99, slowest',
@@ -96,6 +102,15 @@ export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
       late < early * 1.2 + 16 * MIB,
     ),
   ];
+}
+
+/** Until three seconds together reach the wanted share. */
+function secondsUntilBack({ verdictsPerSecond }: Tally, until: number, sustainable: number): number | string {
+  const back = verdictsPerSecond.findIndex(
+    (_, second) =>
+      second >= until && average(verdictsPerSecond.slice(second, second + 3)) >= GOODPUT_SHARE * sustainable,
+  );
+  return back < 0 ? 'not' : back - until;
 }
 
 export function print({ name, sustainable }: Soaked, rows: readonly Row[]): void {
