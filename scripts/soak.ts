@@ -89,11 +89,15 @@ async function overload(
   duration: number,
 ): Promise<Soaked> {
   const memory = watch(stage.steady);
+  const stop = new AbortController();
   const [tally, disturbance] = await Promise.all([
-    openLoad(target, 2 * sustainable, duration, say),
+    openLoad(target, 2 * sustainable, duration, say, stop.signal),
     disturb(stage.faults, duration),
-  ]);
-  const samples = memory.stop();
+  ]).finally(() => {
+    // Where one of them failed, the other goes on.
+    stop.abort();
+    memory.stop();
+  });
   say('comparing verdicts with the log');
   const compared = await againstLog(target.idFile, stage.databaseUrl);
   return {
@@ -102,7 +106,7 @@ async function overload(
     seconds: duration,
     tally,
     compared,
-    memory: samples,
+    memory: memory.stop(),
     ...disturbance,
   };
 }

@@ -32,8 +32,14 @@ export function leaveOneCore(): void {
   if (PINNED) Bun.spawnSync(['taskset', '-a', '-p', '-c', CORES.slice(0, -1).join(','), String(process.pid)]);
 }
 
-export function openLoad(target: Target, rate: number, seconds: number, say: Say): Promise<Tally> {
-  return generate({ ...target, rate, seconds, connections: MOST_CONNECTIONS }, say);
+export function openLoad(
+  target: Target,
+  rate: number,
+  seconds: number,
+  say: Say,
+  signal?: AbortSignal,
+): Promise<Tally> {
+  return generate({ ...target, rate, seconds, connections: MOST_CONNECTIONS }, say, signal);
 }
 
 type Say = (text: string) => void;
@@ -69,13 +75,14 @@ async function kept(target: Target, rate: number, say: Say): Promise<boolean> {
   return good;
 }
 
-export async function generate(order: Order, say: Say): Promise<Tally> {
+export async function generate(order: Order, say: Say, signal?: AbortSignal): Promise<Tally> {
   const script = path.join(import.meta.dirname, 'generator.ts');
   const pinned = PINNED ? ['taskset', '-c', String(CORES.at(-1))] : [];
   const child = Bun.spawn([...pinned, process.execPath, script], {
     stdin: new Blob([JSON.stringify(order)]),
     stdout: 'pipe',
     stderr: 'inherit',
+    ...(signal === undefined ? {} : { signal }),
   });
   let text = '';
   const decoder = new TextDecoder();

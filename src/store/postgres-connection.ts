@@ -14,6 +14,8 @@ import {
 } from './db.ts';
 
 const CONNECT_SECONDS = 2;
+/** Between two tries: a server that is coming back has better to do than to refuse us a hundred times a second. */
+const RECONNECT_MS = 250;
 const STATEMENT_MS = 2000;
 const LOCK_MS = 1000;
 /** For a whole transaction, locks and commit included; counted here, so that it holds when the link is cut. */
@@ -56,6 +58,7 @@ export class Connection implements Lane {
   #sql: SQL | null = null;
   #reserved: Reserved | null = null;
   #queue: Promise<unknown> = Promise.resolve();
+  #openAfter = 0;
 
   constructor(server: Server, { limits } = { limits: true }) {
     this.#server = server;
@@ -121,6 +124,8 @@ export class Connection implements Lane {
   }
 
   async #open(): Promise<Reserved> {
+    const wait = this.#openAfter - performance.now();
+    if (wait > 0) await Bun.sleep(wait);
     // Also while nobody uses it: the next one then finds a new connection in place of one that was ended.
     const closed = () => {
       if (this.#sql === sql) this.drop();
@@ -134,6 +139,7 @@ export class Connection implements Lane {
       this.#reserved = reserved;
       return reserved;
     } catch (error) {
+      this.#openAfter = performance.now() + RECONNECT_MS;
       this.drop();
       throw error;
     }
