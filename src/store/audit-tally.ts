@@ -7,6 +7,7 @@ import type { Queries } from './db.ts';
 
 /** Entries that one statement looks at: about 5 ms on the embedded engine, where checks wait meanwhile. */
 const AT_ONCE = 5000;
+const LONGEST_REST_MS = 50;
 
 export interface Tally {
   decision: Decision;
@@ -30,14 +31,14 @@ export function auditTally(db: Queries, from: string, to: string): Promise<Tally
   );
 }
 
-/** The tallies of a time, piece by piece. */
-export async function* tallies(db: Queries, from: number, to: number): AsyncGenerator<Tally[]> {
-  for await (const piece of auditPieces(db, from, to)) yield await auditTally(db, piece.from, piece.to);
+/** The tallies of a time, piece by piece; `rest`: between pieces, so many times as long as one took. */
+export async function* tallies(db: Queries, from: number, to: number, rest = 0): AsyncGenerator<Tally[]> {
+  for await (const piece of auditPieces(db, from, to, rest)) yield await auditTally(db, piece.from, piece.to);
 }
 
-export async function countAudit(db: Queries, from: number, to: number): Promise<number> {
+export async function countAudit(db: Queries, from: number, to: number, rest = 0): Promise<number> {
   let count = 0;
-  for await (const piece of auditPieces(db, from, to)) {
+  for await (const piece of auditPieces(db, from, to, rest)) {
     const [row] = await db.all<{ count: number }>(
       'SELECT count(*) AS count FROM audit_entries WHERE id >= $1 AND id < $2',
       [piece.from, piece.to],
@@ -60,16 +61,20 @@ async function* auditPieces(
   db: Queries,
   from: number,
   to: number,
+  rest: number,
 ): AsyncGenerator<{ from: string; to: string }> {
   const end = firstIdAt(to);
   for (let at = firstIdAt(from); at < end; ) {
+    const begun = performance.now();
     const [cut] = await db.all<{ id: string }>(
       `SELECT id FROM audit_entries WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1 OFFSET ${AT_ONCE}`,
       [at, end],
     );
     yield { from: at, to: cut?.id ?? end };
-    at = cut?.id ?? end;
-    // The embedded engine answers without a turn of the event loop; whoever waits gets one here.
-    if (cut !== undefined) await new Promise(setImmediate);
+    if (cut === undefined) return;
+    at = cut.id;
+    // The embedded engine answers without a turn of the event loop; whoever waits gets one here, or a rest.
+    if (rest === 0) await new Promise(setImmediate);
+    else await Bun.sleep(Math.min(rest * (performance.now() - begun), LONGEST_REST_MS));
   }
 }
