@@ -172,6 +172,8 @@ async function resolve(
 
 function asking(services: Forwarding, asker: Asker) {
   const cancel = new AbortController();
-  asker.request.signal.addEventListener('abort', () => cancel.abort());
+  const { signal } = asker.request;
+  if (signal.aborted) cancel.abort();
+  signal.addEventListener('abort', () => cancel.abort());
   return { cancel, timeoutMs: services.timeoutMs };
 }
