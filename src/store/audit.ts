@@ -39,11 +39,7 @@ export class AuditWriter {
     insertRows(tx, entries.length, (params, index) =>
       pushRow(params, entries[index] as AuditEntry, (contexts[index] as Context).number),
     );
-    this.#slots.add(
-      tx,
-      entries,
-      contexts.map(context => context.tags),
-    );
+    this.#slots.add(tx, entries, contexts);
   }
 
   /** The transaction of the last call is committed. */

@@ -1,8 +1,8 @@
 // Audit contexts: what many audit entries have in common (key, tool, reason, policy version), written once and
-// referred to by number. Numbers are the store's, and remembered only once they are surely committed: one that
-// was rolled back may stand for something else later.
+// referred to by number. Numbers are the store's, and remembered once they are committed.
 
 import type { AuditEntry } from './audit.ts';
+import { CommittedMemory } from './committed-memory.ts';
 import { placeholders, type Transaction } from './db.ts';
 import { keyTag, toolTag } from './slots.ts';
 
@@ -12,36 +12,30 @@ export interface Context {
   tags: readonly number[];
 }
 
-/** Callers choose names, so there may be any number of contexts; when these are too many, it starts anew. */
-const REMEMBERED = 10_000;
-
 const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index)
   VALUES (${placeholders(8)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
 
 export class ContextMemory {
-  readonly #known = new Map<string, Context>();
-  readonly #uncommitted = new Map<string, Context>();
+  readonly #memory = new CommittedMemory<string, Context>();
 
   /** The contexts of these entries, in their order; those that are new get numbers. */
   async of(tx: Transaction, entries: readonly AuditEntry[]): Promise<Context[]> {
-    this.#uncommitted.clear();
+    this.#memory.begin();
     const texts = entries.map(textOf);
     const unknown = new Map<string, AuditEntry>();
     const found = texts.map((text, index) => {
-      const context = this.#known.get(text);
+      const context = this.#memory.get(text);
       if (context === undefined) unknown.set(text, entries[index] as AuditEntry);
       return context as Context;
     });
     if (unknown.size === 0) return found;
     await this.#intern(tx, unknown);
-    return texts.map(text => (this.#known.get(text) ?? this.#uncommitted.get(text)) as Context);
+    return texts.map(text => this.#memory.get(text) as Context);
   }
 
   /** The transaction of the last call is committed. */
   keep(): void {
-    if (this.#known.size + this.#uncommitted.size > REMEMBERED) this.#known.clear();
-    for (const [text, context] of this.#uncommitted) this.#known.set(text, context);
-    this.#uncommitted.clear();
+    this.#memory.committed();
   }
 
   /** In the order of their digests, so that two replicas never wait for each other. */
@@ -65,7 +59,7 @@ export class ContextMemory {
     wanted.forEach(({ text, entry }, index) => {
       const number = found[index]?.[0]?.id as number;
       const context = { number, tags: [keyTag(entry.keyId), toolTag(entry.toolName)] };
-      this.#uncommitted.set(text, context);
+      this.#memory.set(text, context);
     });
   }
 }

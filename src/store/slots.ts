@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
 import type { AuditEntry } from './audit.ts';
+import { CommittedMemory } from './committed-memory.ts';
 import { rowInserts, type Transaction } from './db.ts';
 
 /** Of an id, in hexadecimal: all but the last four bits of its milliseconds. */
@@ -62,26 +63,24 @@ export function tagsOf(entry: Tagged, shared: readonly number[]): readonly numbe
 
 const insertRows = rowInserts('audit_slots (tag, slot, writer)', 3, 'ON CONFLICT DO NOTHING');
 
-/** When these are too many, it starts anew. */
-const REMEMBERED = 10_000;
 const WRITERS = 2 ** 31;
 
 /** Writes the slots of entries, except those that it has surely written before. */
 export class SlotMemory {
   /** Two replicas never write the same row: the second would wait for the first one's commit. */
   readonly #writer = randomInt(WRITERS);
-  /** The newest slot of each tag that is committed. */
-  readonly #known = new Map<number, string>();
-  readonly #uncommitted = new Map<number, string>();
+  /** The newest slot of each tag. */
+  readonly #newest = new CommittedMemory<number, string>();
 
-  add(tx: Transaction, entries: readonly Tagged[], shared: readonly (readonly number[])[]): void {
-    this.#uncommitted.clear();
+  /** `contexts` have the tags of each entry's key and tool. */
+  add(tx: Transaction, entries: readonly Tagged[], contexts: readonly { tags: readonly number[] }[]): void {
+    this.#newest.begin();
     const rows: [tag: number, slot: string][] = [];
     entries.forEach((entry, index) => {
       const slot = slotOf(entry.id);
-      for (const tag of tagsOf(entry, shared[index] as readonly number[])) {
-        if (this.#known.get(tag) === slot || this.#uncommitted.get(tag) === slot) continue;
-        this.#uncommitted.set(tag, slot);
+      for (const tag of tagsOf(entry, contexts[index]?.tags ?? [])) {
+        if (this.#newest.get(tag) === slot) continue;
+        this.#newest.set(tag, slot);
         rows.push([tag, slot]);
       }
     });
@@ -93,8 +92,6 @@ export class SlotMemory {
 
   /** The transaction of the last call is committed. */
   keep(): void {
-    if (this.#known.size + this.#uncommitted.size > REMEMBERED) this.#known.clear();
-    for (const [tag, slot] of this.#uncommitted) this.#known.set(tag, slot);
-    this.#uncommitted.clear();
+    this.#newest.committed();
   }
 }
