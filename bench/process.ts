@@ -66,7 +66,7 @@ export function onCore(which: 0 | 1, command: string[]): string[] {
   return ['taskset', '--cpu-list', String(CORES[which]), ...command];
 }
 
-const CORES = allowedCores();
+export const CORES = allowedCores();
 
 /** In a container these need not begin at 0. */
 function allowedCores(): number[] {

@@ -1,8 +1,8 @@
 // Puts a stage under load: starts the generator on a core of its own, so that it neither takes time from the service
 // nor waits for it, and finds the rate that the stage sustains.
 
-import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { CORES } from '../../bench/process.ts';
 import type { Line, Order } from './generator.ts';
 import { count, quantile, type Tally } from './tally.ts';
 
@@ -24,7 +24,6 @@ const MOST_CONNECTIONS = 2000;
 
 export type Target = Pick<Order, 'urls' | 'kinds' | 'idFile'>;
 
-const CORES = allowedCores();
 export const PINNED = CORES.length > 1 && Bun.which('taskset') !== null;
 
 /** Everything started from here on leaves the last core to the generator. */
@@ -96,14 +95,4 @@ export async function generate(order: Order, say: Say, signal?: AbortSignal): Pr
     }
   }
   throw new Error('The generator ended without its figures.');
-}
-
-/** In a container these need not begin at 0. */
-function allowedCores(): number[] {
-  const status = fs.readFileSync('/proc/self/status', 'utf8');
-  const ranges = /^Cpus_allowed_list:\s*(.*)$/m.exec(status)?.[1]?.split(',') ?? [];
-  return ranges.flatMap(range => {
-    const [first = 0, last = first] = range.split('-').map(Number);
-    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
-  });
 }
