@@ -21,8 +21,6 @@ const QUEUE_LIMIT = 50;
 /** Those that wait, and those whose commit is under way: never more than had waited. */
 const MOST_WAITING = 2 * QUEUE_LIMIT;
 const CONNECTIONS = 1000;
-/** More than are looked up at once. */
-const STRANGERS = 1100;
 const LOST_MS = 1000;
 const ENV = { TOOLGATE_QUEUE_LIMIT: String(QUEUE_LIMIT), TOOLGATE_LOG_LEVEL: 'silent' };
 
@@ -36,12 +34,6 @@ const VERDICT_WITHOUT_ENTRY: Patch = {
   find: 'return problem(OVERLOADED, Bun.randomUUIDv7());',
   replace: "return Response.json({ decision: 'allow', toolCallId: Bun.randomUUIDv7() });",
 };
-const UNBOUNDED_LOOK_UPS: Patch = {
-  file: 'src/guard/credentials.ts',
-  find: 'this.#learning.size >= MAX_LEARNING',
-  replace: 'false',
-};
-
 const server = await sharedPostgres();
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-overload-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -83,17 +75,6 @@ describe.if(need(server !== null, 'PostgreSQL'))('two replicas on postgres', () 
   test('a mutant that answers a verdict instead is found out', async () => {
     const { compared } = await withMutant([VERDICT_WITHOUT_ENTRY], root => overload(2, root));
     expect(compared.missing).toBeGreaterThan(0);
-  });
-
-  test('credentials not seen before are looked up so many at a time, the others are told at once', async () => {
-    const { statuses, wrong } = await strangers();
-    expect(wrong).toEqual([]);
-    expect(statuses['503']).toBeGreaterThan(0);
-  });
-
-  test('a mutant that lets them all wait is found out', async () => {
-    const { statuses } = await withMutant([UNBOUNDED_LOOK_UPS], strangers);
-    expect(statuses['503']).toBeUndefined();
   });
 });
 
@@ -144,31 +125,6 @@ async function overload(seconds: number, root?: string): Promise<Found> {
     return { tally, compared, entries, deepest, answeredAfter };
   } finally {
     await stage.close();
-  }
-}
-
-/** As many credentials as nobody has, while the store does not answer. */
-async function strangers(root?: string): Promise<Tally> {
-  const link = await Link.to((server as TestPostgres).url);
-  const databaseUrl = link.through(await (server as TestPostgres).createDatabase());
-  const service = await startService({ databaseUrl, env: ENV, ...(root && { root }) });
-  const kinds = Array.from({ length: STRANGERS }, (): Kind => {
-    return { token: mintToken('key').token, tool: 'yes', decision: null };
-  });
-  try {
-    link.lose();
-    const order = {
-      urls: [service.url],
-      kinds,
-      rate: 4 * STRANGERS,
-      seconds: 0.25,
-      connections: STRANGERS,
-    };
-    return await generate({ ...order, idFile: join(folder, 'none') }, () => {});
-  } finally {
-    link.mend();
-    await service.close();
-    await link.close();
   }
 }
 
