@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Engine, TestService } from '../test/support/service.ts';
-import { leaveOneCore, openLoad, PINNED, sustainableRate, type Target } from './soak/load.ts';
+import { leaveOneCore, measureRates, openLoad, PINNED, type Rates, type Target } from './soak/load.ts';
 import { againstLog } from './soak/log.ts';
 import { page, print, type Row, rowsOf, type Soaked } from './soak/report.ts';
 import { type Fault, open, type Stage } from './soak/stage.ts';
@@ -73,25 +73,26 @@ async function soak(engine: Engine, duration: number): Promise<Soaked> {
   try {
     const kinds = await makeKinds(stage.steady);
     const target: Target = { urls: stage.urls, kinds, idFile: join(folder, 'ids') };
-    const sustainable = Number(values.rate ?? (await sustainableRate(target, say)));
+    const rates = givenRates() ?? (await measureRates(target, say));
+    const { sustainable } = rates;
     say(`${stage.name}: ${sustainable} a second are sustainable; now ${2 * sustainable} for ${duration} s`);
-    return await overload(stage, target, sustainable, duration);
+    return await overload(stage, target, rates, duration);
   } finally {
     await stage.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function overload(
-  stage: Stage,
-  target: Target,
-  sustainable: number,
-  duration: number,
-): Promise<Soaked> {
+function givenRates(): Rates | null {
+  const rate = values.rate === undefined ? null : Number(values.rate);
+  return rate === null ? null : { saturated: rate, sustainable: rate };
+}
+
+async function overload(stage: Stage, target: Target, rates: Rates, duration: number): Promise<Soaked> {
   const memory = watch(stage.steady);
   const stop = new AbortController();
   const [tally, disturbance] = await Promise.all([
-    openLoad(target, 2 * sustainable, duration, say, stop.signal),
+    openLoad(target, 2 * rates.sustainable, duration, say, stop.signal),
     disturb(stage.faults, duration),
   ]).finally(() => {
     // Where one of them failed, the other goes on.
@@ -102,7 +103,7 @@ async function overload(
   const compared = await againstLog(target.idFile, stage.databaseUrl);
   return {
     name: stage.name,
-    sustainable,
+    rates,
     seconds: duration,
     tally,
     compared,

@@ -10,15 +10,15 @@ import { count, quantile, type Tally } from './tally.ts';
 const SATURATING = 256;
 const WARM_S = 5;
 const SATURATED_S = 15;
-/**
- * Of what is reached when saturated. The rest is for what comes after a check (sealing, roll-ups, vacuum,
- * checkpoints) and for waits that do not grow. Where even half is not kept, the figure means nothing.
- */
-const SHARES = [0.8, 0.7, 0.6, 0.5];
-const CONFIRM_S = 10;
+/** Of what is reached when saturated. Where not even a third is kept, the figure means nothing. */
+const SHARES = [0.8, 0.7, 0.6, 0.5, 0.4, 0.33];
+/** Holds all that comes after checks: sealing, the roll-ups of a minute, vacuum, a checkpoint of the database. */
+const CONFIRM_S = 65;
 const SUSTAINED_P99_MS = 1000;
 /** What pauses of the disk may cost: at 20,000 a second the queue that the soak allows is full after 50 ms. */
 const REFUSED_SHARE = 0.01;
+/** A try that has lost by then is not taken to its end. */
+const TRY_S = 10;
 /** More than may wait in a replica, so that what is shed is shed by the service. */
 const MOST_CONNECTIONS = 2000;
 
@@ -43,11 +43,14 @@ export function openLoad(
 
 type Say = (text: string) => void;
 
-/**
- * Four fifths of the median of what was answered in a second when saturated; then confirmed, in one of two tries: in
- * an open load at that rate, 99 % get their answer and hardly anybody waits. If not, a smaller share is tried.
- */
-export async function sustainableRate(target: Target, say: Say): Promise<number> {
+export interface Rates {
+  /** Verdicts a second, the median, when every connection asks again at once. */
+  saturated: number;
+  sustainable: number;
+}
+
+/** The largest share of the saturated rate at which, for a minute, 99 % get their answer and hardly anybody waits. */
+export async function measureRates(target: Target, say: Say): Promise<Rates> {
   const closed = { ...target, rate: null, connections: SATURATING };
   await generate({ ...closed, seconds: WARM_S }, say);
   const { verdictsPerSecond } = await generate({ ...closed, seconds: SATURATED_S }, say);
@@ -59,18 +62,19 @@ export async function sustainableRate(target: Target, say: Say): Promise<number>
   if ((whole[0] ?? 0) < saturated / 2)
     say('That varies: something else seems to be at work on this machine.');
   for (const share of SHARES) {
-    const rate = Math.round(saturated * share);
-    if ((await kept(target, rate, say)) || (await kept(target, rate, say))) return rate;
+    const sustainable = Math.round(saturated * share);
+    if ((await kept(target, sustainable, TRY_S, say)) && (await kept(target, sustainable, CONFIRM_S, say)))
+      return { saturated, sustainable };
   }
   throw new Error('What is sustained varies too much to be measured; let nothing else run on this machine.');
 }
 
 /** Whether, at this rate, 99 % get their answer and hardly anybody waits. */
-async function kept(target: Target, rate: number, say: Say): Promise<boolean> {
-  const tally = await openLoad(target, rate, CONFIRM_S, say);
+async function kept(target: Target, rate: number, seconds: number, say: Say): Promise<boolean> {
+  const tally = await openLoad(target, rate, seconds, say);
   const [p99, refused] = [quantile(tally.verdictMs, 0.99), count(tally.shedMs) + tally.notSent];
   const good = refused <= tally.sent * REFUSED_SHARE && p99 < SUSTAINED_P99_MS;
-  say(`${rate} a second: p99 ${p99} ms, ${refused} refused: ${good ? 'kept' : 'too many'}`);
+  say(`${rate} a second, ${seconds} s: p99 ${p99} ms, ${refused} refused: ${good ? 'kept' : 'too many'}`);
   return good;
 }
 

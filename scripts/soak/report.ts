@@ -3,6 +3,7 @@
 
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
+import type { Rates } from './load.ts';
 import type { Compared } from './log.ts';
 import { count, quantile, statusText, type Tally } from './tally.ts';
 
@@ -13,14 +14,14 @@ const LATE_P99_MS = 500;
 /** The promised three seconds, and one for a machine that is as busy as it can be. */
 const SLOWEST_MS = 4000;
 const GOODPUT_SHARE = 0.8;
-/** Four fifths of the saturated rate are sustainable: whoever answers more than all of it was measured too low. */
+/** Of the saturated rate: whoever answers more when overloaded was measured while the machine was busy. */
 const UNDERRATED_SHARE = 1.25;
 /** Of all that was due while the replica was up: a generator that cannot send does not overload. */
 const SENT_SHARE = 0.95;
 
 export interface Soaked {
   name: string;
-  sustainable: number;
+  rates: Rates;
   seconds: number;
   tally: Tally;
   compared: Compared;
@@ -39,7 +40,8 @@ export interface Row {
   kept: boolean;
 }
 
-export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
+export function rowsOf({ tally, compared, rates, ...run }: Soaked): Row[] {
+  const { saturated, sustainable } = rates;
   const goodput = average(tally.verdictsPerSecond.filter((_, second) => run.calm.has(second)));
   const [early, late] = [third(run.memory, 1), third(run.memory, 2)];
   const [shedP99, slowest] = [quantile(tally.shedMs, 0.99), slowestOf(tally)];
@@ -75,15 +77,15 @@ export function rowsOf({ tally, compared, ...run }: Soaked): Row[] {
     ),
     row(
       'goodput between faults',
-      share(goodput, run.sustainable),
-      `${percent(GOODPUT_SHARE)} to ${percent(UNDERRATED_SHARE)}; more, and the sustainable rate was measured too low`,
-      goodput >= GOODPUT_SHARE * run.sustainable && goodput <= UNDERRATED_SHARE * run.sustainable,
+      share(goodput, sustainable),
+      `at least ${percent(GOODPUT_SHARE)}, and not far above the ${saturated} of a saturated service, or that was measured too low`,
+      goodput >= GOODPUT_SHARE * sustainable && goodput <= UNDERRATED_SHARE * saturated,
     ),
-    fact('goodput over all', share(count(tally.verdictMs) / run.seconds, run.sustainable)),
+    fact('goodput over all', share(count(tally.verdictMs) / run.seconds, sustainable)),
     ...faults.map(([name, all = []]) =>
       fact(
         `seconds until goodput is back, ${name}`,
-        all.map(({ until }) => secondsUntilBack(tally, until, run.sustainable)).join(', '),
+        all.map(({ until }) => secondsUntilBack(tally, until, sustainable)).join(', '),
       ),
     ),
     fact('verdict p50, p99, slowest', ms(tally.verdictMs)),
@@ -113,9 +115,9 @@ function secondsUntilBack({ verdictsPerSecond }: Tally, until: number, sustainab
   return back < 0 ? 'not' : back - until;
 }
 
-export function print({ name, sustainable }: Soaked, rows: readonly Row[]): void {
+export function print({ name, rates }: Soaked, rows: readonly Row[]): void {
   const width = Math.max(...rows.map(each => each.name.length));
-  console.log(`\n${name}: ${sustainable} checks a second are sustainable`);
+  console.log(`\n${name}: ${rates.sustainable} checks a second are sustainable`);
   for (const { name, value, limit, kept } of rows) {
     const asked = limit === '' ? '' : ` (${limit})`;
     console.log(`${kept ? '      ' : 'FAILED'}  ${name.padEnd(width)}  ${value}${asked}`);
@@ -134,8 +136,8 @@ Written by \`npm run soak\`; do not edit. ${summary(failed, missing)}
 - Machine: ${machine()}
 
 Checks arrive at twice the sustainable rate, whether or not earlier ones are answered, while faults come one after
-another. The sustainable rate is four fifths of what is answered when saturated (less where that is not kept), confirmed by
-a load at that rate of which at most 1 % is refused. Every wait counts from the moment a check was due, so it holds
+another. The sustainable rate is the largest of some shares of what is answered when saturated (from four fifths
+down) at which, for a minute, at most 1 % is refused and the p99 stays below a second. Every wait counts from the moment a check was due, so it holds
 what the generator was late. The generator has a core to itself; service and database share the others.
 ${soaked.map(({ run, rows }) => section(run, rows)).join('')}`;
 }
@@ -146,7 +148,7 @@ function summary(failed: number, missing: readonly string[]): string {
   return [text, ...missing.map(each => `Not measured: ${each}`)].join(' ');
 }
 
-function section({ name, sustainable, seconds }: Soaked, rows: readonly Row[]): string {
+function section({ name, rates, seconds }: Soaked, rows: readonly Row[]): string {
   const lines = rows.map(each => {
     const verdict = each.limit === '' ? '' : each.kept ? 'kept' : '**not kept**';
     return `| ${each.name} | ${each.value} | ${each.limit} | ${verdict} |`;
@@ -154,7 +156,7 @@ function section({ name, sustainable, seconds }: Soaked, rows: readonly Row[]): 
   return `
 ## ${name}
 
-${2 * sustainable} checks a second for ${seconds} s; ${sustainable} are sustainable.
+${2 * rates.sustainable} checks a second for ${seconds} s; ${rates.sustainable} are sustainable, of ${rates.saturated} when saturated.
 
 | | | Limit | |
 |---|---|---|---|

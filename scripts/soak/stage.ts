@@ -5,6 +5,7 @@ import { Database } from 'bun:sqlite';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from '../../test/support/faults.ts';
 import { startPostgres } from '../../test/support/postgres.ts';
 import { type Engine, startService, type TestService } from '../../test/support/service.ts';
 
@@ -28,6 +29,8 @@ export const QUEUE_LIMIT = '1000';
 const ENV = { TOOLGATE_QUEUE_LIMIT: QUEUE_LIMIT, TOOLGATE_LOG_LEVEL: 'error' };
 const STALL_MS = 4000;
 const MOST_STARTS = 5;
+/** What the database has to replay after a crash, on the core that it shares with two busy replicas. */
+const CHECKPOINT_TIMEOUT = '30s';
 
 export function open(engine: Engine): Promise<Stage> {
   return engine === 'postgres' ? replicas() : alone();
@@ -36,6 +39,11 @@ export function open(engine: Engine): Promise<Stage> {
 async function replicas(): Promise<Stage> {
   const postgres = await startPostgres();
   if (postgres === null) throw new Error('There is no PostgreSQL here.');
+  await sql(
+    postgres.url,
+    `ALTER SYSTEM SET checkpoint_timeout = '${CHECKPOINT_TIMEOUT}'`,
+    'SELECT pg_reload_conf()',
+  );
   const databaseUrl = await postgres.createDatabase();
   const link = await openLink(databaseUrl);
   // Comes back at the same address, as behind whatever looks after processes.
