@@ -6,7 +6,7 @@ import { SURFACES, type Surface } from './core/event.ts';
 import type { ChannelKind } from './store/notifications.ts';
 
 const CHECK_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
-const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 export class Metrics {
   readonly #verdicts = new Map<string, number>();

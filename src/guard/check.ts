@@ -69,8 +69,11 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     this.#guard = guard;
   }
 
-  shares(requests: readonly CheckRequest[]): string[] {
-    const keyIds = new Set(requests.map(each => each.principal.keyId));
+  keyOf({ principal }: CheckRequest): string {
+    return principal.keyId;
+  }
+
+  shares(keyIds: ReadonlySet<string>): string[] {
     return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
 
