@@ -45,18 +45,32 @@ export async function addPolicy(
   return policy;
 }
 
+export interface PolicyChange {
+  name?: string | undefined;
+  description?: string | undefined;
+  rules: Rule[];
+  /** The version that is replaced; whichever is current, when left out. */
+  version?: number | undefined;
+}
+
 /** A new version; it decides from the moment this returns. */
 export async function replacePolicy(
   guard: Guard,
   actor: Actor,
   id: string,
-  input: { name?: string | undefined; description?: string | undefined; rules: Rule[] },
+  input: PolicyChange,
 ): Promise<PolicyRecord> {
   const now = guard.now();
   return namedOnce(input.name ?? '', () =>
     guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
       const current = await findPolicy(tx, id);
       if (current === null) throw noSuchPolicy();
+      if (input.version !== undefined && input.version !== current.version) {
+        throw new GuardError(
+          'conflict',
+          `Version ${current.version} was saved meanwhile. Look at it before you replace it.`,
+        );
+      }
       const policy: PolicyRecord = {
         ...current,
         name: input.name ?? current.name,

@@ -96,6 +96,16 @@ for (const engine of await engines()) {
       expect(versions[5]).toMatchObject({ rules: deny, createdBy: 'admin' });
     });
 
+    test('of many who replace one version at once, one does, and the others are told', async () => {
+      const { policyId } = await service.newKey(allow);
+      const replace = (version: number) =>
+        service.admin('PUT', `/policies/${policyId}`, { rules: deny, version });
+      const replies = await Promise.all(Array.from({ length: 8 }, () => replace(1)));
+      expect(replies.map(reply => reply.status).sort()).toEqual([200, ...Array(7).fill(409)]);
+      expectProblem(await replace(3), 409, 'conflict');
+      expect((await replace(2)).body.version).toBe(3);
+    });
+
     test('a new name appears in reasons at once', async () => {
       const { key, policyId } = await service.newKey(allow);
       const name = unique();

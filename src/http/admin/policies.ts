@@ -93,9 +93,20 @@ export const policyRoutes: Route[] = [
     tag,
     summary: 'Replace a policy’s rules by a new version',
     description: 'From the moment this answers, on every replica, the new version decides.',
-    body: z.strictObject({ name: name.optional(), description: description.optional(), rules }),
+    body: z.strictObject({
+      name: name.optional(),
+      description: description.optional(),
+      rules,
+      version: z
+        .int()
+        .optional()
+        .meta({ description: 'The version to replace, so that no newer one is lost unseen.' }),
+    }),
     bodyLimit: 'policyBodyLimit',
-    answers: { 200: { description: 'The policy at its new version.', schema: whole } },
+    answers: {
+      200: { description: 'The policy at its new version.', schema: whole },
+      409: { description: 'The name is taken, or the version is not the current one.' },
+    },
     handle: async incoming => {
       const { guard } = incoming.services;
       const policy = await replacePolicy(

@@ -4,7 +4,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
-import { get, put, remove } from '../../api.ts';
+import { put, remove } from '../../api.ts';
 import { Confirm, FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Page, Panel } from '../../components/page.tsx';
@@ -55,14 +55,8 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
 }
 
 /** Nobody's newer version is replaced unseen. */
-async function replace(policy: WholePolicy, change: Partial<WholePolicy> & { rules: Rule[] }): Promise<void> {
-  const { version } = await get<WholePolicy>(`/policies/${policy.id}`);
-  if (version !== policy.version) {
-    throw new Error(
-      `Version ${version} was saved meanwhile. Load this page again to see it before you go on.`,
-    );
-  }
-  await put(`/policies/${policy.id}`, change);
+function replace(policy: WholePolicy, change: Partial<WholePolicy> & { rules: Rule[] }): Promise<unknown> {
+  return put(`/policies/${policy.id}`, { ...change, version: policy.version });
 }
 
 function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
