@@ -38,6 +38,7 @@ interface Peer {
   kind: Kind;
   request: Buffer;
   due: number;
+  sentAt: number;
   busy: boolean;
   received: string;
 }
@@ -131,7 +132,7 @@ class Generator {
     this.#underWay++;
     const socket = replica.free.pop();
     if (socket === undefined) {
-      this.#connect({ replica, kind, request, due, busy: true, received: '' });
+      this.#connect({ replica, kind, request, due, sentAt: 0, busy: true, received: '' });
       return;
     }
     Object.assign(socket.data, { kind, request, due, busy: true });
@@ -140,7 +141,8 @@ class Generator {
 
   #send(socket: Socket<Peer>): void {
     this.tally.sent++;
-    note(this.tally.lateMs, performance.now() - socket.data.due);
+    socket.data.sentAt = performance.now();
+    note(this.tally.lateMs, socket.data.sentAt - socket.data.due);
     socket.write(socket.data.request);
   }
 
@@ -206,10 +208,12 @@ class Generator {
     if (due !== undefined) this.#ask(peer.replica, due);
   }
 
-  #note({ kind, due }: Peer, head: string, body: string): void {
+  #note({ kind, due, sentAt }: Peer, head: string, body: string): void {
     const { tally } = this;
     const now = performance.now();
+    const second = Math.floor((now - this.#begun) / 1000);
     const status = Number(head.slice(9, 12));
+    if (now - sentAt > tally.slowest.ms) tally.slowest = { ms: now - sentAt, status, second };
     tally.statuses[status] = (tally.statuses[status] ?? 0) + 1;
     const wrong = fault(kind, status, head, body);
     if (wrong !== null && tally.wrong.length < MOST_WRONG) tally.wrong.push(wrong.slice(0, 300));
@@ -217,7 +221,6 @@ class Generator {
     else if (status === 500) note(tally.failedMs, now - due);
     else if (status === 200) {
       note(tally.verdictMs, now - due);
-      const second = Math.floor((now - this.#begun) / 1000);
       tally.verdictsPerSecond[second] = (tally.verdictsPerSecond[second] ?? 0) + 1;
       this.#keep(body);
     }

@@ -19,8 +19,8 @@ const SUSTAINED_P99_MS = 1000;
 const REFUSED_SHARE = 0.01;
 /** A try that has lost by then is not taken to its end. */
 const TRY_S = 10;
-/** More than may wait in a replica, so that what is shed is shed by the service. */
-const MOST_CONNECTIONS = 2000;
+/** Several times what may wait in a replica, so that what is shed is shed by the service. */
+const MOST_CONNECTIONS = 4000;
 
 export type Target = Pick<Order, 'urls' | 'kinds' | 'idFile'>;
 

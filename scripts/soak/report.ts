@@ -44,7 +44,8 @@ export function rowsOf({ tally, compared, rates, ...run }: Soaked): Row[] {
   const { saturated, sustainable } = rates;
   const goodput = average(tally.verdictsPerSecond.filter((_, second) => run.calm.has(second)));
   const [early, late] = [third(run.memory, 1), third(run.memory, 2)];
-  const [shedP99, slowest] = [quantile(tally.shedMs, 0.99), slowestOf(tally)];
+  const shedP99 = quantile(tally.shedMs, 0.99);
+  const { ms: slowestMs, status, second } = tally.slowest;
   const wrong = tally.wrong.length + compared.twice;
   const due = tally.sent + tally.notSent;
   const faults = Object.entries(Object.groupBy(run.happened, fault => fault.name));
@@ -96,7 +97,12 @@ export function rowsOf({ tally, compared, rates, ...run }: Soaked): Row[] {
       shedP99 < SHED_P99_MS,
     ),
     fact('failed closed (500) p50, p99, slowest', ms(tally.failedMs)),
-    row('slowest answer', `${slowest} ms`, `below ${SLOWEST_MS} ms`, slowest < SLOWEST_MS),
+    row(
+      'slowest answer, from when it was sent',
+      `${Math.round(slowestMs)} ms (status ${status}, after ${second} s)`,
+      `below ${SLOWEST_MS} ms`,
+      slowestMs < SLOWEST_MS,
+    ),
     row(
       'memory in the last third',
       `${Math.round(late / MIB)} MiB, after ${Math.round(early / MIB)} MiB in the second`,
@@ -137,8 +143,8 @@ Written by \`npm run soak\`; do not edit. ${summary(failed, missing)}
 
 Checks arrive at twice the sustainable rate, whether or not earlier ones are answered, while faults come one after
 another. The sustainable rate is the largest of some shares of what is answered when saturated (from four fifths
-down) at which, for a minute, at most 1 % is refused and the p99 stays below a second. Every wait counts from the moment a check was due, so it holds
-what the generator was late. The generator has a core to itself; service and database share the others.
+down) at which, for a minute, at most 1 % is refused and the p99 stays below a second. Waits count from the moment a
+check was due, so they hold what the generator was late. The generator has a core to itself; service and database share the others.
 ${soaked.map(({ run, rows }) => section(run, rows)).join('')}`;
 }
 
@@ -174,10 +180,6 @@ const row = (name: string, value: string, limit: string, kept: boolean): Row => 
 const percent = (of: number): string => `${Math.floor(of * 1000) / 10} %`;
 const average = (values: readonly number[]): number =>
   values.reduce((sum, each) => sum + each, 0) / Math.max(values.length, 1);
-
-function slowestOf({ verdictMs, shedMs, failedMs }: Tally): number {
-  return Math.max(...[verdictMs, shedMs, failedMs].map(times => quantile(times, 1)));
-}
 
 function share(rate: number, of: number): string {
   return `${Math.round(rate)} a second, ${percent(rate / of)} of the sustainable rate`;

@@ -25,6 +25,8 @@ export interface Tally {
   shedMs: number[];
   failedMs: number[];
   lateMs: number[];
+  /** From the moment it was sent, and the second in which its answer arrived. */
+  slowest: { ms: number; status: number; second: number };
 }
 
 /** Anything slower counts as this slow. */
@@ -44,6 +46,7 @@ export function newTally(): Tally {
     shedMs: times(),
     failedMs: times(),
     lateMs: times(),
+    slowest: { ms: 0, status: 0, second: 0 },
   };
 }
 
