@@ -203,7 +203,7 @@ function git(...args: string[]): string {
 }
 
 function commit(): string {
-  const changed = git('status', '--porcelain', '--', '.', ':!docs/soak.md');
+  const changed = git('status', '--porcelain', '--', '.', ':!*.md');
   return git('rev-parse', '--short', 'HEAD') + (changed === '' ? '' : ', with changes');
 }
 
