@@ -3,8 +3,9 @@
 // mutant was found out. `--seed N` makes the same choices again, `--only P5,P9` leaves the table as it is.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { commit, machine } from './conditions.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const TABLE = join(ROOT, 'docs/promises.md');
@@ -127,23 +128,6 @@ function progress(result: Result): void {
 }
 
 // --- the table -----------------------------------------------------------------------------------
-
-function git(...args: string[]): string {
-  return Bun.spawnSync(['git', ...args], { cwd: ROOT })
-    .stdout.toString()
-    .trim();
-}
-
-function commit(): string {
-  const changed = git('status', '--porcelain', '--', '.', ':!docs/promises.md');
-  return git('rev-parse', '--short', 'HEAD') + (changed === '' ? '' : ', with changes');
-}
-
-function machine(): string {
-  const { length, 0: first } = cpus();
-  const memory = Math.round(totalmem() / 1024 ** 3);
-  return `${length} × ${first?.model.trim()}, ${memory} GiB, Linux ${release()}, Bun ${Bun.version}`;
-}
 
 const number = (value: number): string => value.toLocaleString('en');
 

@@ -1,13 +1,11 @@
 // The table of a soak: each figure, the limit it is held to, and whether it keeps it. Printed, and written to
 // docs/soak.md.
 
-import { cpus, release, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { commit, machine } from '../conditions.ts';
 import type { Rates } from './load.ts';
 import type { Compared } from './log.ts';
 import { count, quantile, statusText, type Tally } from './tally.ts';
 
-const ROOT = join(import.meta.dir, '../..');
 const MIB = 1024 * 1024;
 const SHED_P99_MS = 1000;
 const LATE_P99_MS = 500;
@@ -194,21 +192,4 @@ function third(samples: readonly number[], which: 0 | 1 | 2): number {
   const size = Math.floor(samples.length / 3);
   const sorted = samples.slice(which * size, (which + 1) * size).sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
-function git(...args: string[]): string {
-  return Bun.spawnSync(['git', ...args], { cwd: ROOT })
-    .stdout.toString()
-    .trim();
-}
-
-function commit(): string {
-  const changed = git('status', '--porcelain', '--', '.', ':!*.md');
-  return git('rev-parse', '--short', 'HEAD') + (changed === '' ? '' : ', with changes');
-}
-
-function machine(): string {
-  const { length, 0: first } = cpus();
-  const memory = Math.round(totalmem() / 1024 ** 3);
-  return `${length} × ${first?.model.trim()}, ${memory} GiB, Linux ${release()}, Bun ${Bun.version}`;
 }
