@@ -19,6 +19,7 @@ import {
   type RpcRequest,
   resultMessage,
 } from './protocol.ts';
+import { cancelledBy } from './upstream.ts';
 
 export interface McpServices extends CallServices, Forwarding {
   version: string;
@@ -76,8 +77,8 @@ export function answerCall(
 ): Promise<Response> {
   const { request, principal, startedAt } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
-  const cancel = new AbortController();
-  if (modern) request.signal.addEventListener('abort', () => cancel.abort());
+  // In the older era a client that is gone has not cancelled: it says so.
+  const cancel = modern ? cancelledBy(request.signal) : new AbortController();
   const forget = connectionId === null ? () => {} : services.connections.follow(connectionId, id, cancel);
   return new Promise((resolve, reject) => {
     let stream: EventWriter | null = null;

@@ -8,7 +8,7 @@ import { metaForUpstream } from './call.ts';
 import type { Hub } from './hub.ts';
 import { CODES, ENVELOPE, isObject, type JsonObject, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
-import type { Upstream } from './upstream.ts';
+import { cancelledBy, type Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 export interface Forwarding {
@@ -171,9 +171,5 @@ async function resolve(
 }
 
 function asking(services: Forwarding, asker: Asker) {
-  const cancel = new AbortController();
-  const { signal } = asker.request;
-  if (signal.aborted) cancel.abort();
-  signal.addEventListener('abort', () => cancel.abort());
-  return { cancel, timeoutMs: services.timeoutMs };
+  return { cancel: cancelledBy(asker.request.signal), timeoutMs: services.timeoutMs };
 }

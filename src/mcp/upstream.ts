@@ -39,6 +39,14 @@ export interface Asking {
   headers?: () => Record<string, string>;
 }
 
+/** Aborted when this signal is, also if it was before. */
+export function cancelledBy(signal: AbortSignal): AbortController {
+  const cancel = new AbortController();
+  if (signal.aborted) cancel.abort();
+  signal.addEventListener('abort', () => cancel.abort());
+  return cancel;
+}
+
 /** The upstream said nothing for too long. */
 export class UpstreamTimeout extends UpstreamError {}
 
