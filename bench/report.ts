@@ -1,8 +1,8 @@
 // Turns samples into figures and figures into verdicts on the targets. A ratio is taken round by round, so that a slow
 // minute of the machine weighs on both sides of it. Showing them is left to print.ts and page.ts.
 
-import { spawnSync } from 'node:child_process';
 import * as os from 'node:os';
+import { commit } from '../scripts/conditions.ts';
 import type { Extra } from './extras.ts';
 import { type Figure, summarise } from './figure.ts';
 import { CONNECTIONS, GENERATOR } from './load.ts';
@@ -83,14 +83,6 @@ function conditions(): Record<string, string | number> {
     generator: GENERATOR,
     connections: CONNECTIONS,
   };
-}
-
-/** What is measured are the sources: a run of uncommitted ones says so. */
-function commit(): string {
-  const git = (...words: string[]) =>
-    spawnSync('git', words, { cwd: import.meta.dirname, encoding: 'utf8' }).stdout?.trim() ?? '';
-  const changed = git('status', '--porcelain', '--', '../src', '.') !== '';
-  return `${git('rev-parse', '--short', 'HEAD') || 'unknown'}${changed ? ', with changes' : ''}`;
 }
 
 const byName = (all: Series[], name: string): Series | undefined => all.find(series => series.name === name);

@@ -1,13 +1,14 @@
 // Under which conditions figures were measured, as the pages that hold them say it.
 
+import { spawnSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
 
 const ROOT = `${import.meta.dir}/..`;
 
-/** Pages may have changed since: they are no part of what was measured. */
+/** Pages and charts may have changed since: they are no part of what was measured. */
 export function commit(): string {
-  const changed = git('status', '--porcelain', '--', '.', ':!*.md');
-  return git('rev-parse', '--short', 'HEAD') + (changed === '' ? '' : ', with changes');
+  const changed = git('status', '--porcelain', '--', '.', ':!*.md', ':!docs') !== '';
+  return `${git('rev-parse', '--short', 'HEAD') || 'unknown'}${changed ? ', with changes' : ''}`;
 }
 
 export function machine(): string {
@@ -16,8 +17,7 @@ export function machine(): string {
   return `${length} × ${first?.model.trim()}, ${memory} GiB, Linux ${release()}, Bun ${Bun.version}`;
 }
 
-function git(...args: string[]): string {
-  return Bun.spawnSync(['git', ...args], { cwd: ROOT })
-    .stdout.toString()
-    .trim();
+/** Nothing where there is no git. */
+function git(...words: string[]): string {
+  return spawnSync('git', words, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() ?? '';
 }
