@@ -34,6 +34,7 @@ const VERDICT_WITHOUT_ENTRY: Patch = {
   find: 'return problem(OVERLOADED, Bun.randomUUIDv7());',
   replace: "return Response.json({ decision: 'allow', toolCallId: Bun.randomUUIDv7() });",
 };
+
 const server = await sharedPostgres();
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-overload-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,7 +4,8 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { Clock, entries, guardOn, sealedLog, sealerOn, write } from '../guard/sealing.ts';
+import { guardAt } from '../guard/guards.ts';
+import { Clock, entries, sealedLog, sealerOn, write } from '../guard/sealing.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { figures, random, SEED, sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -126,7 +127,7 @@ async function wrongPlaces(url: string, count: number): Promise<number> {
 /** Every leaf, node and signed root is right. */
 async function sealedWhole(store: TestStore, engine: Engine): Promise<void> {
   const db = engine === 'sqlite' ? await store.again() : store.db;
-  const { checkpoints } = await sealedLog(db, guardOn(db, new Clock()));
+  const { checkpoints } = await sealedLog(db, guardAt(db));
   expect(checkpoints.length).toBeGreaterThan(0);
   if (engine === 'sqlite') await db.close();
 }

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import type { GuardError } from '../../src/core/errors.ts';
 import { PrincipalMemory } from '../../src/guard/credentials.ts';
 import type { Guard } from '../../src/guard/guard.ts';
-import { mintToken, Vault } from '../../src/guard/secrets.ts';
-import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { mintToken } from '../../src/guard/secrets.ts';
+import { openStore, type TestStore } from '../store/stores.ts';
 import { withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { engines } from '../support/service.ts';
+import { guardAt } from './guards.ts';
 
 const AT_ONCE = 1000;
 const STRANGERS = 1100;
@@ -21,20 +22,13 @@ const UNBOUNDED: Patch = {
   replace: 'false',
 };
 
-const settings = {
-  approvalTimeout: 1,
-  maxOpenApprovalsPerSession: 1,
-  maxOpenApprovalsPerKey: 1,
-  channels: [],
-};
-
 for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
     let guard: Guard;
     beforeAll(async () => {
       store = await openStore(engine);
-      guard = { db: store.db, vault: new Vault(new Uint8Array(32)), settings, now: () => NOW };
+      guard = guardAt(store.db);
     });
     afterAll(() => store.close());
 

@@ -7,7 +7,6 @@ import { parseCheckpoint } from '../../src/core/checkpoint.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import { retire } from '../../src/guard/retention.ts';
 import { rollUp } from '../../src/guard/rollups.ts';
-import { Vault } from '../../src/guard/secrets.ts';
 import { stats } from '../../src/guard/stats.ts';
 import { insertApproval } from '../../src/store/approvals.ts';
 import { insertAudit } from '../../src/store/audit.ts';
@@ -28,16 +27,11 @@ import {
 } from '../store/stores.ts';
 import { newDataDir, sql, until } from '../support/faults.ts';
 import { engines, startService } from '../support/service.ts';
+import { guardAt } from './guards.ts';
 import { Clock, entries, sealerOn, write } from './sealing.ts';
 
 const OLD = NOW - 100 * DAY;
 const RETENTION = 90 * DAY;
-const settings = {
-  approvalTimeout: HOUR,
-  maxOpenApprovalsPerSession: 1,
-  maxOpenApprovalsPerKey: 1,
-  channels: [],
-};
 
 /** One of everything that belongs to a call made then. */
 async function call({ db }: TestStore, at: number, over: boolean): Promise<void> {
@@ -101,7 +95,7 @@ for (const engine of await engines()) {
     let guard: Guard;
     beforeEach(async () => {
       store = await openStore(engine);
-      guard = { db: store.db, vault: new Vault(new Uint8Array(32)), settings, now: () => NOW };
+      guard = guardAt(store.db);
     });
     afterEach(() => store.close());
 

@@ -6,28 +6,16 @@ import { join } from 'node:path';
 import { DAY, HOUR, latencyClass, MINUTE, sliceOf, windowStart } from '../../src/core/buckets.ts';
 import { type Guard, timeOfId } from '../../src/guard/guard.ts';
 import { RECHECK_AGES, rollUp } from '../../src/guard/rollups.ts';
-import { Vault } from '../../src/guard/secrets.ts';
 import { type Stats, stats } from '../../src/guard/stats.ts';
 import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
 import type { Db } from '../../src/store/db.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { random, SEED, withMutant } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
+import { guardAt } from './guards.ts';
 
 const DECISIONS = ['allow', 'allow', 'allow', 'deny', 'pending'] as const;
 const WINDOWS = [15 * MINUTE, HOUR, DAY, 2 * DAY, 7 * DAY, 90 * DAY, 366 * DAY];
-
-const vault = new Vault(new Uint8Array(32));
-const settings = {
-  approvalTimeout: HOUR,
-  maxOpenApprovalsPerSession: 1,
-  maxOpenApprovalsPerKey: 1,
-  channels: [],
-};
-
-function guardAt(db: Db, now: () => number): Guard {
-  return { db, vault, settings, now };
-}
 
 let serial = 0;
 

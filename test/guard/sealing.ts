@@ -6,27 +6,17 @@ import { Tree } from '../../src/core/merkle.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import { logKey, SealedLog } from '../../src/guard/sealed-log.ts';
 import { Sealer, type SealerOptions } from '../../src/guard/sealer.ts';
-import { Vault } from '../../src/guard/secrets.ts';
 import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
 import { type CheckpointRecord, listCheckpoints } from '../../src/store/checkpoints.ts';
 import type { Db } from '../../src/store/db.ts';
 import { listSealed } from '../../src/store/seals.ts';
 import { auditEntry, idAt, NOW } from '../store/stores.ts';
+import { guardAt } from './guards.ts';
 
 export const MINUTE = 60_000;
 
 export class Clock {
   now = NOW;
-}
-
-export function guardOn(db: Db, clock: Clock): Guard {
-  const settings = {
-    approvalTimeout: MINUTE,
-    maxOpenApprovalsPerSession: 20,
-    maxOpenApprovalsPerKey: 100,
-    channels: [],
-  };
-  return { db, vault: new Vault(new Uint8Array(32).fill(7)), now: () => clock.now, settings };
 }
 
 export interface TestSealer {
@@ -51,7 +41,7 @@ export async function sealerOn(
   clock: Clock,
   { retention = null, send = null, make = SealedLog }: SealerParts = {},
 ): Promise<TestSealer> {
-  const guard = guardOn(db, clock);
+  const guard = guardAt(db, () => clock.now);
   const log = new make(guard, await logKey(guard), retention);
   const notes: string[] = [];
   const failures: unknown[] = [];

@@ -1,0 +1,17 @@
+// A guard on a store that was opened directly, with time in the test's hands.
+
+import type { Guard } from '../../src/guard/guard.ts';
+import { Vault } from '../../src/guard/secrets.ts';
+import type { Db } from '../../src/store/db.ts';
+import { NOW } from '../store/stores.ts';
+
+const settings = {
+  approvalTimeout: 60_000,
+  maxOpenApprovalsPerSession: 20,
+  maxOpenApprovalsPerKey: 100,
+  channels: [],
+};
+
+export function guardAt(db: Db, now = () => NOW): Guard {
+  return { db, vault: new Vault(new Uint8Array(32).fill(7)), settings, now };
+}
