@@ -59,7 +59,10 @@ const isMutant = ({ where }: Figure): boolean => /\bmutant\b/.test(where);
 
 function summary({ figures }: Result) {
   const measured = figures.filter(each => !isMutant(each));
-  const mutants = figures.filter(isMutant);
+  // A mutant that escapes one campaign meets another: only the last of them counts.
+  const mutants = figures
+    .filter(isMutant)
+    .filter(({ where, violations }, at, all) => violations > 0 || all[at + 1]?.where !== where);
   const sum = (name: string) => measured.reduce((total, each) => total + Number(each[name] ?? 0), 0);
   return {
     engines: ['sqlite', 'postgres'].filter(engine => measured.some(({ where }) => where.includes(engine))),

@@ -3,7 +3,7 @@
 // it got must mean what the client said, and what is ambiguous must not arrive. The mutants read loosely.
 
 import { expect, test } from 'bun:test';
-import { figures, random, SEED, withMutant } from '../support/faults.ts';
+import { figures, foundOut, random, SEED } from '../support/faults.ts';
 import { auditOf, connect, envelope, LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -36,8 +36,8 @@ test('what reaches the upstream means what was judged', async () => {
 
 for (const [name, patch] of Object.entries({ LOOSE_JSON, HEADERS_UNREAD, PROTOTYPES })) {
   test(`a mutant that reads loosely (${name}) is found out`, async () => {
-    const found = await withMutant([patch], root => measure(root));
-    expect(found.mismatches.length).toBeGreaterThan(0);
+    const found = await foundOut([patch], async root => (await measure(root)).mismatches.length);
+    expect(found).toBeGreaterThan(0);
   });
 }
 

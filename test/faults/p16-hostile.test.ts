@@ -5,7 +5,7 @@
 
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { figures, sql, withMutant } from '../support/faults.ts';
+import { figures, foundOut, sql } from '../support/faults.ts';
 import { type Answers, HIDDEN_TOOL, startHostile } from '../support/hostile.ts';
 import { type Answer, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -16,7 +16,6 @@ const SLOW = LONG ? 500 : 100;
 const ATTACK_MS = LONG ? 20_000 : 2500;
 const MUTANT_ATTACK_MS = 2500;
 /** A busy machine may not have sent what a mutant falls for in the first. */
-const MUTANT_TURNS = 6;
 const GOOD_CLIENTS = 4;
 /** A whole check takes 3 s at most; the rest is for a busy machine. The figure tells what it was. */
 const ANSWERED_WITHIN_MS = 3000 + 3000;
@@ -54,10 +53,8 @@ for (const engine of LONG ? await engines() : (['sqlite'] as const)) {
 
 for (const [what, patches] of Object.entries(MUTANTS)) {
   test(`a mutant ${what} is found out`, async () => {
-    let faults: string[] = [];
-    for (let turn = 0; turn < MUTANT_TURNS && faults.length === 0; turn++)
-      ({ faults } = await withMutant(patches, root => measure('sqlite', root)));
-    expect(faults.length).toBeGreaterThan(0);
+    const found = await foundOut(patches, async root => (await measure('sqlite', root)).faults.length);
+    expect(found).toBeGreaterThan(0);
   });
 }
 

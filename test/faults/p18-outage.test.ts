@@ -6,7 +6,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { againstLog, figures, Received, sql, until, verdictOf, withMutant } from '../support/faults.ts';
+import { againstLog, figures, foundOut, Received, sql, until, verdictOf } from '../support/faults.ts';
 import { Link } from '../support/link.ts';
 import { type Answer, type Load, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -90,15 +90,19 @@ describe.skipIf(server === null)('postgres', () => {
   }
 
   test('a mutant without time limits is found out', async () => {
-    const found = await withMutant(PATIENT, root =>
-      measure('a lost link', ANSWERED_WITHIN_MS + 1000, { root, refusals: 0 }),
+    const found = await foundOut(
+      PATIENT,
+      async root => (await measure('a lost link', ANSWERED_WITHIN_MS + 1000, { root, refusals: 0 })).late,
     );
-    expect(found.late).toBeGreaterThan(0);
+    expect(found).toBeGreaterThan(0);
   });
 
   test('a mutant that allows what it cannot record is found out', async () => {
-    const found = await withMutant([FAIL_OPEN], root => measure('no free connection', OUTAGE_MS, { root }));
-    expect(found.unrecorded).toBeGreaterThan(0);
+    const found = await foundOut(
+      [FAIL_OPEN],
+      async root => (await measure('no free connection', OUTAGE_MS, { root })).unrecorded,
+    );
+    expect(found).toBeGreaterThan(0);
   });
 });
 

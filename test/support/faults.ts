@@ -52,6 +52,20 @@ export async function withMutant<T>(patches: Patch[], work: (root: string) => Pr
   }
 }
 
+const MUTANT_CAMPAIGNS = 5;
+
+/** What a campaign counts against a mutant. Faults come by chance, so a mutant that escapes one meets another. */
+export async function foundOut(
+  patches: Patch[],
+  campaign: (root: string) => Promise<number>,
+): Promise<number> {
+  return withMutant(patches, async root => {
+    let violations = 0;
+    for (let n = 0; n < MUTANT_CAMPAIGNS && violations === 0; n++) violations = await campaign(root);
+    return violations;
+  });
+}
+
 /** Polls for a condition; a time-out is an error that says what never came. */
 export async function until(
   what: string,
