@@ -8,13 +8,15 @@ import { start } from '../../src/main.ts';
 import { newDataDir } from '../support/faults.ts';
 import { ADMIN_TOKEN, TestService } from '../support/service.ts';
 
+const SILENT = { text: '', ended: Promise.resolve() };
+
 export class ClockedService extends TestService {
   readonly #clock: { ahead: number };
   readonly #stop: () => Promise<void>;
 
   constructor(url: string, dataDir: string, clock: { ahead: number }, stop: () => Promise<void>) {
     const databaseUrl = `sqlite:${join(dataDir, 'toolgate.db')}`;
-    super(url, dataDir, databaseUrl, undefined as unknown as Bun.Subprocess, { text: '' }, true);
+    super(url, dataDir, databaseUrl, undefined as unknown as Bun.Subprocess, SILENT, true);
     this.#clock = clock;
     this.#stop = stop;
   }

@@ -12,6 +12,8 @@ export const ROOT = resolve(import.meta.dir, '../..');
 export const BUN = process.execPath;
 export const ADMIN_TOKEN = 'admin-token-for-tests-0123456789abcdef';
 const START_MS = 60_000;
+/** Longer than this, nobody waits for the last words of a process that has ended: a child of it may hold the pipe. */
+const LAST_WORDS_MS = 10_000;
 
 export type Engine = 'sqlite' | 'postgres';
 
@@ -47,12 +49,20 @@ export interface Reply {
   text: string;
 }
 
+/** What a process said, and when it is all there. */
+interface Output {
+  text: string;
+  ended: Promise<unknown>;
+}
+
+const lastWords = ({ ended }: Output): Promise<unknown> => Promise.race([ended, Bun.sleep(LAST_WORDS_MS)]);
+
 export class TestService {
   readonly url: string;
   readonly dataDir: string;
   readonly databaseUrl: string;
   readonly process: Bun.Subprocess;
-  readonly #output: { text: string };
+  readonly #output: Output;
   readonly #ownsData: boolean;
 
   constructor(
@@ -60,7 +70,7 @@ export class TestService {
     dataDir: string,
     databaseUrl: string,
     child: Bun.Subprocess,
-    output: { text: string },
+    output: Output,
     ownsData: boolean,
   ) {
     this.url = url;
@@ -122,9 +132,12 @@ export class TestService {
     return { key: key.body.key, keyId: key.body.id, policyId: policy.body.id, policyName };
   }
 
+  /** Its exit code, once all that it wrote is in `output`. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number> {
     this.process.kill(signal);
-    return this.process.exited;
+    const code = await this.process.exited;
+    await lastWords(this.#output);
+    return code;
   }
 
   /** Stops cleanly and removes what it wrote. */
@@ -144,7 +157,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));
   const databaseUrl = options.databaseUrl ?? (await freshDatabase(options.engine ?? 'sqlite', dataDir));
-  const output = { text: '' };
   const root = options.root ?? ROOT;
   const program = options.program ?? [BUN, join(root, 'src/cli/main.ts')];
   const child = Bun.spawn([...(options.wrap ?? []), ...program, 'serve', ...(options.args ?? [])], {
@@ -164,8 +176,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   });
   CHILDREN.add(child);
   child.exited.then(() => CHILDREN.delete(child));
-  collect(child.stdout, output);
-  collect(child.stderr, output);
+  const output: Output = { text: '', ended: Promise.resolve() };
+  output.ended = Promise.all([collect(child.stdout, output), collect(child.stderr, output)]);
   const url = await ready(child, output);
   return new TestService(url, dataDir, databaseUrl, child, output, options.dataDir === undefined);
 }
@@ -192,16 +204,16 @@ async function freshDatabase(engine: Engine, dataDir: string): Promise<string> {
   return postgres.createDatabase();
 }
 
-async function collect(stream: ReadableStream<Uint8Array>, output: { text: string }): Promise<void> {
+async function collect(stream: ReadableStream<Uint8Array>, output: Output): Promise<void> {
   const decoder = new TextDecoder();
   for await (const chunk of stream) output.text += decoder.decode(chunk, { stream: true });
 }
 
-async function ready(child: Bun.Subprocess, output: { text: string }): Promise<string> {
+async function ready(child: Bun.Subprocess, output: Output): Promise<string> {
   const end = Date.now() + START_MS;
   while (Date.now() < end) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      await Bun.sleep(20);
+      await lastWords(output);
       throw new Error(`the service ended with ${child.exitCode ?? child.signalCode}:\n${output.text}`);
     }
     const url = /serves on (https?:\S+)/.exec(output.text)?.[1];
