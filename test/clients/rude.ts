@@ -45,13 +45,6 @@ function isWhole(text: string): boolean {
   return text.length >= end + 4 + Number(length);
 }
 
-/** A port that nobody listens on. */
-export async function closedPort(): Promise<number> {
-  const server = await rude(() => {});
-  await server.close();
-  return Number(new URL(server.url).port);
-}
-
 export function answer(
   status: number,
   body: string,

@@ -17,12 +17,12 @@ import {
   type ToolgateOptions,
   Unauthenticated,
 } from '../../clients/typescript/src/index.ts';
+import { freePort } from '../support/port.ts';
 import {
   ALLOW,
   allow,
   answer,
   bomb,
-  closedPort,
   cutInside,
   endless,
   failure,
@@ -185,7 +185,7 @@ describe('trying again', () => {
     earlier === 0 ? socket.destroy() : allow(socket, text, earlier);
 
   test('after a refused connection, once somebody listens', async () => {
-    const port = await closedPort();
+    const port = await freePort();
     const gate = new Toolgate({ key: 'k', baseUrl: `http://127.0.0.1:${port}`, retries: 10 });
     const verdict = gate.guard('s', 't');
     servers.push(await rude(allow, port));
@@ -193,7 +193,7 @@ describe('trying again', () => {
   });
 
   test('a connection that stays refused is a failure that says nothing was sent', async () => {
-    const gate = new Toolgate({ key: 'k', baseUrl: `http://127.0.0.1:${await closedPort()}` });
+    const gate = new Toolgate({ key: 'k', baseUrl: `http://127.0.0.1:${await freePort()}` });
     expect(await failure(gate.guard('s', 't'))).toMatchObject({ code: 'network_failure', sent: false });
   });
 

@@ -3,10 +3,10 @@
 // `npm ci` installed.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { until } from '../support/faults.ts';
+import { freePort } from '../support/port.ts';
 import { BUN, ROOT, startService, type TestService } from '../support/service.ts';
 
 /** Ports that pages name. */
@@ -162,16 +162,9 @@ export class Reader {
   }
 }
 
-/** Held open together, so that no two are the same. */
+/** No two the same. */
 async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map(server => (server.address() as { port: number }).port);
-  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))));
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Rule } from '../../src/core/policy.ts';
 import { until } from '../support/faults.ts';
 import { need } from '../support/need.ts';
+import { freePort } from '../support/port.ts';
 import { BUN, onPath, ROOT, startService, type TestService } from '../support/service.ts';
 
 const EXAMPLES = join(ROOT, 'examples');
@@ -38,17 +39,10 @@ interface Run {
   ended: Promise<number>;
 }
 
-function freePort(): number {
-  const server = Bun.serve({ port: 0, fetch: () => new Response() });
-  const { port } = server;
-  server.stop(true);
-  return port as number;
-}
-
 /** An example with a key, and a webhook of its own. */
 async function start(command: string[], env: Record<string, string> = {}): Promise<Run> {
   const { key, keyId } = await service.newKey(RULES);
-  const port = freePort();
+  const port = await freePort();
   const webhook = await service.admin('POST', '/webhooks', { url: `http://127.0.0.1:${port}/`, keyId });
   expect(webhook.status).toBe(201);
   let said = '';

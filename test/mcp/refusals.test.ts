@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import net from 'node:net';
 import { auditOf, connect, LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
+import { freePort } from '../support/port.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { freePort } from './sdk.ts';
 
 const upstream = new RecordingUpstream({
   tools: ['yes', 'no', 'ask'].map(name => ({ name, inputSchema: { type: 'object' } })),

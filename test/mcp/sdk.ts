@@ -8,6 +8,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { until } from '../support/faults.ts';
+import { freePort } from '../support/port.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
@@ -75,15 +76,6 @@ export async function startEverything(transport: 'streamableHttp' | 'sse', port?
     await child.exited;
   };
   return { url, port: at, stop };
-}
-
-export function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function reachable(port: number): Promise<boolean> {

@@ -9,6 +9,7 @@ import { ClockedService, startClocked } from '../approvals/clocked.ts';
 import { ASK_ALL } from '../approvals/gate.ts';
 import { expectProblem } from '../http/problem.ts';
 import { newDataDir, until } from '../support/faults.ts';
+import { freePort } from '../support/port.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ADMIN_TOKEN } from '../support/service.ts';
 import { cookieOf, invite, join, newPerson, OWN, PASSWORD, send, signedIn, signIn } from './people.ts';
@@ -109,7 +110,7 @@ describe('as time goes by', () => {
 });
 
 test('behind https the cookie is bound to the host, and the public address counts as ours', async () => {
-  const { port } = await freePort();
+  const port = await freePort();
   const dataDir = newDataDir();
   const env = {
     TOOLGATE_PORT: String(port),
@@ -142,11 +143,3 @@ test('behind https the cookie is bound to the host, and the public address count
     await service.close();
   }
 });
-
-/** A port that was free just now. */
-async function freePort(): Promise<{ port: number }> {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const port = probe.port ?? 0;
-  await probe.stop(true);
-  return { port };
-}

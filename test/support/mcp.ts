@@ -5,6 +5,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newDataDir, sql } from './faults.ts';
+import { nextPort } from './port.ts';
 import { BUN, ROOT, type ServiceOptions, startService, type TestService } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
@@ -57,11 +58,22 @@ export class RecordingUpstream {
       stateless: false,
       ...options,
     };
-    this.#server = this.#listen(options.port ?? 0);
+    this.#server = options.port === undefined ? this.#listenSomewhere() : this.#listen(options.port);
   }
 
   #listen(port: number): Bun.Server<undefined> {
     return Bun.serve({ hostname: '127.0.0.1', port, idleTimeout: 0, fetch: request => this.#take(request) });
+  }
+
+  /** Where it can come back to. */
+  #listenSomewhere(): Bun.Server<undefined> {
+    for (;;) {
+      try {
+        return this.#listen(nextPort());
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'EADDRINUSE') throw error;
+      }
+    }
   }
 
   get port(): number {

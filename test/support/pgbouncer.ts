@@ -2,11 +2,11 @@
 // caller skips loudly.
 
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import { until } from './faults.ts';
+import { freePort } from './port.ts';
 
 const BINARY = [
   process.env['TOOLGATE_TEST_PGBOUNCER'] ?? '',
@@ -81,12 +81,4 @@ async function answers(url: string): Promise<boolean> {
   } finally {
     await server.close({ timeout: 0 }).catch(() => {});
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise(resolve => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise(resolve => server.close(resolve));
-  return port;
 }

@@ -5,10 +5,10 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { createServer } from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { SQL } from 'bun';
+import { freePort } from './port.ts';
 
 export interface TestPostgres {
   /** The maintenance database; tests take their own from createDatabase. */
@@ -254,16 +254,6 @@ async function until(withinMs: number, reached: () => boolean): Promise<boolean>
     await Bun.sleep(10);
   }
   return true;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }
 
 // --- where the binaries come from ----------------------------------------------------------------

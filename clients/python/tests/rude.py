@@ -3,6 +3,7 @@ how often one was sent.
 """
 
 import json
+import random
 import re
 import socket
 import threading
@@ -138,9 +139,14 @@ def endless(connection, *_):
 
 
 def closed_port():
-    """A port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """A port that nobody listens on, below those that the system gives to anybody who connects."""
+    while True:
+        port = random.randrange(10_000, 15_000)
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            pass
 
 
 def verdict_with(**change):
