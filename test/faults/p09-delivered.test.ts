@@ -10,7 +10,8 @@ import { figures, foundOut, newDataDir, random, SEED, sql, until, verdictOf } fr
 import { type Load, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type ProgramOptions, Receiver, spawnReceiver, writtenIn } from '../support/receiver.ts';
+import { freePort } from '../support/port.ts';
+import { type ProgramOptions, spawnReceiver, writtenIn } from '../support/receiver.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
 
 const KILLS = LONG ? 60 : 4;
@@ -111,17 +112,6 @@ async function restart(hook: Hook): Promise<void> {
   hook.child.kill('SIGKILL');
   await hook.child.exited;
   hook.child = await spawnReceiver(hook);
-}
-
-/** Below the ports that outgoing connections are given, so that none takes it while the receiver is down. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
-    const probe = await Receiver.start(undefined, port).catch(() => null);
-    if (probe === null) continue;
-    await probe.close();
-    return port;
-  }
 }
 
 /** The approvals that clients know of. */
