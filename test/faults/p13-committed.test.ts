@@ -35,7 +35,7 @@ const BEFORE_COMMIT: Patch = {
   replace: `async tx => {
         const early = await this.#work.judge(tx, requests);
         group.forEach((each, index) => each.resolve(early[index] as Result));
-        await new Promise(resolve => setTimeout(resolve, 20));
+        await new Promise(resolve => setTimeout(resolve, 50));
         return early;
       });`,
 };
