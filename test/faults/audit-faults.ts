@@ -56,7 +56,7 @@ export async function renameTable({ databaseUrl }: TestService): Promise<() => P
 
 export async function lockDatabase({ databaseUrl }: TestService): Promise<() => Promise<void>> {
   const other = new Database(databaseUrl.slice('sqlite:'.length));
-  other.exec('PRAGMA busy_timeout = 5000');
+  other.exec('PRAGMA busy_timeout = 60000');
   other.exec('BEGIN IMMEDIATE');
   return async () => other.close();
 }

@@ -10,6 +10,7 @@ import {
   foundOut,
   halfDone,
   inject,
+  inTime,
   Received,
   until,
   verdictOf,
@@ -36,6 +37,8 @@ import {
 const CONNECTIONS = 16;
 const REFUSALS = LONG ? 96 : 32;
 const EXIT_STORE_BROKEN = 70;
+/** From here on a check is answered although its commit is still under way. */
+const CHECK_LIMIT_MS = 2900;
 /** The limit of a whole check, and as much again for a busy machine. */
 const ANSWERED_WITHIN_MS = 3000 + 3000;
 
@@ -76,10 +79,9 @@ const POSTGRES: Record<string, Fault> =
 describe('sqlite', () => {
   for (const [name, fault] of Object.entries(SQLITE)) {
     test.skipIf(fault === null)(`${name}: no verdict, nothing half, recovery`, async () => {
-      const found = await measure(`sqlite, ${name}`, fault!, sqliteStore());
-      expect(found).toMatchObject({ violations: 0, others: [], unanswered: 0 });
+      const found = await inTime(() => measure(`sqlite, ${name}`, fault!, sqliteStore()));
+      expect(found).toMatchObject({ violations: 0, others: [], unanswered: 0, late: 0 });
       expect(found.refused).toBeGreaterThanOrEqual(REFUSALS);
-      expect(found.slowestMs).toBeLessThan(ANSWERED_WITHIN_MS);
     });
   }
 
@@ -117,10 +119,9 @@ describe('sqlite', () => {
 describe.skipIf(server === null)('postgres', () => {
   for (const [name, fault] of Object.entries(POSTGRES)) {
     test(`${name}: no verdict, nothing half, recovery`, async () => {
-      const found = await measure(`postgres, ${name}`, fault, await postgresStore());
-      expect(found).toMatchObject({ violations: 0, others: [], unanswered: 0 });
+      const found = await inTime(async () => measure(`postgres, ${name}`, fault, await postgresStore()));
+      expect(found).toMatchObject({ violations: 0, others: [], unanswered: 0, late: 0 });
       expect(found.refused).toBeGreaterThanOrEqual(REFUSALS);
-      expect(found.slowestMs).toBeLessThan(ANSWERED_WITHIN_MS);
     });
   }
 
@@ -160,7 +161,10 @@ async function measure(name: string, fault: Fault, options: ServiceOptions) {
   const half = await halfDone(service.databaseUrl);
   await service.close();
   const meanwhile = fault.total ? answers.filter(answer => under(span, answer)).length : 0;
-  const violations = log.lost + log.twice + half + meanwhile + (fault.certain ? log.unanswered : 0);
+  const given = answers.filter(answer => took(answer) > CHECK_LIMIT_MS && verdictOf(answer) === null).length;
+  const orphans = fault.certain ? Math.max(0, log.unanswered - given) : 0;
+  const violations = log.lost + log.twice + half + meanwhile + orphans;
+  const late = answers.filter(answer => took(answer) > ANSWERED_WITHIN_MS).length;
   const others = [...received.refusals.keys()].filter(status => status !== 500);
   figures(`P3 ${name}`, {
     operations: answers.length,
@@ -171,8 +175,10 @@ async function measure(name: string, fault: Fault, options: ServiceOptions) {
     violations,
   });
   const refused = refusedIn(received);
-  return { violations, refused, others, unanswered: load.unanswered, slowestMs: received.slowestMs };
+  return { violations, refused, others, unanswered: load.unanswered, late };
 }
+
+const took = ({ sentAt, receivedAt }: Answer): number => receivedAt - sentAt;
 
 function refusedIn(received: Received): number {
   return received.refusals.get(500) ?? 0;
@@ -196,14 +202,14 @@ async function throughFault(
   // A mutant answers on: it has shown enough.
   const enough = () => refusedIn(received) >= REFUSALS || received.verdicts.length > before + 2000;
   try {
-    await until('answers under the fault', enough, 60_000);
+    await until('answers under the fault', enough);
   } finally {
     span.to = performance.now();
     await end();
   }
   const ended = performance.now();
   const sofar = received.verdicts.length;
-  await until('verdicts after the fault', () => received.verdicts.length > sofar + 50, 30_000);
+  await until('verdicts after the fault', () => received.verdicts.length > sofar + 50);
   return (performance.now() - ended) / 1000;
 }
 

@@ -2,7 +2,7 @@
 // merge entries of one tool in a group, and write every entry twice.
 
 import { expect, test } from 'bun:test';
-import { againstLog, figures, foundOut, Received } from '../support/faults.ts';
+import { againstLog, figures, foundOut, inTime, Received } from '../support/faults.ts';
 import { checks } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -23,7 +23,7 @@ const TWICE = insert('entries.flatMap(each => [each, { ...each, id: newId() }])'
 
 for (const engine of await engines()) {
   test(`${engine}: there is one entry for every verdict and no other`, async () => {
-    const found = await measure(engine, CHECKS);
+    const found = await inTime(() => measure(engine, CHECKS));
     expect(found.decisions).toEqual(DECISIONS);
     expect(found.verdicts).toBe(CHECKS);
     expect(found.violations).toBe(0);
@@ -71,6 +71,7 @@ async function measure(engine: Engine, count: number, root?: string) {
     return {
       verdicts,
       violations,
+      late: count - verdicts,
       decisions: [...new Set(received.verdicts.map(each => each.decision))].sort(),
     };
   } finally {

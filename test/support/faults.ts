@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { SQL } from 'bun';
 import type { Answer } from './load.ts';
 import { mutant, type Patch } from './mutant.ts';
-import { onPath } from './service.ts';
+import { collect, onPath } from './service.ts';
 
 /** Printed with every figure; set TOOLGATE_TEST_SEED to run the same choices again. */
 export const SEED = Number(process.env['TOOLGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
@@ -66,6 +66,18 @@ export async function foundOut(
   });
 }
 
+const MEASURED_AT_MOST = 3;
+
+/**
+ * What a measurement found whose limits of time were kept. The machine itself may stall for a moment, and then the
+ * service is late as it should be: what was late is measured anew. A service that is slow is late every time.
+ */
+export async function inTime<T extends { late: number }>(measure: () => Promise<T>): Promise<T> {
+  let found = await measure();
+  for (let n = 1; n < MEASURED_AT_MOST && found.late > 0; n++) found = await measure();
+  return found;
+}
+
 /** Polls for a condition; a time-out is an error that says what never came. */
 export async function until(
   what: string,
@@ -95,7 +107,7 @@ export async function sql<T>(databaseUrl: string, ...statements: string[]): Prom
 function sqliteRows<T>(path: string, statements: string[]): T[] {
   const file = new Database(path);
   try {
-    file.exec('PRAGMA busy_timeout = 5000');
+    file.exec('PRAGMA busy_timeout = 60000');
     let rows: unknown[] = [];
     for (const statement of statements) rows = file.prepare(statement).all();
     return rows as T[];
@@ -180,21 +192,21 @@ export function canTrace(): boolean {
 
 /** Makes system calls of a running process fail until the returned function is called. */
 export async function inject(pid: number, fault: string): Promise<() => Promise<void>> {
-  const tracer = Bun.spawn(
-    ['strace', '-f', '-q', '-o', '/dev/null', '-e', `inject=${fault}`, '-p', String(pid)],
-    { stderr: 'pipe', stdout: 'ignore' },
-  );
+  const tracer = Bun.spawn(['strace', '-f', '-o', '/dev/null', '-e', `inject=${fault}`, '-p', String(pid)], {
+    stderr: 'pipe',
+    stdout: 'ignore',
+  });
+  // Told once every thread is held; a thread by itself shows its tracer before that, and others still run.
+  const attached = new RegExp(`Process ${pid} attached`);
+  const told = { text: '' };
+  const reading = collect(tracer.stderr, told);
   await until('strace attached', async () => {
-    if (tracer.exitCode !== null) throw new Error(`strace: ${await new Response(tracer.stderr).text()}`);
-    return tracerOf(pid) === tracer.pid;
+    if (tracer.exitCode === null) return attached.test(told.text);
+    await reading;
+    throw new Error(`strace: ${told.text}`);
   });
   return async () => {
     tracer.kill('SIGINT');
     await tracer.exited;
   };
-}
-
-function tracerOf(pid: number): number {
-  const status = Bun.spawnSync(['cat', `/proc/${pid}/status`]).stdout.toString();
-  return Number(/^TracerPid:\s+(\d+)/m.exec(status)?.[1] ?? 0);
 }

@@ -204,7 +204,7 @@ async function freshDatabase(engine: Engine, dataDir: string): Promise<string> {
   return postgres.createDatabase();
 }
 
-async function collect(stream: ReadableStream<Uint8Array>, output: Output): Promise<void> {
+export async function collect(stream: ReadableStream<Uint8Array>, output: { text: string }): Promise<void> {
   const decoder = new TextDecoder();
   for await (const chunk of stream) output.text += decoder.decode(chunk, { stream: true });
 }
