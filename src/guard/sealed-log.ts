@@ -168,6 +168,9 @@ export class SealedLog {
     const { db, vault, now } = this.#guard;
     const last = await newestCheckpoint(db);
     const signed = last === null ? null : parseCheckpoint(last.note);
+    // Overtaken: more was sealed and signed since the state was read, which is no tampering.
+    if (signed !== null && signed.size > state.size && (await readSealing(db)).revision !== state.revision)
+      return null;
     const pruned = await this.#pruned(signed?.pruned ?? 0, state.size);
     if (state.size === (signed?.size ?? 0) && pruned === (signed?.pruned ?? 0)) return null;
     await this.#wantGrowth(signed, state);

@@ -156,6 +156,16 @@ for (const engine of await engines()) {
       expect(ids).toEqual(rows.map(row => row.id));
     });
 
+    test('one that was overtaken signs nothing, and takes nobody for a forger', async () => {
+      const two = await sealerOn(db, clock);
+      await write(db, entries(10));
+      clock.now += MINUTE;
+      const state = await readSealing(db);
+      await two.log.sealNew(state);
+      expect(await two.log.checkpoint(await readSealing(db))).not.toBeNull();
+      expect(await one.log.checkpoint(state)).toBeNull();
+    });
+
     test('a log that was cut, or whose hashes were changed, is not signed', async () => {
       await write(db, entries(300));
       clock.now += 2 * MINUTE;
