@@ -121,7 +121,11 @@ describe('audit tail', () => {
       const decoder = new TextDecoder();
       for await (const chunk of child.stdout) text += decoder.decode(chunk, { stream: true });
     })();
-    const tools = () => text.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line).toolName]));
+    const tools = () =>
+      text
+        .split('\n')
+        .slice(0, -1)
+        .map(line => JSON.parse(line).toolName);
     await until(() => tools().length === 2);
     for (let call = 0; call < 3; call++) await service.check(key, 'after', `u${call}`);
     await until(() => tools().length >= 5);
@@ -164,10 +168,11 @@ describe('audit export', () => {
         data: socket => {
           socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n');
           socket.flush();
-          setTimeout(() => {
+          // It has begun to write what it got.
+          until(() => readdirSync(shell.folder).includes('cut.jsonl.part')).then(() => {
             socket.terminate();
             resolve();
-          }, 100);
+          });
         },
       },
     });

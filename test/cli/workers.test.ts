@@ -55,7 +55,9 @@ test.skipIf(!withPostgres)('several workers answer, are counted together, come b
   const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
   const answers = await Promise.all(Array.from({ length: 60 }, () => check(service, key)));
   expect(answers.filter(each => each?.decision === 'allow')).toHaveLength(60);
-  expect((await counted(service)).verdicts).toBe(60);
+  // A worker that does not tell its count in time is left out of that answer.
+  await until('all are counted', async () => (await counted(service)).verdicts >= 60);
+  expect((await counted(service)).verdicts).toBeLessThanOrEqual(60);
 
   const [one] = childrenOf(service.process.pid);
   process.kill(one as number, 'SIGKILL');
