@@ -83,10 +83,11 @@ for (const engine of await engines()) {
       }));
 
     test('lapsed ones make room for as many', () =>
-      withGate({ engine, env: { ...LIMITS, TOOLGATE_APPROVAL_TIMEOUT: '2s' } }, async gate => {
+      withGate({ engine, env: LIMITS }, async gate => {
         const token = await session(gate, await gate.key());
         const held = (await flood(gate, [token], 10)).filter(reply => reply.body.decision === 'pending');
         expect(held).toHaveLength(PER_SESSION);
+        await gate.lapse();
         await until('they lapsed', async () => {
           const statuses = await Promise.all(held.map(reply => gate.statusOf(reply.body.referenceId)));
           return statuses.every(status => status === 'timed_out');
