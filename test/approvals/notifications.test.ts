@@ -91,6 +91,7 @@ for (const engine of await engines()) {
       withService(engine, {}, async service => {
         const referenceId = await hold(service);
         await settled(service, referenceId, ['terminal']);
+        await until('it is read', () => LINK.test(service.output));
         const link = LINK.exec(service.output)?.[0] ?? '';
         const reply = await service.json('POST', new URL(link).pathname, null, { action: 'approve' });
         expect(reply.body).toMatchObject({ referenceId, status: 'approved' });

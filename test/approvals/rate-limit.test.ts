@@ -13,10 +13,24 @@ import { engines, type Reply, startService, type TestService } from '../support/
 const PER_MINUTE = 100;
 const TOKEN = mintToken('approval').token;
 
-/** Counts are per minute of the clock: begins where the work, of a second or two, falls into one of them. */
+const minute = () => Math.floor(Date.now() / 60_000);
+
+/**
+ * Counts are per minute of the clock: begins where the work, of a second or two, falls into one of them. Where it did not
+ * all the same, it begins anew with the next.
+ */
 async function withinOneMinute(work: () => Promise<void>): Promise<void> {
-  while (Date.now() % 60_000 > 40_000) await Bun.sleep(100);
-  await work();
+  for (;;) {
+    while (Date.now() % 60_000 > 40_000) await Bun.sleep(100);
+    const begun = minute();
+    try {
+      return await work();
+    } catch (error) {
+      const ended = minute();
+      if (ended === begun) throw error;
+      while (minute() === ended) await Bun.sleep(100);
+    }
+  }
 }
 
 const METHODS = ['GET', 'POST', 'HEAD'];
@@ -76,8 +90,8 @@ describe('clients behind a trusted proxy', () => {
   afterAll(() => service.close());
 
   test('are counted apart', async () => {
-    const [one, two] = [someone(), someone()];
     await withinOneMinute(async () => {
+      const [one, two] = [someone(), someone()];
       await spend(service, PER_MINUTE, () => ({ 'X-Forwarded-For': one }));
       expect(await spend(service, 1, () => ({ 'X-Forwarded-For': one }))).toEqual([429]);
       expect(await spend(service, 1, () => ({ 'X-Forwarded-For': two }))).toEqual([404]);
