@@ -156,7 +156,7 @@ describe('401', () => {
     ];
     expect((await service.check(used.token, 's', 't')).status).toBe(200);
     const database = new Database(join(service.dataDir, 'toolgate.db'));
-    database.run('PRAGMA busy_timeout = 5000');
+    database.run('PRAGMA busy_timeout = 60000');
     database.run('UPDATE sessions SET expires_at = ? WHERE id IN (?, ?)', [Date.now(), used.id, unused.id]);
     database.close();
     for (const { token } of [used, unused]) refused(await service.check(token, 's', 't'));

@@ -11,7 +11,7 @@ import { expectNoVerdict, expectProblem } from './problem.ts';
 async function outside(service: TestService, engine: Engine, statement: string): Promise<void> {
   if (engine === 'sqlite') {
     const database = new Database(join(service.dataDir, 'toolgate.db'));
-    database.run('PRAGMA busy_timeout = 5000');
+    database.run('PRAGMA busy_timeout = 60000');
     database.run(statement);
     database.close();
     return;
