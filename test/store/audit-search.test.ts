@@ -6,6 +6,7 @@ import { insertAudit } from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import type { Queries } from '../../src/store/db.ts';
 import { keyTag, toolTag } from '../../src/store/slots.ts';
+import { sql } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
 
@@ -16,16 +17,18 @@ const MOST_STATEMENTS = 70;
 const HEX = { sqlite: "printf('%012x', n)", postgres: "lpad(to_hex(n), 12, '0')" };
 const TIME = { sqlite: `printf('%012x', ${NOW} + n)`, postgres: `lpad(to_hex(${NOW} + n), 12, '0')` };
 
-/** One entry a millisecond, of two keys in turn, each with a tool of its own. */
-async function fill({ db, engine }: TestStore): Promise<void> {
+/** One entry a millisecond, of two keys in turn, each with a tool of its own; not by the store, whose limits are short. */
+async function fill({ url, engine }: TestStore): Promise<void> {
   const [hex, time] = [HEX[engine], TIME[engine]];
-  await db.run(
+  await sql(
+    url,
     `INSERT INTO audit_contexts (id, digest, key_id, server_name, tool_name, reason, policy_id, policy_version)
      VALUES (1000, 'a', 'key-0', 'github', 'tool-0', 'Rule 0 allows it.', 'policy-1', 1),
        (1001, 'b', 'key-1', 'github', 'tool-1', 'Rule 0 allows it.', 'policy-1', 1)`,
   );
   for (let from = 0; from < ENTRIES; from += 20_000) {
-    await db.run(
+    await sql(
+      url,
       `INSERT INTO audit_entries (id, at, context, surface, decision, latency_ms)
        WITH RECURSIVE series (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM series WHERE n < ${from + 19_999})
        SELECT substr(${time}, 1, 8) || '-' || substr(${time}, 9, 4) || '-7000-8000-' || ${hex}, ${NOW} + n,
@@ -35,7 +38,8 @@ async function fill({ db, engine }: TestStore): Promise<void> {
   }
   for (const [n, tags] of [0, 1].map(n => [n, [keyTag(`key-${n}`), toolTag(`tool-${n}`)]] as const)) {
     for (const tag of tags) {
-      await db.run(
+      await sql(
+        url,
         `INSERT INTO audit_slots (tag, slot, writer)
          SELECT DISTINCT ${tag}, substr(id, 1, 12), 0 FROM audit_entries WHERE context = ${1000 + n}`,
       );
@@ -49,7 +53,7 @@ for (const engine of await engines()) {
     beforeAll(async () => {
       store = await openStore(engine);
       await fill(store);
-      await store.db.run('ANALYZE');
+      await sql(store.url, 'ANALYZE');
     });
     afterAll(() => store.close());
 

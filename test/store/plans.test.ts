@@ -14,6 +14,7 @@ import * as keys from '../../src/store/keys.ts';
 import * as policies from '../../src/store/policies.ts';
 import * as rollups from '../../src/store/rollups.ts';
 import * as sessions from '../../src/store/sessions.ts';
+import { sql } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
 import {
   approvalRecord,
@@ -27,7 +28,7 @@ import {
 } from './stores.ts';
 
 const ROWS = 3000;
-const PART = 300;
+const PART = 50;
 
 const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'audit tally': db => auditTally(db, idAt(NOW), idAt(NOW + 5)),
@@ -93,7 +94,7 @@ for (const engine of await engines()) {
     beforeAll(async () => {
       store = await openStore(engine);
       await fill(store);
-      await store.db.run('ANALYZE');
+      await sql(store.url, 'ANALYZE');
     });
     afterAll(() => store.close());
 
