@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { type Gate, openGate } from '../approvals/gate.ts';
-import { sql } from '../support/faults.ts';
+import { inTime, sql } from '../support/faults.ts';
 import { need } from '../support/need.ts';
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { sharedPostgres } from '../support/postgres.ts';
@@ -12,6 +12,8 @@ import { failToStart, type TestService } from '../support/service.ts';
 
 const ROUNDS = 20;
 const SERVER_CONNECTIONS = 3;
+/** So long somebody waits for a connection before it is an error. */
+const ACQUIRE_MS = 2000;
 
 const postgres = await sharedPostgres();
 const able =
@@ -37,12 +39,19 @@ describe.if(able)('behind a proxy that pools by transaction', () => {
   });
 
   test('every verdict is recorded, however many share few connections', async () => {
-    const { key, keyId } = await one.newKey([{ tool: '*', action: 'allow' }]);
-    const asked = Array.from({ length: 300 }, (_, index) => (index % 2 ? one : two).check(key, 'a', 'b'));
-    const read = Array.from({ length: 100 }, (_, index) => (index % 2 ? one : two).admin('GET', '/keys'));
-    const verdicts = await Promise.all(asked);
-    expect(verdicts.filter(each => each.body.decision !== 'allow').map(each => each.text)).toEqual([]);
-    expect((await Promise.all(read)).filter(each => each.status !== 200)).toEqual([]);
+    const { keyId, verdicts, refused } = await inTime(async () => {
+      const { key, keyId } = await one.newKey([{ tool: '*', action: 'allow' }]);
+      const begun = performance.now();
+      const asked = Array.from({ length: 300 }, (_, index) => (index % 2 ? one : two).check(key, 'a', 'b'));
+      const read = Array.from({ length: 100 }, (_, index) => (index % 2 ? one : two).admin('GET', '/keys'));
+      const verdicts = await Promise.all(asked);
+      const all = [...verdicts, ...(await Promise.all(read))];
+      const refused = all.filter(each => each.status !== 200).map(each => each.text);
+      const late = performance.now() - begun > ACQUIRE_MS ? refused.length : 0;
+      return { keyId, verdicts, refused, late };
+    });
+    expect(refused).toEqual([]);
+    expect(new Set(verdicts.map(each => each.body.decision))).toEqual(new Set(['allow']));
     const rows = await sql<{ id: string }>(direct, `SELECT id FROM audit WHERE key_id = '${keyId}'`);
     expect(rows.map(each => each.id).sort()).toEqual(verdicts.map(each => each.body.toolCallId).sort());
   });
@@ -57,7 +66,7 @@ describe.if(able)('behind a proxy that pools by transaction', () => {
         for (let more = 3; more > 0; ) {
           const sentAfter = gone;
           const reply = await two.check(token, 'a', 'b');
-          if (sentAfter && reply.status !== 401) late.push(reply.text);
+          if (sentAfter && reply.body.decision !== undefined) late.push(reply.text);
           if (sentAfter) more--;
         }
       };
