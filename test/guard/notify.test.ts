@@ -308,9 +308,14 @@ describe('by e-mail', () => {
     test(`a server that ${what} is given up in time, and its connection closed`, async () => {
       const server = await rawMailServer(behave);
       const route = { smtpUrl: `smtp://127.0.0.1:${server.port}`, ...ROUTE, timeoutMs: 200 };
-      expect(await failure(sendEmail(route, message))).toBe('no answer from the mail server within 0.2 s');
+      let tries = 0;
+      // In so short a time a machine that stalls may not get as far as to connect.
+      do {
+        tries++;
+        expect(await failure(sendEmail(route, message))).toBe('no answer from the mail server within 0.2 s');
+      } while (server.opened === 0);
       await until(() => server.closed === server.opened);
-      expect(server.opened).toBe(1);
+      expect(server.opened).toBeLessThanOrEqual(tries);
     });
   }
 

@@ -173,10 +173,17 @@ describe('a receiver that answers', () => {
   });
 });
 
-describe('a receiver that does not answer', () => {
-  const SHORT_MS = 200;
-  const LATE = 'no answer within 0.2 s';
+const SHORT_MS = 200;
+const LATE = 'no answer within 0.2 s';
 
+/** In so short a time a machine that stalls may not get as far as to connect: then it is tried again. */
+async function givenUp(seen: Receiver, sending: () => Promise<unknown>): Promise<void> {
+  do expect(await failure(sending())).toBe(LATE);
+  while (seen.opened === 0);
+  await until(() => seen.closed === seen.opened);
+}
+
+describe('a receiver that does not answer', () => {
   const STALLS: [string, (socket: Socket) => void][] = [
     ['says nothing', () => {}],
     [
@@ -201,8 +208,7 @@ describe('a receiver that does not answer', () => {
   for (const [what, behave] of STALLS) {
     test(`${what}: given up in time, and the connection is closed`, async () => {
       const seen = await receiver(behave);
-      expect(await failure(send(seen.port, { timeoutMs: SHORT_MS }))).toBe(LATE);
-      await until(() => seen.closed === 1);
+      await givenUp(seen, () => send(seen.port, { timeoutMs: SHORT_MS }));
     });
   }
 
@@ -447,8 +453,7 @@ describe.skipIf(!openssl)('over HTTPS', () => {
     const silent = await receiver(() => {});
     const at = (port: number) => `https://${NAME}:${port}/?token=s3cret`;
     expect(await failure(send(0, { url: at(plain.port), resolve: toLoopback }))).toBe('TLS handshake failed');
-    const stalled = send(0, { url: at(silent.port), resolve: toLoopback, timeoutMs: 200 });
-    expect(await failure(stalled)).toBe('no answer within 0.2 s');
-    await until(() => silent.closed === 1);
+    const stalled = { url: at(silent.port), resolve: toLoopback, timeoutMs: SHORT_MS };
+    await givenUp(silent, () => send(0, stalled));
   });
 });
