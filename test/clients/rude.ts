@@ -99,7 +99,7 @@ export const endless: Manner = socket => {
 
 /** Two hundred megabytes of spaces in two hundred kilobytes. */
 export const bomb: Manner = socket => {
-  const packed = Bun.gzipSync(new Uint8Array(200 * 1024 * 1024).fill(0x20));
+  const packed = Bun.gzipSync(new Uint8Array(200 * 1024 * 1024).fill(0x20), { level: 1 });
   socket.write(`${HEAD}Content-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`);
   socket.write(packed);
 };

@@ -25,7 +25,7 @@ def admin(method, path, body=None):
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {ADMIN_TOKEN}", "Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         text = response.read()
     return json.loads(text) if text else None
 
@@ -36,7 +36,7 @@ def new_key(rules):
     return admin("POST", "/keys", {"name": "python", "policyId": policy["id"]})
 
 
-def until(what, reached, seconds=20):
+def until(what, reached, seconds=60):
     """Polls for a condition; its first true value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -216,7 +216,7 @@ class WaitingTest(ServiceTest):
         deciding.start()
         try:
             return self.gate.guard_and_wait(
-                server, "deploy", {"v": 1}, listener=self.listener, timeout=20
+                server, "deploy", {"v": 1}, listener=self.listener, timeout=60
             )
         finally:
             deciding.join()
@@ -256,7 +256,7 @@ class WaitingTest(ServiceTest):
         async def run(server, action):
             waiting = asyncio.create_task(
                 self.waiting_gate.guard_and_wait(
-                    server, "deploy", {"v": 1}, listener=self.listener, timeout=20
+                    server, "deploy", {"v": 1}, listener=self.listener, timeout=60
                 )
             )
             reference_id = await asyncio.to_thread(service.question, server)
@@ -271,7 +271,7 @@ class WaitingTest(ServiceTest):
         ran = []
         server = service.new_name("wrapped")
 
-        @self.gate.guarded(server, "deploy", listener=self.listener, timeout=20)
+        @self.gate.guarded(server, "deploy", listener=self.listener, timeout=60)
         def deploy(version):
             ran.append(version)
 
@@ -280,7 +280,7 @@ class WaitingTest(ServiceTest):
             reference_id = service.question(server)
             self.assertEqual(ran, [])
             service.resolve(reference_id, "approve")
-            running.result(20)
+            running.result(60)
         self.assertEqual(ran, [1])
 
 

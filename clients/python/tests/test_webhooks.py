@@ -199,7 +199,7 @@ class ListenerTest(unittest.TestCase):
             url = urlsplit(listener.start())
 
             def send(method, headers, text):
-                connection = http.client.HTTPConnection(url.hostname, url.port, timeout=10)
+                connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
                 try:
                     connection.request(method, "/", body=text, headers=headers)
                     return connection.getresponse().status
