@@ -70,7 +70,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await page.goBack();
       await page.goBack();
       await shows(page, 'files__read');
-      expect(await page.getByLabel('Tool').inputValue()).toBe('');
+      await until('the field is empty', async () => (await page.getByLabel('Tool').inputValue()) === '');
       await page.goBack();
       await shows(page, 'files__delete');
       await gone(page, 'files__read');

@@ -125,7 +125,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await look(page);
       await page.getByLabel('Find a setting').fill('approval');
       await page.getByText('TOOLGATE_APPROVAL_TIMEOUT').waitFor();
-      expect(page.url()).toEndWith('?search=approval');
+      await page.waitForURL(url => url.href.endsWith('?search=approval'));
     });
   });
 

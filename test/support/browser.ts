@@ -19,7 +19,11 @@ const ARGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-back
 /** Whether there is one; left out loudly where there is none. */
 export const hasBrowser = (): boolean => need(CHROMIUM !== undefined, 'Chromium (or TOOLGATE_TEST_CHROMIUM)');
 
-export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS });
+/** A machine that reads it from a slow disk, beside other tests, takes its time. */
+const LAUNCH_MS = 120_000;
+
+export const launch = (): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS, timeout: LAUNCH_MS });
 
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 } };
 export const DARK: BrowserContextOptions = { colorScheme: 'dark' };
