@@ -18,5 +18,5 @@ test.skipIf(!need(runs, 'the MCP conformance runner'))(
     expect(outcomes.filter(outcome => !asExpected(outcome)).map(describeOutcome)).toEqual([]);
     expect(outcomes.length).toBe(5);
   },
-  300_000,
+  600_000,
 );

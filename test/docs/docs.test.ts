@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'toolgate-executable-'));
 const executable = join(folder, 'toolgate');
 beforeAll(async () => {
   await compile(executable);
-}, 60_000);
+}, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', () => {

@@ -11,6 +11,8 @@ import { BUN, ROOT, startService, type TestService } from '../support/service.ts
 
 /** Ports that pages name. */
 const PORTS = ['8787', '8788', '9000', '9001', '2525'];
+/** A block may start several programs, one after the other. */
+const COMMAND_MS = 180_000;
 const LINKED = ['node_modules', 'examples', 'clients', 'package.json', 'tsconfig.json', 'docs', 'deploy'];
 
 const NPX = `#!/bin/sh
@@ -133,7 +135,7 @@ export class Reader {
       `${this.#here(commands)}\nSTATUS=$?; echo; echo "--done-${this.#steps}-$STATUS--"\n`,
     );
     await this.#shell.stdin.flush();
-    await until(`the end of ${commands}`, () => mark.test(this.#output.slice(from)));
+    await until(`the end of ${commands}`, () => mark.test(this.#output.slice(from)), COMMAND_MS);
     const told = this.#output.slice(from);
     const found = mark.exec(told) as RegExpExecArray;
     return { printed: told.slice(0, found.index).trim(), status: Number(found[1]) };

@@ -38,7 +38,7 @@ function emptyFolder(): string {
 
 beforeAll(async () => {
   built = await build();
-}, 120_000);
+}, 300_000);
 afterAll(() => {
   built?.remove();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
