@@ -88,7 +88,10 @@ describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
         const response = await answered;
         expect(response.status()).toBe(429);
         expect(Number(response.headers()['retry-after'])).toBeGreaterThan(0);
-        await page.getByRole('alert').filter({ hasText: /too many/i }).waitFor();
+        await page
+          .getByRole('alert')
+          .filter({ hasText: /too many/i })
+          .waitFor();
         await looksRight(page);
       },
       at('10.9.0.2'),

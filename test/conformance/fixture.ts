@@ -31,7 +31,7 @@ export interface Fixture {
 }
 
 export function startFixture(): Fixture {
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: serve });
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: serve });
   return {
     url: era => `http://127.0.0.1:${server.port}/${era}`,
     stop: () => server.stop(true),

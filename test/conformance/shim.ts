@@ -15,7 +15,7 @@ export function startShim(gateway: string, key: string, server: string): Shim {
   const shim = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    idleTimeout: 60,
+    idleTimeout: 0,
     async fetch(request) {
       const response = await fetch(gateway, {
         method: request.method,

@@ -98,12 +98,14 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     test('sees the union of all tools, in a stable order, under their full names', async () => {
       let names: string[] = [];
       // server-everything adds tools just after it was initialized.
-      await until('the same list twice', async () => {
+      const serversOf = () => [...new Set(names.map(each => each.split('__')[0]))];
+      // And one that does not start in time is missing until it has.
+      await until('all are there, and the same list twice', async () => {
         const before = names.join();
         names = (await client.listTools()).map(tool => tool.name);
-        return names.join() === before;
+        return names.join() === before && serversOf().length === 5;
       });
-      const servers = [...new Set(names.map(each => each.split('__')[0]))];
+      const servers = serversOf();
       expect(servers).toEqual(['files', 'http', 'rec', 'sse', 'stdio']);
       for (const server of ['http', 'sse', 'stdio']) expect(names).toContain(`${server}__echo`);
       expect(names).toContain('files__read_text_file');
