@@ -5,6 +5,7 @@ import { describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import ipaddr from 'ipaddr.js';
 import { parse } from 'yaml';
 import { bundle } from '../../scripts/build/bundle.ts';
 import { notices } from '../../scripts/build/notices.ts';
@@ -67,7 +68,7 @@ describe('Dockerfile', () => {
 
   test('the final image runs as somebody, keeps a volume and watches its health', () => {
     const final = text.slice(text.lastIndexOf('\nFROM '));
-    expect(final).toMatch(/^USER toolgate$/m);
+    expect(final).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
     expect(final).toMatch(/^VOLUME \/data$/m);
     expect(final).toMatch(/^HEALTHCHECK .*"toolgate", "health"/m);
   });
@@ -96,7 +97,18 @@ describe('compose.yaml', () => {
     expect(services['replica-2']).toEqual(services['replica-1']);
     const { ipv4_address: proxy } = services.proxy.networks.front;
     expect(services['replica-1'].environment.TOOLGATE_TRUSTED_PROXIES).toBe(`${proxy}/32`);
-    expect(networks.front.ipam.config[0].subnet).toStartWith(proxy.split('.').slice(0, 3).join('.'));
+  });
+
+  test('the proxy’s address is one that nobody else is given', () => {
+    const [{ subnet, ip_range: given }] = networks.front.ipam.config;
+    const proxy = ipaddr.parse(services.proxy.networks.front.ipv4_address);
+    expect(proxy.match(ipaddr.parseCIDR(subnet))).toBe(true);
+    expect(proxy.match(ipaddr.parseCIDR(given))).toBe(false);
+  });
+
+  test('the database counts as healthy once it is reached as the replicas reach it', () => {
+    const [, command, ...args] = services.postgres.healthcheck.test;
+    expect([command, args[args.indexOf('-h') + 1]]).toEqual(['pg_isready', '127.0.0.1']);
   });
 
   test('replicas that start at once on one folder share the secrets that the first of them makes', async () => {
