@@ -1,5 +1,5 @@
 # Toolgate as one program on a bare system. Build: docker build -t toolgate .
-# Run: docker run -p 127.0.0.1:8787:8787 -v toolgate:/data toolgate
+# Run: docker run --init -p 127.0.0.1:8787:8787 -v toolgate:/data toolgate
 
 FROM node:22-bookworm-slim AS build
 WORKDIR /build
@@ -10,17 +10,19 @@ RUN npm run build -- executable
 
 # Debian rather than an image without a shell: Connected Tools over stdio are started through /bin/sh.
 FROM debian:bookworm-slim
-RUN useradd --system --uid 8787 --home-dir /data --shell /usr/sbin/nologin toolgate \
+RUN groupadd --gid 8787 toolgate \
+ && useradd --uid 8787 --gid 8787 --home-dir /data --no-create-home --shell /usr/sbin/nologin toolgate \
  && install -d -o toolgate -g toolgate -m 0700 /data
 COPY --from=build /build/dist/toolgate /usr/local/bin/toolgate
 COPY --from=build /build/dist/THIRD-PARTY.txt /build/LICENSE /usr/share/doc/toolgate/
-USER toolgate
+# By number: Kubernetes believes no name when a pod must not run as root.
+USER 8787:8787
 WORKDIR /data
 VOLUME /data
 # Inside the container every interface; what reaches it is decided by the published port.
 ENV TOOLGATE_HOST=0.0.0.0 TOOLGATE_DATA_DIR=/data
 EXPOSE 8787
-HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["toolgate", "health"]
+HEALTHCHECK --interval=5s --timeout=5s --start-period=10s CMD ["toolgate", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["toolgate"]
 CMD ["serve"]
