@@ -2,7 +2,9 @@
 // that it makes on first start (the master key, the admin token), and the audit log's signed checkpoints.
 
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   linkSync,
@@ -21,6 +23,22 @@ const MASTER_KEY = 'master.key';
 const ADMIN_TOKEN = 'admin.token';
 const CHECKPOINTS = 'checkpoints.txt';
 const CHECKPOINT_KEY = 'checkpoints.pub';
+
+const NOT_OURS = ['EACCES', 'EPERM', 'EROFS'];
+
+/** Says what to do where the first file written would only say EACCES: a folder mounted into a container is often root's. */
+export function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (!NOT_OURS.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    throw new Error(
+      `The data folder ${dataDir} cannot be written by user ${process.getuid?.()}: give it to that user, or name another folder with TOOLGATE_DATA_DIR.`,
+      { cause: error },
+    );
+  }
+}
 
 export function masterKeyIn(dataDir: string): Uint8Array {
   const text = keep(dataDir, MASTER_KEY, () =>
@@ -41,7 +59,6 @@ export function adminTokenPath(dataDir: string): string {
 
 /** Lets `toolgate audit verify` find the public key on this machine; whoever audits should have a copy of it. */
 export function writeCheckpointKey(dataDir: string, text: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(join(dataDir, CHECKPOINT_KEY), `${text}\n`, { mode: 0o600 });
 }
 
@@ -63,7 +80,6 @@ export async function appendCheckpoint(dataDir: string, note: string): Promise<v
  */
 function keep(dataDir: string, name: string, make: () => string): string {
   const path = join(dataDir, name);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if (!existsSync(path)) {
     const draft = `${path}.${crypto.randomUUID()}`;
     writeDurably(draft, `${make()}\n`);

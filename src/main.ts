@@ -7,7 +7,7 @@ import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
-import { adminTokenIn, adminTokenPath, masterKeyIn, writeCheckpointKey } from './data-dir.ts';
+import { adminTokenIn, adminTokenPath, makeDataDir, masterKeyIn, writeCheckpointKey } from './data-dir.ts';
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
 import { Judge, type Verdict } from './guard/check.ts';
@@ -74,6 +74,7 @@ export async function start(
   config: Config,
   { log, onFatal, others = null, print, now = clockOf(log) }: Environment,
 ): Promise<Running> {
+  makeDataDir(config.dataDir);
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
   const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
   const db = await openStore(config, onFatal);
@@ -127,6 +128,7 @@ export async function fillStore(
   force: boolean,
   progress: (what: string) => void,
 ): Promise<DemoStore> {
+  makeDataDir(config.dataDir);
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
   // Whatever happens to the disk comes back as an error here, and ends the command.
   const db = await openStore(config, () => {});

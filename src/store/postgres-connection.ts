@@ -267,6 +267,11 @@ function lost(error: unknown): boolean {
   return state !== null && (state === '' || state === READ_ONLY || /^(08|57P)/.test(state));
 }
 
+/** Whether the server was never spoken to, or the connection broke: no answer of the server's. */
+export function unreachable(error: unknown): error is Error {
+  return stateOf(error) === '';
+}
+
 /** The server's code for an error; empty when it is the connection's own, null when it is neither's. */
 function stateOf(error: unknown): string | null {
   return error instanceof SQL.PostgresError ? String(error.errno ?? '') : null;

@@ -11,6 +11,7 @@ import {
   type Server,
   TRANSACTION_MS,
   unlimited,
+  unreachable,
 } from './postgres-connection.ts';
 
 const ACQUIRE_MS = 2000;
@@ -27,8 +28,13 @@ export async function openPostgres(url: string, poolSize: number, pooling: Pooli
     return db;
   } catch (error) {
     await db.close();
-    throw error;
+    throw unreachable(error) ? new Error(whereTo(url, error), { cause: error }) : error;
   }
+}
+
+/** The runtime says no more than that it failed; not the whole address, which holds a password. */
+function whereTo(url: string, error: Error): string {
+  return `PostgreSQL at ${new URL(url).host} cannot be reached: ${error.message}. Is TOOLGATE_DATABASE_URL right, and the server up?`;
 }
 
 /** What a connection gets unless it asks for something else: behind a pooling proxy our own SET may not reach it. */

@@ -1,11 +1,12 @@
 // Settings: a wrong one stops the start and says how to right it; `toolgate config` shows them all.
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, loadConfig, SETTINGS } from '../../src/config.ts';
-import { BUN, failToStart, ROOT, startService } from '../support/service.ts';
+import { need } from '../support/need.ts';
+import { BUN, failToStart, onPath, ROOT, startService } from '../support/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-config-'));
 const newFolder = () => mkdtempSync(join(folder, 'data-'));
@@ -109,8 +110,21 @@ describe('a wrong value', () => {
       dataDir: newFolder(),
       databaseUrl: 'postgres://x:hunter2@127.0.0.1:1/none',
     });
-    expect(output).toContain('toolgate: ');
+    expect(output).toContain('toolgate: PostgreSQL at 127.0.0.1:1 cannot be reached');
+    expect(output).toContain('TOOLGATE_DATABASE_URL');
     expect(output).not.toContain('hunter2');
+  });
+
+  test('a data folder that cannot be written is said so, and for whom', async () => {
+    const dataDir = newFolder();
+    chmodSync(dataDir, 0o500);
+    // Root writes everywhere, unless it is told not to.
+    const root = process.getuid?.() === 0;
+    if (root && !need(onPath('setpriv'), 'setpriv')) return;
+    const wrap = root ? ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-dac_override'] : [];
+    const output = await failToStart({ dataDir, wrap });
+    expect(output).toContain(`The data folder ${dataDir} cannot be written by user ${process.getuid?.()}`);
+    expect(output).toContain('TOOLGATE_DATA_DIR');
   });
 });
 
