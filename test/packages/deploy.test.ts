@@ -93,6 +93,14 @@ describe('compose.yaml', () => {
     expect(always).toEqual(['toolgate']);
   });
 
+  test('our image is built here and taken from no registry', () => {
+    const ours = Object.values<Record<string, string>>(services).filter(({ image }) => image === 'toolgate');
+    expect(ours.map(({ build, pull_policy }) => [build, pull_policy])).toEqual(
+      ours.map(() => ['.', 'build']),
+    );
+    expect(ours.length).toBe(3);
+  });
+
   test('the replicas are alike and believe the proxy alone', () => {
     expect(services['replica-2']).toEqual(services['replica-1']);
     const { ipv4_address: proxy } = services.proxy.networks.front;
