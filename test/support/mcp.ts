@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newDataDir, sql } from './faults.ts';
 import { nextPort } from './port.ts';
-import { BUN, ROOT, type ServiceOptions, startService, type TestService } from './service.ts';
+import { BUN, ROOT, type ServiceOptions, startService, type TestService, unlessStalled } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
 type Any = any;
@@ -323,10 +323,10 @@ export class LegacyClient {
   }
 
   call(name: string, args?: Any, meta?: Any, sending: Sending = {}): Promise<Answered> {
-    return this.request(
-      'tools/call',
-      { name, ...(args && { arguments: args }), ...(meta && { _meta: meta }) },
-      sending,
+    const params = { name, ...(args && { arguments: args }), ...(meta && { _meta: meta }) };
+    return unlessStalled(
+      () => this.request('tools/call', params, sending),
+      said => said.error?.message?.includes('could not be recorded') === true,
     );
   }
 
