@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestService } from '../support/service.ts';
+import { type TestService, unlessStalled } from '../support/service.ts';
 
 /** Hands out one marker per place, and knows which place a marker was put in. */
 export class Canaries {
@@ -197,9 +197,11 @@ export async function send(
   canaries: Canaries,
   sent: Sent,
 ): Promise<void> {
-  const reply = await service.request('POST', sent.path ?? '/v1/check', {
-    headers: { Authorization: `Bearer ${sent.token ?? token}`, 'Content-Type': sent.type ?? JSON_TYPE },
-    body: sent.body(canaries.at(sent.place)) as string,
-  });
+  const once = () =>
+    service.request('POST', sent.path ?? '/v1/check', {
+      headers: { Authorization: `Bearer ${sent.token ?? token}`, 'Content-Type': sent.type ?? JSON_TYPE },
+      body: sent.body(canaries.at(sent.place)) as string,
+    });
+  const reply = await unlessStalled(once, ({ status }) => status === 500);
   if (reply.status !== sent.expected) throw new Error(`${sent.place}: ${reply.status} ${reply.text}`);
 }
