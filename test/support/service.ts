@@ -168,9 +168,28 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
 
+const STARTS = 3;
+/** A start that finds PostgreSQL silent for two seconds ends, as it should. */
+const STALLED = /Connection timeout after|did not answer within|No database connection became free/;
+
+/** Starts again where the machine stalled; who wants such an end gets it in the end. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));
   const databaseUrl = options.databaseUrl ?? (await freshDatabase(options.engine ?? 'sqlite', dataDir));
+  for (let left = STARTS - 1; ; left--) {
+    try {
+      return await startOnce(options, dataDir, databaseUrl);
+    } catch (error) {
+      if (left === 0 || !STALLED.test((error as Error).message)) throw error;
+    }
+  }
+}
+
+async function startOnce(
+  options: ServiceOptions,
+  dataDir: string,
+  databaseUrl: string,
+): Promise<TestService> {
   const root = options.root ?? ROOT;
   const program = options.program ?? [BUN, join(root, 'src/cli/main.ts')];
   const child = Bun.spawn([...(options.wrap ?? []), ...program, 'serve', ...(options.args ?? [])], {
