@@ -2,9 +2,10 @@
 // upstream when either speaks it.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { until } from '../support/faults.ts';
+import { sql, until } from '../support/faults.ts';
 import {
   connect,
+  ECHO,
   envelope,
   LegacyClient,
   META,
@@ -235,3 +236,26 @@ test('a client that goes away cancels: a newer upstream loses its connection, an
   }
   asksFirst.options.onCall = answering;
 });
+
+test('a client that is gone before its call is judged: recorded, and not sent on', async () => {
+  const { promise: listed, resolve: list } = Promise.withResolvers<unknown>();
+  const upstream = new RecordingUpstream({ era: 'modern', others: { 'tools/list': () => listed } });
+  const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await connect(service, keyId, 'up', upstream.url);
+  const stop = new AbortController();
+  const call = modern(service, key, 'tools/call', { name: 'up__echo' }, { signal: stop.signal });
+  await until('its tool is looked for', () => upstream.of('tools/list').length > 0);
+  stop.abort();
+  await call.catch(() => {});
+  // Answered by the same loop as the connection: by now it has heard of its end.
+  await service.request('GET', '/healthz');
+  list({ resultType: 'complete', tools: [ECHO] });
+  const outcomes = () => sql<{ outcome: string }>(service.databaseUrl, OUTCOMES(keyId));
+  await until('what came of it is recorded', async () => (await outcomes()).length > 0);
+  expect(await outcomes()).toEqual([{ outcome: 'cancelled' }]);
+  expect(upstream.calls).toEqual([]);
+  await upstream.stop();
+});
+
+const OUTCOMES = (keyId: string) =>
+  `SELECT outcome FROM outcomes JOIN audit ON audit.id = outcomes.tool_call_id WHERE key_id = '${keyId}'`;
