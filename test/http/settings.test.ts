@@ -1,7 +1,7 @@
 // What the dashboard looks at besides lists: settings, one audit entry, delivery health.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { SETTINGS } from '../../src/config.ts';
+import { SETTINGS } from '../../src/settings.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const PASSWORD = 'smtp-password-canary';

@@ -1,0 +1,280 @@
+// Every setting, once: its name, its meaning, its default and how its text is read. Where the text comes from, and what
+// settings have to do with each other, is config.ts's.
+
+import {
+  cidrs,
+  databaseUrl,
+  domains,
+  duration,
+  emails,
+  groupRoles,
+  issuerUrl,
+  longText,
+  masterKey,
+  oneOf,
+  retention,
+  s3Key,
+  scopes,
+  smtpUrl,
+  text,
+  trueOrFalse,
+  webUrl,
+  wholeNumber,
+} from './setting-readers.ts';
+
+export interface Setting<T> {
+  env: string;
+  meaning: string;
+  /** The default as a person would write it; null when there is none. */
+  fallback: string | null;
+  secret: boolean;
+  read: (text: string) => T;
+}
+
+function setting<T>(env: string, fallback: string, read: (text: string) => T, meaning: string): Setting<T> {
+  return { env, fallback, read, meaning, secret: false };
+}
+
+function optional<T>(env: string, read: (text: string) => T, meaning: string): Setting<T | null> {
+  return { env, fallback: null, read, meaning, secret: false };
+}
+
+function secret<T>(env: string, read: (text: string) => T, meaning: string): Setting<T | null> {
+  return { env, fallback: null, read, meaning, secret: true };
+}
+
+const MIB = 1024 * 1024;
+
+export const SETTINGS = {
+  port: setting('TOOLGATE_PORT', '8787', wholeNumber(0, 65535), 'Port to listen on; 0 takes a free one.'),
+  host: setting('TOOLGATE_HOST', '127.0.0.1', text, 'Address to listen on; 0.0.0.0 for every interface.'),
+  publicUrl: optional(
+    'TOOLGATE_PUBLIC_URL',
+    webUrl,
+    'Address under which people and agents reach the service; links are made with it. Default: http://<host>:<port>.',
+  ),
+  dataDir: setting(
+    'TOOLGATE_DATA_DIR',
+    './data',
+    text,
+    'Folder for the embedded database and generated secrets.',
+  ),
+  databaseUrl: optional(
+    'TOOLGATE_DATABASE_URL',
+    databaseUrl,
+    'sqlite:<path> or postgres://…. Default: toolgate.db in the data folder.',
+  ),
+  databasePool: setting(
+    'TOOLGATE_DATABASE_POOL',
+    '8',
+    wholeNumber(1, 100),
+    'PostgreSQL connections for everything but checks.',
+  ),
+  databasePooling: setting(
+    'TOOLGATE_DATABASE_POOLING',
+    'session',
+    oneOf('session', 'transaction'),
+    'How a proxy in front of PostgreSQL lends connections; transaction for PgBouncer with pool_mode=transaction.',
+  ),
+  logLevel: setting(
+    'TOOLGATE_LOG_LEVEL',
+    'info',
+    oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
+    'Least severe log lines to write (JSON, to standard error).',
+  ),
+  masterKey: secret(
+    'TOOLGATE_MASTER_KEY',
+    masterKey,
+    'Base64 of 32 bytes; encrypts secrets at rest. Default: generated into the data folder. Replicas share one.',
+  ),
+  adminToken: secret(
+    'TOOLGATE_ADMIN_TOKEN',
+    longText(32),
+    'Token for /admin/v1, 32 characters or more. Default: generated into the data folder.',
+  ),
+  queueLimit: setting(
+    'TOOLGATE_QUEUE_LIMIT',
+    '10000',
+    wholeNumber(1, 1_000_000),
+    'Checks that may wait for the audit commit; more are answered 503.',
+  ),
+  checkBodyLimit: setting(
+    'TOOLGATE_CHECK_BODY_LIMIT',
+    String(MIB),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of a check.',
+  ),
+  mcpBodyLimit: setting(
+    'TOOLGATE_MCP_BODY_LIMIT',
+    String(4 * MIB),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of an MCP message.',
+  ),
+  policyBodyLimit: setting(
+    'TOOLGATE_POLICY_BODY_LIMIT',
+    String(8 * MIB),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of a policy.',
+  ),
+  bodyLimit: setting(
+    'TOOLGATE_BODY_LIMIT',
+    String(64 * 1024),
+    wholeNumber(1024, 64 * MIB),
+    'Bytes of any other body.',
+  ),
+  approvalTimeout: setting(
+    'TOOLGATE_APPROVAL_TIMEOUT',
+    '60m',
+    duration,
+    'How long an approval stays open: 90s, 60m, 24h.',
+  ),
+  approvePage: setting(
+    'TOOLGATE_APPROVE_PAGE',
+    'auto',
+    oneOf('auto', 'confirm'),
+    'Whether an approval link submits itself (auto) or waits for a click (confirm).',
+  ),
+  maxOpenApprovalsPerSession: setting(
+    'TOOLGATE_MAX_OPEN_APPROVALS_PER_SESSION',
+    '20',
+    wholeNumber(1, 1_000_000),
+    'Approvals that may be open per session; beyond, calls are denied.',
+  ),
+  maxOpenApprovalsPerKey: setting(
+    'TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY',
+    '100',
+    wholeNumber(1, 1_000_000),
+    'Approvals that may be open per key; beyond, calls are denied.',
+  ),
+  trustedProxies: setting(
+    'TOOLGATE_TRUSTED_PROXIES',
+    '',
+    cidrs,
+    'Networks (CIDR, comma-separated) whose X-Forwarded-For is believed.',
+  ),
+  smtpUrl: secret(
+    'TOOLGATE_SMTP_URL',
+    smtpUrl,
+    'Mail server for notifications: smtp://user:password@host:587.',
+  ),
+  mailFrom: optional('TOOLGATE_MAIL_FROM', text, 'Sender of notifications by e-mail.'),
+  approverEmails: setting(
+    'TOOLGATE_APPROVER_EMAILS',
+    '',
+    emails,
+    'Who gets approval e-mails, comma-separated.',
+  ),
+  slackWebhookUrl: secret('TOOLGATE_SLACK_WEBHOOK_URL', webUrl, 'Slack incoming webhook for notifications.'),
+  notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'Address that gets each notification as a JSON POST.'),
+  allowPrivateNetworks: optional(
+    'TOOLGATE_ALLOW_PRIVATE_NETWORKS',
+    trueOrFalse,
+    'Whether webhooks and Connected Tools may be on private addresses. Default: only while listening on loopback.',
+  ),
+  oidcIssuer: optional(
+    'TOOLGATE_OIDC_ISSUER',
+    issuerUrl,
+    'OpenID Connect provider that operators can sign in with; https, or http on loopback.',
+  ),
+  oidcClientId: optional('TOOLGATE_OIDC_CLIENT_ID', text, 'The name of this service at the provider.'),
+  oidcClientSecret: secret(
+    'TOOLGATE_OIDC_CLIENT_SECRET',
+    text,
+    'Its secret at the provider; unset for a public client.',
+  ),
+  oidcScopes: setting(
+    'TOOLGATE_OIDC_SCOPES',
+    'openid email',
+    scopes,
+    'What the provider is asked for; some tell groups only with a scope of their own.',
+  ),
+  oidcAllowedDomains: setting(
+    'TOOLGATE_OIDC_ALLOWED_DOMAINS',
+    '',
+    domains,
+    'E-mail domains that may sign in this way, comma-separated. Default: every one.',
+  ),
+  oidcRoleClaim: setting(
+    'TOOLGATE_OIDC_ROLE_CLAIM',
+    'groups',
+    text,
+    'Claim that lists a person’s groups; realm_access.roles is looked for inside.',
+  ),
+  oidcRoles: setting(
+    'TOOLGATE_OIDC_ROLES',
+    '',
+    groupRoles,
+    'Who becomes an operator by their group: admin=platform,approver=on-call,viewer=staff.',
+  ),
+  oidcDefaultRole: optional(
+    'TOOLGATE_OIDC_DEFAULT_ROLE',
+    oneOf('admin', 'approver', 'viewer'),
+    'Role of people of the allowed domains whom no group gives one. Default: none, they need an invitation.',
+  ),
+  toolsList: setting(
+    'TOOLGATE_TOOLS_LIST',
+    'all',
+    oneOf('all', 'callable'),
+    'Whether tools/list shows every tool, or only those the credential could call.',
+  ),
+  toolDrift: setting(
+    'TOOLGATE_TOOL_DRIFT',
+    'allow',
+    oneOf('allow', 'require_approval', 'deny'),
+    'What a call gets whose tool shows another definition than the one first seen or last accepted.',
+  ),
+  upstreamTimeout: setting(
+    'TOOLGATE_UPSTREAM_TIMEOUT',
+    '55s',
+    duration,
+    'How long a forwarded call may take without a sign of life; clients give up after 60 s by default.',
+  ),
+  retention: optional(
+    'TOOLGATE_RETENTION',
+    retention,
+    'How long audit entries, and what belongs to them, are kept: 90d, 8760h. Default: for ever.',
+  ),
+  sealing: setting(
+    'TOOLGATE_SEALING',
+    'true',
+    trueOrFalse,
+    'Whether audit entries are sealed into a Merkle log, so that later changes to them show.',
+  ),
+  checkpointInterval: setting(
+    'TOOLGATE_CHECKPOINT_INTERVAL',
+    '60s',
+    duration,
+    'How often the sealed log is signed, while it grows.',
+  ),
+  checkpointUrl: secret(
+    'TOOLGATE_CHECKPOINT_URL',
+    webUrl,
+    'Address outside that gets each signed checkpoint; {size} in it stands for the number of entries.',
+  ),
+  checkpointMethod: setting(
+    'TOOLGATE_CHECKPOINT_METHOD',
+    'POST',
+    oneOf('POST', 'PUT'),
+    'How checkpoints are sent; PUT for S3 and what speaks like it.',
+  ),
+  checkpointAuthorization: secret(
+    'TOOLGATE_CHECKPOINT_AUTHORIZATION',
+    text,
+    'Authorization header for the checkpoint address, such as "Bearer …".',
+  ),
+  checkpointS3Key: secret(
+    'TOOLGATE_CHECKPOINT_S3_KEY',
+    s3Key,
+    'Signs requests to an S3 bucket instead: <access key id>:<secret access key>.',
+  ),
+  checkpointS3Region: setting('TOOLGATE_CHECKPOINT_S3_REGION', 'us-east-1', text, 'The bucket’s region.'),
+  stdioStderr: setting(
+    'TOOLGATE_STDIO_STDERR',
+    'drop',
+    oneOf('drop', 'inherit'),
+    'What happens to the standard error of stdio servers: counted and dropped, or shown while debugging.',
+  ),
+};
+
+type Settings = typeof SETTINGS;
+export type Values = { [Name in keyof Settings]: ReturnType<Settings[Name]['read']> };
