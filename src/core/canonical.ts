@@ -2,7 +2,8 @@
 // white space, numbers as the shortest text that reads back the same (RFC 8785). It is what the digest
 // that binds an approval to its call is made of.
 
-import { ExactNumber, type Json } from './json.ts';
+import { ExactNumber } from './exact-number.ts';
+import type { Json } from './json.ts';
 
 export function canonicalJson(value: Json): string {
   if (value instanceof ExactNumber) return value.text;

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
 import { GuardError } from '../core/errors.ts';
-import { ExactNumber, type Json, parseJsonBytes } from '../core/json.ts';
+import { ExactNumber } from '../core/exact-number.ts';
+import { type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
 import type { CheckRequest } from '../guard/check.ts';
 import type { Principal } from '../guard/credentials.ts';

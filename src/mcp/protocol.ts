@@ -2,7 +2,8 @@
 // opens with `initialize` and has sessions (connections, here); the newer one is stateless and carries an
 // envelope in every request's `_meta`.
 
-import { ExactNumber, type Json } from '../core/json.ts';
+import { ExactNumber } from '../core/exact-number.ts';
+import type { Json } from '../core/json.ts';
 
 export const LEGACY_VERSIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
 export const LATEST_LEGACY = '2025-11-25';

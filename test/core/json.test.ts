@@ -5,14 +5,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { canonicalJson } from '../../src/core/canonical.ts';
 import { GuardError } from '../../src/core/errors.ts';
-import {
-  ExactNumber,
-  type Json,
-  MAX_DEPTH,
-  parseJson,
-  parseJsonBytes,
-  writeJson,
-} from '../../src/core/json.ts';
+import { ExactNumber } from '../../src/core/exact-number.ts';
+import { type Json, MAX_DEPTH, parseJson, parseJsonBytes, writeJson } from '../../src/core/json.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
 function refusal(parse: () => unknown): string {

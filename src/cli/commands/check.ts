@@ -4,7 +4,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Toolgate } from '../../../clients/typescript/src/index.ts';
 import { parseDuration } from '../../core/approval.ts';
-import { ExactNumber, type Json, parseJson } from '../../core/json.ts';
+import { ExactNumber } from '../../core/exact-number.ts';
+import { type Json, parseJson } from '../../core/json.ts';
 import { visible } from '../../core/visible.ts';
 import { baseUrl, type KeyOptions, keyOf, withKey } from '../connect.ts';
 import { CliError, EXIT, EXIT_OF, usageError } from '../exit.ts';
