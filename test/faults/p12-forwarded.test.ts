@@ -4,7 +4,15 @@
 
 import { expect, test } from 'bun:test';
 import { figures, foundOut, inTime, random, SEED } from '../support/faults.ts';
-import { auditOf, connect, envelope, LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
+import {
+  auditOf,
+  connect,
+  envelope,
+  LegacyClient,
+  postMcp,
+  RecordingUpstream,
+  unrecorded,
+} from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { startService } from '../support/service.ts';
@@ -66,15 +74,15 @@ async function measure(root?: string): Promise<Found> {
       const before = upstream.calls.length;
       const body = fuzz.body();
       const headers = body.modern ? body.headers : { 'Mcp-Session-Id': client.sessionId };
-      const { status, error } = await postMcp(service, key, body.text, { headers });
-      if (error?.message?.includes('could not be recorded')) found.late++;
+      const said = await postMcp(service, key, body.text, { headers });
+      if (unrecorded(said)) found.late++;
       const arrived = upstream.calls.slice(before);
       if (arrived.length === 0) found.refused++;
       else found.forwarded++;
       const wrong = fault(
         body,
         arrived.map(each => each.text),
-        status,
+        said.status,
       );
       if (wrong !== null) found.mismatches.push(`${wrong}: ${body.text}`);
     }

@@ -19,6 +19,7 @@ import {
   stdioScript,
   streamed,
   text,
+  unrecorded,
 } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -217,17 +218,17 @@ async function misbehave(ways: Record<string, Answering>, root?: string): Promis
     const before = memoryOf(service);
     const load = keepCalling(client);
     const uncontained: string[] = [];
-    let unrecorded = 0;
+    let unjudged = 0;
     await Promise.all(
       Object.keys(ways).map(async way => {
         const said = await client.call('bad__echo', { way });
-        if (said.error !== undefined) unrecorded++;
+        if (unrecorded(said)) unjudged++;
         else if (said.result?.isError !== true || said.text.includes('foreign'))
           uncontained.push(`${way}: ${said.text.slice(0, 200)}`);
       }),
     );
     const { calls, crossTalk, late: unanswered } = await load.stop();
-    const late = unanswered + unrecorded;
+    const late = unanswered + unjudged;
     const grownBytes = memoryOf(service) - before;
     figures(`P20 http${root ? ' mutant' : ''}`, {
       operations: calls,
@@ -258,7 +259,7 @@ function keepCalling(client: LegacyClient) {
       const n = crypto.randomUUID();
       const said = await client.call('good__echo', { n }, { progressToken: n });
       calls++;
-      if (said.result === undefined || text(said).includes('did not answer within')) late++;
+      if (unrecorded(said) || text(said).includes('did not answer within')) late++;
       else if (text(said) !== JSON.stringify({ n })) crossTalk++;
     }
   };

@@ -66,7 +66,7 @@ describe.if(able)('behind a proxy that pools by transaction', () => {
         for (let more = 3; more > 0; ) {
           const sentAfter = gone;
           const reply = await two.check(token, 'a', 'b');
-          if (sentAfter && reply.body.decision !== undefined) late.push(reply.text);
+          if (sentAfter && reply.status !== 401) late.push(reply.text);
           if (sentAfter) more--;
         }
       };

@@ -233,6 +233,10 @@ export interface Answered {
   error: Any;
 }
 
+/** The call was judged by nobody: its entry was not written in time. */
+export const unrecorded = ({ error }: Answered): boolean =>
+  error?.message?.includes('could not be recorded') === true;
+
 export interface Sending {
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -324,10 +328,7 @@ export class LegacyClient {
 
   call(name: string, args?: Any, meta?: Any, sending: Sending = {}): Promise<Answered> {
     const params = { name, ...(args && { arguments: args }), ...(meta && { _meta: meta }) };
-    return unlessStalled(
-      () => this.request('tools/call', params, sending),
-      said => said.error?.message?.includes('could not be recorded') === true,
-    );
+    return unlessStalled(() => this.request('tools/call', params, sending), unrecorded);
   }
 
   async tools(): Promise<Any[]> {
