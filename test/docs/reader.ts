@@ -65,7 +65,7 @@ export class Reader {
   }
 
   static async begin(executable: string): Promise<Reader> {
-    return new Reader(executable, await freePorts(PORTS.length));
+    return new Reader(executable, await Promise.all(PORTS.map(freePort)));
   }
 
   get #path(): string {
@@ -162,11 +162,4 @@ export class Reader {
     const decoder = new TextDecoder();
     for await (const chunk of stream) this.#output += decoder.decode(chunk, { stream: true });
   }
-}
-
-/** No two the same. */
-async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) ports.add(await freePort());
-  return [...ports];
 }

@@ -15,7 +15,14 @@ import {
   until,
   verdictOf,
 } from '../support/faults.ts';
-import { type Answer, type Load, startLoad } from '../support/load.ts';
+import {
+  ANSWERED_WITHIN_MS,
+  type Answer,
+  CHECK_LIMIT_MS,
+  type Load,
+  startLoad,
+  took,
+} from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -37,10 +44,6 @@ import {
 const CONNECTIONS = 16;
 const REFUSALS = LONG ? 96 : 32;
 const EXIT_STORE_BROKEN = 70;
-/** From here on a check is answered although its commit is still under way. */
-const CHECK_LIMIT_MS = 2900;
-/** The limit of a whole check, and as much again for a busy machine. */
-const ANSWERED_WITHIN_MS = 3000 + 3000;
 
 const TRACED = need(canTrace(), 'strace, and the right to trace');
 const LIMITED = need(onPath('prlimit'), 'prlimit');
@@ -177,8 +180,6 @@ async function measure(name: string, fault: Fault, options: ServiceOptions) {
   const refused = refusedIn(received);
   return { violations, refused, others, unanswered: load.unanswered, late };
 }
-
-const took = ({ sentAt, receivedAt }: Answer): number => receivedAt - sentAt;
 
 function refusedIn(received: Received): number {
   return received.refusals.get(500) ?? 0;

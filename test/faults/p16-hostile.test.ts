@@ -7,7 +7,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { figures, foundOut, inTime, sql, until } from '../support/faults.ts';
 import { type Answers, HIDDEN_TOOL, startHostile } from '../support/hostile.ts';
-import { type Answer, startLoad } from '../support/load.ts';
+import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, startLoad, took } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
@@ -16,10 +16,6 @@ const SLOW = LONG ? 500 : 100;
 const ATTACK_MS = LONG ? 20_000 : 2500;
 const MUTANT_ATTACK_MS = 2500;
 const GOOD_CLIENTS = 4;
-/** From here on a check is given up. */
-const CHECK_LIMIT_MS = 2900;
-/** A whole check takes 3 s at most; the rest is for a busy machine. The figure tells what it was. */
-const ANSWERED_WITHIN_MS = 3000 + 3000;
 /** What the service may grow by: the bodies under way, and what a collector has not yet taken. */
 const MEMORY = 700 * 1024 * 1024;
 /** Valid, however unkind. */
@@ -95,8 +91,6 @@ async function measure(engine: Engine, root?: string) {
   });
   return { operations: good.length, faults, late: times.filter(each => each > CHECK_LIMIT_MS).length };
 }
-
-const took = ({ sentAt, receivedAt }: Answer): number => receivedAt - sentAt;
 
 const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024);
 

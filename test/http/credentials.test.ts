@@ -1,10 +1,9 @@
 // Credentials: their form, and every way in which one is refused. Missing, malformed, unknown, revoked and
 // expired ones look the same from outside.
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { mintToken } from '../../src/guard/secrets.ts';
+import { sql } from '../support/faults.ts';
 import { ADMIN_TOKEN, type Reply, startService, type TestService } from '../support/service.ts';
 import { expectNoVerdict, expectProblem } from './problem.ts';
 
@@ -155,10 +154,8 @@ describe('401', () => {
       (await service.json('POST', '/v1/sessions', key)).body,
     ];
     expect((await service.check(used.token, 's', 't')).status).toBe(200);
-    const database = new Database(join(service.dataDir, 'toolgate.db'));
-    database.run('PRAGMA busy_timeout = 60000');
-    database.run('UPDATE sessions SET expires_at = ? WHERE id IN (?, ?)', [Date.now(), used.id, unused.id]);
-    database.close();
+    const both = `'${used.id}', '${unused.id}'`;
+    await sql(service.databaseUrl, `UPDATE sessions SET expires_at = ${Date.now()} WHERE id IN (${both})`);
     for (const { token } of [used, unused]) refused(await service.check(token, 's', 't'));
     expect((await service.json('GET', '/v1/sessions', key)).body.sessions).toEqual([]);
   });

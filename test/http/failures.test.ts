@@ -1,25 +1,10 @@
 // When a decision cannot be recorded there is none: 500 without a verdict while the audit log cannot be
 // written, 503 past the bound of the queue, and recovery without a restart.
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { sql } from '../support/faults.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
 import { expectNoVerdict, expectProblem } from './problem.ts';
-
-/** Runs a statement in the service's store from outside. */
-async function outside(service: TestService, engine: Engine, statement: string): Promise<void> {
-  if (engine === 'sqlite') {
-    const database = new Database(join(service.dataDir, 'toolgate.db'));
-    database.run('PRAGMA busy_timeout = 60000');
-    database.run(statement);
-    database.close();
-    return;
-  }
-  const sql = new Bun.SQL(service.databaseUrl, { max: 1 });
-  await sql.unsafe(statement);
-  await sql.close();
-}
 
 const RULES = [
   { tool: 'ask', action: 'require_approval' as const },
@@ -40,13 +25,13 @@ for (const engine of await engines()) {
 
     test('an audit log that cannot be written: 500, no verdict, nothing opened; then recovery', async () => {
       expect((await service.check(key, 's', 't')).status).toBe(200);
-      await outside(service, engine, 'ALTER TABLE audit_entries RENAME TO audit_away');
+      await sql(service.databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_away');
       for (const tool of ['t', 'no', 'ask', 't']) {
         const reply = await service.check(key, 's', tool);
         expectProblem(reply, 500, 'audit_failed');
         expectNoVerdict(reply);
       }
-      await outside(service, engine, 'ALTER TABLE audit_away RENAME TO audit_entries');
+      await sql(service.databaseUrl, 'ALTER TABLE audit_away RENAME TO audit_entries');
       expect((await service.check(key, 's', 't')).body.decision).toBe('allow');
       expect((await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries).toHaveLength(2);
       expect((await service.admin('GET', '/approvals')).body.approvals).toEqual([]);
@@ -55,21 +40,21 @@ for (const engine of await engines()) {
 
     test('an approval that cannot be written takes its audit entry with it', async () => {
       const before = (await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries;
-      await outside(service, engine, 'ALTER TABLE notifications RENAME TO notifications_away');
+      await sql(service.databaseUrl, 'ALTER TABLE notifications RENAME TO notifications_away');
       const reply = await service.check(key, 's', 'ask');
       expectProblem(reply, 500, 'audit_failed');
       expectNoVerdict(reply);
       expect((await service.check(key, 's', 't')).status).toBe(200);
-      await outside(service, engine, 'ALTER TABLE notifications_away RENAME TO notifications');
+      await sql(service.databaseUrl, 'ALTER TABLE notifications_away RENAME TO notifications');
       expect((await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries).toHaveLength(
         before.length + 1,
       );
     });
 
     test('what fails inside is never shown, and is logged under its request id', async () => {
-      await outside(service, engine, 'ALTER TABLE policies RENAME TO policies_away');
+      await sql(service.databaseUrl, 'ALTER TABLE policies RENAME TO policies_away');
       const reply = await service.admin('GET', '/policies');
-      await outside(service, engine, 'ALTER TABLE policies_away RENAME TO policies');
+      await sql(service.databaseUrl, 'ALTER TABLE policies_away RENAME TO policies');
       expectProblem(reply, 500, 'internal');
       expect(reply.text).not.toMatch(/policies|table|relation|sql/i);
       await until(() => service.output.includes(reply.body.requestId));
@@ -78,13 +63,13 @@ for (const engine of await engines()) {
     test('not ready with an older schema, ready beside a newer program; alive with any', async () => {
       const ready = async () => (await service.request('GET', '/readyz')).status;
       expect(await ready()).toBe(200);
-      await outside(service, engine, "INSERT INTO migrations VALUES (999, 'future', 0)");
+      await sql(service.databaseUrl, "INSERT INTO migrations VALUES (999, 'future', 0)");
       expect(await ready()).toBe(200);
-      await outside(service, engine, 'UPDATE migrations SET version = -version');
+      await sql(service.databaseUrl, 'UPDATE migrations SET version = -version');
       expectProblem(await service.request('GET', '/readyz'), 503, 'not_ready');
       expect((await service.request('GET', '/healthz')).status).toBe(200);
-      await outside(service, engine, 'UPDATE migrations SET version = -version');
-      await outside(service, engine, 'DELETE FROM migrations WHERE version = 999');
+      await sql(service.databaseUrl, 'UPDATE migrations SET version = -version');
+      await sql(service.databaseUrl, 'DELETE FROM migrations WHERE version = 999');
       expect(await ready()).toBe(200);
     });
   });

@@ -6,7 +6,7 @@ import { appendFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
-import type { Answer } from './load.ts';
+import { type Answer, took } from './load.ts';
 import { mutant, type Patch } from './mutant.ts';
 import { collect, onPath } from './service.ts';
 
@@ -142,7 +142,7 @@ export class Received {
     const verdict = verdictOf(answer);
     if (verdict !== null) this.verdicts.push(verdict);
     else this.refusals.set(answer.status, (this.refusals.get(answer.status) ?? 0) + 1);
-    this.slowestMs = Math.max(this.slowestMs, answer.receivedAt - answer.sentAt);
+    this.slowestMs = Math.max(this.slowestMs, took(answer));
   }
 }
 

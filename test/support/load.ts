@@ -18,6 +18,13 @@ export interface Answer {
   receivedAt: number;
 }
 
+export const took = ({ sentAt, receivedAt }: Answer): number => receivedAt - sentAt;
+
+/** From here on a check is answered although its commit is still under way. */
+export const CHECK_LIMIT_MS = 2900;
+/** A whole check takes 3 s at most; the rest is for a busy machine. */
+export const ANSWERED_WITHIN_MS = 3000 + 3000;
+
 export interface LoadOptions {
   connections: number;
   /** Asked before each connect, so that a restarted service is found again. */
