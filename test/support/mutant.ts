@@ -18,15 +18,18 @@ export interface Mutant {
   remove: () => void;
 }
 
+/** `npm run mutants` changes the tree that tests run in: a mutant of theirs is made from the unchanged one. */
+const SOURCE = process.env['TOOLGATE_TEST_UNCHANGED'] ?? ROOT;
+
 /** What a patch may change; the rest is linked. */
 const COPIED = ['src', 'dashboard'];
 
 export function mutant(...patches: Patch[]): Mutant {
   const root = mkdtempSync(join(tmpdir(), 'toolgate-mutant-'));
-  for (const folder of COPIED) cpSync(join(ROOT, folder), join(root, folder), { recursive: true });
+  for (const folder of COPIED) cpSync(join(SOURCE, folder), join(root, folder), { recursive: true });
   // The source also takes in what lies beside it: guides, the package's name and version.
-  for (const beside of readdirSync(ROOT)) {
-    if (beside !== '.git' && !COPIED.includes(beside)) symlinkSync(join(ROOT, beside), join(root, beside));
+  for (const beside of readdirSync(SOURCE)) {
+    if (beside !== '.git' && !COPIED.includes(beside)) symlinkSync(join(SOURCE, beside), join(root, beside));
   }
   for (const { file, find, replace } of patches) {
     const path = join(root, file);

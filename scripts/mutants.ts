@@ -1,0 +1,106 @@
+// npm run mutants: makes a few hundred small changes to the program, one at a time, in copies of the tree, and holds
+// each against the tests that know its file (mutants/tests.ts). A change that no test notices survives. Writes the
+// share of survivors, and each of them, into docs/mutants.md. `--count N`, `--seed N` and `--only TEXT` choose the
+// changes, `--at-once N` how many are tried at the same time; with `--only` the page is left as it is.
+
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { random } from '../test/support/faults.ts';
+import { commit, machine } from './conditions.ts';
+import { type Change, changed, changesIn } from './mutants/changes.ts';
+import { page, type Tried } from './mutants/page.ts';
+import { failsOn } from './mutants/run.ts';
+import { testsOf } from './mutants/tests.ts';
+
+const ROOT = join(import.meta.dir, '..');
+const PAGE = join(ROOT, 'docs/mutants.md');
+const SOURCES = 'src/{core,guard,store,mcp}/**/*.ts';
+/** Data for demonstrations, and declarations without code. */
+const LEFT_OUT = /\/demo\/|\.d\.ts$/;
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '400' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string' },
+    'at-once': { type: 'string', default: '2' },
+  },
+});
+
+/** As many as wanted, taken from the whole program by chance; the same ones for the same seed and source. */
+function chosen(): Change[] {
+  const files = [...new Bun.Glob(SOURCES).scanSync({ cwd: ROOT })]
+    .filter(file => !LEFT_OUT.test(file))
+    .sort();
+  const all = files
+    .flatMap(file => changesIn(file, readFileSync(join(ROOT, file), 'utf8')))
+    .filter(({ file, line }) => values.only === undefined || `${file}:${line}`.includes(values.only));
+  const next = random(Number(values.seed));
+  const drawn = all.map(change => ({ change, at: next() })).sort((a, b) => a.at - b.at);
+  return drawn.slice(0, Number(values.count)).map(each => each.change);
+}
+
+/** A copy of the tree in which changes are made; packages are linked. */
+function copyOfTree(): string {
+  const folder = join(mkdtempSync(join(tmpdir(), 'toolgate-mutants-')), 'tree');
+  const tracked = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT });
+  for (const file of tracked.stdout.toString().split('\0').filter(Boolean)) {
+    mkdirSync(join(folder, file, '..'), { recursive: true });
+    cpSync(join(ROOT, file), join(folder, file), { verbatimSymlinks: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+async function tryOut(tree: string, change: Change): Promise<Tried> {
+  const path = join(tree, change.file);
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, changed(text, change));
+  try {
+    return { change, foundBy: await failsOn(tree, testsOf(change.file)) };
+  } finally {
+    writeFileSync(path, text);
+  }
+}
+
+/** Tests that fail without any change would find everything out. */
+async function holdsUnchanged(tree: string, changes: readonly Change[]): Promise<void> {
+  const tests = [...new Set(changes.flatMap(({ file }) => testsOf(file)))];
+  console.log(`${changes.length} changes against ${tests.length} test files; first without any change.`);
+  const failed = await failsOn(tree, tests);
+  if (failed === null) return;
+  console.log(`${failed} fails on the program as it is: nothing can be said about changes to it.`);
+  process.exit(1);
+}
+
+const changes = chosen();
+const trees = Array.from({ length: Number(values['at-once']) }, copyOfTree);
+const tried: Tried[] = [];
+try {
+  await holdsUnchanged(trees[0] as string, changes);
+  const waiting = [...changes];
+  await Promise.all(
+    trees.map(async tree => {
+      for (let change = waiting.shift(); change !== undefined; change = waiting.shift()) {
+        const result = await tryOut(tree, change);
+        tried.push(result);
+        const { file, line, was, becomes } = change;
+        const end = result.foundBy === null ? 'SURVIVED' : `found by ${result.foundBy}`;
+        console.log(`${tried.length}/${changes.length} ${file}:${line} ${was} -> ${becomes}: ${end}`);
+      }
+    }),
+  );
+} finally {
+  for (const tree of trees) rmSync(join(tree, '..'), { recursive: true, force: true });
+}
+
+const survived = tried.filter(each => each.foundBy === null).length;
+console.log(
+  `${survived} of ${tried.length} changes survived (${((100 * survived) / tried.length).toFixed(1)} %).`,
+);
+if (values.only === undefined) {
+  writeFileSync(PAGE, page(tried, { seed: values.seed, commit: commit(), machine: machine() }));
+  console.log('docs/mutants.md is written.');
+}

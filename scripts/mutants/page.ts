@@ -1,0 +1,59 @@
+// docs/mutants.md: how many of the changes that `npm run mutants` made were noticed, and which were not.
+
+import type { Change } from './changes.ts';
+
+export interface Tried {
+  change: Change;
+  /** The test file that failed, or null when the change survived. */
+  foundBy: string | null;
+}
+
+export interface Conditions {
+  seed: string;
+  commit: string;
+  machine: string;
+}
+
+export function page(tried: readonly Tried[], { seed, commit, machine }: Conditions): string {
+  const folders = [...new Set(tried.map(({ change }) => folderOf(change)))].sort();
+  const survivors = tried.filter(each => each.foundBy === null).map(each => each.change);
+  return `# Small changes that a test should notice
+
+\`npm run mutants\` makes small changes to the program, one at a time, chosen by chance: a bound moved by one, a condition
+turned round, a branch always or never taken, a statement left out, a comparison in an SQL statement reversed. Each is
+held against the tests that know its file best (\`scripts/mutants/tests.ts\`). This page is what it wrote.
+
+Seed ${seed}, commit ${commit}, ${machine}.
+
+| Folder | Changes | Survived | Share |
+|---|--:|--:|--:|
+${[...folders.map(folder => row(folder, inFolder(tried, folder))), row('all', tried)].join('\n')}
+
+## Survivors
+
+${survivors.length === 0 ? 'None.' : 'Some of them change nothing that anybody could see: a shortcut, a limit of time, a hint to wake a worker sooner.'}
+
+${survivors
+  .sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line)
+  .map(shown)
+  .join('\n')}
+`;
+}
+
+function folderOf({ file }: Change): string {
+  return file.split('/').slice(0, 2).join('/');
+}
+
+function inFolder(tried: readonly Tried[], folder: string): Tried[] {
+  return tried.filter(({ change }) => folderOf(change) === folder);
+}
+
+function row(name: string, tried: readonly Tried[]): string {
+  const survived = tried.filter(each => each.foundBy === null).length;
+  return `| ${name} | ${tried.length} | ${survived} | ${((100 * survived) / tried.length).toFixed(1)} % |`;
+}
+
+function shown({ file, line, was, becomes }: Change): string {
+  const code = (text: string) => `\`\`${text.replaceAll('\n', ' ').replace(/ +/g, ' ') || ' '}\`\``;
+  return `- \`${file}:${line}\`: ${code(was)} becomes ${code(becomes)}`;
+}

@@ -1,0 +1,47 @@
+// Runs test files in a tree until one fails, and answers which. What they leave behind, processes as well as files,
+// is gone afterwards: a change may hang a test, or end it before it has cleaned up.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { took } from './tests.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+/** Of one test, in milliseconds; most changes that hang a test hang it for good. */
+const TEST_MS = 60_000;
+/** A busy machine may take so many times as long as a quiet one. */
+const PATIENCE = 8;
+
+/** The first of the tests that fails in this tree, or does not come to an end; null when all pass. */
+export async function failsOn(tree: string, tests: readonly string[]): Promise<string | null> {
+  for (const test of tests) if (!(await passes(tree, test))) return test;
+  return null;
+}
+
+async function passes(tree: string, test: string): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-mutant-run-'));
+  // PostgreSQL may run as another user, who has to get there.
+  chmodSync(folder, 0o755);
+  const child = spawn(process.execPath, ['test', '--bail', '--timeout', String(TEST_MS), test], {
+    cwd: tree,
+    env: { ...process.env, TMPDIR: folder, TOOLGATE_TEST_UNCHANGED: ROOT },
+    stdio: 'ignore',
+    detached: true,
+  });
+  const timer = setTimeout(() => end(child), TEST_MS + PATIENCE * took(test));
+  const code = await new Promise<number | null>(resolve => child.on('exit', resolve));
+  clearTimeout(timer);
+  end(child);
+  rmSync(folder, { recursive: true, force: true });
+  return code === 0;
+}
+
+/** The whole process group: the services and databases that a test has started. */
+function end(child: ChildProcess): void {
+  try {
+    process.kill(-(child.pid as number), 'SIGKILL');
+  } catch {
+    // It has ended, and everything it started.
+  }
+}

@@ -1,0 +1,116 @@
+// Which tests a change in a source file is held against: those that know the file best, so that a change that none
+// of them sees is one that the whole suite would hardly see. A test that mirrors the file's name, and one that
+// imports the file, need not be named.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const ROOT = join(import.meta.dir, '../..');
+
+/** By the path under `src`; a file is in every row whose pattern it matches. */
+const NAMED: [RegExp, string][] = [
+  [
+    /^core\/(decide|policy|pattern|name|simulate)/,
+    'core/cases core/decide core/pattern core/lint faults/p14 faults/p15',
+  ],
+  [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
+  [/^core\/(policy-file|policy-text|diff)/, 'core/policy-file cli/transcripts http/policies'],
+  [
+    /^core\/(checkpoint|log-verifier|merkle|entry)/,
+    'core/checkpoint core/log-verifier core/merkle cli/audit-verify',
+  ],
+  [/^core\/errors/, 'http/refusals core/json'],
+  [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approval'],
+  [/^core\/visible/, 'approvals/notifications guard/notify'],
+  [
+    /^guard\/(check|facts|commit|guard|policies)/,
+    'guard/commit http/check approvals/spend approvals/flood http/policies http/cases',
+  ],
+  [
+    /^guard\/(facts|credentials|sessions|keys)/,
+    'http/credentials http/sessions http/keys guard/credentials faults/p06',
+  ],
+  [
+    /^guard\/(approvals|grants|return-targets)/,
+    'approvals/approve approvals/grants approvals/lapse approvals/admin operators/approval',
+  ],
+  [
+    /^guard\/(outbox|worker|deliver|send|webhooks|sign)\./,
+    'guard/send approvals/webhooks approvals/endpoints faults/p10',
+  ],
+  [/^guard\/(addresses|pinned-fetch)/, 'guard/addresses guard/send mcp/administration'],
+  [/^guard\/(chores|retention|rollups|stats)/, 'guard/retention guard/rollups http/audit'],
+  [
+    /^guard\/(sealed-log|sealer|proofs|checkpoint-target|sign-s3)/,
+    'guard/sealed-log http/seals guard/checkpoint-target cli/audit-verify',
+  ],
+  [
+    /^guard\/(operators|sign-ins|throttle|passwords)/,
+    'operators/operators operators/passwords operators/times operators/sign-in operators/reset',
+  ],
+  [/^guard\/(single-sign-on|provider|claims)/, 'guard/claims operators/single-sign-on'],
+  [/^guard\/(connected-tools|callable)/, 'mcp/administration mcp/drift mcp/names http/keys'],
+  [/^guard\/(connections|outcomes|hints)/, 'mcp/sessions http/audit replicas/hints'],
+  [/^guard\/first-start/, 'http/first-start'],
+  [/^guard\/rate-limit/, 'guard/rate-limit approvals/rate-limit'],
+  [/^guard\/changes/, 'http/policies http/keys operators/operators'],
+  [/^guard\/notify\//, 'guard/notify approvals/notifications'],
+  [/^guard\/secrets/, 'guard/credentials http/credentials faults/p19'],
+  [
+    /^store\/(approvals|grants|notifications)/,
+    'store/records approvals/approve approvals/grants approvals/spend approvals/lapse approvals/admin',
+  ],
+  [/^store\/(audit|audit-search|audit-tally|contexts|slots)/, 'store/audit store/audit-search http/audit'],
+  [
+    /^store\/(deliveries|webhooks|outcomes)/,
+    'approvals/webhooks approvals/endpoints faults/p10 store/records',
+  ],
+  [
+    /^store\/(keys|sessions|policies|settings)/,
+    'store/records http/keys http/sessions http/policies http/credentials',
+  ],
+  [/^store\/(connected-tools|connections)/, 'mcp/administration mcp/drift mcp/sessions'],
+  [
+    /^store\/(operators|sign-ins|identities|request-counts)/,
+    'operators/operators operators/times operators/sign-in guard/rate-limit operators/single-sign-on',
+  ],
+  [/^store\/(retention|rollups|marks)/, 'guard/retention guard/rollups'],
+  [/^store\/(seals|checkpoints)/, 'guard/sealed-log http/seals cli/audit-verify'],
+  [/^store\/(migrate|backup)/, 'store/migrate cli/backup'],
+  [
+    /^store\/(postgres|sqlite|db|committed-memory)/,
+    'store/sqlite store/transaction store/wake store/records replicas/ended-connections http/failures',
+  ],
+  [/^mcp\//, 'mcp/refusals mcp/modern mcp/forward mcp/names mcp/passing mcp/sessions mcp/failures'],
+  [/^mcp\/(wire|duplex|upstream|event-stream)/, 'mcp/event-stream mcp/administration mcp/clients faults/p20'],
+  [/^mcp\/(listing|hub)/, 'mcp/administration mcp/drift'],
+  [/^mcp\/(call|answers)/, 'mcp/approved-once mcp/clients'],
+];
+
+const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: ROOT })].sort();
+
+/** Quickest first, as `test/timings.json` remembers them: most changes are found out by the first. */
+export function testsOf(file: string): string[] {
+  const under = file.replace(/^src\//, '');
+  const named = NAMED.filter(([pattern]) => pattern.test(under)).flatMap(([, names]) => names.split(' '));
+  const chosen = tests.filter(
+    test =>
+      named.some(name => test.startsWith(`test/${name}`)) ||
+      test === `test/${under.replace(/\.ts$/, '.test.ts')}` ||
+      imports(test, file),
+  );
+  return chosen.sort((a, b) => took(a) - took(b));
+}
+
+function imports(test: string, file: string): boolean {
+  return readFileSync(join(ROOT, test), 'utf8').includes(`../${file}'`);
+}
+
+const TIMINGS = join(ROOT, 'test/timings.json');
+const timings: Record<string, number> = existsSync(TIMINGS)
+  ? JSON.parse(readFileSync(TIMINGS, 'utf8')).files
+  : {};
+
+export function took(test: string): number {
+  return timings[test] ?? timings[basename(test)] ?? 5000;
+}
