@@ -47,7 +47,8 @@ const WRITES =
   /^(insert|update|mark|revoke|resolve|spend|lapse|lease|record|settle|drop|fail|reschedule|take|keep|remove|pin|accept|touch|set|end)[A-Z]/;
 /** Only these know the engines; only these may use the packages named. */
 const ONLY: Record<string, RegExp> = {
-  'bun:sqlite': /^store\/(sqlite|backup)\.ts$/,
+  'bun:sqlite': /^store\/(sqlite|sqlite-lock|backup)\.ts$/,
+  'bun:ffi': /^store\/file-lock\.ts$/,
   bun: /^store\/postgres(-connection)?\.ts$/,
   zod: /^http\//,
   'openid-client': /^guard\/provider\.ts$/,

@@ -2,20 +2,42 @@
 // the database and writes it, packed, to a new file. It holds up no commit.
 
 import { Database } from 'bun:sqlite';
-import { existsSync, statSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { realFile } from './sqlite-lock.ts';
 
 const BUSY_MS = 5000;
 
 /** Bytes of the copy. Throws when the source is missing or the target is there already. */
 export function backupSqlite(source: string, target: string): number {
-  if (!existsSync(source)) throw new Error(`There is no store at ${source}.`);
-  if (existsSync(target)) throw new Error(`${target} is there already; a backup never replaces a file.`);
-  const db = new Database(source, { readonly: true });
+  const db = new Database(realFile(source), { readonly: true });
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-    db.prepare('VACUUM INTO ?').run(target);
-    return statSync(target).size;
+    makeNew(target);
+    return copy(db, target);
   } finally {
     db.close();
+  }
+}
+
+/** An empty file for its owner alone, which SQLite then fills. A link, also one that leads nowhere, is not followed. */
+function makeNew(target: string): void {
+  try {
+    closeSync(openSync(target, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new Error(
+      `${target} is there already, as a file or as a link; a backup never replaces one. Choose another name.`,
+      { cause: error },
+    );
+  }
+}
+
+function copy(db: Database, target: string): number {
+  try {
+    db.prepare('VACUUM INTO ?').run(target);
+    return statSync(target).size;
+  } catch (error) {
+    rmSync(target, { force: true });
+    throw error;
   }
 }

@@ -4,9 +4,7 @@
 // which a thread of its own does: a slow disk delays whoever waits for that commit, and nobody else.
 
 import { Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
-import { existsSync, mkdirSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import {
   type Db,
   FatalStoreError,
@@ -17,6 +15,7 @@ import {
   UniqueViolation,
   type Value,
 } from './db.ts';
+import { type HeldFile, holdFile, realFile } from './sqlite-lock.ts';
 
 const SQLITE_IOERR_FSYNC = 1034;
 const SQLITE_IOERR_DIR_FSYNC = 1290;
@@ -25,14 +24,12 @@ const BUSY_MS = 1000;
 const BUSY_STEP_MS = 10;
 
 export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return new SqliteDb(path, onFatal);
+  return new SqliteDb(holdFile(path), onFatal);
 }
 
 /** For reading beside the process that serves the file, or a copy of it; takes no lock and changes nothing. */
 export function readSqlite(path: string): Queries & { close(): Promise<void> } {
-  if (!existsSync(path)) throw new Error(`There is no store at ${path}.`);
-  const file = new Database(path, { readonly: true });
+  const file = new Database(realFile(path), { readonly: true });
   file.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
   const connection = new Connection(file);
   return {
@@ -44,7 +41,7 @@ export function readSqlite(path: string): Queries & { close(): Promise<void> } {
 
 class SqliteDb implements Db {
   readonly #onFatal: (error: Error) => void;
-  readonly #lock: Database;
+  readonly #file: HeldFile;
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #log: SyncedLog;
@@ -52,9 +49,10 @@ class SqliteDb implements Db {
   readonly #told: ((word: string) => void)[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(path: string, onFatal: (error: Error) => void) {
+  constructor(file: HeldFile, onFatal: (error: Error) => void) {
+    const { path } = file;
     this.#onFatal = onFatal;
-    this.#lock = lockFile(path);
+    this.#file = file;
     this.#writer = new Connection(openFile(path));
     this.#reader = new Connection(openFile(path));
     this.#reader.exec('PRAGMA query_only = ON');
@@ -146,7 +144,7 @@ class SqliteDb implements Db {
     await this.#log.close();
     this.#reader.close();
     this.#writer.close();
-    this.#lock.close();
+    this.#file.release();
   }
 }
 
@@ -275,26 +273,5 @@ function told<T>(work: () => T): T {
       throw new UniqueViolation(error.message, { cause: error });
     }
     throw error;
-  }
-}
-
-/**
- * A second process on the same file is refused. The lock is SQLite's own, on a small file beside the
- * database: the system lets go of it when the process ends, however it ends.
- */
-function lockFile(path: string): Database {
-  const lock = new Database(`${path}.lock`, { create: true, readwrite: true });
-  try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE');
-    lock.exec('PRAGMA journal_mode = DELETE');
-    lock.exec('BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    lock.close();
-    throw new Error(
-      `Another process has ${path} open. One SQLite file serves one process: stop the other one, ` +
-        'or use PostgreSQL (TOOLGATE_DATABASE_URL=postgres://…) to run several.',
-      { cause: error },
-    );
   }
 }

@@ -2,6 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { startService, type TestService } from '../support/service.ts';
 import { Shell } from './shell.ts';
@@ -35,6 +36,19 @@ test('copies the store while checks go on, and the copy holds what was answered 
   const ids = new Set((copy.prepare('SELECT id FROM audit').all() as { id: string }[]).map(row => row.id));
   expect(before.filter(({ body }) => !ids.has(body.toolCallId))).toEqual([]);
   copy.close();
+});
+
+test('is for its owner alone, and is written through no link', async () => {
+  const before = process.umask(0);
+  expect(await shell.run('toolgate backup mine.db')).toMatchObject({ code: 0 });
+  process.umask(before);
+  expect(statSync(join(shell.folder, 'mine.db')).mode & 0o777).toBe(0o600);
+  symlinkSync(join(shell.folder, 'target.db'), join(shell.folder, 'dangling.db'));
+  expect(await shell.run('toolgate backup dangling.db')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('never replaces'),
+  });
+  expect(existsSync(join(shell.folder, 'target.db'))).toBe(false);
 });
 
 test('never replaces a file, and says so when there is nothing to copy', async () => {

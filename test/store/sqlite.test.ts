@@ -1,8 +1,12 @@
-// One SQLite file serves one process: a second is refused, and a killed one leaves nothing in the way.
+// One SQLite file serves one process: a second is refused, whatever it calls the file, and a killed one leaves
+// nothing in the way. The files are for their owner alone.
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { linkSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { newDataDir } from '../support/faults.ts';
+import { need } from '../support/need.ts';
 import { failToStart, startService } from '../support/service.ts';
 import { openStore } from './stores.ts';
 
@@ -29,6 +33,69 @@ test('a second handle in the same process is refused too', async () => {
   const store = await openStore('sqlite');
   await expect(store.again()).rejects.toThrow('Another process has');
   await store.close();
+});
+
+test('a hard link does not start a second service on a live store, nor on one that was killed', async () => {
+  const first = await startService();
+  const { databaseUrl, dataDir } = first;
+  const other = join(dataDir, 'other');
+  mkdirSync(other);
+  linkSync(join(dataDir, 'toolgate.db'), join(other, 'toolgate.db'));
+  const linked = { databaseUrl: `sqlite:${join(other, 'toolgate.db')}`, dataDir: other };
+  expect(await failToStart(linked)).toContain('has 2 names (hard links)');
+  await first.kill('SIGKILL');
+  // What was last committed lies in the write-ahead log beside the first name.
+  expect(await failToStart(linked)).toContain('remove the other names');
+  rmSync(other, { recursive: true });
+  await (await startService({ databaseUrl, dataDir })).kill('SIGTERM');
+  await first.close();
+});
+
+test.skipIf(!need(process.platform === 'linux', 'a lock on an open file, which Linux has'))(
+  'a live store that was moved is refused under its new name',
+  async () => {
+    const first = await startService();
+    const elsewhere = newDataDir();
+    renameSync(join(first.dataDir, 'toolgate.db'), join(elsewhere, 'moved.db'));
+    const moved = { databaseUrl: `sqlite:${join(elsewhere, 'moved.db')}`, dataDir: elsewhere };
+    expect(await failToStart(moved)).toContain(`Another process has ${join(elsewhere, 'moved.db')} open`);
+    await first.kill('SIGKILL');
+    await (await startService(moved)).kill('SIGTERM');
+    rmSync(elsewhere, { recursive: true });
+    await first.close();
+  },
+);
+
+test('a symbolic link leads to the file: it serves, and the file is taken by its own name too', async () => {
+  const dataDir = newDataDir();
+  const real = join(dataDir, 'real');
+  mkdirSync(real);
+  symlinkSync(join(real, 'store.db'), join(dataDir, 'dangling.db'));
+  const dangling = await failToStart({ databaseUrl: `sqlite:${join(dataDir, 'dangling.db')}`, dataDir });
+  expect(dangling).toContain('a link that leads nowhere');
+
+  const made = await startService({ databaseUrl: `sqlite:${join(real, 'store.db')}`, dataDir });
+  const { key } = await made.newKey([{ tool: '*', action: 'allow' }]);
+  await made.kill('SIGTERM');
+  const service = await startService({ databaseUrl: `sqlite:${join(dataDir, 'dangling.db')}`, dataDir });
+  expect((await service.check(key, 's', 't')).body.decision).toBe('allow');
+  const refused = await failToStart({ databaseUrl: `sqlite:${join(real, 'store.db')}`, dataDir });
+  expect(refused).toContain('Another process has');
+  await service.kill('SIGTERM');
+  rmSync(dataDir, { recursive: true });
+});
+
+test('the store’s files are for their owner alone, whatever the umask says', async () => {
+  const before = process.umask(0);
+  const service = await startService();
+  process.umask(before);
+  await service.newKey([]);
+  const modes = ['toolgate.db', 'toolgate.db-wal', 'toolgate.db-shm', 'toolgate.db.lock'].map(file => [
+    file,
+    (statSync(join(service.dataDir, file)).mode & 0o777).toString(8),
+  ]);
+  expect(modes.filter(([, mode]) => mode !== '600')).toEqual([]);
+  await service.close();
 });
 
 test('the file is in WAL mode', async () => {

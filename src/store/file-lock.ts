@@ -1,0 +1,59 @@
+// A lock on an open file itself, whatever it is called (Linux: an open file description lock). It covers one byte
+// far behind the end, which no other lock of SQLite touches: readers such as a backup go on beside it. Where the
+// system has no such lock there is none.
+
+import { dlopen, ptr } from 'bun:ffi';
+import { closeSync } from 'node:fs';
+
+const LIBRARIES = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`];
+const F_OFD_GETLK = 36;
+const F_OFD_SETLK = 37;
+const F_WRLCK = 1;
+const F_UNLCK = 2;
+/** SQLite's own locks lie at 1 GiB. */
+const AT = 1n << 62n;
+const ATTEMPTS = 3;
+
+export interface FileLock {
+  release(): void;
+}
+
+/** Takes the descriptor over: it is closed by `release`, or at once where there is nothing to hold. */
+export function lockDescriptor(descriptor: number): FileLock | 'taken' | null {
+  const fcntl = systemCall();
+  // Whoever held it may let go between the two questions.
+  for (let left = ATTEMPTS; fcntl !== null && left > 0; left--) {
+    const lock = wanted();
+    if (fcntl(descriptor, F_OFD_SETLK, ptr(lock)) === 0) return { release: () => closeSync(descriptor) };
+    if (fcntl(descriptor, F_OFD_GETLK, ptr(lock)) !== 0) break;
+    if (lock[0] !== F_UNLCK) {
+      closeSync(descriptor);
+      return 'taken';
+    }
+  }
+  closeSync(descriptor);
+  return null;
+}
+
+type Fcntl = (descriptor: number, command: number, lock: ReturnType<typeof ptr>) => number;
+
+function systemCall(): Fcntl | null {
+  if (process.platform !== 'linux') return null;
+  for (const library of LIBRARIES) {
+    try {
+      return dlopen(library, { fcntl: { args: ['int', 'int', 'ptr'], returns: 'int' } }).symbols.fcntl;
+    } catch {
+      // The other C library, then.
+    }
+  }
+  return null;
+}
+
+/** `struct flock` of a 64-bit Linux: type, whence (0: from the start), start, length, process. */
+function wanted(): Uint8Array {
+  const lock = new DataView(new ArrayBuffer(32));
+  lock.setInt16(0, F_WRLCK, true);
+  lock.setBigInt64(8, AT, true);
+  lock.setBigInt64(16, 1n, true);
+  return new Uint8Array(lock.buffer);
+}

@@ -1,0 +1,97 @@
+// One SQLite file serves one process. Finds the file behind its path, makes it for its owner alone, and takes two
+// locks: one beside it, which every version and system knows, and one on the file itself, which also holds where
+// the file was moved or is mounted under another path. The system lets go of both when the process ends.
+
+import { Database } from 'bun:sqlite';
+import { closeSync, constants, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type FileLock, lockDescriptor } from './file-lock.ts';
+
+const FOR_OWNER = 0o600;
+
+export interface HeldFile {
+  /** Where the file really is: SQLite puts its write-ahead log beside that name. */
+  path: string;
+  /** Only after every connection is closed: closing any handle of a file ends SQLite's own locks on it. */
+  release(): void;
+}
+
+/** Makes the file where there is none. Throws when another process serves it. */
+export function holdFile(path: string): HeldFile {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeEmpty(path);
+  const real = realFile(path);
+  makeEmpty(`${real}.lock`);
+  const beside = lockBeside(real);
+  const itself = lockItself(real);
+  if (itself === 'taken') {
+    beside.close();
+    throw inUse(real);
+  }
+  return {
+    path: real,
+    release: () => {
+      itself?.release();
+      beside.close();
+    },
+  };
+}
+
+/**
+ * The file behind a path, links followed. A file with a second name is refused: SQLite names the write-ahead log
+ * after the name it is opened by, so what was committed under one name would be missing under the other.
+ */
+export function realFile(path: string): string {
+  const real = whereIs(path);
+  const { nlink } = statSync(real);
+  if (nlink > 1) {
+    throw new Error(
+      `${real} has ${nlink} names (hard links). SQLite keeps what was last committed beside the name it was opened ` +
+        'by, so a second name would lose it: remove the other names, and use `toolgate backup` to make a copy.',
+    );
+  }
+  return real;
+}
+
+function whereIs(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    throw new Error(`There is no store at ${path}, or it is a link that leads nowhere.`, { cause: error });
+  }
+}
+
+/** SQLite would make it readable by others; its other files get the mode of this one. */
+function makeEmpty(path: string): void {
+  try {
+    closeSync(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, FOR_OWNER));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** SQLite's own lock, on a small file beside the database. */
+function lockBeside(path: string): Database {
+  const lock = new Database(`${path}.lock`, { create: true, readwrite: true });
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE');
+    lock.exec('PRAGMA journal_mode = DELETE');
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw inUse(path, error);
+  }
+}
+
+function lockItself(path: string): FileLock | 'taken' | null {
+  return lockDescriptor(openSync(path, 'r+'));
+}
+
+function inUse(path: string, cause?: unknown): Error {
+  return new Error(
+    `Another process has ${path} open. One SQLite file serves one process: stop the other one, ` +
+      'or use PostgreSQL (TOOLGATE_DATABASE_URL=postgres://…) to run several.',
+    { cause },
+  );
+}
