@@ -206,6 +206,20 @@ await gate.guard('a', 'drop_b').catch(error => console.log(error instanceof Tool
   });
 });
 
+test('no page installs a package that is not ours', () => {
+  const pages = ['*.md', 'docs/**/*.md', 'examples/**/*.md', 'clients/*/README.md'].flatMap(pattern => [
+    ...new Bun.Glob(pattern).scanSync({ cwd: ROOT }),
+  ]);
+  expect(pages.length).toBeGreaterThan(20);
+  const text = pages.map(page => readFileSync(join(ROOT, page), 'utf8')).join('\n');
+  const named = [...text.matchAll(/(?:pip|npm) install ([^#`\n]*)/g)].flatMap(([, words = '']) =>
+    words.split(' '),
+  );
+  expect(named).toContain('<toolgate>/dist/python/toolgate_client-*.whl');
+  // By name, somebody else's would be installed: ours come from the files that the build makes.
+  expect(named.filter(word => /^@?toolgate/.test(word))).toEqual([]);
+});
+
 const pip = ['python3', '-m', 'pip', '--disable-pip-version-check', '--no-input'];
 const hasPip = () => onPath('python3') && Bun.spawnSync([...pip, '--version']).exitCode === 0;
 
@@ -248,6 +262,7 @@ print(gate.check("a", "get_b").decision, toolgate.__file__)`;
     const wheel = built.file('python', /\.whl$/);
     await output([...pip, 'install', '--no-index', '--no-deps', '--target', site, wheel], ROOT);
     expect(readdirSync(join(site, 'toolgate'))).toContain('py.typed');
+    expect(await output([...pip, 'list', '--path', site], ROOT)).toMatch(/^toolgate-client +\d/m);
     expect(await ask(site)).toStartWith(`allow ${site}/`);
   });
 });

@@ -68,7 +68,8 @@ def _project() -> Dict[str, Any]:
 
 
 def _stem(project: Dict[str, Any]) -> str:
-    return f"{project['name']}-{project['version']}"
+    # File names spell a dash in the name as an underscore, so that the first dash ends it.
+    return f"{project['name'].replace('-', '_')}-{project['version']}"
 
 
 def _modules() -> List[Path]:
