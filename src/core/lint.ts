@@ -1,22 +1,105 @@
-// Finds rules that can never match because an earlier one covers them. A pattern covers another when it
-// matches it with every `*` read as a character that no pattern contains: only a `*` can stand for that.
+// What is valid in a policy and hardly meant: a rule that can never match, because no name is like its pattern or
+// because earlier rules cover it; a pattern written as a regular expression; no rule at all. Decides nothing.
 
-import { type Rule, RuleIndex } from './policy.ts';
+import { SEPARATOR, splitName } from './name.ts';
+import { namesServer, type Rule, RuleIndex } from './policy.ts';
+
+export interface Warning {
+  /** The rule that it is about; null for the policy as a whole. */
+  index: number | null;
+  message: string;
+}
+
+export function warningsOf(rules: readonly Rule[]): Warning[] {
+  if (rules.length === 0)
+    return [{ index: null, message: 'the policy has no rules, so it denies every call' }];
+  const shown = (index: number) => `rule ${index} (${rules[index]?.tool})`;
+  const found: Warning[] = [];
+  rules.forEach(({ tool }, index) => {
+    if (!isPossible(tool)) found.push({ index, message: `${shown(index)} ${IMPOSSIBLE}` });
+    if (REGULAR_EXPRESSION.test(tool)) found.push({ index, message: `${shown(index)} ${NO_EXPRESSION}` });
+  });
+  for (const { index, by } of shadowedRules(rules)) {
+    const message = `${shown(index)} can never match: ${by.map(shown).join(' and ')} ${by.length === 1 ? 'covers' : 'cover'} it`;
+    found.push({ index, message });
+  }
+  return found;
+}
+
+const IMPOSSIBLE =
+  'can never match: with "__" in it, it is compared with full names only, <server>__<tool>, and this is none; ' +
+  'begin it with * to mean any server';
+
+/** `^a`, `a$`, `.*`, `.+`, `\d`, `[a-z]`, `(a|b)`: what people write who take a pattern for an expression. */
+const REGULAR_EXPRESSION = /^\^|\$$|\.[*+]|\\[.*+\w]|\[[^\]]+\]|\([^)]*\|[^)]*\)/;
+const NO_EXPRESSION =
+  'looks like a regular expression, which a pattern is not: only * is special, and stands for any run of characters; ' +
+  'every tool of a server is <server>__*';
 
 export interface Shadowed {
   index: number;
-  /** The earlier rule that always decides first. */
-  by: number;
+  /** The earlier rules, in order, one of which always decides first. */
+  by: number[];
 }
-
-const ANYTHING = '\u0000';
 
 export function shadowedRules(rules: readonly Rule[]): Shadowed[] {
   const index = new RuleIndex(rules);
-  const found: Shadowed[] = [];
-  rules.forEach((rule, position) => {
-    const by = index.first(rule.tool.replaceAll('*', ANYTHING));
-    if (by >= 0 && by < position) found.push({ index: position, by });
+  return rules.flatMap(({ tool }, position) => {
+    const by = coveredBy(index, tool, position);
+    return by === null ? [] : [{ index: position, by }];
   });
-  return found;
+}
+
+/** The rules before `position` that together match whatever the pattern matches, or null. */
+function coveredBy(index: RuleIndex, tool: string, position: number): number[] | null {
+  const by = new Set<number>();
+  for (const { full, bare } of partsOf(tool)) {
+    const first = index.first(anyText(full), bare === null ? null : anyText(bare));
+    if (first < 0 || first >= position) return null;
+    by.add(first);
+  }
+  return by.size === 0 ? null : [...by].sort((a, b) => a - b);
+}
+
+/**
+ * A pattern covers another when it matches it with every `*` read as a character that no pattern contains: only a
+ * `*` can stand for that, and a `*` stands for any other text as well.
+ */
+const anyText = (pattern: string): string => pattern.replaceAll('*', '\u0000');
+
+/** Calls, as a pattern of their full names; and of their bare names, where the server's name has no `*`. */
+interface Part {
+  full: string;
+  bare: string | null;
+}
+
+/** The calls that a pattern matches, in parts that are each easy to compare with another pattern. */
+function* partsOf(tool: string): Generator<Part> {
+  if (!namesServer(tool)) yield { full: `*${SEPARATOR}${tool}`, bare: tool };
+  for (const full of namesServer(tool) ? [tool] : separated(tool)) {
+    const at = full.indexOf(SEPARATOR);
+    const bare = full.slice(0, at).includes('*') ? null : full.slice(at + SEPARATOR.length);
+    if (isPossible(full)) yield { full, bare };
+  }
+}
+
+/**
+ * The full names that a pattern without `__` matches, as patterns with it: some `*` stands for a text that contains
+ * the separator, or gives one or both halves of it to a `_` beside it.
+ */
+function* separated(tool: string): Generator<string> {
+  const pieces = tool.split(/\*+/);
+  for (let at = 1; at < pieces.length; at++) {
+    const [before, after] = [pieces.slice(0, at).join('*'), pieces.slice(at).join('*')];
+    yield `${before}*${SEPARATOR}*${after}`;
+    if (before.endsWith('_')) yield `${before}_*${after}`;
+    if (after.startsWith('_')) yield `${before}*_${after}`;
+    if (before.endsWith('_') && after.startsWith('_')) yield before + after;
+  }
+}
+
+/** Whether a pattern with `__` in it can match a full name at all: no server's name begins with `_`. */
+function isPossible(tool: string): boolean {
+  if (!namesServer(tool)) return true;
+  return tool.includes('*') ? !tool.startsWith('_') : splitName(tool) !== null;
 }

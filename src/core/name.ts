@@ -1,7 +1,7 @@
 // Names of servers and tools. A full name is `<serverName>__<toolName>`; a server name never contains `__`
 // and never begins or ends with `_`, so a full name splits in one way only: at its first `__`.
 
-const SEPARATOR = '__';
+export const SEPARATOR = '__';
 const MAX_CODE_POINTS = 128;
 const PLAIN = /^[\x20-\x7e]{1,128}$/;
 const CONTROL = /\p{Cc}/u;

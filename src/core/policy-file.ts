@@ -13,7 +13,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { shadowedRules } from './lint.ts';
+import { warningsOf } from './lint.ts';
 import { ACTIONS, type Action, MAX_RULES, patternFault, type Rule, reasonFault } from './policy.ts';
 
 export interface Problem {
@@ -46,6 +46,7 @@ class Reader {
   readonly #lines = new LineCounter();
   readonly #problems: Problem[] = [];
   readonly #places: number[] = [];
+  #list = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -60,7 +61,7 @@ class Reader {
     for (const error of document.errors) this.#yamlError(error);
     const policy = document.errors.length === 0 ? this.#policy(document.contents) : null;
     const failed = this.#problems.some(problem => problem.severity === 'error');
-    if (policy !== null && !failed) this.#shadowed(policy.rules);
+    if (policy !== null && !failed) this.#warnings(policy.rules);
     this.#problems.sort((a, b) => a.line - b.line || a.column - b.column);
     const lines = this.#places.map(offset => this.#lines.linePos(offset).line);
     return { policy: failed ? null : policy, problems: this.#problems, lines };
@@ -78,6 +79,7 @@ class Reader {
   }
 
   #rules(list: YAMLSeq): Rule[] {
+    this.#list = this.#offset(list);
     if (list.items.length > MAX_RULES) this.#error(list, `a policy has at most ${MAX_RULES} rules`);
     return list.items.flatMap((item, index) => this.#rule(item as Node, index) ?? []);
   }
@@ -123,10 +125,9 @@ class Reader {
     }
   }
 
-  #shadowed(rules: readonly Rule[]): void {
-    for (const { index, by } of shadowedRules(rules)) {
-      const message = `rule ${index} (${rules[index]?.tool}) can never match: rule ${by} (${rules[by]?.tool}) covers it`;
-      this.#add('warning', this.#places[index] ?? 0, message);
+  #warnings(rules: readonly Rule[]): void {
+    for (const { index, message } of warningsOf(rules)) {
+      this.#add('warning', (index === null ? this.#list : this.#places[index]) ?? 0, message);
     }
   }
 

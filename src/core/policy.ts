@@ -1,7 +1,7 @@
 // Policies and their rules, as data, and the index that finds the first matching rule fast. Reading a
 // policy from a file is policy-file.ts; what a match means for a call is decide.ts.
 
-import { textFault } from './name.ts';
+import { SEPARATOR, textFault } from './name.ts';
 import { compilePattern, matches, type Pattern } from './pattern.ts';
 
 export const ACTIONS = ['allow', 'deny', 'require_approval'] as const;
@@ -28,34 +28,30 @@ export const MAX_REASON = 1000;
 export const patternFault = (tool: string): string | null => textFault(tool, 1, MAX_PATTERN);
 export const reasonFault = (reason: string): string | null => textFault(reason, 0, MAX_REASON);
 
+/** Whether a pattern is compared with full names only. */
+export const namesServer = (tool: string): boolean => tool.includes(SEPARATOR);
+
 const NONE = Number.POSITIVE_INFINITY;
 const MAX_KNOWN = 10_000;
 
 /**
- * The rules of one policy version, compiled once. Exact names, prefixes (`a*`) and suffixes (`*a`) are
- * looked up; only the rest is scanned, in order, and only up to the best index found so far.
+ * The rules of one policy version, compiled once. A pattern that contains `__` names a server: it is compared
+ * with full names only, or a server could pass a rule for another by what it calls its tools.
  */
 export class RuleIndex {
-  readonly #exact = new Map<string, number>();
-  readonly #prefixes = new Affixes((name, length) => name.slice(0, length));
-  readonly #suffixes = new Affixes((name, length) => name.slice(name.length - length));
-  readonly #rest: { pattern: Pattern; index: number }[] = [];
+  readonly #ofServers = new Patterns();
+  readonly #others = new Patterns();
   readonly #known = new Map<string, number>();
 
   constructor(rules: readonly Rule[]) {
-    rules.forEach((rule, index) => {
-      const pattern = compilePattern(rule.tool);
-      if (!pattern.stars) setFirst(this.#exact, pattern.head, index);
-      else if (pattern.middle.length > 0 || (pattern.head !== '' && pattern.tail !== ''))
-        this.#rest.push({ pattern, index });
-      else if (pattern.tail === '') this.#prefixes.add(pattern.head, index);
-      else this.#suffixes.add(pattern.tail, index);
+    rules.forEach(({ tool }, index) => {
+      (namesServer(tool) ? this.#ofServers : this.#others).add(compilePattern(tool), index);
     });
   }
 
   /**
-   * The smallest index of a rule that matches a tool by its full or its bare name, or -1. Agents call the
-   * same tools again and again: 10,000 rules like `a*b` took 530 µs to scan, and remembered, nothing.
+   * The smallest index of a rule that matches a tool, or -1. Agents call the same tools again and again:
+   * 10,000 rules like `a*b` took 530 µs to scan, and remembered, nothing.
    */
   firstFor(fullName: string, bareName: string): number {
     const known = this.#known.get(fullName);
@@ -66,22 +62,46 @@ export class RuleIndex {
     return found;
   }
 
-  /** The smallest index of a rule whose pattern matches any of the names, or -1. */
-  first(...names: string[]): number {
-    let best = NONE;
-    for (const name of names) {
-      best = Math.min(
-        best,
-        this.#exact.get(name) ?? NONE,
-        this.#prefixes.first(name),
-        this.#suffixes.first(name),
-      );
-    }
+  /** The same, remembering nothing; `bareName` is null where it is not known. */
+  first(fullName: string, bareName: string | null): number {
+    let best = this.#ofServers.first(fullName, NONE);
+    best = this.#others.first(fullName, best);
+    if (bareName !== null) best = this.#others.first(bareName, best);
+    return best === NONE ? -1 : best;
+  }
+}
+
+/**
+ * Exact names, prefixes (`a*`) and suffixes (`*a`) are looked up; only the rest is scanned, in order, and only
+ * up to the best index found so far.
+ */
+class Patterns {
+  readonly #exact = new Map<string, number>();
+  readonly #prefixes = new Affixes((name, length) => name.slice(0, length));
+  readonly #suffixes = new Affixes((name, length) => name.slice(name.length - length));
+  readonly #rest: { pattern: Pattern; index: number }[] = [];
+
+  add(pattern: Pattern, index: number): void {
+    if (!pattern.stars) setFirst(this.#exact, pattern.head, index);
+    else if (pattern.middle.length > 0 || (pattern.head !== '' && pattern.tail !== ''))
+      this.#rest.push({ pattern, index });
+    else if (pattern.tail === '') this.#prefixes.add(pattern.head, index);
+    else this.#suffixes.add(pattern.tail, index);
+  }
+
+  /** The smallest index below `bound` of a pattern that matches the name, or `bound`. */
+  first(name: string, bound: number): number {
+    const best = Math.min(
+      bound,
+      this.#exact.get(name) ?? NONE,
+      this.#prefixes.first(name),
+      this.#suffixes.first(name),
+    );
     for (const { pattern, index } of this.#rest) {
       if (index >= best) break;
-      if (names.some(name => matches(pattern, name))) return index;
+      if (matches(pattern, name)) return index;
     }
-    return best === NONE ? -1 : best;
+    return best;
   }
 }
 

@@ -60,6 +60,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
         'Rule 1 of policy "made by hand" denies files__read.',
       );
       expect(await tryTool(page, 'other__tool')).toContain('No rule of policy');
+      expect(await tryTool(page, 'evil__mail__send')).toContain('No rule of policy');
       await button(page, 'Create the policy').click();
       await heading(page, 'made by hand');
     });

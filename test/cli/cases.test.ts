@@ -43,7 +43,10 @@ test.each([
   ['and by those that any server’s full name would match', '*__deploy', 'deploy', 'allow'],
   ['but by none that names a server', 'prod__*', 'deploy', 'deny'],
   ['nor by one that only a nameless server would match', '_*', 'deploy', 'deny'],
-  ['what begins with __ is a bare name', '__init__', '__init__', 'allow'],
+  ['what begins with __ is a bare name', '*__init__', '__init__', 'allow'],
+  ['which no pattern matches that names a server, also an empty one', '__init__', '__init__', 'deny'],
+  ['a name with __ in it is a full one', 'github__get_*', 'github__get_secrets', 'allow'],
+  ['of the server before the first __', 'github__get_*', 'evil__github__get_secrets', 'deny'],
 ])('simulate: %s', async (_, pattern, tool, decision) => {
   shell.file('bare.json', JSON.stringify([{ tool: pattern, action: 'allow' }]));
   const io = captured(shell.folder);

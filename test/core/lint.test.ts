@@ -1,13 +1,55 @@
-// Rules that can never match: what is reported never decides, and the plain cases are reported.
+// What lint warns of. A rule that is said never to match never decides, held against every short name there is; and
+// what people get wrong is noticed, while what they mean is left alone.
 
 import { expect, test } from 'bun:test';
-import { shadowedRules } from '../../src/core/lint.ts';
+import { shadowedRules, warningsOf } from '../../src/core/lint.ts';
+import { serverNameFault } from '../../src/core/name.ts';
 import type { Rule } from '../../src/core/policy.ts';
-import { oracleFirst, oracleMatches, randomRules, randomText, seeded } from './oracle.ts';
+import { oracleApplies, oracleFirst, randomRules, randomText, seeded } from './oracle.ts';
 
 const policy = (...tools: string[]): Rule[] => tools.map(tool => ({ tool, action: 'allow' }));
+const warned = (...tools: string[]): (number | null)[] =>
+  warningsOf(policy(...tools)).map(each => each.index);
 
-test('a rule reported as shadowed never decides', () => {
+/** Every text of these characters, up to a length. */
+function texts(alphabet: string, maxLength: number): string[] {
+  let longest = [''];
+  return Array.from({ length: maxLength }, () => {
+    longest = longest.flatMap(text => alphabet.split('').map(char => text + char));
+    return longest;
+  }).flat();
+}
+
+const SERVERS = texts('ab_', 3).filter(name => serverNameFault(name) === null);
+const CALLS = SERVERS.flatMap(server => texts('ab_', 4).map(tool => ({ server, tool })));
+/** For each short pattern, which of the calls it matches. */
+const MATCHED = new Map(
+  texts('a_*', 4).map(tool => [tool, CALLS.map(call => oracleApplies(tool, call.server, call.tool))]),
+);
+
+test('of two rules the second is reported when the first matches all that it matches, and only then', () => {
+  let [covered, missed] = [0, 0];
+  for (const [first, ofFirst] of MATCHED) {
+    for (const [second, ofSecond] of MATCHED) {
+      const reported = shadowedRules(policy(first, second)).length > 0;
+      const never = ofSecond.includes(true) && ofSecond.every((matches, call) => !matches || ofFirst[call]);
+      if (reported && !never) throw new Error(`${first} does not cover ${second}`);
+      if (never) covered++;
+      if (never && !reported) missed++;
+    }
+  }
+  // What is missed needs that a full name cannot end with its separator, as in `*__*_` and then `*_`.
+  expect(covered).toBeGreaterThan(1500);
+  expect(missed).toBeLessThan(covered / 50);
+});
+
+test('a rule is said to match no full name exactly when it matches none', () => {
+  for (const [tool, matched] of MATCHED) {
+    expect([tool, warned(tool).length]).toEqual([tool, matched.includes(true) ? 0 : 1]);
+  }
+});
+
+test('a rule reported as shadowed never decides, in policies of many rules', () => {
   const random = seeded(30);
   let reported = 0;
   for (let round = 0; round < 1500; round++) {
@@ -25,34 +67,72 @@ test('a rule reported as shadowed never decides', () => {
   expect(reported).toBeGreaterThan(1000);
 });
 
-test('the rule named as the cause matches whatever the shadowed one matches', () => {
+test('the rules named as the cause match whatever the shadowed one matches', () => {
   const random = seeded(31);
   for (let round = 0; round < 1000; round++) {
     const rules = randomRules(random, 8);
     for (const { index, by } of shadowedRules(rules)) {
-      expect(by).toBeLessThan(index);
-      for (let name = 0; name < 20; name++) {
-        const text = randomText(random, 'abc_', 6, 1);
-        const [covered, covering] = [rules[index]?.tool ?? '', rules[by]?.tool ?? ''];
-        if (oracleMatches(covered, text)) expect(oracleMatches(covering, text)).toBe(true);
+      expect(Math.max(...by)).toBeLessThan(index);
+      for (let call = 0; call < 20; call++) {
+        const [server, tool] = [randomText(random, 'ab', 2, 1), randomText(random, 'abc_', 6, 1)];
+        const applies = (rule: number) => oracleApplies(rules[rule]?.tool ?? '', server, tool);
+        if (applies(index)) expect(by.some(applies)).toBe(true);
       }
     }
   }
 });
 
 test('finds a rule behind one that covers it, and leaves the others alone', () => {
-  expect(shadowedRules(policy('*', 'a'))).toEqual([{ index: 1, by: 0 }]);
-  expect(shadowedRules(policy('a', 'a'))).toEqual([{ index: 1, by: 0 }]);
-  expect(shadowedRules(policy('a*', 'ab*', 'a*b', 'a'))).toEqual([
-    { index: 1, by: 0 },
-    { index: 2, by: 0 },
-    { index: 3, by: 0 },
-  ]);
-  expect(shadowedRules(policy('a*c', 'a*b*c'))).toEqual([{ index: 1, by: 0 }]);
-  expect(shadowedRules(policy('*', '**'))).toEqual([{ index: 1, by: 0 }]);
+  const second = [{ index: 1, by: [0] }];
+  expect(shadowedRules(policy('*', 'a'))).toEqual(second);
+  expect(shadowedRules(policy('a', 'a'))).toEqual(second);
+  expect(shadowedRules(policy('a*', 'ab*', 'a*b', 'a'))).toEqual(
+    [1, 2, 3].map(index => ({ index, by: [0] })),
+  );
+  expect(shadowedRules(policy('a*c', 'a*b*c'))).toEqual(second);
+  expect(shadowedRules(policy('*', '**'))).toEqual(second);
   expect(shadowedRules(policy('ab*', 'a*'))).toEqual([]);
   expect(shadowedRules(policy('a', '*a', 'a*', '*'))).toEqual([]);
   // Overlap is not cover: a name may match the second and not the first.
   expect(shadowedRules(policy('a*b', 'a*'))).toEqual([]);
-  expect(shadowedRules(policy('read_file', 'files__read_file'))).toEqual([]);
+});
+
+test('knows which patterns are compared with the full name only', () => {
+  const second = [{ index: 1, by: [0] }];
+  expect(shadowedRules(policy('*', 'x__y'))).toEqual(second);
+  expect(shadowedRules(policy('read_*', 'files__read_file'))).toEqual(second);
+  expect(shadowedRules(policy('*__read', 'read'))).toEqual(second);
+  expect(shadowedRules(policy('*__*', '*'))).toEqual(second);
+  // The tool x__read of a server; the server read_all; another server than files.
+  expect(shadowedRules(policy('read', '*__read'))).toEqual([]);
+  expect(shadowedRules(policy('*__read_*', 'read_*'))).toEqual([]);
+  expect(shadowedRules(policy('files__read_*', 'read_file'))).toEqual([]);
+  // Two rules together: of any server, and the server whose own name begins like that.
+  expect(shadowedRules(policy('*__get*', 'get*__*', 'get*'))).toEqual([{ index: 2, by: [0, 1] }]);
+});
+
+test('a pattern that looks like a regular expression is told so, a plain one is not', () => {
+  const expressions = [
+    'github.*',
+    '^get.*$',
+    '^get',
+    'get$',
+    'get_.+',
+    'get_\\w*',
+    'get_[a-z]*',
+    '(get|list)_*',
+  ];
+  for (const tool of expressions) {
+    expect([tool, warningsOf(policy(tool))]).toEqual([
+      tool,
+      [{ index: 0, message: expect.stringContaining(`rule 0 (${tool}) looks like a regular expression`) }],
+    ]);
+  }
+  expect(
+    warned('github__*', 'files.read', 'a-b', 'dots.and/slashes', 'what?', 'c++', '5$_note', '*.md'),
+  ).toEqual([]);
+});
+
+test('a policy without rules is told that it denies everything', () => {
+  expect(warningsOf([])).toEqual([{ index: null, message: expect.stringContaining('denies every call') }]);
 });

@@ -18,10 +18,14 @@ export function oracleMatches(pattern: string, name: string): boolean {
   return reached[name.length] === true;
 }
 
+/** By the full name; a pattern without `__` in it also by the bare name. */
+export function oracleApplies(pattern: string, serverName: string, toolName: string): boolean {
+  if (oracleMatches(pattern, `${serverName}__${toolName}`)) return true;
+  return pattern.indexOf('__') === -1 && oracleMatches(pattern, toolName);
+}
+
 export function oracleFirst(rules: readonly Rule[], serverName: string, toolName: string): number {
-  return rules.findIndex(
-    rule => oracleMatches(rule.tool, `${serverName}__${toolName}`) || oracleMatches(rule.tool, toolName),
-  );
+  return rules.findIndex(rule => oracleApplies(rule.tool, serverName, toolName));
 }
 
 const DECISION = { allow: 'allow', deny: 'deny', require_approval: 'pending' } as const;

@@ -41,7 +41,11 @@ describe('reads', () => {
   });
 
   test('an empty list of rules, which denies everything', () => {
-    expect(parsePolicy('rules: []')).toEqual({ policy: { name: null, rules: [] }, problems: [], lines: [] });
+    const { policy, lines } = parsePolicy('rules: []');
+    expect({ policy, lines }).toEqual({ policy: { name: null, rules: [] }, lines: [] });
+    const warning = 'warning the policy has no rules, so it denies every call';
+    expect(problems('name: x\nrules: []')).toEqual([`2:8 ${warning}`]);
+    expect(problems('[]')).toEqual([`1:1 ${warning}`]);
   });
 });
 

@@ -33,6 +33,11 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
     find: 'const index = policy.index.firstFor(name, call.toolName);',
     replace: 'const index = policy.index.firstFor(call.toolName, call.toolName);',
   },
+  'compares a pattern that names a server with the bare name': {
+    file: 'src/core/policy.ts',
+    find: '(namesServer(tool) ? this.#ofServers : this.#others).add',
+    replace: 'this.#others.add',
+  },
   'lets the last exact rule win': {
     file: 'src/core/policy.ts',
     find: 'if (!map.has(text)) map.set(text, index);',

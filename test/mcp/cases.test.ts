@@ -1,0 +1,78 @@
+// The shared decision cases through POST /mcp, on both engines, with a tool server behind every server name: what a
+// case allows reaches its server under the server's own name for it, and nothing else reaches any. A name that no
+// Connected Tool can have is left to the other surfaces.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type Case, type CaseFile, caseFiles, caseTitle } from '../support/cases.ts';
+import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+const CONNECTED = /^[a-z0-9][a-z0-9-]{0,31}$/;
+const titled = (server: string, tool: string): string => JSON.stringify([server, tool]);
+
+/** A tool server for every name in the cases, with the tools that they call. */
+function upstreamsOf(calls: Case[]): Map<string, RecordingUpstream> {
+  const tools = Map.groupBy(calls, call => call.server);
+  return new Map(
+    [...tools].map(([server, of]) => {
+      const names = [...new Set(of.map(call => call.tool))];
+      const listed = names.map(name => ({
+        name,
+        title: titled(server, name),
+        inputSchema: { type: 'object' },
+      }));
+      return [server, new RecordingUpstream({ tools: listed })];
+    }),
+  );
+}
+
+async function credential(service: TestService, { policy, session }: CaseFile, servers: [string, string][]) {
+  const policyId = (await service.admin('POST', '/policies', policy)).body.id;
+  const { key, id: keyId } = (await service.admin('POST', '/keys', { name: policy.name, policyId })).body;
+  for (const [name, url] of servers) await connect(service, keyId, name, url);
+  if (session === undefined) return { keyId, token: key };
+  return { keyId, token: (await service.json('POST', '/v1/sessions', key, session)).body.token };
+}
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let service: TestService;
+    beforeAll(async () => {
+      service = await startService({ engine });
+    });
+    afterAll(() => service.close());
+
+    for (const file of caseFiles()) {
+      test(file.file, async () => {
+        const calls = file.calls.filter(call => CONNECTED.test(call.server));
+        const upstreams = upstreamsOf(calls);
+        const servers = [...upstreams].map(([name, { url }]): [string, string] => [name, url]);
+        const { keyId, token } = await credential(service, file, servers);
+        const client = await LegacyClient.open(service, token);
+        const shown = new Map((await client.tools()).map(tool => [tool.title, tool.name]));
+        for (const call of calls) {
+          const name = shown.get(titled(call.server, call.tool));
+          await client.call(name, call.args);
+          await expectJudged(service, keyId, call);
+          await modern(service, token, 'tools/call', { name, arguments: call.args ?? {} });
+          await expectJudged(service, keyId, call);
+        }
+        for (const [server, upstream] of upstreams) {
+          const allowed = calls.filter(call => call.server === server && call.want.decision === 'allow');
+          const reached = upstream.calls.map(each => each.params.name);
+          expect([server, reached]).toEqual([server, allowed.flatMap(({ tool }) => [tool, tool])]);
+          await upstream.stop();
+        }
+      });
+    }
+  });
+}
+
+async function expectJudged(service: TestService, keyId: string, call: Case): Promise<void> {
+  const [entry] = (await service.admin('GET', `/audit?keyId=${keyId}&limit=1`)).body.entries;
+  const { serverName: server, toolName: tool, decision } = entry;
+  const what = caseTitle(call);
+  expect([what, server, tool, decision]).toEqual([what, call.server, call.tool, call.want.decision]);
+  if (call.want.ruleIndex !== undefined) expect([what, entry.ruleIndex]).toEqual([what, call.want.ruleIndex]);
+  if (call.want.reason !== undefined) expect([what, entry.reason]).toEqual([what, call.want.reason]);
+}
