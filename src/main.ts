@@ -233,7 +233,6 @@ function createMcp(
     listing: new Listing(guard, hub, config.toolDrift !== 'allow', failed),
     connections: new Connections(guard),
     outcomes: new OutcomeLog(guard, error => log.error({ err: error }, 'outcomes could not be recorded')),
-    drift: config.toolDrift,
     timeoutMs: config.upstreamTimeout,
     onVerdict,
     callable: config.toolsList === 'all' ? null : principal => callableBy(guard, principal),

@@ -59,6 +59,7 @@ export interface Definition {
   name: string;
   accepted: Record<string, unknown>;
   changed: Record<string, unknown> | null;
+  changedDigest: string | null;
   changedAt: string | null;
 }
 

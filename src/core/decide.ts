@@ -11,12 +11,11 @@ export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonl
 export interface ToolCall {
   serverName: string;
   toolName: string;
-  /** What to do because the tool's definition changed since an operator last accepted it; else absent. */
-  drift?: Drift;
   /** Not a tool: a resource, prompt or completion that the key's setting forwards. `toolName` is the method. */
   forwarded?: true;
 }
 
+/** What a call gets whose tool shows another definition than the accepted one. */
 export type Drift = 'require_approval' | 'deny';
 
 /** A policy version with its rules compiled; made once and kept as long as the version is current. */
@@ -38,6 +37,8 @@ export interface Freedom {
 export interface Facts {
   /** The session's full tool names; null when not scoped. */
   scope: ReadonlySet<string> | null;
+  /** Set when the tool shows another definition than the accepted one, and the setting minds. */
+  drift: Drift | null;
   freedom: Freedom | null;
   /** Set when no further approval may be opened: the sentence that says which limit is reached. */
   approvalLimit: string | null;
@@ -52,12 +53,16 @@ export interface Outcome {
 }
 
 /** Whether the facts about approvals matter for this call: only one that is held reads them. */
-export function asksForApproval(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
-  if (call.forwarded) return false;
+export function asksForApproval(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  { scope, drift }: Pick<Facts, 'scope' | 'drift'>,
+): boolean {
+  if (call.forwarded || drift === 'deny') return false;
   const name = joinName(call.serverName, call.toolName);
   if (scope !== null && !scope.has(name)) return false;
   const action = policy.rules[policy.index.firstFor(name, call.toolName)]?.action;
-  return action === 'require_approval' || (action === 'allow' && call.drift === 'require_approval');
+  return action === 'require_approval' || (action === 'allow' && drift !== null);
 }
 
 /** Whether a call could pass, now or after an approval. For listings only; it decides nothing. */
@@ -87,12 +92,12 @@ export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Ou
   const source = `Rule ${index} of policy "${policy.name}"`;
   switch (rule.action) {
     case 'allow':
-      if (call.drift !== undefined) return drifted(`${source} allows ${name}`, call.drift, index, facts);
+      if (facts.drift !== null) return drifted(`${source} allows ${name}`, facts.drift, index, facts);
       return outcome('allow', `${source} allows ${name}.`, index);
     case 'deny':
       return outcome('deny', rule.reason || `${source} denies ${name}.`, index);
     case 'require_approval':
-      if (call.drift === 'deny')
+      if (facts.drift === 'deny')
         return drifted(`${source} requires approval for ${name}`, 'deny', index, facts);
       return held(`${source} requires approval for ${name}`, rule.reason, index, facts);
   }

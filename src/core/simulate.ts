@@ -18,6 +18,6 @@ export function simulate(
   scopeTools: string[] | null = null,
 ): Outcome {
   const scope = scopeTools === null ? null : new Set(scopeTools);
-  const outcome = decide(policy, call, { scope, freedom: null, approvalLimit: null });
+  const outcome = decide(policy, call, { scope, drift: null, freedom: null, approvalLimit: null });
   return { ...outcome, reason: outcome.reason.replaceAll(joinName(ANY_SERVER, ''), '') };
 }

@@ -133,8 +133,9 @@ async function settle(
 }
 
 function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number, expiresAt: number): void {
-  const { id: referenceId, keyId, serverName, toolName } = approval;
-  insertGrant(tx, { id: newId(), referenceId, keyId, serverName, toolName, createdAt, expiresAt });
+  const { id: referenceId, keyId, serverName, toolName, definitionDigest } = approval;
+  const about = { referenceId, keyId, serverName, toolName, definitionDigest };
+  insertGrant(tx, { id: newId(), ...about, createdAt, expiresAt });
 }
 
 /** Everybody who waits for the outcome learns it; nobody is asked any more. */

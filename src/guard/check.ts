@@ -6,6 +6,7 @@ import {
   asksForApproval,
   type CompiledPolicy,
   type Decision,
+  type Drift,
   decide,
   type Facts,
   type Outcome,
@@ -21,7 +22,7 @@ import type { KeyFacts } from '../store/keys.ts';
 import { insertNotification } from '../store/notifications.ts';
 import type { GroupWork } from './commit.ts';
 import { type Principal, unauthenticated } from './credentials.ts';
-import { ApprovalFacts, CredentialFacts } from './facts.ts';
+import { ApprovalFacts, CredentialFacts, DefinitionFacts, type Held } from './facts.ts';
 import { type Guard, keyLock, newId, POLICIES_LOCK, timeOfId } from './guard.ts';
 import { channelsOf } from './keys.ts';
 import { emit } from './outbox.ts';
@@ -33,6 +34,8 @@ export interface CheckRequest {
   surface: Surface;
   call: ToolCall;
   args: Json | undefined;
+  /** The Connected Tool that gets the call, where the service runs it itself. */
+  connectedToolId?: string;
   /** An approved, unspent approval of this very call, when the caller names one. */
   referenceId: string | null;
   /** `performance.now()` at arrival. */
@@ -58,6 +61,7 @@ interface Case {
   request: CheckRequest;
   key: KeyFacts;
   policy: CompiledPolicy;
+  drift: Drift | null;
 }
 
 export class Judge implements GroupWork<CheckRequest, Verdict> {
@@ -78,18 +82,25 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 
   async judge(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
-    const credentials = await CredentialFacts.read(tx, requests);
+    const { toolDrift } = this.#guard.settings;
+    const [credentials, definitions] = await Promise.all([
+      CredentialFacts.read(tx, requests),
+      DefinitionFacts.read(tx, toolDrift === 'allow' ? [] : requests),
+    ]);
     const now = this.#guard.now();
     await this.#policies.load(tx, credentials.policyVersions());
-    const cases = requests.map(request => this.#case(credentials, request, now));
-    const held = new Set(cases.filter(each => each !== null && asks(each)) as Case[]);
-    const approvals = held.size > 0 ? await ApprovalFacts.read(this.#guard, tx, requestsOf(held), now) : null;
+    const cases = requests.map(request => this.#case(credentials, definitions, request, now));
+    const asking = cases.filter(each => each !== null && asks(each)) as Case[];
+    const held = asking.length > 0 ? await this.#held(tx, asking, definitions) : NOTHING_HELD;
+    const approvals =
+      held.size > 0 ? await ApprovalFacts.read(this.#guard, tx, [...held.values()], now) : null;
     const entries: AuditEntry[] = [];
     const results: (Verdict | GuardError)[] = [];
     for (const each of cases) {
+      const waiting = each === null ? undefined : held.get(each);
       if (each === null) results.push(unauthenticated());
-      else if (approvals === null || !held.has(each)) results.push(settle(each, NOTHING_FREED, entries));
-      else results.push(await this.#settleHeld(tx, each, approvals, entries, now));
+      else if (approvals === null || waiting === undefined) results.push(settle(each, entries));
+      else results.push(await this.#settleHeld(tx, each, waiting, approvals, entries, now));
     }
     await this.#log.insert(tx, entries);
     return results;
@@ -101,32 +112,57 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#guard.db.wake();
   }
 
-  #case(credentials: CredentialFacts, request: CheckRequest, now: number): Case | null {
+  #case(
+    credentials: CredentialFacts,
+    definitions: DefinitionFacts,
+    request: CheckRequest,
+    now: number,
+  ): Case | null {
     const key = credentials.live(request, now);
     if (key === null) return null;
-    return { request, key, policy: this.#policies.get(key.policyId, key.policyVersion) };
+    const { toolDrift } = this.#guard.settings;
+    const drift = toolDrift !== 'allow' && definitions.changed(request) ? toolDrift : null;
+    return { request, key, policy: this.#policies.get(key.policyId, key.policyVersion), drift };
   }
 
+  /** An approval is bound to the tool's definition whatever the setting says of changed ones. */
+  async #held(tx: Transaction, asking: readonly Case[], known: DefinitionFacts): Promise<Map<Case, Held>> {
+    const unread = this.#guard.settings.toolDrift === 'allow';
+    const requests = asking.map(each => each.request);
+    const definitions = unread ? await DefinitionFacts.read(tx, requests) : known;
+    const held = ({ request, drift }: Case): Held => ({
+      request,
+      drift,
+      definitionDigest: definitions.digest(request),
+    });
+    return new Map(asking.map(each => [each, held(each)]));
+  }
+
+  /** Decides first, and then spends what the decision rests on; decides anew when that is gone meanwhile. */
   async #settleHeld(
     tx: Transaction,
     each: Case,
+    held: Held,
     approvals: ApprovalFacts,
     entries: AuditEntry[],
     now: number,
   ): Promise<Verdict> {
     const { request, key } = each;
-    const freedom = await approvals.freedom(tx, request, now);
-    const verdict = settle(each, { freedom, approvalLimit: approvals.limit(request) }, entries);
-    if (verdict.decision !== 'pending') return verdict;
-    const entry = entries.at(-1) as AuditEntry;
-    const approval = this.#approval(request, entry, now);
+    const approvalLimit = approvals.limit(request);
+    let outcome: Outcome;
+    do outcome = decided(each, approvals.freedom(held), approvalLimit);
+    while (outcome.freedBy !== null && !(await approvals.spend(tx, outcome.freedBy, now)));
+    const entry = auditEntry(request, each.policy, outcome);
+    entries.push(entry);
+    if (outcome.decision !== 'pending') return verdictOf(entry);
+    const approval = this.#approval(held, entry, now);
     entry.referenceId = approval.id;
     this.#ask(tx, key, approval, approvals, now);
     approvals.opened(request);
-    return { ...verdict, referenceId: approval.id, message: PENDING_MESSAGE };
+    return { ...verdictOf(entry), referenceId: approval.id, message: PENDING_MESSAGE };
   }
 
-  #approval({ args }: CheckRequest, entry: AuditEntry, now: number): ApprovalRecord {
+  #approval({ request, definitionDigest }: Held, entry: AuditEntry, now: number): ApprovalRecord {
     return {
       id: newId(),
       toolCallId: entry.id,
@@ -136,7 +172,8 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
       surface: entry.surface,
       serverName: entry.serverName,
       toolName: entry.toolName,
-      argsDigest: this.#guard.vault.argsDigest(args),
+      argsDigest: this.#guard.vault.argsDigest(request.args),
+      definitionDigest,
       reason: entry.reason,
       status: 'pending',
       createdAt: now,
@@ -145,6 +182,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
       resolvedBy: null,
       grantExpiresAt: null,
       spentAt: null,
+      withdrawnAt: null,
     };
   }
 
@@ -174,26 +212,28 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
-const NOTHING_FREED = { freedom: null, approvalLimit: null };
+const NOTHING_HELD: ReadonlyMap<Case, Held> = new Map();
 
-function asks({ policy, request }: Case): boolean {
-  return asksForApproval(policy, request.call, request.principal.scope);
+function asks({ policy, request, drift }: Case): boolean {
+  return asksForApproval(policy, request.call, { scope: request.principal.scope, drift });
 }
 
-function requestsOf(cases: Iterable<Case>): CheckRequest[] {
-  return Array.from(cases, each => each.request);
+function decided(
+  { request, policy, drift }: Case,
+  freedom: Facts['freedom'],
+  approvalLimit: Facts['approvalLimit'],
+): Outcome {
+  return decide(policy, request.call, { scope: request.principal.scope, drift, freedom, approvalLimit });
 }
 
-/** The decision, its entry, its verdict. */
-function settle(
-  { request, policy }: Case,
-  about: Pick<Facts, 'freedom' | 'approvalLimit'>,
-  entries: AuditEntry[],
-): Verdict {
-  const { scope } = request.principal;
-  const { freedom, approvalLimit } = about;
-  const entry = auditEntry(request, policy, decide(policy, request.call, { scope, freedom, approvalLimit }));
+/** A call that nothing about approvals concerns. */
+function settle(each: Case, entries: AuditEntry[]): Verdict {
+  const entry = auditEntry(each.request, each.policy, decided(each, null, null));
   entries.push(entry);
+  return verdictOf(entry);
+}
+
+function verdictOf(entry: AuditEntry): Verdict {
   const { decision, reason, policyId, id: toolCallId, latencyMs } = entry;
   return { decision, reason, policyId, toolCallId, latencyMs };
 }

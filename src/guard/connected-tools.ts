@@ -13,13 +13,14 @@ import {
   markDrift,
   pinDefinition,
   removeConnectedTool,
+  type ToolDefinition,
   type TransportKind,
 } from '../store/connected-tools.ts';
 import { UniqueViolation } from '../store/db.ts';
 import { findKey } from '../store/keys.ts';
 import { type TargetRules, wantTarget } from './addresses.ts';
 import { recordChange } from './changes.ts';
-import { type Actor, type Guard, newId } from './guard.ts';
+import { type Actor, type Guard, keyLock, newId } from './guard.ts';
 import { giveHint } from './hints.ts';
 import { noSuchKey } from './keys.ts';
 import { hashToken, type Vault } from './secrets.ts';
@@ -78,58 +79,74 @@ export interface SeenDefinition {
 }
 
 /**
- * Pins what is seen for the first time and marks what differs from what was pinned. Answers the names of the
- * tools that differ. Writes only when something is new.
+ * Pins what is seen for the first time and marks what differs from what was pinned. When this has returned, every
+ * call on every replica is judged by it. Only when something is new is the key's lock taken, and what is pinned
+ * looked at again under it: another replica, or an operator, may have been first.
  */
 export async function compareDefinitions(
   guard: Guard,
-  connectedToolId: string,
+  { id, keyId }: Pick<ConnectedTool, 'id' | 'keyId'>,
   seen: readonly SeenDefinition[],
-): Promise<Set<string>> {
-  const pinned = new Map(
-    (await listDefinitions(guard.db, connectedToolId)).map(each => [each.toolName, each]),
-  );
-  const drifted = new Set<string>();
-  const writes: ((tx: Parameters<typeof pinDefinition>[0]) => void)[] = [];
-  for (const { toolName, definition } of seen) {
-    // Of one spelling: a server that writes its keys in another order has changed nothing.
-    const digest = hashToken(canonicalJson(parseJson(definition)));
-    const pin = pinned.get(toolName);
-    const now = guard.now();
-    if (pin === undefined) {
-      writes.push(tx => pinDefinition(tx, { connectedToolId, toolName, digest, definition, seenAt: now }));
-    } else if (pin.digest !== digest) {
-      drifted.add(toolName);
-      if (pin.changedDigest !== digest) {
-        writes.push(tx => markDrift(tx, connectedToolId, toolName, { digest, definition, at: now }));
-      }
-    } else if (pin.changedDigest !== null) writes.push(tx => markDrift(tx, connectedToolId, toolName, null));
-  }
-  if (writes.length > 0) {
-    await guard.db.transaction({}, async tx => {
-      for (const write of writes) write(tx);
-    });
-  }
-  return drifted;
+): Promise<void> {
+  // Of one spelling: a server that writes its keys in another order has changed nothing.
+  const digested = firsts(seen).map(each => ({
+    ...each,
+    digest: hashToken(canonicalJson(parseJson(each.definition))),
+  }));
+  if (news(digested, await listDefinitions(guard.db, id)).length === 0) return;
+  await guard.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
+    const at = guard.now();
+    for (const { is, toolName, digest, definition } of news(digested, await listDefinitions(tx, id))) {
+      if (is === 'first')
+        pinDefinition(tx, { connectedToolId: id, toolName, digest, definition, seenAt: at });
+      else markDrift(tx, id, toolName, is === 'changed' ? { digest, definition, at } : null);
+    }
+  });
 }
 
-/** The changed definition becomes the accepted one. */
+/** Of a name that a server lists twice the first stands, as it does for clients. */
+function firsts(seen: readonly SeenDefinition[]): SeenDefinition[] {
+  const names = new Set<string>();
+  return seen.filter(({ toolName }) => !names.has(toolName) && names.add(toolName));
+}
+
+interface DigestedDefinition extends SeenDefinition {
+  digest: string;
+}
+
+interface News extends DigestedDefinition {
+  is: 'first' | 'changed' | 'restored';
+}
+
+/** What the store does not know yet. */
+function news(seen: readonly DigestedDefinition[], rows: readonly ToolDefinition[]): News[] {
+  const pinned = new Map(rows.map(row => [row.toolName, row]));
+  return seen.flatMap((each): News | [] => {
+    const pin = pinned.get(each.toolName);
+    if (pin === undefined) return { ...each, is: 'first' };
+    if (pin.digest === each.digest) return pin.changedDigest === null ? [] : { ...each, is: 'restored' };
+    return pin.changedDigest === each.digest ? [] : { ...each, is: 'changed' };
+  });
+}
+
+/** The changed definition becomes the accepted one, if it is still the one that the operator was shown. */
 export async function acceptDrift(
   guard: Guard,
   actor: Actor,
   keyId: string,
   id: string,
-  toolName: string,
+  { toolName, digest }: { toolName: string; digest: string },
 ): Promise<void> {
-  await guard.db.transaction({}, async tx => {
+  await guard.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
     if ((await findConnectedTool(tx, keyId, id)) === null) throw noSuchTool();
-    if (!(await acceptDefinition(tx, id, toolName))) {
+    if (!(await acceptDefinition(tx, id, toolName, digest))) {
       throw new GuardError(
         'conflict',
-        'This tool shows the definition that was accepted; there is nothing to accept.',
+        'This is not the digest of a changed definition of this tool: it has changed again, was accepted already, ' +
+          'or shows the accepted one. Look at its definitions once more.',
       );
     }
-    await recordChange(tx, guard, actor, 'connected-tool.accept', id, { toolName });
+    await recordChange(tx, guard, actor, 'connected-tool.accept', id, { toolName, digest });
   });
 }
 

@@ -1,8 +1,9 @@
 // Reads, inside the audit transaction, what a group of checks depends on: whether key and session live, the
-// current policy version, and, only where a rule asks for approval, the grants, the approval to spend and
-// how many approvals are open. The locks taken before keep all of it true until the commit.
+// current policy version, which definitions the tools show, and, only where a rule asks for approval, the
+// grants, the approval to spend and how many approvals are open. The locks taken before keep all of it true
+// until the commit.
 
-import type { Freedom } from '../core/decide.ts';
+import type { Drift, Freedom } from '../core/decide.ts';
 import {
   countOpen,
   findSpendable,
@@ -10,6 +11,7 @@ import {
   type Spendable,
   spendApproval,
 } from '../store/approvals.ts';
+import { type ShownDefinition, shownDefinitions } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/db.ts';
 import { listSubscribers, type Subscriber } from '../store/deliveries.ts';
 import { type GrantRecord, openGrants } from '../store/grants.ts';
@@ -58,11 +60,58 @@ export class CredentialFacts {
   }
 }
 
+/** Which definitions the tools of a group's calls show, where the service runs the calls itself. */
+export class DefinitionFacts {
+  readonly #shown: Map<string, ShownDefinition>;
+
+  private constructor(shown: ShownDefinition[]) {
+    this.#shown = new Map(shown.map(each => [placeOf(each.connectedToolId, each.toolName), each]));
+  }
+
+  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<DefinitionFacts> {
+    const ids = new Set<string>();
+    const names = new Set<string>();
+    for (const { connectedToolId, call } of requests) {
+      if (connectedToolId === undefined) continue;
+      ids.add(connectedToolId);
+      names.add(call.toolName);
+    }
+    return new DefinitionFacts(ids.size > 0 ? await shownDefinitions(tx, [...ids], [...names]) : []);
+  }
+
+  /** Whether the tool is another than the accepted one; so is one of which no definition is known. */
+  changed(request: CheckRequest): boolean {
+    if (request.connectedToolId === undefined) return false;
+    const shown = this.#of(request);
+    return shown === undefined || shown.changedDigest !== null;
+  }
+
+  /** The digest of what the tool shows; null where none is known. */
+  digest(request: CheckRequest): string | null {
+    const shown = this.#of(request);
+    return shown?.changedDigest ?? shown?.digest ?? null;
+  }
+
+  #of({ connectedToolId = '', call }: CheckRequest): ShownDefinition | undefined {
+    return this.#shown.get(placeOf(connectedToolId, call.toolName));
+  }
+}
+
+const placeOf = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;
+
+/** A call that is held unless something frees it. */
+export interface Held {
+  request: CheckRequest;
+  drift: Drift | null;
+  /** Of what the tool shows now; null where the service does not run the call itself. */
+  definitionDigest: string | null;
+}
+
 /** What the held calls of a group depend on. Kept up to date while the group is judged one by one. */
 export class ApprovalFacts {
   readonly #guard: Guard;
   readonly #grants: GrantRecord[];
-  readonly #spendable: Spendable[];
+  #spendable: Spendable[];
   readonly #open = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
 
@@ -82,13 +131,14 @@ export class ApprovalFacts {
   static async read(
     guard: Guard,
     tx: Transaction,
-    held: readonly CheckRequest[],
+    held: readonly Held[],
     now: number,
   ): Promise<ApprovalFacts> {
-    const keyIds = [...new Set(held.map(each => each.principal.keyId))];
-    const references = held.flatMap(each => each.referenceId ?? []);
+    const requests = held.map(each => each.request);
+    const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
+    const references = requests.flatMap(each => each.referenceId ?? []);
     // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
-    const repeated = held.filter(each => each.surface === 'mcp' && each.referenceId === null);
+    const repeated = requests.filter(each => each.surface === 'mcp' && each.referenceId === null);
     const digests = repeated.map(each => guard.vault.argsDigest(each.args));
     const [, grants, open, named, unnamed, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
@@ -103,20 +153,19 @@ export class ApprovalFacts {
     return facts;
   }
 
-  /** A grant, or else the approval of this very call, spent by this very step. */
-  async freedom(tx: Transaction, request: CheckRequest, now: number): Promise<Freedom | null> {
-    const { principal, call } = request;
-    const grant = this.#grants.find(
-      each =>
-        each.keyId === principal.keyId &&
-        each.serverName === call.serverName &&
-        each.toolName === call.toolName,
-    );
+  /** What would free the call: a grant, or else the approval of this very call. */
+  freedom(held: Held): Freedom | null {
+    const grant = this.#grants.find(each => isFor(each, held.request) && stillFor(each, held));
     if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
-    const at = this.#spendable.findIndex(each => this.#frees(each, request));
-    const [approval] = at < 0 ? [] : this.#spendable.splice(at, 1);
-    if (approval === undefined || !(await spendApproval(tx, approval.id, now))) return null;
-    return { kind: 'approval', referenceId: approval.id };
+    const approval = this.#spendable.find(each => this.#frees(each, held));
+    return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
+  }
+
+  /** Takes the one use of what freed a call; false when it is gone, and then it frees nothing any more. */
+  async spend(tx: Transaction, { kind, referenceId }: Freedom, now: number): Promise<boolean> {
+    if (kind === 'grant') return true;
+    this.#spendable = this.#spendable.filter(each => each.id !== referenceId);
+    return spendApproval(tx, referenceId, now);
   }
 
   /** The sentence about the limit that forbids one more open approval, or null. */
@@ -141,14 +190,40 @@ export class ApprovalFacts {
     if (sessionId !== null) this.#open.set(sessionId, (this.#open.get(sessionId) ?? 0) + open);
   }
 
-  #frees(approval: Spendable, { principal, call, args, surface, referenceId }: CheckRequest): boolean {
+  #frees(approval: Spendable, held: Held): boolean {
+    const { args, surface, referenceId } = held.request;
     const meant = referenceId === null ? surface === 'mcp' : approval.id === referenceId;
     return (
       meant &&
-      approval.keyId === principal.keyId &&
-      approval.serverName === call.serverName &&
-      approval.toolName === call.toolName &&
+      isFor(approval, held.request) &&
+      sameDefinition(approval, held) &&
       approval.argsDigest === this.#guard.vault.argsDigest(args)
     );
   }
+}
+
+interface About {
+  keyId: string;
+  serverName: string;
+  toolName: string;
+  definitionDigest: string | null;
+}
+
+function isFor(about: About, { principal, call }: CheckRequest): boolean {
+  return (
+    about.keyId === principal.keyId &&
+    about.serverName === call.serverName &&
+    about.toolName === call.toolName
+  );
+}
+
+/** A grant is for the accepted tool, whichever it is, and for a changed one only if it was asked for with that. */
+function stillFor(grant: About, { drift, definitionDigest }: Held): boolean {
+  return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
+}
+
+/** An approval is for the tool as it was when it was asked for; where that is not known, for the accepted one. */
+function sameDefinition(approval: About, { drift, definitionDigest }: Held): boolean {
+  if (approval.definitionDigest === null) return drift === null;
+  return approval.definitionDigest === definitionDigest;
 }

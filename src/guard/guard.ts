@@ -1,12 +1,15 @@
 // What every operation of the guard is given: the store, the secrets, the clock and the settings it needs.
 // Operations are functions over it, one transaction each.
 
+import type { Drift } from '../core/decide.ts';
 import type { Db } from '../store/db.ts';
 import type { ChannelKind } from '../store/notifications.ts';
 import type { Vault } from './secrets.ts';
 
 export interface GuardSettings {
   approvalTimeout: number;
+  /** What a call gets whose tool shows another definition than the accepted one. */
+  toolDrift: 'allow' | Drift;
   maxOpenApprovalsPerSession: number;
   maxOpenApprovalsPerKey: number;
   /** Channels that carry approval links when a key names none of its own. */
@@ -37,7 +40,7 @@ export function timeOfId(id: string): number {
 
 /** One lock for all policies: they change rarely, and a check then need not know which one is a key's. */
 export const POLICIES_LOCK = '1 policies';
-/** The lock on a key, its sessions and its grants. */
+/** The lock on a key, its sessions, its grants and the definitions of its tools. */
 export const keyLock = (keyId: string): string => `2 key ${keyId}`;
 /** The lock on the opening and spending of a key's approvals. */
 export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;

@@ -1,7 +1,6 @@
 // tools/call, the one road: find the tool, have the call judged and recorded, and only with a committed allow in
 // hand send it on. What is sent is what was judged: parsed, and written again. The result comes back as it is.
 
-import type { Drift } from '../core/decide.ts';
 import type { Json } from '../core/json.ts';
 import type { CheckRequest, Verdict } from '../guard/check.ts';
 import type { GroupCommit } from '../guard/commit.ts';
@@ -28,7 +27,6 @@ export interface CallServices {
   checks: GroupCommit<CheckRequest, Verdict>;
   listing: Listing;
   outcomes: OutcomeLog;
-  drift: 'allow' | Drift;
   timeoutMs: number;
   onVerdict: (verdict: Verdict, startedAt: number) => void;
 }
@@ -73,13 +71,13 @@ async function judge(
   tool: KnownTool,
   args: Json | undefined,
 ): Promise<Verdict> {
-  const { serverName, toolName, drifted } = tool;
+  const { serverName, toolName, upstream } = tool;
   const reference = metaOf(call.params)[REFERENCE_META];
-  const drift = drifted && services.drift !== 'allow' ? { drift: services.drift } : {};
   const verdict = await services.checks.submit({
     principal: call.principal,
     surface: 'mcp',
-    call: { serverName, toolName, ...drift },
+    call: { serverName, toolName },
+    connectedToolId: upstream.tool.id,
     args,
     referenceId: typeof reference === 'string' ? reference : null,
     startedAt: call.startedAt,

@@ -22,8 +22,6 @@ export interface KnownTool {
   upstream: Upstream;
   /** As the upstream shows it. */
   definition: JsonObject;
-  /** It shows another definition than the one that was accepted. */
-  drifted: boolean;
 }
 
 interface Known {
@@ -38,7 +36,7 @@ export class Listing {
   readonly #onError: (upstream: Upstream, error: unknown) => void;
   readonly #strict: boolean;
   /** Per upstream; replaced whole by every listing. */
-  #tools = new WeakMap<Upstream, Known>();
+  readonly #tools = new WeakMap<Upstream, Known>();
   #tables = new WeakMap<Upstream[], Map<string, KnownTool>>();
 
   /** `strict`: calls depend on whether definitions changed, so none is made by what was remembered. */
@@ -96,12 +94,6 @@ export class Listing {
     return { ok: state === 'ready', error, tools: tools.map(each => each.exposedName) };
   }
 
-  /** An operator accepted a definition: what is kept about drift is read anew. */
-  forget(): void {
-    this.#tools = new WeakMap();
-    this.#tables = new WeakMap();
-  }
-
   async #read(upstream: Upstream): Promise<KnownTool[]> {
     const cancel = new AbortController();
     // For all pages together.
@@ -114,8 +106,8 @@ export class Listing {
         toolName: each['name'] as string,
         definition: writeJson(each),
       }));
-      const drifted = await compareDefinitions(this.#guard, upstream.tool.id, seen);
-      const tools = definitions.map(each => known(upstream, each, drifted.has(each['name'] as string)));
+      await compareDefinitions(this.#guard, upstream.tool, seen);
+      const tools = definitions.map(each => known(upstream, each));
       this.#remember(upstream, tools);
       return tools;
     } catch (error) {
@@ -129,10 +121,9 @@ export class Listing {
   /** What the upstream offered when it was last asked, by any replica. */
   async #recall(upstream: Upstream): Promise<void> {
     const rows = await listDefinitions(this.#guard.db, upstream.tool.id);
-    const tools = rows.map(row => {
-      const definition = parseJson(row.changedDefinition ?? row.definition) as JsonObject;
-      return known(upstream, definition, row.changedDigest !== null);
-    });
+    const tools = rows.map(row =>
+      known(upstream, parseJson(row.changedDefinition ?? row.definition) as JsonObject),
+    );
     this.#remember(upstream, tools);
   }
 
@@ -142,7 +133,7 @@ export class Listing {
   }
 }
 
-function known(upstream: Upstream, definition: JsonObject, drifted: boolean): KnownTool {
+function known(upstream: Upstream, definition: JsonObject): KnownTool {
   const serverName = upstream.tool.name;
   const toolName = definition['name'] as string;
   return {
@@ -151,7 +142,6 @@ function known(upstream: Upstream, definition: JsonObject, drifted: boolean): Kn
     toolName,
     upstream,
     definition,
-    drifted,
   };
 }
 

@@ -15,6 +15,8 @@ export interface ApprovalRecord {
   serverName: string;
   toolName: string;
   argsDigest: string;
+  /** Of what the tool showed when this was asked; null where the service does not run the call itself. */
+  definitionDigest: string | null;
   reason: string;
   status: ApprovalStatus;
   createdAt: number;
@@ -23,18 +25,20 @@ export interface ApprovalRecord {
   resolvedBy: string | null;
   grantExpiresAt: number | null;
   spentAt: number | null;
+  withdrawnAt: number | null;
 }
 
 const COLUMNS = `id, tool_call_id AS "toolCallId", key_id AS "keyId", session_id AS "sessionId",
   policy_id AS "policyId", surface, server_name AS "serverName", tool_name AS "toolName",
-  args_digest AS "argsDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
+  args_digest AS "argsDigest", definition_digest AS "definitionDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
   resolved_at AS "resolvedAt", resolved_by AS "resolvedBy", grant_expires_at AS "grantExpiresAt",
-  spent_at AS "spentAt"`;
+  spent_at AS "spentAt", withdrawn_at AS "withdrawnAt"`;
 
 export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenHash: string): void {
   tx.defer(
     `INSERT INTO approvals (id, tool_call_id, token_hash, key_id, session_id, policy_id, surface, server_name,
-       tool_name, args_digest, reason, status, created_at, expires_at) VALUES (${placeholders(14)})`,
+       tool_name, args_digest, definition_digest, reason, status, created_at, expires_at)
+     VALUES (${placeholders(15)})`,
     [
       approval.id,
       approval.toolCallId,
@@ -46,6 +50,7 @@ export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenH
       approval.serverName,
       approval.toolName,
       approval.argsDigest,
+      approval.definitionDigest,
       approval.reason,
       approval.status,
       approval.createdAt,
@@ -143,14 +148,17 @@ export interface Spendable {
   serverName: string;
   toolName: string;
   argsDigest: string;
+  definitionDigest: string | null;
 }
+
+const SPENDABLE = `id, key_id AS "keyId", server_name AS "serverName", tool_name AS "toolName",
+  args_digest AS "argsDigest", definition_digest AS "definitionDigest"`;
 
 /** Approved for one call and not spent yet, among the given references. */
 export function findSpendable(db: Queries, ids: readonly string[]): Promise<Spendable[]> {
   const wanted = padded(ids);
   return db.all(
-    `SELECT id, key_id AS "keyId", server_name AS "serverName", tool_name AS "toolName", args_digest AS "argsDigest"
-     FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
+    `SELECT ${SPENDABLE} FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
        AND id IN (${placeholders(wanted.length)})`,
     wanted,
   );
@@ -165,8 +173,7 @@ export function findSpendableByDigest(
   const keys = padded(keyIds);
   const wanted = padded(digests);
   return db.all(
-    `SELECT id, key_id AS "keyId", server_name AS "serverName", tool_name AS "toolName", args_digest AS "argsDigest"
-     FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
+    `SELECT ${SPENDABLE} FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
        AND key_id IN (${placeholders(keys.length)}) AND args_digest IN (${placeholders(wanted.length, keys.length)})
      ORDER BY id`,
     [...keys, ...wanted],

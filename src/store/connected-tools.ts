@@ -1,6 +1,6 @@
 // Connected Tools: the MCP servers registered for a key. Headers that hold credentials are here only sealed.
 
-import { placeholders, type Queries, type Transaction } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
 export const TRANSPORTS = ['http', 'sse', 'stdio'] as const;
 export type TransportKind = (typeof TRANSPORTS)[number];
@@ -71,6 +71,29 @@ export function listDefinitions(db: Queries, connectedToolId: string): Promise<T
   );
 }
 
+/** Which definition a tool shows, and whether it is another than the accepted one. */
+export interface ShownDefinition {
+  connectedToolId: string;
+  toolName: string;
+  digest: string;
+  changedDigest: string | null;
+}
+
+export function shownDefinitions(
+  db: Queries,
+  connectedToolIds: readonly string[],
+  toolNames: readonly string[],
+): Promise<ShownDefinition[]> {
+  const ids = padded(connectedToolIds);
+  const names = padded(toolNames);
+  return db.all(
+    `SELECT connected_tool_id AS "connectedToolId", tool_name AS "toolName", digest, changed_digest AS "changedDigest"
+     FROM tool_definitions WHERE connected_tool_id IN (${placeholders(ids.length)})
+       AND tool_name IN (${placeholders(names.length, ids.length)})`,
+    [...ids, ...names],
+  );
+}
+
 /** Pins a definition at first sight; one that is pinned already stays. */
 export function pinDefinition(
   tx: Transaction,
@@ -97,17 +120,18 @@ export function markDrift(
   );
 }
 
-/** The changed definition becomes the pinned one; false when there is none. */
+/** The changed definition of this digest becomes the pinned one; false when the tool does not show it. */
 export async function acceptDefinition(
   tx: Transaction,
   connectedToolId: string,
   toolName: string,
+  digest: string,
 ): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE tool_definitions SET digest = changed_digest, definition = changed_definition, changed_digest = NULL,
        changed_definition = NULL, changed_at = NULL
-     WHERE connected_tool_id = $1 AND tool_name = $2 AND changed_digest IS NOT NULL`,
-    [connectedToolId, toolName],
+     WHERE connected_tool_id = $1 AND tool_name = $2 AND changed_digest = $3`,
+    [connectedToolId, toolName, digest],
   );
   return changed === 1;
 }

@@ -8,23 +8,26 @@ export interface GrantRecord {
   keyId: string;
   serverName: string;
   toolName: string;
+  /** Of what the tool showed when the approval was asked for; null where the service does not run the call itself. */
+  definitionDigest: string | null;
   createdAt: number;
   expiresAt: number;
 }
 
 const COLUMNS = `id, reference_id AS "referenceId", key_id AS "keyId", server_name AS "serverName",
-  tool_name AS "toolName", created_at AS "createdAt", expires_at AS "expiresAt"`;
+  tool_name AS "toolName", definition_digest AS "definitionDigest", created_at AS "createdAt", expires_at AS "expiresAt"`;
 
 export function insertGrant(tx: Transaction, grant: GrantRecord): void {
   tx.defer(
-    `INSERT INTO grants (id, reference_id, key_id, server_name, tool_name, created_at, expires_at)
-     VALUES (${placeholders(7)})`,
+    `INSERT INTO grants (id, reference_id, key_id, server_name, tool_name, definition_digest, created_at, expires_at)
+     VALUES (${placeholders(8)})`,
     [
       grant.id,
       grant.referenceId,
       grant.keyId,
       grant.serverName,
       grant.toolName,
+      grant.definitionDigest,
       grant.createdAt,
       grant.expiresAt,
     ],

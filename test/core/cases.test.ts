@@ -22,7 +22,7 @@ for (const { file, policy, session, calls } of caseFiles()) {
         const got = decide(
           compiled,
           { serverName: call.server, toolName: call.tool },
-          { scope, freedom: null, approvalLimit: null },
+          { scope, drift: null, freedom: null, approvalLimit: null },
         );
         expect(got).toMatchObject(call.want);
       });

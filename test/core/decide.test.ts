@@ -7,7 +7,7 @@ import * as core from '../../src/core/decide.ts';
 import type { Rule } from '../../src/core/policy.ts';
 import { oracleFirst } from './oracle.ts';
 
-const FACTS = { scope: null, freedom: null, approvalLimit: null };
+const FACTS = { scope: null, drift: null, freedom: null, approvalLimit: null };
 
 const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '_', '*'), minLength: 1, maxLength: 6 });
 const rule = fc.record({ tool: pattern, action: fc.constantFrom('allow', 'deny', 'require_approval') });

@@ -89,7 +89,7 @@ export function compare(decider: Decider, seed: number, policies: number, callsE
     for (let call = 0; call < callsEach; call++) {
       const serverName = randomText(random, 'ab', 2, 1);
       const toolName = randomText(random, 'ab_*', 6, 1);
-      const facts = { scope: null, freedom: null, approvalLimit: null };
+      const facts = { scope: null, drift: null, freedom: null, approvalLimit: null };
       const got = decider.decide(compiled, { serverName, toolName }, facts);
       const want = oracleDecision(rules, serverName, toolName);
       result.decisions++;

@@ -92,6 +92,7 @@ class Bench {
     await migrate(db, Date.now());
     const settings = {
       approvalTimeout: 60_000,
+      toolDrift: 'allow' as const,
       maxOpenApprovalsPerSession: 1000,
       maxOpenApprovalsPerKey: 1000,
       channels: [],
@@ -136,6 +137,7 @@ class Bench {
       serverName: 'prod',
       toolName: 'deploy',
       argsDigest: '',
+      definitionDigest: null,
       reason: '',
     };
     const times = {
@@ -144,6 +146,7 @@ class Bench {
       resolvedAt: null,
       grantExpiresAt: null,
       spentAt: null,
+      withdrawnAt: null,
     };
     const approval = { ...ids, ...call, ...times, status: 'pending' as const, resolvedBy: null };
     await this.db.transaction({}, async tx =>

@@ -12,7 +12,7 @@ import { LONG } from '../support/need.ts';
 
 const RULES = 10_000;
 const CALLS = LONG ? 60 : 12;
-const FACTS = { scope: null, freedom: null, approvalLimit: null };
+const FACTS = { scope: null, drift: null, freedom: null, approvalLimit: null };
 /** Steps that a thousand times as many rules may add to a decision. */
 const MORE_STEPS = 30;
 

@@ -29,7 +29,7 @@ const MUTANTS: Record<string, Patch> = {
   },
   'spends anybody’s approval': {
     file: 'src/guard/facts.ts',
-    find: '      approval.keyId === principal.keyId &&\n',
+    find: '    about.keyId === principal.keyId &&\n',
     replace: '',
   },
   'continues anybody’s connection': {

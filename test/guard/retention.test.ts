@@ -52,6 +52,7 @@ async function call({ db }: TestStore, at: number, over: boolean): Promise<void>
       keyId: 'k',
       serverName: 's',
       toolName: 't',
+      definitionDigest: null,
       createdAt: at,
       expiresAt: at,
     });

@@ -8,6 +8,7 @@ import * as audit from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { auditTally, nextAuditId } from '../../src/store/audit-tally.ts';
 import { listChanges } from '../../src/store/changes.ts';
+import { pinDefinition, shownDefinitions } from '../../src/store/connected-tools.ts';
 import type { Queries, Row, Value } from '../../src/store/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
@@ -49,6 +50,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'open approvals': db => approvals.countOpen(db, ['key-7'], NOW),
   'an approval by its token': db => approvals.findApprovalByToken(db, 'token 7'),
   'approvals to spend': db => approvals.findSpendable(db, [idAt(NOW, 7)]),
+  'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
   'open grants': db => grants.openGrants(db, ['key-7'], NOW),
   policies: db => policies.listPolicies(db, 51, 'z'),
   'versions of a policy': db => policies.listPolicyVersions(db, 'policy-7', 51, 9),
@@ -187,12 +189,14 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       await keys.insertKey(tx, keyRecord({ id, policyId: `policy-${n}` }), `hash ${n}`);
       await sessions.insertSession(tx, sessionRecord({ id, keyId }), `hash ${n}`);
       approvals.insertApproval(tx, approvalRecord({ id, keyId, status }), `token ${n}`);
+      pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
       grants.insertGrant(tx, {
         id,
         referenceId: id,
         keyId,
         serverName: 's',
         toolName: 't',
+        definitionDigest: null,
         createdAt: 0,
         expiresAt: n,
       });

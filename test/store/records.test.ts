@@ -199,6 +199,7 @@ for (const engine of await engines()) {
         keyId: n === 3 ? 'key-2' : 'key-1',
         serverName: 's',
         toolName: 't',
+        definitionDigest: null,
         createdAt: NOW,
         expiresAt: NOW + 1000 * n,
       }));

@@ -127,6 +127,7 @@ export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalReco
     serverName: 'prod',
     toolName: 'deploy',
     argsDigest: 'd1',
+    definitionDigest: null,
     reason: 'Rule 0 of policy "prod" requires approval for prod__deploy.',
     status: 'pending',
     createdAt: NOW,
@@ -135,6 +136,7 @@ export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalReco
     resolvedBy: null,
     grantExpiresAt: null,
     spentAt: null,
+    withdrawnAt: null,
     ...more,
   };
 }

@@ -110,6 +110,7 @@ interface DefinitionResource {
   name: string;
   accepted: Record<string, unknown>;
   changed: Record<string, unknown> | null;
+  changedDigest: string | null;
 }
 
 function diffCommand(io: IO): Command {
@@ -119,13 +120,21 @@ function diffCommand(io: IO): Command {
     .argument('<tool>', 'the Connected Tool, by name or id');
   return withAdmin(made).action(async (key: string, name: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
-    const path = `${await toolPath(http, key, name)}/definitions`;
-    const { definitions } = await http.get<{ definitions: DefinitionResource[] }>(path);
-    const changed = definitions.filter(each => each.changed !== null);
+    const changed = await changedDefinitions(http, await toolPath(http, key, name));
     if (options.json) return printJson(io, changed);
     if (changed.length === 0) return say(io, 'Every tool is as it was accepted.');
-    for (const each of changed) io.stdout.write(`${visible(each.name)}\n${difference(io, each)}\n`);
+    for (const each of changed) showChange(io, each);
   });
+}
+
+async function changedDefinitions(http: Http, path: string): Promise<DefinitionResource[]> {
+  const { definitions } = await http.get<{ definitions: DefinitionResource[] }>(`${path}/definitions`);
+  return definitions.filter(each => each.changed !== null);
+}
+
+function showChange(io: IO, changed: DefinitionResource): void {
+  const digest = `digest ${changed.changedDigest}\n`;
+  io.stdout.write(`${visible(changed.name)}\n${difference(io, changed)}${digest}\n`);
 }
 
 const COLOURS = { ' ': 'reset', '-': 'red', '+': 'green' } as const;
@@ -138,17 +147,44 @@ function difference(io: IO, { accepted, changed }: DefinitionResource): string {
 }
 
 function acceptCommand(io: IO): Command {
-  const what = 'Accept the changed definition of a tool.';
-  const made = command('accept', what, ['toolgate tools accept ci github create_issue'])
+  const what = 'Accept the changed definition of a tool, once you have looked at it.';
+  const example = 'toolgate tools accept ci github create_issue';
+  const made = command('accept', what, [example, `${example} --digest 9f86d081…`])
     .argument('<key>', 'the key, by name or id')
     .argument('<tool>', 'the Connected Tool, by name or id')
-    .argument('<name>', 'the tool whose definition changed, by its own name');
-  return withAdmin(made).action(async (key: string, tool: string, name: string, options: AdminOptions) => {
-    const http = asAdmin(io, options);
-    await http.post(`${await toolPath(http, key, tool)}/accept`, { tool: name });
-    if (options.json) return printJson(io, { tool: name, accepted: true });
-    say(io, `The definition of ${visible(name)} is accepted.`);
-  });
+    .argument('<name>', 'the tool whose definition changed, by its own name')
+    .option('--digest <digest>', 'the definition that you looked at, as `tools diff` names it');
+  return withAdmin(made).action(
+    async (key: string, tool: string, name: string, options: AdminOptions & { digest?: string }) => {
+      const http = asAdmin(io, options);
+      const path = await toolPath(http, key, tool);
+      const digest = options.digest ?? (await lookedAt(io, http, path, name, options));
+      if (digest === null) return say(io, 'Nothing is accepted.');
+      await http.post(`${path}/accept`, { tool: name, digest });
+      if (options.json) return printJson(io, { tool: name, digest, accepted: true });
+      say(io, `The definition of ${visible(name)} is accepted.`);
+    },
+  );
+}
+
+/** Shows the change and asks; null when the person does not want it. */
+async function lookedAt(
+  io: IO,
+  http: Http,
+  path: string,
+  name: string,
+  options: AdminOptions,
+): Promise<string | null> {
+  if (!io.stdin.isTTY || options.json)
+    throw usageError(
+      'Nobody can be asked here: name the definition with --digest, as `tools diff` shows it.',
+    );
+  const changed = (await changedDefinitions(http, path)).find(each => each.name === name);
+  if (changed === undefined)
+    throw new CliError(EXIT.failed, `No definition of "${visible(name)}" waits to be accepted.`);
+  showChange(io, changed);
+  io.stderr.write('Accept it? [y/N] ');
+  return /^y(es)?$/i.test((await io.stdin.line()).trim()) ? changed.changedDigest : null;
 }
 
 function removeCommand(io: IO): Command {

@@ -119,7 +119,8 @@ class Living implements Week {
   ): AuditEntry {
     const { agent, keyId } = resident;
     const policy = resident.policyAt(at);
-    const made = decide(policy, { serverName, toolName }, { scope: null, freedom, approvalLimit: null });
+    const facts = { scope: null, drift: null, freedom, approvalLimit: null };
+    const made = decide(policy, { serverName, toolName }, facts);
     const entry: AuditEntry = {
       id: idAt(at),
       at,
@@ -159,9 +160,19 @@ class Living implements Week {
     entry.referenceId = id;
     const { keyId, sessionId, policyId, surface, serverName, toolName, reason, at } = entry;
     const about = { keyId, sessionId, policyId, surface, serverName, toolName, reason };
-    const answer = { resolvedAt: null, resolvedBy: null, grantExpiresAt: null, spentAt: null };
+    const ends = { grantExpiresAt: null, spentAt: null, withdrawnAt: null };
+    const answer = { resolvedAt: null, resolvedBy: null, ...ends };
     const times = { createdAt: at, expiresAt: at + this.#timeout };
-    return { id, toolCallId: entry.id, argsDigest: '', status: 'pending', ...about, ...times, ...answer };
+    return {
+      id,
+      toolCallId: entry.id,
+      argsDigest: '',
+      definitionDigest: null,
+      status: 'pending',
+      ...about,
+      ...times,
+      ...answer,
+    };
   }
 
   /** Asked, and answered in its time: approved more often than not, sometimes for a while, sometimes by nobody. */
@@ -194,7 +205,8 @@ class Living implements Week {
       const hours = [1, 4, 8, 24][Math.floor(this.#roll() * 4)] ?? 1;
       approval.grantExpiresAt = at + hours * HOUR;
       const grant = { referenceId, keyId, serverName, toolName, createdAt: at };
-      this.grants.push({ id: idAt(at), ...grant, expiresAt: approval.grantExpiresAt });
+      const ends = { definitionDigest: null, expiresAt: approval.grantExpiresAt };
+      this.grants.push({ id: idAt(at), ...grant, ...ends });
       return;
     }
     const again = Math.floor(at + 2000 + this.#roll() * 40_000);

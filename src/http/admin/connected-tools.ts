@@ -72,7 +72,12 @@ const shown = z.object({
 const definition = z.object({
   name: z.string(),
   accepted: z.record(z.string(), z.unknown()),
+  acceptedDigest: z.string(),
   changed: z.record(z.string(), z.unknown()).nullable(),
+  changedDigest: z
+    .string()
+    .nullable()
+    .meta({ description: 'Names the changed definition when it is accepted.' }),
   changedAt: isoTime.nullable(),
 });
 
@@ -180,7 +185,9 @@ export const connectedToolRoutes: Route[] = [
       const definitions = rows.map(row => ({
         name: row.toolName,
         accepted: JSON.parse(row.definition),
+        acceptedDigest: row.digest,
         changed: row.changedDefinition === null ? null : JSON.parse(row.changedDefinition),
+        changedDigest: row.changedDigest,
         changedAt: isoOrNull(row.changedAt),
       }));
       return Response.json({ definitions, nextCursor: null });
@@ -192,12 +199,23 @@ export const connectedToolRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Accept a tool’s changed definition',
-    body: z.strictObject({ tool: z.string().meta({ description: 'The tool’s own name.' }) }),
-    answers: { 204: { description: 'Accepted.' }, 409: { description: 'There is nothing to accept.' } },
+    body: z.strictObject({
+      tool: z.string().meta({ description: 'The tool’s own name.' }),
+      digest: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, 'must be the changedDigest of its definition')
+        .meta({ description: 'The `changedDigest` of the definition that was looked at.' }),
+    }),
+    answers: {
+      204: { description: 'Accepted.' },
+      409: {
+        description: 'The tool does not show the definition of this digest, or shows the accepted one.',
+      },
+    },
     handle: async incoming => {
       const { id = '', toolId = '' } = incoming.params;
-      await acceptDrift(incoming.services.guard, actorOf(incoming), id, toolId, incoming.body.tool);
-      incoming.services.mcp.listing.forget();
+      const { tool: toolName, digest } = incoming.body;
+      await acceptDrift(incoming.services.guard, actorOf(incoming), id, toolId, { toolName, digest });
       return new Response(null, { status: 204 });
     },
   }),

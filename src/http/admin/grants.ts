@@ -29,7 +29,7 @@ export const grantRoutes: Route[] = [
     answers: { 200: { description: 'Grants.', schema: list('grants', grant) } },
     handle: async ({ services: { guard }, query }) => {
       const rows = await listGrants(guard.db, guard.now(), query.limit + 1, before(query));
-      const show = (row: (typeof rows)[number]) => ({
+      const show = ({ definitionDigest: _, ...row }: (typeof rows)[number]) => ({
         ...row,
         createdAt: iso(row.createdAt),
         expiresAt: iso(row.expiresAt),

@@ -21,10 +21,17 @@ interface DriftProps {
 
 export function Drift({ keyId, connectedToolId, toolName, onAccepted }: DriftProps) {
   const path = `/keys/${keyId}/connected-tools/${connectedToolId}`;
-  const { data, error } = useList<Definition>(`${path}/definitions`, 'definitions');
+  const { data, error, reload } = useList<Definition>(`${path}/definitions`, 'definitions');
   const definition = data?.find(each => each.name === toolName);
   const accept = async () => {
-    await post(`${path}/accept`, { tool: toolName });
+    // What is shown here, and nothing that came after.
+    const shown = { tool: toolName, digest: definition?.changedDigest };
+    try {
+      await post(`${path}/accept`, shown);
+    } catch (error) {
+      reload();
+      throw error;
+    }
     announce(`Accepted: ${toolName}`);
     onAccepted();
   };
@@ -45,14 +52,14 @@ export function Drift({ keyId, connectedToolId, toolName, onAccepted }: DriftPro
       {definition !== undefined && (
         <Difference lines={diffLines(linesOf(definition.accepted), linesOf(definition.changed))} />
       )}
-      {mayAdminister.value && (
+      {mayAdminister.value && definition !== undefined && (
         <Confirm
           label="Accept the change"
           title={`Accept the new ${visible(toolName)}?`}
           action="Accept"
           run={accept}
         >
-          The definition as it is now becomes the one that later changes are held against.
+          The definition as it is shown here becomes the one that later changes are held against.
         </Confirm>
       )}
     </div>

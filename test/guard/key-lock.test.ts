@@ -1,0 +1,136 @@
+// Whoever changes a fact of a key waits until the checks that rely on it have committed, and whoever checks then
+// waits for the change: grants, and the definitions of tools. PostgreSQL is asked who waits for whom. SQLite has one
+// writer at a time, and no such locks.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { acceptDrift, compareDefinitions, connectTool } from '../../src/guard/connected-tools.ts';
+import { endGrant } from '../../src/guard/grants.ts';
+import { type Guard, keyLock, newId } from '../../src/guard/guard.ts';
+import { listChanges } from '../../src/store/changes.ts';
+import { listDefinitions } from '../../src/store/connected-tools.ts';
+import type { Db } from '../../src/store/db.ts';
+import { findGrant, insertGrant, openGrants } from '../../src/store/grants.ts';
+import { insertKey } from '../../src/store/keys.ts';
+import { keyRecord, NOW, openStore, type TestStore } from '../store/stores.ts';
+import { until } from '../support/faults.ts';
+import { engines } from '../support/service.ts';
+import { guardAt } from './guards.ts';
+
+const KEY = 'key-1';
+const definition = (description: string) => ({
+  toolName: 'a',
+  definition: JSON.stringify({ name: 'a', description }),
+});
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let guard: Guard;
+    beforeAll(async () => {
+      store = await openStore(engine);
+      guard = guardAt(store.db);
+      await store.db.transaction({}, tx => insertKey(tx, keyRecord({ id: KEY }), 'hash'));
+    });
+    afterAll(() => store.close());
+
+    async function newGrant(): Promise<string> {
+      const id = newId();
+      const about = { keyId: KEY, serverName: 's', toolName: 't', definitionDigest: null };
+      const times = { createdAt: NOW, expiresAt: NOW + 60_000 };
+      await store.db.transaction({}, async tx =>
+        insertGrant(tx, { id, referenceId: newId(), ...about, ...times }),
+      );
+      return id;
+    }
+
+    /** A Connected Tool whose tool `a` shows another definition than the accepted one; its digest. */
+    async function changedTool(): Promise<{ id: string; keyId: string; digest: string }> {
+      const input = {
+        name: `up-${newId().slice(-8)}`,
+        transport: 'stdio' as const,
+        target: 'x',
+        headers: null,
+      };
+      const tool = await connectTool(guard, 'admin', { allowPrivate: true }, KEY, input);
+      await compareDefinitions(guard, tool, [definition('one')]);
+      await compareDefinitions(guard, tool, [definition('two')]);
+      const [shown] = await listDefinitions(store.db, tool.id);
+      return { id: tool.id, keyId: KEY, digest: shown?.changedDigest as string };
+    }
+
+    test('a grant that is ended frees nothing, is ended once, and the change is recorded', async () => {
+      const id = await newGrant();
+      const grant = await findGrant(store.db, id);
+      await endGrant(guard, 'operator:eve@example.com', id);
+      await endGrant(guard, 'admin', id);
+      expect((await openGrants(store.db, [KEY], NOW)).filter(each => each.id === id)).toEqual([]);
+      const changes = (await listChanges(store.db, 100, 'z')).filter(each => each.target === id);
+      expect(changes).toMatchObject([
+        {
+          actor: 'operator:eve@example.com',
+          action: 'grant.revoke',
+          detail: { referenceId: grant?.referenceId },
+        },
+      ]);
+      expect(endGrant(guard, 'admin', newId())).rejects.toMatchObject({ code: 'not_found' });
+    });
+
+    const CHANGES: Record<string, () => Promise<() => Promise<void>>> = {
+      'a grant is ended': async () => {
+        const id = await newGrant();
+        return () => endGrant(guard, 'admin', id);
+      },
+      'a definition is marked as changed': async () => {
+        const tool = await changedTool();
+        return () => compareDefinitions(guard, tool, [definition('three')]);
+      },
+      'a changed definition is accepted': async () => {
+        const { id, digest } = await changedTool();
+        return () => acceptDrift(guard, 'admin', KEY, id, { toolName: 'a', digest });
+      },
+    };
+
+    for (const [what, prepare] of Object.entries(CHANGES)) {
+      test.skipIf(engine === 'sqlite')(
+        `${what}: no sooner than checks under way have committed`,
+        async () => {
+          const change = await prepare();
+          const events: string[] = [];
+          const changing = await whileChecking(store, async () => {
+            const done = change().then(() => events.push('changed'));
+            await until(
+              'the change waits, or is done',
+              async () => events.length > 0 || (await waits(store.db)),
+            );
+            events.push('checked');
+            return { done };
+          });
+          await changing.done;
+          expect(events).toEqual(['checked', 'changed']);
+        },
+      );
+    }
+  });
+}
+
+/** As the transaction of a group of checks holds the key's lock. */
+async function whileChecking<T>(store: TestStore, work: () => Promise<T>): Promise<T> {
+  const other = await store.again();
+  try {
+    return await other.transaction({ shared: [keyLock(KEY)] }, async tx => {
+      // Locks travel with the first statement.
+      await tx.all('SELECT 1 AS one');
+      return work();
+    });
+  } finally {
+    await other.close();
+  }
+}
+
+async function waits(db: Db): Promise<boolean> {
+  const rows = await db.all(
+    `SELECT 1 AS one FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return rows.length > 0;
+}
