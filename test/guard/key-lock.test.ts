@@ -90,25 +90,22 @@ for (const engine of await engines()) {
       },
     };
 
-    for (const [what, prepare] of Object.entries(CHANGES)) {
-      test.skipIf(engine === 'sqlite')(
-        `${what}: no sooner than checks under way have committed`,
-        async () => {
-          const change = await prepare();
-          const events: string[] = [];
-          const changing = await whileChecking(store, async () => {
-            const done = change().then(() => events.push('changed'));
-            await until(
-              'the change waits, or is done',
-              async () => events.length > 0 || (await waits(store.db)),
-            );
-            events.push('checked');
-            return { done };
-          });
-          await changing.done;
-          expect(events).toEqual(['checked', 'changed']);
-        },
-      );
+    for (const [what, prepare] of Object.entries(engine === 'postgres' ? CHANGES : {})) {
+      test(`${what}: no sooner than checks under way have committed`, async () => {
+        const change = await prepare();
+        const events: string[] = [];
+        const changing = await whileChecking(store, async () => {
+          const done = change().then(() => events.push('changed'));
+          await until(
+            'the change waits, or is done',
+            async () => events.length > 0 || (await waits(store.db)),
+          );
+          events.push('checked');
+          return { done };
+        });
+        await changing.done;
+        expect(events).toEqual(['checked', 'changed']);
+      });
     }
   });
 }
