@@ -234,6 +234,7 @@ function createMcp(
     connections: new Connections(guard),
     outcomes: new OutcomeLog(guard, error => log.error({ err: error }, 'outcomes could not be recorded')),
     timeoutMs: config.upstreamTimeout,
+    maxMs: config.upstreamMax,
     onVerdict,
     callable: config.toolsList === 'all' ? null : principal => callableBy(guard, principal),
     forwards: async keyId => (await findKey(guard.db, keyId))?.forward ?? [],

@@ -229,6 +229,18 @@ export const SETTINGS = {
     duration,
     'How long a forwarded call may take without a sign of life; clients give up after 60 s by default.',
   ),
+  upstreamMax: setting(
+    'TOOLGATE_UPSTREAM_MAX',
+    '30m',
+    duration,
+    'How long a forwarded call may take in all, however much progress the tool server reports.',
+  ),
+  upstreamStart: setting(
+    'TOOLGATE_UPSTREAM_START',
+    '60s',
+    duration,
+    'How long the command of a stdio server may take to start; the first time it may have to be downloaded.',
+  ),
   retention: optional(
     'TOOLGATE_RETENTION',
     retention,

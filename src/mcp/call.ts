@@ -20,7 +20,7 @@ import {
   type RpcResponse,
 } from './protocol.ts';
 import { headerValue, paramHeaders } from './schema.ts';
-import { UpstreamTimeout } from './upstream.ts';
+import { UpstreamTimeout } from './time-limit.ts';
 import { UpstreamError } from './wire.ts';
 
 export interface CallServices {
@@ -28,6 +28,8 @@ export interface CallServices {
   listing: Listing;
   outcomes: OutcomeLog;
   timeoutMs: number;
+  /** However much progress is reported. */
+  maxMs: number;
   onVerdict: (verdict: Verdict, startedAt: number) => void;
 }
 
@@ -127,6 +129,7 @@ async function ask(services: CallServices, call: Call, tool: KnownTool): Promise
   return tool.upstream.request('tools/call', forUpstream(call.params, tool, ourToken), {
     cancel: call.cancel,
     timeoutMs: services.timeoutMs,
+    maxMs: services.maxMs,
     onNotification,
     capabilities: meta[ENVELOPE.capabilities] ?? {},
     headers: () => ({

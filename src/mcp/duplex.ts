@@ -1,10 +1,12 @@
 // Requests and answers over a channel that carries messages both ways (stdio, legacy SSE): our ids, our table
-// of who waits for what, and notifications handed to the calls they belong to.
+// of who waits for what, and notifications handed to the calls they belong to. What the other side does not take is
+// bounded here; how it is known that a message was taken is each channel's.
 
 import { parseJson, writeJson } from '../core/json.ts';
 import {
   CODES,
   errorMessage,
+  type Id,
   type JsonObject,
   notificationMessage,
   RpcError,
@@ -14,6 +16,15 @@ import {
   readMessage,
 } from './protocol.ts';
 import { type Hooks, UpstreamError, type Wire } from './wire.ts';
+
+/** What may wait for an upstream that takes nothing; a request beyond it is refused. */
+const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Answers to an upstream's own requests that may wait to be taken; more are not given. One that asked without end and
+ * read nothing took 900 MB of ours.
+ */
+const MAX_DECLINING = 8;
 
 interface Waiting {
   hooks: Hooks;
@@ -25,17 +36,21 @@ export abstract class Duplex implements Wire {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #closed = false;
+  #untakenBytes = 0;
+  #declining = 0;
   protocolVersion: string | null = null;
   onNotification: (notification: RpcNotification) => void = () => {};
   onClosed: (reason: string) => void = () => {};
 
-  /** Writes one message's text to the channel. */
-  protected abstract write(text: string): Promise<void> | void;
+  /** Writes one message's text to the channel; resolves once the other side has taken it. */
+  protected abstract write(text: string): Promise<void>;
   protected abstract end(): void;
 
   request(method: string, params: JsonObject, hooks: Hooks): Promise<RpcResponse> {
     if (this.#closed) return Promise.reject(new UpstreamError('the upstream is gone', { unsent: true }));
     if (hooks.signal.aborted) return Promise.reject(new UpstreamError('the call was cancelled'));
+    if (this.#untakenBytes > MAX_UNTAKEN_BYTES)
+      return Promise.reject(new UpstreamError('the upstream does not take what it was sent before'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { hooks, resolve, reject });
@@ -55,6 +70,7 @@ export abstract class Duplex implements Wire {
 
   /** One message arrived. */
   protected take(text: string): void {
+    if (this.#closed) return;
     let message: RpcMessage;
     try {
       message = readMessage(parseJson(text));
@@ -63,10 +79,15 @@ export abstract class Duplex implements Wire {
     }
     if (message.kind === 'response') this.#answer(message);
     else if (message.kind === 'notification') this.#tell(message);
-    else {
-      const declined = new RpcError(CODES.methodNotFound, 'This client takes no requests.');
-      this.#send(errorMessage(message.id, declined));
-    }
+    else this.#decline(message.id);
+  }
+
+  /** We offer upstreams nothing to ask for, and whoever asks faster than it reads gets no answer. */
+  async #decline(id: Id): Promise<void> {
+    if (this.#declining >= MAX_DECLINING) return;
+    this.#declining++;
+    await this.#send(errorMessage(id, new RpcError(CODES.methodNotFound, 'This client takes no requests.')));
+    this.#declining--;
   }
 
   /** The channel is no more; whoever waits is told. */
@@ -78,10 +99,17 @@ export abstract class Duplex implements Wire {
     this.onClosed(reason);
   }
 
-  #send(message: JsonObject): void {
-    Promise.resolve(this.write(writeJson(message))).catch(() =>
-      this.broken('the upstream takes no messages'),
-    );
+  async #send(message: JsonObject): Promise<void> {
+    const text = writeJson(message);
+    const bytes = Buffer.byteLength(text);
+    this.#untakenBytes += bytes;
+    try {
+      await this.write(text);
+    } catch {
+      this.broken('the upstream takes no messages');
+    } finally {
+      this.#untakenBytes -= bytes;
+    }
   }
 
   #answer(response: RpcResponse): void {

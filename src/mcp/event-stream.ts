@@ -1,6 +1,8 @@
 // Server-sent events, both ways: reading an upstream's stream with bounds, and writing one to a client with
 // keep-alive comments.
 
+import { UpstreamError } from './wire.ts';
+
 /** The runtime's server cuts a response that was silent for 10 seconds. */
 const KEEP_ALIVE_MS = 5000;
 
@@ -31,9 +33,10 @@ export async function* readEvents(
     // The chunk before ended between the two halves of a line's end.
     const text: string = returned && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
     returned = text.endsWith('\r');
-    size += text.length;
-    if (size > maxBytes) throw new Error('the upstream sent an event that is too large');
+    size += chunk.length;
+    if (size > maxBytes) throw new UpstreamError('the upstream sent an event that is too large');
     let from = 0;
+    let ended = false;
     for (const { 0: end, index } of text.matchAll(/\r\n|\n|\r/g)) {
       const line = pieces.join('') + text.slice(from, index);
       from = index + end.length;
@@ -44,10 +47,11 @@ export async function* readEvents(
       }
       const found = readEvent(lines);
       lines = [];
-      size = text.length - from;
+      ended = true;
       if (found !== null) yield found;
     }
     pieces.push(text.slice(from));
+    if (ended) size = Buffer.byteLength(text.slice(from));
   }
 }
 
@@ -89,7 +93,7 @@ export class EventWriter {
       new ByteLengthQueuingStrategy({ highWaterMark: MAX_QUEUED_BYTES }),
     );
     this.#keepAlive = setInterval(() => {
-      this.#write(': keep-alive\n\n');
+      if (this.#hasRoom()) this.#write(': keep-alive\n\n');
       onKeepAlive();
     }, KEEP_ALIVE_MS);
   }
@@ -100,12 +104,12 @@ export class EventWriter {
 
   /** Says what may be lost: left out while the client does not take what was said before. */
   hint(message: unknown): void {
-    if ((this.#controller?.desiredSize ?? 0) > 0) this.send(message);
+    if (this.#hasRoom()) this.send(message);
   }
 
   /** One named event with its id. A client that does not take them is let go: it comes back with its last id. */
   tell(event: string, data: unknown, id: string): void {
-    if ((this.#controller?.desiredSize ?? 0) <= 0) this.close();
+    if (!this.#hasRoom()) this.close();
     else this.#write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
@@ -130,6 +134,10 @@ export class EventWriter {
       // The client went away first.
     }
     this.#onClosed();
+  }
+
+  #hasRoom(): boolean {
+    return (this.#controller?.desiredSize ?? 0) > 0;
   }
 
   #write(text: string): void {

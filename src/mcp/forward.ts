@@ -14,6 +14,7 @@ import { UpstreamError } from './wire.ts';
 export interface Forwarding {
   hub: Hub;
   timeoutMs: number;
+  maxMs: number;
   /** What the key forwards besides tools. */
   forwards: (keyId: string) => Promise<Forward[]>;
   /** Records one access in the audit log, before it happens. */
@@ -73,10 +74,11 @@ async function list(
   const lists = await Promise.all(
     upstreams.map(async upstream => {
       try {
-        await upstream.connect();
+        const wanted = asking(services, asker);
+        await upstream.reach(wanted.cancel.signal);
         if (!upstream.offers(needed)) return [];
         await services.recordAccess(asker.principal, upstream.tool.name, method, asker.startedAt);
-        const items = await upstream.list(method, field, asking(services, asker));
+        const items = await upstream.list(method, field, wanted);
         return items.map(item => named(item, upstream.tool.name));
       } catch (error) {
         if (error instanceof UpstreamError) return [];
@@ -171,5 +173,6 @@ async function resolve(
 }
 
 function asking(services: Forwarding, asker: Asker) {
-  return { cancel: cancelledBy(asker.request.signal), timeoutMs: services.timeoutMs };
+  const { timeoutMs, maxMs } = services;
+  return { cancel: cancelledBy(asker.request.signal), timeoutMs, maxMs };
 }

@@ -15,6 +15,9 @@ import { StdioWire } from './wire-stdio.ts';
 
 /** How long the list of a key's Connected Tools is believed without asking the store. */
 const BELIEVED_MS = 2000;
+const CONNECT_MS = 10_000;
+/** Shorter than what clients and listings wait for. */
+const PATIENCE_MS = 9000;
 const IDLE_MS = 10 * 60_000;
 const IDLE_CHECK_MS = 30_000;
 
@@ -22,6 +25,8 @@ export interface HubSettings {
   rules: TargetRules;
   stdioServers: Record<string, StdioServer>;
   stdioStderr: 'drop' | 'inherit';
+  /** How long a command may take to start. */
+  upstreamStart: number;
 }
 
 interface KeyUpstreams {
@@ -84,7 +89,8 @@ export class Hub {
     const changed = () => {
       for (const listener of this.#listeners.get(tool.keyId) ?? []) listener();
     };
-    return new Upstream(tool, (row, signal) => this.#open(row, signal), this.#guard.now, changed);
+    const limits = { connectMs: CONNECT_MS, patienceMs: PATIENCE_MS, startMs: this.#settings.upstreamStart };
+    return new Upstream(tool, (row, signal) => this.#open(row, signal), this.#guard.now, changed, limits);
   }
 
   async #open(tool: ConnectedTool, signal: AbortSignal): Promise<Wire> {

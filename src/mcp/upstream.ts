@@ -1,25 +1,17 @@
 // Our connection to one Connected Tool: opened when first needed, in whichever era the upstream speaks, opened
 // anew after it broke (with growing pauses), closed when idle. Judging is not its business: whoever calls it
-// holds a committed allow.
+// holds a committed allow. How long an answer may take is time-limit.ts's,
+// which era it is negotiate.ts's.
 
 import type { Json } from '../core/json.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
-import {
-  ENVELOPE,
-  isObject,
-  type JsonObject,
-  LATEST_LEGACY,
-  MODERN_VERSION,
-  metaOf,
-  type RpcNotification,
-  type RpcResponse,
-} from './protocol.ts';
+import { envelope, negotiate } from './negotiate.ts';
+import { isObject, type JsonObject, metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
+import { after, inSeconds, TimeLimit } from './time-limit.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
-const CONNECT_MS = 10_000;
 const BACKOFF_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 const MAX_PAGES = 1000;
-const CLIENT_INFO = { name: 'toolgate', version: '1' };
 
 export interface UpstreamHealth {
   state: 'idle' | 'ready' | 'down';
@@ -27,11 +19,22 @@ export interface UpstreamHealth {
   since: number;
 }
 
+export interface UpstreamLimits {
+  /** For connecting to a server on the network. */
+  connectMs: number;
+  /** For a command to start and say that it is ready; the first start may have to download it. */
+  startMs: number;
+  /** For whoever has a call to make, while a command is still starting. */
+  patienceMs: number;
+}
+
 export interface Asking {
-  /** Aborted by whoever asks, and when the upstream is silent for too long. */
+  /** Aborted by whoever asks, and when the upstream takes too long; the reason says why where it is an UpstreamError. */
   cancel: AbortController;
   /** Milliseconds without a sign of life after which the request is given up. */
   timeoutMs: number;
+  /** Milliseconds after which it is given up whatever the upstream says; as long as `timeoutMs` if left out. */
+  maxMs?: number;
   onNotification?: (notification: RpcNotification) => void;
   /** Capabilities of the client behind us, for upstreams of the newer era. */
   capabilities?: Json;
@@ -47,9 +50,6 @@ export function cancelledBy(signal: AbortSignal): AbortController {
   return cancel;
 }
 
-/** The upstream said nothing for too long. */
-export class UpstreamTimeout extends UpstreamError {}
-
 export type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
 
 export class Upstream {
@@ -57,25 +57,34 @@ export class Upstream {
   readonly #open: OpenWire;
   readonly #now: () => number;
   readonly #onListChanged: () => void;
+  readonly #limits: UpstreamLimits;
   #wire: Wire | null = null;
   #opening: Promise<Wire> | null = null;
   #modern = false;
   #failures = 0;
   #retryAt = 0;
   #underWay = 0;
-  /** Counts closings, so that a connection being opened meanwhile is not kept. */
-  #closings = 0;
+  /** Ends the opening that is under way. */
+  #stopOpening: AbortController | null = null;
+  #openingSince = 0;
   #usedAt: number;
   #capabilities: JsonObject = {};
   health: UpstreamHealth;
   /** Counts up whenever what it offers may have changed: it said so, or it was connected anew. */
   changes = 0;
 
-  constructor(tool: ConnectedTool, open: OpenWire, now: () => number, onListChanged: () => void) {
+  constructor(
+    tool: ConnectedTool,
+    open: OpenWire,
+    now: () => number,
+    onListChanged: () => void,
+    limits: UpstreamLimits,
+  ) {
     this.tool = tool;
     this.#open = open;
     this.#now = now;
     this.#onListChanged = onListChanged;
+    this.#limits = limits;
     this.#usedAt = now();
     this.health = { state: 'idle', error: null, since: now() };
   }
@@ -85,8 +94,14 @@ export class Upstream {
     return this.#capabilities[capability] !== undefined;
   }
 
+  /** Waits until it is connected, or has failed to be. */
   async connect(): Promise<void> {
     await this.#connected();
+  }
+
+  /** Waits for the same, but not for as long as a command may take to start. */
+  async reach(signal: AbortSignal): Promise<void> {
+    await this.#soon(signal);
   }
 
   /** Sends a request; once more when the upstream surely never saw it (it had forgotten our session). */
@@ -94,11 +109,12 @@ export class Upstream {
     this.#underWay++;
     this.#usedAt = this.#now();
     try {
-      const wire = await this.#connected();
+      const { signal } = asking.cancel;
+      const wire = await this.#soon(signal);
       return await this.#ask(wire, method, params, asking).catch(async error => {
-        if (!(error instanceof UpstreamError && error.unsent) || asking.cancel.signal.aborted) throw error;
+        if (!(error instanceof UpstreamError && error.unsent) || signal.aborted) throw error;
         this.#drop(wire);
-        return this.#ask(await this.#connected(), method, params, asking);
+        return this.#ask(await this.#soon(signal), method, params, asking);
       });
     } finally {
       this.#underWay--;
@@ -134,26 +150,18 @@ export class Upstream {
   close(): void {
     const wire = this.#wire;
     this.#wire = null;
-    this.#closings++;
+    this.#stopOpening?.abort(new Closed('the connection was closed'));
     wire?.close();
     this.#mark('idle', null);
   }
 
   async #ask(wire: Wire, method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
-    const { cancel } = asking;
-    let late = false;
-    const expire = () => {
-      late = true;
-      cancel.abort();
-    };
-    let timer = setTimeout(expire, asking.timeoutMs);
+    const { cancel, timeoutMs, maxMs = timeoutMs } = asking;
+    const limit = new TimeLimit(cancel, timeoutMs, maxMs);
     const token = metaOf(params)['progressToken'];
     const onNotification = (notification: RpcNotification) => {
       // Only progress of this very call is a sign of its life; a chatty upstream may have forgotten it.
-      if (token !== undefined && notification.params['progressToken'] === token) {
-        clearTimeout(timer);
-        timer = setTimeout(expire, asking.timeoutMs);
-      }
+      if (token !== undefined && notification.params['progressToken'] === token) limit.renew();
       asking.onNotification?.(notification);
     };
     try {
@@ -165,11 +173,11 @@ export class Upstream {
         headers,
       );
     } catch (error) {
-      if (late) throw new UpstreamTimeout(`the upstream did not answer within ${asking.timeoutMs} ms`);
-      if (cancel.signal.aborted || error instanceof UpstreamError) throw error;
+      if (cancel.signal.aborted) throw whyEnded(cancel.signal);
+      if (error instanceof UpstreamError) throw error;
       throw new UpstreamError('the upstream failed', { cause: error });
     } finally {
-      clearTimeout(timer);
+      limit.stop();
     }
   }
 
@@ -187,17 +195,51 @@ export class Upstream {
     return this.#opening;
   }
 
+  /** The connection, for somebody who has a call to make: a command that takes its time is said to do so. */
+  #soon(signal: AbortSignal): Promise<Wire> {
+    if (this.#wire !== null) return Promise.resolve(this.#wire);
+    const { promise, resolve, reject } = Promise.withResolvers<Wire>();
+    const cancelled = () => reject(whyEnded(signal));
+    const timer = this.#isCommand
+      ? setTimeout(() => reject(this.#stillStarting()), this.#limits.patienceMs)
+      : undefined;
+    signal.addEventListener('abort', cancelled);
+    this.#connected()
+      .then(resolve, reject)
+      .finally(() => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', cancelled);
+      });
+    return promise;
+  }
+
+  get #isCommand(): boolean {
+    return this.tool.transport === 'stdio';
+  }
+
+  #stillStarting(): UpstreamError {
+    const soFar = inSeconds(Math.round((this.#now() - this.#openingSince) / 1000) * 1000);
+    return new UpstreamError(
+      `the command is still starting: it has taken ${soFar} of the ${inSeconds(this.#limits.startMs)} that ` +
+        'TOOLGATE_UPSTREAM_START gives it (a first start may have to download it); call again in a moment',
+    );
+  }
+
   async #connectOnce(): Promise<Wire> {
     if (this.#now() < this.#retryAt) {
       throw new UpstreamError(this.health.error ?? 'the upstream is down', { unsent: false });
     }
-    const signal = AbortSignal.timeout(CONNECT_MS);
-    const closings = this.#closings;
+    const stop = new AbortController();
+    this.#stopOpening = stop;
+    this.#openingSince = this.#now();
+    const timer = after(this.#openingMs, () => stop.abort(this.#tooSlow()));
     let wire: Wire | null = null;
     try {
-      wire = await this.#open(this.tool, signal);
-      await this.#negotiate(wire, signal);
-      if (closings !== this.#closings) throw new UpstreamError('the connection was closed');
+      wire = await this.#open(this.tool, stop.signal);
+      const { modern, capabilities } = await negotiate(wire, this.tool.transport, stop.signal);
+      if (stop.signal.aborted) throw stop.signal.reason;
+      this.#modern = modern;
+      this.#capabilities = capabilities;
       this.#wire = wire;
       this.#failures = 0;
       this.changes++;
@@ -206,44 +248,33 @@ export class Upstream {
       return wire;
     } catch (error) {
       wire?.close();
-      this.#failures++;
-      this.#retryAt = this.#now() + (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number);
-      const message = error instanceof UpstreamError ? error.message : 'the upstream did not answer in time';
-      this.#mark('down', message);
-      throw new UpstreamError(message, { cause: error });
+      throw this.#notOpened(stop.signal.aborted ? stop.signal.reason : error);
+    } finally {
+      clearTimeout(timer);
+      this.#stopOpening = null;
     }
   }
 
-  /** The newer era first, where the transport can tell; an upstream that knows it not is initialized. */
-  async #negotiate(wire: Wire, signal: AbortSignal): Promise<void> {
-    const hooks = { signal, onNotification: () => {} };
-    this.#modern = false;
-    if (this.tool.transport === 'http' && (await this.#discover(wire, signal))) return;
-    const params = { protocolVersion: LATEST_LEGACY, capabilities: {}, clientInfo: CLIENT_INFO };
-    const { result, error } = await wire.request('initialize', params, hooks);
-    if (result === null)
-      throw new UpstreamError(`the upstream refused to initialize: ${error?.message ?? ''}`);
-    wire.protocolVersion =
-      typeof result['protocolVersion'] === 'string' ? result['protocolVersion'] : LATEST_LEGACY;
-    this.#capabilities = isObject(result['capabilities']) ? result['capabilities'] : {};
-    await wire.notify('notifications/initialized', {});
+  #notOpened(error: unknown): UpstreamError {
+    if (error instanceof Closed) return error;
+    this.#failures++;
+    this.#retryAt = this.#now() + (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number);
+    const message = error instanceof UpstreamError ? error.message : 'the upstream failed';
+    this.#mark('down', message);
+    return new UpstreamError(message, { cause: error });
   }
 
-  async #discover(wire: Wire, signal: AbortSignal): Promise<boolean> {
-    const headers = { 'MCP-Protocol-Version': MODERN_VERSION, 'Mcp-Method': 'server/discover' };
-    const params = { _meta: envelope({}) };
-    const hooks = { signal, onNotification: () => {} };
-    const found = await wire.request('server/discover', params, hooks, headers).catch(error => {
-      if (error instanceof UpstreamError && !/HTTP status/.test(error.message)) throw error;
-      return null;
-    });
-    const versions = found?.result?.['supportedVersions'];
-    if (!Array.isArray(versions) || !versions.includes(MODERN_VERSION)) return false;
-    this.#modern = true;
-    wire.protocolVersion = MODERN_VERSION;
-    const capabilities = found?.result?.['capabilities'];
-    this.#capabilities = isObject(capabilities) ? capabilities : {};
-    return true;
+  get #openingMs(): number {
+    return this.#isCommand ? this.#limits.startMs : this.#limits.connectMs;
+  }
+
+  #tooSlow(): UpstreamError {
+    const within = inSeconds(this.#openingMs);
+    if (!this.#isCommand) return new UpstreamError(`the upstream did not answer within ${within}`);
+    return new UpstreamError(
+      `the command did not say that it is ready within ${within} of its start; TOOLGATE_STDIO_STDERR=inherit shows ` +
+        'its output, TOOLGATE_UPSTREAM_START gives it more time',
+    );
   }
 
   #follow(wire: Wire): void {
@@ -270,10 +301,10 @@ export class Upstream {
   }
 }
 
-function envelope(capabilities: Json): JsonObject {
-  return {
-    [ENVELOPE.version]: MODERN_VERSION,
-    [ENVELOPE.capabilities]: capabilities,
-    [ENVELOPE.clientInfo]: CLIENT_INFO,
-  };
+/** An opening that was ended by ourselves: no failure of the upstream. */
+class Closed extends UpstreamError {}
+
+/** Why a request was given up: the time was up, or nobody wants the answer. */
+function whyEnded({ reason }: AbortSignal): UpstreamError {
+  return reason instanceof UpstreamError ? reason : new UpstreamError('the call was cancelled');
 }

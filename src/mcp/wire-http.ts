@@ -183,10 +183,8 @@ function asResponse(text: string): RpcResponse | null {
   }
 }
 
+/** Counted as it comes, whatever length was declared: beside a transfer encoding the declared one means nothing. */
 async function boundedText(response: Response): Promise<string> {
-  const declared = Number(response.headers.get('content-length') ?? Number.NaN);
-  if (declared > MAX_MESSAGE_BYTES) throw tooLarge();
-  if (!Number.isNaN(declared)) return response.text();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

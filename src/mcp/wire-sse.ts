@@ -25,13 +25,19 @@ export class SseWire extends Duplex {
   static async open(target: HttpTarget, signal: AbortSignal): Promise<SseWire> {
     const wire = new SseWire(target);
     const named = Promise.withResolvers<void>();
-    signal.addEventListener('abort', () => {
+    const late = () => {
       named.reject(new UpstreamError('the upstream did not answer in time', { unsent: true }));
       wire.#stop.abort();
-    });
+    };
+    signal.addEventListener('abort', late);
     wire.#read(named.resolve, named.reject);
-    await named.promise;
-    return wire;
+    try {
+      await named.promise;
+      return wire;
+    } finally {
+      // The limit is for opening: what was opened stays.
+      signal.removeEventListener('abort', late);
+    }
   }
 
   protected async write(text: string): Promise<void> {
@@ -54,6 +60,7 @@ export class SseWire extends Duplex {
       const headers = { ...this.#target.headers, Accept: 'text/event-stream' };
       const response = await this.#http.fetch(this.#target.url, { headers, signal: this.#stop.signal });
       if (!response.ok || response.body === null) {
+        await response.body?.cancel();
         throw new UpstreamError(`the upstream answered with HTTP status ${response.status}`, {
           unsent: true,
         });
@@ -66,12 +73,10 @@ export class SseWire extends Duplex {
       }
       this.broken('the upstream closed its stream');
     } catch (error) {
-      failed(
-        error instanceof UpstreamError
-          ? error
-          : new UpstreamError('the upstream cannot be reached', { unsent: true }),
-      );
-      this.broken('the upstream cannot be reached');
+      const known = error instanceof UpstreamError;
+      const failure = known ? error : new UpstreamError('the upstream cannot be reached', { unsent: true });
+      failed(failure);
+      this.broken(failure.message);
     }
   }
 

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { StdioServer } from '../server-file.ts';
 import { Duplex } from './duplex.ts';
+import { Lines } from './lines.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';
 
 /** What programs need to run at all; nothing that could hold a secret of ours. */
@@ -20,9 +21,7 @@ const CLOSE_MS = 2000;
 
 export class StdioWire extends Duplex {
   readonly #child: ChildProcess;
-  /** Of the line that is arriving: kept in pieces, so that each character is looked at once. */
-  #pieces: string[] = [];
-  #length = 0;
+  readonly #lines = new Lines(MAX_MESSAGE_BYTES);
   /** Bytes of standard error that were dropped. */
   stderrBytes = 0;
 
@@ -37,14 +36,16 @@ export class StdioWire extends Duplex {
     this.#child.on('error', () => this.broken('the command could not be started'));
     this.#child.on('exit', code => this.#exited(code));
     this.#child.stdin?.on('error', () => this.broken('the command takes no messages'));
-    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));
+    this.#child.stdout?.on('data', (bytes: Uint8Array) => this.#read(bytes));
     this.#child.stderr?.on('data', (bytes: Uint8Array) => {
       this.stderrBytes += bytes.length;
     });
   }
 
-  protected write(text: string): void {
-    this.#child.stdin?.write(`${text}\n`);
+  protected write(text: string): Promise<void> {
+    return new Promise((taken, failed) =>
+      this.#child.stdin?.write(`${text}\n`, error => (error ? failed(error) : taken())),
+    );
   }
 
   /** End of input first, as the protocol asks; then the watcher ends what is left of the group. */
@@ -54,7 +55,7 @@ export class StdioWire extends Duplex {
   }
 
   #exited(code: number | null): void {
-    this.broken(code === null ? 'the command was killed' : `the command ended with exit code ${code}`);
+    this.broken(howItEnded(code));
     this.#release();
   }
 
@@ -62,25 +63,28 @@ export class StdioWire extends Duplex {
     (this.#child.stdio[3] as { destroy?: () => void } | null)?.destroy?.();
   }
 
-  #read(text: string): void {
-    let from = 0;
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
-      const line = (this.#pieces.join('') + text.slice(from, end)).trim();
-      from = end + 1;
-      this.#pieces = [];
-      this.#length = 0;
-      if (line !== '') this.take(line);
-    }
-    this.#pieces.push(text.slice(from));
-    this.#length += text.length - from;
-    if (this.#length > MAX_MESSAGE_BYTES) {
+  #read(bytes: Uint8Array): void {
+    try {
+      for (const line of this.#lines.take(bytes)) this.take(line);
+    } catch {
       this.#child.stdout?.destroy();
-      this.#pieces = [];
       this.broken('the command wrote a line that is too long');
       this.#release();
     }
   }
 }
+
+/** The shell that starts a command tells by its exit code why it could not. */
+function howItEnded(code: number | null): string {
+  if (code === null) return `the command was killed; ${SHOWN}`;
+  const ended = `the command ended with exit code ${code}`;
+  if (code === 127)
+    return `${ended}: not found; "command" in the server file is the program alone, its arguments go into "args"`;
+  if (code === 126) return `${ended}: "command" in the server file names something that cannot be executed`;
+  return `${ended}; ${SHOWN}`;
+}
+
+const SHOWN = 'TOOLGATE_STDIO_STDERR=inherit shows its output';
 
 function passedOn(): Record<string, string> {
   return Object.fromEntries(

@@ -332,7 +332,7 @@ describe('over stdio', () => {
       }
     };
     await Promise.all([chat(), chat(), chat()]);
-    expect(text(await ended)).toContain('did not answer within 2000 ms');
+    expect(text(await ended)).toContain('did not answer within 2 s');
     figures('P20 stdio', { operations: calls, faults: 1, violations: crossTalk });
     expect([calls > 2, crossTalk]).toEqual([true, 0]);
     await end();

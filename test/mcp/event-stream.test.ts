@@ -54,6 +54,8 @@ test('an event that is too large ends the reading; many small ones do not', asyn
   expect((await read(new Array(100).fill(bytes(small)), 100)).length).toBe(100);
   const line = [bytes('data: '), ...new Array(30).fill(bytes('x'.repeat(50)))];
   expect(read(line)).rejects.toThrow('too large');
+  // Bytes count, not characters.
+  expect(read([bytes(`data: ${'€'.repeat(30)}`), bytes('€'.repeat(4))], 100)).rejects.toThrow('too large');
   const manyLines = new Array(30).fill(bytes(`data: ${'x'.repeat(50)}\n`));
   expect(read(manyLines)).rejects.toThrow('too large');
 });

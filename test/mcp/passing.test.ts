@@ -165,7 +165,7 @@ for (const engine of await engines()) {
       const caller = await LegacyClient.open(hasty, own.key);
       const late = await caller.call('up__echo', { way: 'timeout' });
       expect(late.result.isError).toBe(true);
-      expect(text(late)).toContain('did not answer within 1000 ms');
+      expect(text(late)).toContain('did not answer within 1 s');
       await until('the outcome was recorded', async () => {
         const outcomes = await outcomesOf(hasty, own.keyId);
         return outcomes.length > 0;

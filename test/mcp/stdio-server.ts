@@ -1,7 +1,7 @@
 // A small MCP server over stdio, run as a program by the service: `<behaviour> <file>`. It writes each call it gets
 // into the file before it does anything else, and then behaves well or as badly as it is told.
 
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 
 const [behaviour = 'good', file = '/dev/null'] = process.argv.slice(2);
 const note = (line: string) => appendFileSync(file, `${line}\n`);
@@ -15,6 +15,9 @@ if (behaviour === 'fork') {
   const child = Bun.spawn(['sleep', '300'], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
   note(`fork ${child.pid}`);
 }
+
+// As one that is still being downloaded: it is ready once it may go.
+while (behaviour === 'slow start' && !existsSync(`${file}.go`)) await Bun.sleep(5);
 
 const tools = ['echo', 'other'].map(name => ({ name, inputSchema: { type: 'object' } }));
 
@@ -66,6 +69,7 @@ process.stdin.setEncoding('utf8').on('data', async (chunk: string) => {
     note(
       method === 'tools/call' ? `call ${JSON.stringify(params)}` : `${method ?? `declined ${error?.code}`}`,
     );
+    if (behaviour === 'deaf' && method === 'notifications/initialized') Bun.sleepSync(600_000);
     if (method === 'initialize') {
       const { protocolVersion } = params;
       say({

@@ -1,0 +1,54 @@
+// The first words to an upstream: which era it speaks, and what it offers. The newer era is tried first where the
+// transport can tell; an upstream that does not know it is initialized.
+
+import type { Json } from '../core/json.ts';
+import { ENVELOPE, isObject, type JsonObject, LATEST_LEGACY, MODERN_VERSION } from './protocol.ts';
+import { UpstreamError, type Wire } from './wire.ts';
+
+const CLIENT_INFO = { name: 'toolgate', version: '1' };
+
+export interface Negotiated {
+  modern: boolean;
+  /** What the upstream says it offers. */
+  capabilities: JsonObject;
+}
+
+export async function negotiate(wire: Wire, transport: string, signal: AbortSignal): Promise<Negotiated> {
+  const discovered = transport === 'http' ? await discover(wire, signal) : null;
+  if (discovered !== null) return { modern: true, capabilities: discovered };
+  const params = { protocolVersion: LATEST_LEGACY, capabilities: {}, clientInfo: CLIENT_INFO };
+  const { result, error } = await wire.request('initialize', params, hooks(signal));
+  if (result === null) throw new UpstreamError(`the upstream refused to initialize: ${error?.message ?? ''}`);
+  const { protocolVersion, capabilities } = result;
+  wire.protocolVersion = typeof protocolVersion === 'string' ? protocolVersion : LATEST_LEGACY;
+  await wire.notify('notifications/initialized', {});
+  return { modern: false, capabilities: isObject(capabilities) ? capabilities : {} };
+}
+
+/** The capabilities of an upstream of the newer era; null when it is none. */
+async function discover(wire: Wire, signal: AbortSignal): Promise<JsonObject | null> {
+  const headers = { 'MCP-Protocol-Version': MODERN_VERSION, 'Mcp-Method': 'server/discover' };
+  const params = { _meta: envelope({}) };
+  const found = await wire.request('server/discover', params, hooks(signal), headers).catch(error => {
+    if (error instanceof UpstreamError && !/HTTP status/.test(error.message)) throw error;
+    return null;
+  });
+  const versions = found?.result?.['supportedVersions'];
+  if (!Array.isArray(versions) || !versions.includes(MODERN_VERSION)) return null;
+  wire.protocolVersion = MODERN_VERSION;
+  const capabilities = found?.result?.['capabilities'];
+  return isObject(capabilities) ? capabilities : {};
+}
+
+/** What the newer era carries in every request. */
+export function envelope(capabilities: Json): JsonObject {
+  return {
+    [ENVELOPE.version]: MODERN_VERSION,
+    [ENVELOPE.capabilities]: capabilities,
+    [ENVELOPE.clientInfo]: CLIENT_INFO,
+  };
+}
+
+function hooks(signal: AbortSignal) {
+  return { signal, onNotification: () => {} };
+}
