@@ -32,7 +32,12 @@ export function makeDataDir(dataDir: string): void {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
-    if (!NOT_OURS.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!NOT_OURS.includes((error as NodeJS.ErrnoException).code ?? '')) {
+      throw new Error(
+        `The data folder ${dataDir} cannot be made: ${(error as Error).message}. TOOLGATE_DATA_DIR names it.`,
+        { cause: error },
+      );
+    }
     throw new Error(
       `The data folder ${dataDir} cannot be written by user ${process.getuid?.()}: give it to that user, or name another folder with TOOLGATE_DATA_DIR.`,
       { cause: error },

@@ -160,8 +160,22 @@ function isEmbedded(config: Config): boolean {
 
 function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
   const url = databaseUrl(config);
-  if (isEmbedded(config)) return openSqlite(url.slice('sqlite:'.length), onFatal);
+  if (isEmbedded(config)) return openFile(url.slice('sqlite:'.length), onFatal);
   return openPostgres(url, config.databasePool, config.databasePooling);
+}
+
+/** The system says what failed; which setting names the file, it does not know. */
+function openFile(path: string, onFatal: (error: Error) => void): Db {
+  try {
+    return openSqlite(path, onFatal);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new Error(
+      `The store ${path} cannot be opened: ${message}. TOOLGATE_DATABASE_URL or TOOLGATE_DATA_DIR says where it is.`,
+      { cause: error },
+    );
+  }
 }
 
 function channels(config: Config): ChannelKind[] {

@@ -11,6 +11,12 @@ export function text(raw: string): string {
   return raw.trim();
 }
 
+export function host(raw: string): string {
+  if (!ipaddr.isValid(raw) && !/^[A-Za-z0-9.-]+$/.test(raw))
+    throw new Wrong('an address to listen on, such as 127.0.0.1, ::1, or 0.0.0.0 for every one');
+  return raw;
+}
+
 export function longText(length: number): (raw: string) => string {
   return raw => {
     if (raw.length < length) throw new Wrong(`at least ${length} characters long`);

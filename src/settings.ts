@@ -8,6 +8,7 @@ import {
   duration,
   emails,
   groupRoles,
+  host,
   issuerUrl,
   longText,
   masterKey,
@@ -47,7 +48,7 @@ const MIB = 1024 * 1024;
 
 export const SETTINGS = {
   port: setting('TOOLGATE_PORT', '8787', wholeNumber(0, 65535), 'Port to listen on; 0 takes a free one.'),
-  host: setting('TOOLGATE_HOST', '127.0.0.1', text, 'Address to listen on; 0.0.0.0 for every interface.'),
+  host: setting('TOOLGATE_HOST', '127.0.0.1', host, 'Address to listen on; 0.0.0.0 for every interface.'),
   publicUrl: optional(
     'TOOLGATE_PUBLIC_URL',
     webUrl,

@@ -28,6 +28,11 @@ export function printTable<T>(
   io.stdout.write(table([headings, ...rows]));
 }
 
+/** A word as it is typed in a shell. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${visible(word).replaceAll("'", "'\\''")}'`;
+}
+
 /** To the second, in UTC, as the API says it. */
 export function time(iso: string | null, none = '-'): string {
   return iso === null ? none : iso.replace(/\.\d+Z$/, 'Z');

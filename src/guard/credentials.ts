@@ -18,16 +18,22 @@ export interface Principal {
 }
 
 export function unauthenticated(): GuardError {
+  return new GuardError('unauthenticated', 'The key or session token is unknown, revoked or expired.');
+}
+
+/** Says nothing about any key: its form and its checksum are for everybody to see. */
+function malformed(): GuardError {
   return new GuardError(
     'unauthenticated',
-    'The key or session token is missing, unknown, revoked or expired.',
+    'This is no key or session token: those begin with tg_key_ or tg_ses_ and end in a checksum. Was it copied whole?',
   );
 }
 
 /** Looks the token up in the store. A malformed one is refused without a look-up. */
 export async function authenticate(guard: Guard, token: string): Promise<Principal> {
   const kind = tokenKind(token);
-  const principal = kind === null ? null : await look(guard, kind, hashToken(token));
+  if (kind === null) throw malformed();
+  const principal = await look(guard, kind, hashToken(token));
   if (principal === null) throw unauthenticated();
   return principal;
 }

@@ -4,7 +4,7 @@
 
 import type { Config } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
-import { authenticate, unauthenticated } from '../guard/credentials.ts';
+import { authenticate } from '../guard/credentials.ts';
 import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
 import { recognise, requireRole, type SignedIn } from '../guard/sign-ins.ts';
 import type { Role } from '../store/operators.ts';
@@ -37,11 +37,24 @@ function agent(services: Services, request: Request): Who | Promise<Who> {
   const header = request.headers.get('authorization') ?? '';
   const known = services.principals.recall(header);
   if (known !== undefined) return { kind: 'agent', principal: known };
-  return services.principals.learn(header, bearer(request)).then(principal => ({ kind: 'agent', principal }));
+  const token = agentToken(services, request);
+  return services.principals.learn(header, token).then(principal => ({ kind: 'agent', principal }));
+}
+
+/** An operator's token is a mistake that is worth naming; it is no agent's. */
+function agentToken(services: Services, request: Request): string {
+  const token = bearer(request);
+  if (tokenKind(token) === 'admin' || sameText(hashToken(token), services.adminTokenHash)) {
+    throw new GuardError(
+      'unauthenticated',
+      'This is the admin token. Calls are made with a key (tg_key_…) or a session token (tg_ses_…).',
+    );
+  }
+  return token;
 }
 
 async function keyOnly(services: Services, request: Request): Promise<Who> {
-  const principal = await authenticate(services.guard, bearer(request));
+  const principal = await authenticate(services.guard, agentToken(services, request));
   if (principal.kind !== 'key') {
     throw new GuardError(
       'forbidden',
@@ -105,9 +118,13 @@ function ownOrigins({ publicUrl }: Config, request: Request): string[] {
   return publicUrl === null ? [asked] : [asked, new URL(publicUrl).origin];
 }
 
+const noBearer = (what: string): GuardError =>
+  new GuardError('unauthenticated', `${what} Send it as "Authorization: Bearer <key>".`);
+
 export function bearer(request: Request): string {
-  const header = request.headers.get('authorization') ?? '';
+  const header = request.headers.get('authorization');
+  if (header === null) throw noBearer('The Authorization header is missing.');
   const token = /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
-  if (token === undefined) throw unauthenticated();
+  if (token === undefined) throw noBearer('The Authorization header has another form than it should.');
   return token;
 }

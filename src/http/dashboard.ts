@@ -7,6 +7,7 @@ import { keepReturnPath } from '../guard/return-targets.ts';
 import { signedInOperator } from './auth.ts';
 import { type Asset, dashboard } from './dashboard-assets.ts';
 import { framePage } from './dashboard-page.ts';
+import { noSuchRoute } from './errors.ts';
 import { clientOf, type Incoming, type Route, route } from './route.ts';
 
 export const HOME = '/dashboard';
@@ -33,7 +34,7 @@ const leadsHome = (path: string): Route =>
     },
     handle: ({ request }) => {
       const isBrowser = request.headers.get('accept')?.includes('text/html') ?? false;
-      if (!isBrowser) throw new GuardError('not_found', 'There is nothing here.');
+      if (!isBrowser) throw noSuchRoute();
       return new Response(null, { status: 303, headers: { Location: HOME } });
     },
   });

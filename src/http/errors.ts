@@ -48,6 +48,11 @@ export function asGuardError(error: unknown): GuardError {
   );
 }
 
+export function noSuchRoute(): GuardError {
+  const message = 'No route has this path. Is the base address right? GET /docs lists every route.';
+  return new GuardError('not_found', message);
+}
+
 export function problem(
   error: GuardError,
   requestId: string,

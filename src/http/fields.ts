@@ -17,7 +17,9 @@ export function text(fault: (value: string) => string | null, description: strin
 export const label = (min: number, max: number, description: string) =>
   text(value => textFault(value, min, max), description);
 
-export const uuid = z.uuid().meta({ description: 'A UUID (version 7: it sorts by time).' });
+const UUID_FAULT = 'must be a UUID, such as 01890a5d-ac96-774b-bcce-b302099a8057';
+
+export const uuid = z.uuid(UUID_FAULT).meta({ description: 'A UUID (version 7: it sorts by time).' });
 
 export const isoTime = z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
 
@@ -57,7 +59,7 @@ export const wholeNumberText = (max: number, fallback?: number) =>
 /** Query of every list: how many, and after which. */
 export const page = {
   limit: wholeNumberText(MAX_LIMIT, DEFAULT_LIMIT).default(DEFAULT_LIMIT),
-  cursor: z.uuid().optional().meta({ description: '`nextCursor` of the page before.' }),
+  cursor: z.uuid(UUID_FAULT).optional().meta({ description: '`nextCursor` of the page before.' }),
 };
 
 /** Sorts after every id. */

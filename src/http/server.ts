@@ -10,7 +10,7 @@ import { identify } from './auth.ts';
 import { fields, fit, isForm, readForm, readJson } from './body.ts';
 import { checkRoutes } from './check.ts';
 import { dashboardRoutes } from './dashboard.ts';
-import { asGuardError, problem, STATUS } from './errors.ts';
+import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
 import { guideRoutes } from './guides.ts';
 import { healthRoutes } from './health.ts';
 import { mcpRoutes } from './mcp.ts';
@@ -55,7 +55,7 @@ export function serve(services: Services, host: string, port: number, reusePort 
     reusePort,
     maxRequestBodySize: MAX_BODY,
     routes: desk.byPath(),
-    fetch: request => desk.refuse(request, new GuardError('not_found', 'There is nothing here.')),
+    fetch: request => desk.refuse(request, noSuchRoute()),
     error: error => desk.refuse(null, error),
   });
   const stop = async () => {

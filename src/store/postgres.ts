@@ -28,13 +28,19 @@ export async function openPostgres(url: string, poolSize: number, pooling: Pooli
     return db;
   } catch (error) {
     await db.close();
-    throw unreachable(error) ? new Error(whereTo(url, error), { cause: error }) : error;
+    if (!(error instanceof SQL.PostgresError)) throw error;
+    throw new Error(unreachable(error) ? whereTo(url, error) : refusal(url, error), { cause: error });
   }
 }
 
 /** The runtime says no more than that it failed; not the whole address, which holds a password. */
 function whereTo(url: string, error: Error): string {
   return `PostgreSQL at ${new URL(url).host} cannot be reached: ${error.message}. Is TOOLGATE_DATABASE_URL right, and the server up?`;
+}
+
+/** The server's own words name the user or the database; never the password. */
+function refusal(url: string, error: Error): string {
+  return `PostgreSQL at ${new URL(url).host} refuses us: ${error.message}. TOOLGATE_DATABASE_URL names the user, the password and the database.`;
 }
 
 /** What a connection gets unless it asks for something else: behind a pooling proxy our own SET may not reach it. */

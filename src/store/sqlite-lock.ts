@@ -43,7 +43,8 @@ export function holdFile(path: string): HeldFile {
  */
 export function realFile(path: string): string {
   const real = whereIs(path);
-  const { nlink } = statSync(real);
+  const { nlink, isFolder } = kindOf(real);
+  if (isFolder) throw new Error(`${real} is a folder; the store is a file, such as ${real}/toolgate.db.`);
   if (nlink > 1) {
     throw new Error(
       `${real} has ${nlink} names (hard links). SQLite keeps what was last committed beside the name it was opened ` +
@@ -51,6 +52,11 @@ export function realFile(path: string): string {
     );
   }
   return real;
+}
+
+function kindOf(path: string): { nlink: number; isFolder: boolean } {
+  const found = statSync(path);
+  return { nlink: found.nlink, isFolder: found.isDirectory() };
 }
 
 function whereIs(path: string): string {

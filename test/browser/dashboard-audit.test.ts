@@ -153,7 +153,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await page.goto('/dashboard/audit?sessionId=nonsense');
       const alert = page.getByRole('alert');
       await alert.waitFor();
-      expect(await alert.textContent()).toContain('sessionId Invalid UUID');
+      expect(await alert.textContent()).toContain('sessionId must be a UUID');
       await looksRight(page);
     });
   });

@@ -94,7 +94,7 @@ def send(
         deadline.remaining()
         if isinstance(error, _NOT_HTTP) and not isinstance(error, ConnectionError):
             raise BadAnswer(None, "The answer is not HTTP.") from error
-        raise NetworkFailure("The connection failed before an answer.", sent=True) from error
+        raise NetworkFailure(f"The connection to {_origin(base)} failed before an answer.", sent=True) from error
     finally:
         stream.release()
 
@@ -181,7 +181,15 @@ def _connect(base: SplitResult, deadline: Deadline) -> _Stream:
         raise CallTimedOut(f"No connection within {deadline.seconds:g} seconds.") from None
     except (OSError, UnicodeError) as error:
         deadline.remaining()
-        raise NetworkFailure("The service cannot be reached.", sent=False) from error
+        raise NetworkFailure(
+            f"The service at {_origin(base)} cannot be reached. Is it running, and is the base address "
+            "(TOOLGATE_BASE_URL) right?",
+            sent=False,
+        ) from error
+
+
+def _origin(base: SplitResult) -> str:
+    return f"{base.scheme}://{base.netloc.rpartition('@')[2]}"
 
 
 _Address = tuple[Any, Any, int, str, Any]

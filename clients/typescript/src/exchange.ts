@@ -58,7 +58,7 @@ async function once<T>({ baseUrl, key }: Connection, ask: Ask<T>, signal: AbortS
   try {
     response = await fetch(baseUrl + ask.path, ask.body === undefined ? init : { ...init, body: ask.body });
   } catch (error) {
-    throw new NetworkFailure(networkMessage(error), !neverConnected(error), error);
+    throw new NetworkFailure(networkMessage(baseUrl, error), !neverConnected(error), error);
   }
   return readAnswer(response, ask.expected);
 }
@@ -102,6 +102,9 @@ function neverConnected(error: unknown): boolean {
   return Array.isArray(errors) ? errors.every(neverConnected) : neverConnected(cause);
 }
 
-function networkMessage(error: unknown): string {
-  return neverConnected(error) ? 'The service cannot be reached.' : 'The connection failed before an answer.';
+function networkMessage(baseUrl: string, error: unknown): string {
+  const { origin } = new URL(baseUrl);
+  return neverConnected(error)
+    ? `The service at ${origin} cannot be reached. Is it running, and is the base address (TOOLGATE_BASE_URL) right?`
+    : `The connection to ${origin} failed before an answer.`;
 }

@@ -102,10 +102,19 @@ function stopOnSignals(running: Running, log: Log): (signal: string) => Promise<
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   const { message, code } = error as Error & { code?: string };
-  if (code === 'EADDRINUSE')
-    return 'The port is taken. Choose another with TOOLGATE_PORT, or stop what uses it.';
-  return message;
+  return LISTENING[code ?? ''] ?? message;
 }
+
+/** Why a listener could not be opened; the system names neither the setting nor, for some, the address. */
+const LISTENING: Record<string, string> = {
+  EADDRINUSE: 'The port is taken. Choose another with TOOLGATE_PORT, or stop what uses it.',
+  EACCES:
+    'This user may not listen on that port; those below 1024 are for root. Choose another with TOOLGATE_PORT.',
+  EADDRNOTAVAIL:
+    'This machine does not have the address in TOOLGATE_HOST. Use 127.0.0.1 for this machine alone, or 0.0.0.0 for every address it has.',
+  EINVAL:
+    'TOOLGATE_HOST is not an address that can be listened on. Use 127.0.0.1 for this machine alone, or 0.0.0.0 for every address it has.',
+};
 
 function banner(io: IO, url: string, { key, setupUrl, adminTokenPath }: Welcome): string {
   const bold = (text: string) => io.stdout.style('bold', text);

@@ -1,6 +1,6 @@
 // toolgate tools: the Connected Tools of a key, i.e. the MCP servers behind its proxy.
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { diffLines } from '../../core/diff.ts';
 import { visible } from '../../core/visible.ts';
 import { type ConnectedToolResource, keyId } from '../admin.ts';
@@ -9,7 +9,7 @@ import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
-import { printJson } from '../print.ts';
+import { printJson, quoted } from '../print.ts';
 import { table } from '../table.ts';
 
 export function build(io: IO): Command {
@@ -53,6 +53,8 @@ interface AddOptions extends AdminOptions {
   url?: string;
   sse?: boolean;
   stdio?: string;
+  /** What the API calls it; here it is `--stdio`. */
+  server?: string;
   header?: string[];
 }
 
@@ -67,17 +69,25 @@ function addCommand(io: IO): Command {
     .option('--url <url>', 'its MCP endpoint')
     .option('--sse', 'it speaks the older HTTP+SSE transport')
     .option('--stdio <server>', 'the name of a command declared in the server file')
+    .addOption(new Option('--server <server>').hideHelp())
     .option('--header <header...>', 'a header for every request to it, "Name: value"; stored encrypted');
   return withAdmin(made).action(async (key: string, name: string, options: AddOptions) => {
     const http = asAdmin(io, options);
     const body = { name, ...target(options) };
     const tool = await http.post<ConnectedToolResource>(await pathOf(http, key), body);
     if (options.json) return printJson(io, tool);
-    say(io, `Connected Tool "${name}" is registered. Try it: toolgate tools test ${key} ${name}`);
+    say(
+      io,
+      `Connected Tool "${name}" is registered. Try it: toolgate tools test ${quoted(key)} ${quoted(name)}`,
+    );
   });
 }
 
-function target({ url, sse, stdio, header }: AddOptions): Record<string, unknown> {
+function target({ url, sse, stdio, server, header }: AddOptions): Record<string, unknown> {
+  if (server !== undefined)
+    throw usageError(
+      '--server is not an option here: --stdio names a command of stdioServers in toolgate.yaml.',
+    );
   if ((url === undefined) === (stdio === undefined)) throw usageError('Name either --url or --stdio.');
   if (stdio !== undefined) return { transport: 'stdio', server: stdio };
   const headers = Object.fromEntries((header ?? []).map(pair));
