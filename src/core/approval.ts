@@ -12,6 +12,13 @@ export function statusAfter(resolution: Resolution): 'approved' | 'denied' {
   return resolution === 'approve' ? 'approved' : 'denied';
 }
 
+const REFERENCE = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+/** Whether a value has the form of an approval's id, a UUID. */
+export function isReference(value: unknown): value is string {
+  return typeof value === 'string' && REFERENCE.test(value);
+}
+
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const GRANT_MAX = 7 * UNITS.d;
 

@@ -12,15 +12,15 @@ import {
   type Outcome,
   type ToolCall,
 } from '../core/decide.ts';
-import type { GuardError } from '../core/errors.ts';
+import { GuardError } from '../core/errors.ts';
 import type { Surface } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
 import { type ApprovalRecord, insertApproval } from '../store/approvals.ts';
 import { type AuditEntry, AuditWriter } from '../store/audit.ts';
 import type { Transaction } from '../store/db.ts';
 import type { KeyFacts } from '../store/keys.ts';
-import { insertNotification } from '../store/notifications.ts';
-import type { GroupWork } from './commit.ts';
+import { type ChannelKind, insertNotification } from '../store/notifications.ts';
+import { auditFailed, type GroupWork } from './commit.ts';
 import { type Principal, unauthenticated } from './credentials.ts';
 import { ApprovalFacts, CredentialFacts, DefinitionFacts, type Held } from './facts.ts';
 import { type Guard, keyLock, newId, POLICIES_LOCK, timeOfId } from './guard.ts';
@@ -77,6 +77,10 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     return principal.keyId;
   }
 
+  callerOf({ principal }: CheckRequest): string {
+    return principal.sessionId ?? '';
+  }
+
   shares(keyIds: ReadonlySet<string>): string[] {
     return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
@@ -90,15 +94,15 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     const now = this.#guard.now();
     await this.#policies.load(tx, credentials.policyVersions());
     const cases = requests.map(request => this.#case(credentials, definitions, request, now));
-    const asking = cases.filter(each => each !== null && asks(each)) as Case[];
+    const asking = cases.filter(each => !(each instanceof GuardError) && asks(each)) as Case[];
     const held = asking.length > 0 ? await this.#held(tx, asking, definitions) : NOTHING_HELD;
     const approvals =
       held.size > 0 ? await ApprovalFacts.read(this.#guard, tx, [...held.values()], now) : null;
     const entries: AuditEntry[] = [];
     const results: (Verdict | GuardError)[] = [];
     for (const each of cases) {
-      const waiting = each === null ? undefined : held.get(each);
-      if (each === null) results.push(unauthenticated());
+      const waiting = each instanceof GuardError ? undefined : held.get(each);
+      if (each instanceof GuardError) results.push(each);
       else if (approvals === null || waiting === undefined) results.push(settle(each, entries));
       else results.push(await this.#settleHeld(tx, each, waiting, approvals, entries, now));
     }
@@ -117,12 +121,14 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     definitions: DefinitionFacts,
     request: CheckRequest,
     now: number,
-  ): Case | null {
+  ): Case | GuardError {
     const key = credentials.live(request, now);
-    if (key === null) return null;
+    if (key === null) return unauthenticated();
+    const policy = this.#policies.get(key.policyId, key.policyVersion);
+    if (policy === null) return auditFailed(unreadable(key));
     const { toolDrift } = this.#guard.settings;
     const drift = toolDrift !== 'allow' && definitions.changed(request) ? toolDrift : null;
-    return { request, key, policy: this.#policies.get(key.policyId, key.policyVersion), drift };
+    return { request, key, policy, drift };
   }
 
   /** An approval is bound to the tool's definition whatever the setting says of changed ones. */
@@ -146,18 +152,20 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     approvals: ApprovalFacts,
     entries: AuditEntry[],
     now: number,
-  ): Promise<Verdict> {
+  ): Promise<Verdict | GuardError> {
     const { request, key } = each;
     const approvalLimit = approvals.limit(request);
     let outcome: Outcome;
     do outcome = decided(each, approvals.freedom(held), approvalLimit);
     while (outcome.freedBy !== null && !(await approvals.spend(tx, outcome.freedBy, now)));
+    const channels = outcome.decision === 'pending' ? this.#channels(key) : [];
+    if (channels instanceof GuardError) return channels;
     const entry = auditEntry(request, each.policy, outcome);
     entries.push(entry);
     if (outcome.decision !== 'pending') return verdictOf(entry);
     const approval = this.#approval(held, entry, now);
     entry.referenceId = approval.id;
-    this.#ask(tx, key, approval, approvals, now);
+    this.#ask(tx, approval, channels, approvals, now);
     approvals.opened(request);
     return { ...verdictOf(entry), referenceId: approval.id, message: PENDING_MESSAGE };
   }
@@ -186,24 +194,33 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     };
   }
 
+  /** Settings that cannot be read fail the calls of their key, and nobody else's. */
+  #channels({ id, notifySealed }: KeyFacts): readonly ChannelKind[] | GuardError {
+    try {
+      return channelsOf(this.#guard, id, notifySealed);
+    } catch (error) {
+      return auditFailed(new Error(`the setting "notify" of key ${id} cannot be read`, { cause: error }));
+    }
+  }
+
   /** The approval, its event and its notifications: all in the transaction of the audit entry. */
   #ask(
     tx: Transaction,
-    key: KeyFacts,
     approval: ApprovalRecord,
+    channels: readonly ChannelKind[],
     approvals: ApprovalFacts,
     now: number,
   ): void {
     const { token, hash } = mintToken('approval');
     insertApproval(tx, approval, hash);
     emit(tx, approvals.subscribers, 'approval.created', approval, now);
-    for (const channel of channelsOf(this.#guard, key.id, key.notifySealed)) {
+    for (const channel of channels) {
       const id = newId();
       const tokenSealed = this.#guard.vault.seal(token, `notification ${id}`);
       insertNotification(tx, {
         id,
         approvalId: approval.id,
-        keyId: key.id,
+        keyId: approval.keyId,
         channel,
         tokenSealed,
         createdAt: now,
@@ -216,6 +233,10 @@ const NOTHING_HELD: ReadonlyMap<Case, Held> = new Map();
 
 function asks({ policy, request, drift }: Case): boolean {
   return asksForApproval(policy, request.call, { scope: request.principal.scope, drift });
+}
+
+function unreadable({ policyId, policyVersion }: KeyFacts): Error {
+  return new Error(`version ${policyVersion} of policy ${policyId} is missing or cannot be read`);
 }
 
 function decided(

@@ -1,9 +1,10 @@
 // Group commit: checks that wait share one transaction and one fsync. A lone check starts a commit at once;
 // those that arrive while it runs make up the next group. Nobody gets an answer before the commit of their
-// group has returned. What is decided and written inside is check.ts's.
+// group has returned. What is decided and written inside is check.ts's; whose fault it is when that fails, blame.ts's.
 
 import { GuardError } from '../core/errors.ts';
-import type { Db, Lane, Transaction } from '../store/db.ts';
+import { type Db, type Lane, StoreError, type Transaction } from '../store/db.ts';
+import { Apart, divide } from './blame.ts';
 
 /**
  * In an overload each step of a commit waits for a turn of an event loop that is busy refusing: groups of 256 then left
@@ -20,6 +21,7 @@ const PATIENCE_MS = 1000;
 
 export interface CommitObserver {
   committed(size: number): void;
+  /** Checks got no verdict for this reason: a whole group, or one of its members. */
   failed(error: unknown): void;
 }
 
@@ -32,6 +34,8 @@ interface Waiting<Request, Result> {
 
 export interface GroupWork<Request, Result> {
   keyOf(request: Request): string;
+  /** Tells the callers of one key apart. */
+  callerOf(request: Request): string;
   /** Locks that the transaction of a group of these keys starts with. */
   shares(keyIds: ReadonlySet<string>): string[];
   /** Decides and writes; one result, or error, per request, in order. */
@@ -48,6 +52,7 @@ export class GroupCommit<Request, Result> {
   #queue: Waiting<Request, Result>[] = [];
   #flying: Waiting<Request, Result>[] = [];
   #running: Promise<void> | null = null;
+  readonly #apart = new Apart();
 
   constructor(db: Db, work: GroupWork<Request, Result>, limit: number, observer: CommitObserver) {
     this.#lane = db.lane();
@@ -86,8 +91,8 @@ export class GroupCommit<Request, Result> {
     const sweeper = setInterval(() => this.#expire(), SWEEP_MS);
     while (this.#queue.length > 0) {
       await this.#gathered();
-      const keyIds = this.#take();
-      if (this.#flying.length > 0) await this.#commit(this.#flying, keyIds);
+      this.#take();
+      if (this.#flying.length > 0) await this.#commit(this.#flying);
       this.#flying = [];
     }
     clearInterval(sweeper);
@@ -108,36 +113,82 @@ export class GroupCommit<Request, Result> {
   }
 
   /** Those who waited longest, as many as one transaction takes. */
-  #take(): Set<string> {
+  #take(): void {
     const keyIds = new Set<string>();
-    const end = this.#queue.findIndex(({ request }, index) => {
+    const waiting = this.#apart.isEmpty ? this.#queue : this.#apart.turn(this.#queue, this.#keyOf);
+    const end = waiting.findIndex(({ request }, index) => {
       const keyId = this.#work.keyOf(request);
       if (index === MAX_GROUP || (keyIds.size === MAX_KEYS && !keyIds.has(keyId))) return true;
       keyIds.add(keyId);
       return false;
     });
-    this.#flying = this.#queue.splice(0, end < 0 ? this.#queue.length : end);
-    return keyIds;
+    this.#flying = waiting.splice(0, end < 0 ? waiting.length : end);
+    if (waiting === this.#queue) return;
+    const taken = new Set(this.#flying);
+    this.#queue = this.#queue.filter(each => !taken.has(each));
   }
 
-  async #commit(group: readonly Waiting<Request, Result>[], keyIds: ReadonlySet<string>): Promise<void> {
-    const requests = group.map(each => each.request);
+  readonly #keyOf = ({ request }: Waiting<Request, Result>): string => this.#work.keyOf(request);
+  readonly #callerOf = ({ request }: Waiting<Request, Result>): string => this.#work.callerOf(request);
+
+  async #commit(group: readonly Waiting<Request, Result>[]): Promise<void> {
     try {
-      const results = await this.#lane.transaction({ shared: this.#work.shares(keyIds) }, tx =>
+      const spoilt = await this.#attempt(group);
+      if (spoilt === null) return;
+      if (group.length > 1) await this.#divide(group);
+      this.#fail(group, spoilt);
+    } catch (error) {
+      this.#fail(group, error);
+    }
+  }
+
+  /**
+   * Judges a group in one transaction. What one of its members threw is answered, and then nothing is written, for
+   * certain: such a group may be judged again. The store's own trouble, whose outcome may be unknown, is thrown.
+   */
+  async #attempt(group: readonly Waiting<Request, Result>[]): Promise<Error | null> {
+    const requests = group.map(each => each.request);
+    const keyIds = new Set(group.map(this.#keyOf));
+    let results: (Result | GuardError)[];
+    try {
+      results = await this.#lane.transaction({ shared: this.#work.shares(keyIds) }, tx =>
         this.#work.judge(tx, requests),
       );
-      this.#observer.committed(group.length);
-      this.#work.committed(results);
-      group.forEach((each, index) => {
-        const result = results[index] as Result | GuardError;
-        if (result instanceof GuardError) each.reject(result);
-        else each.resolve(result);
-      });
     } catch (error) {
-      this.#observer.failed(error);
-      const failed = auditFailed(error);
-      for (const each of group) each.reject(failed);
+      if (error instanceof StoreError) throw error;
+      return error as Error;
     }
+    this.#observer.committed(group.length);
+    this.#work.committed(results);
+    for (const [index, each] of group.entries()) this.#answer(each, results[index] as Result | GuardError);
+    return null;
+  }
+
+  #answer(each: Waiting<Request, Result>, result: Result | GuardError): void {
+    if (!(result instanceof GuardError)) {
+      each.resolve(result);
+      return;
+    }
+    if (result.code === 'audit_failed') this.#observer.failed(result.cause);
+    each.reject(result);
+  }
+
+  /** Who was late meanwhile is answered, and not judged any more. */
+  async #divide(group: readonly Waiting<Request, Result>[]): Promise<void> {
+    const origin = { keyOf: this.#keyOf, callerOf: this.#callerOf };
+    const bad = await divide(group, origin, async part => {
+      const now = performance.now();
+      const inTime = part.filter(each => each.deadline > now);
+      return inTime.length === 0 || (await this.#attempt(inTime)) === null;
+    });
+    for (const keyId of bad) this.#apart.add(keyId);
+  }
+
+  /** Whoever was answered before stays answered. */
+  #fail(group: readonly Waiting<Request, Result>[], error: unknown): void {
+    this.#observer.failed(error);
+    const failed = auditFailed(error);
+    for (const each of group) each.reject(failed);
   }
 
   /** A check is answered in time even while the store is not; its entry may still be written. */
@@ -156,7 +207,7 @@ export function overloaded(): GuardError {
   return new GuardError('overloaded', 'Too many checks are waiting for the audit log.', { retryAfter: 1 });
 }
 
-function auditFailed(cause: unknown): GuardError {
+export function auditFailed(cause: unknown): GuardError {
   return new GuardError(
     'audit_failed',
     'The decision could not be recorded, so there is none. Do not proceed.',

@@ -8,11 +8,11 @@ import { type Queries, type Transaction, UniqueViolation } from '../store/db.ts'
 import { policyInUse } from '../store/keys.ts';
 import {
   findPolicy,
-  findPolicyVersion,
   insertPolicy,
   insertPolicyVersion,
   markPolicyDeleted,
   type PolicyRecord,
+  policyVersionText,
   updatePolicy,
 } from '../store/policies.ts';
 import { recordChange } from './changes.ts';
@@ -112,30 +112,34 @@ const KEPT_VERSIONS = 1000;
 export class CompiledPolicies {
   readonly #kept = new Map<string, CompiledPolicy>();
 
-  /** Reads through `db` what is not kept. */
+  /** Reads through `db` what is not kept. What is missing there, or unreadable, fails nobody but who uses it. */
   async load(db: Queries, wanted: Iterable<{ policyId: string; policyVersion: number }>): Promise<void> {
     for (const { policyId, policyVersion } of wanted) {
       const kept = this.#kept.get(policyId);
       const compiled =
         kept?.version === policyVersion ? kept : await compiledVersion(db, policyId, policyVersion);
       this.#kept.delete(policyId);
+      if (compiled === null) continue;
       this.#kept.set(policyId, compiled);
       if (this.#kept.size > KEPT_VERSIONS) this.#kept.delete(this.#kept.keys().next().value as string);
     }
   }
 
-  /** A version that was loaded just before. */
-  get(policyId: string, version: number): CompiledPolicy {
+  /** A version that was loaded just before; null when the store has none that can be read. */
+  get(policyId: string, version: number): CompiledPolicy | null {
     const kept = this.#kept.get(policyId);
-    if (kept?.version !== version) throw new Error(`version ${version} of policy ${policyId} is not loaded`);
-    return kept;
+    return kept?.version === version ? kept : null;
   }
 }
 
-async function compiledVersion(db: Queries, policyId: string, version: number): Promise<CompiledPolicy> {
-  const policy = await findPolicyVersion(db, policyId, version);
-  if (policy === null) throw new Error(`policy ${policyId} lacks its version ${version}`);
-  return compilePolicy(policy);
+async function compiledVersion(db: Queries, id: string, version: number): Promise<CompiledPolicy | null> {
+  const text = await policyVersionText(db, id, version);
+  if (text === null) return null;
+  try {
+    return compilePolicy({ id, version, name: text.name, rules: JSON.parse(text.rules) });
+  } catch {
+    return null;
+  }
 }
 
 export function noSuchPolicy(): GuardError {

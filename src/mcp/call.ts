@@ -1,6 +1,7 @@
 // tools/call, the one road: find the tool, have the call judged and recorded, and only with a committed allow in
 // hand send it on. What is sent is what was judged: parsed, and written again. The result comes back as it is.
 
+import { isReference } from '../core/approval.ts';
 import type { Json } from '../core/json.ts';
 import type { CheckRequest, Verdict } from '../guard/check.ts';
 import type { GroupCommit } from '../guard/commit.ts';
@@ -67,6 +68,17 @@ export async function callTool(services: CallServices, call: Call): Promise<Json
   }
 }
 
+/** The approval that the call is to spend. As strict as /v1/check: what is no reference never gets to the store. */
+function referenceIn(params: JsonObject): string | null {
+  const reference = metaOf(params)[REFERENCE_META];
+  if (reference === undefined) return null;
+  if (isReference(reference)) return reference;
+  throw new RpcError(
+    CODES.invalidParams,
+    `Invalid params: _meta["${REFERENCE_META}"] is the referenceId of an approval, a UUID.`,
+  );
+}
+
 async function judge(
   services: CallServices,
   call: Call,
@@ -74,14 +86,13 @@ async function judge(
   args: Json | undefined,
 ): Promise<Verdict> {
   const { serverName, toolName, upstream } = tool;
-  const reference = metaOf(call.params)[REFERENCE_META];
   const verdict = await services.checks.submit({
     principal: call.principal,
     surface: 'mcp',
     call: { serverName, toolName },
     connectedToolId: upstream.tool.id,
     args,
-    referenceId: typeof reference === 'string' ? reference : null,
+    referenceId: referenceIn(call.params),
     startedAt: call.startedAt,
   });
   services.onVerdict(verdict, call.startedAt);

@@ -52,14 +52,20 @@ export interface Db extends Lane {
   close(): Promise<void>;
 }
 
-/** A write that may or may not be durable: the process must not go on as if it knew. */
-export class FatalStoreError extends Error {}
+/** The store's own trouble, whoever asks and whatever for: lost, late, locked, full, broken. The outcome may be unknown. */
+export class StoreError extends Error {}
 
-/** A row with this value is there already. */
-export class UniqueViolation extends Error {}
+/** A write that may or may not be durable: the process must not go on as if it knew. */
+export class FatalStoreError extends StoreError {}
 
 /** Somebody held a lock for longer than this work may wait; the same may work later. */
-export class Blocked extends Error {}
+export class Blocked extends StoreError {}
+
+/** The store refused a value that a statement brought. Nothing of its transaction was written, for certain. */
+export class Refused extends Error {}
+
+/** A row with this value is there already. */
+export class UniqueViolation extends Refused {}
 
 /** `$1, $2, …` for one row, from the given offset on. */
 export function placeholders(count: number, offset = 0): string {

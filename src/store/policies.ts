@@ -94,9 +94,19 @@ export async function listPolicyVersions(
 
 /** One version, ready to decide with. */
 export async function findPolicyVersion(db: Queries, id: string, version: number): Promise<Policy | null> {
+  const row = await policyVersionText(db, id, version);
+  return row === null ? null : { id, version, name: row.name, rules: JSON.parse(row.rules) };
+}
+
+/** One version as it is stored, whether or not it can be read. */
+export async function policyVersionText(
+  db: Queries,
+  id: string,
+  version: number,
+): Promise<{ name: string; rules: string } | null> {
   const [row] = await db.all<{ name: string; rules: string }>(
     'SELECT name, rules FROM policy_versions WHERE policy_id = $1 AND version = $2',
     [id, version],
   );
-  return row === undefined ? null : { id, version, name: row.name, rules: JSON.parse(row.rules) };
+  return row ?? null;
 }

@@ -7,7 +7,9 @@ import {
   type Lane,
   type Locks,
   padded,
+  Refused,
   type Row,
+  StoreError,
   type Transaction,
   UniqueViolation,
   type Value,
@@ -26,6 +28,11 @@ export const TRANSACTION_MS = 2500;
  */
 const EXCLUSIVE_LOCK_MS = 300;
 const UNIQUE_VIOLATION = '23505';
+/**
+ * Classes of errors about the values of one statement: cardinality, data, constraints, views' checks, triggers', and
+ * what is too large for an index.
+ */
+const ABOUT_VALUES = /^(21|22|23|44|54|P0)/;
 const LOCK_NOT_AVAILABLE = '55P03';
 const READ_ONLY = '25006';
 const DUPLICATE_STATEMENT = '42P05';
@@ -114,7 +121,8 @@ export class Connection implements Lane {
     try {
       return await work(this.#reserved ?? (await this.#open()));
     } catch (error) {
-      if (late) throw new Error(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
+      if (late)
+        throw new StoreError(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
       if (lost(error)) this.drop();
       if (stateOf(error) === READ_ONLY) this.#server.misled();
       throw told(error);
@@ -204,7 +212,7 @@ class PostgresTransaction implements Transaction {
   async commit(): Promise<void> {
     const committed = this.#connection`COMMIT`.execute() as Promise<Answer>;
     const [last] = (await Promise.all([committed, ...this.#sent])) as [Answer, ...Answer[]];
-    if (last.command !== 'COMMIT') throw new Error('PostgreSQL rolled the transaction back.');
+    if (last.command !== 'COMMIT') throw new StoreError('PostgreSQL rolled the transaction back.');
   }
 
   /** The error to report: the first statement's that failed, since the others only failed after it. */
@@ -268,8 +276,8 @@ function lost(error: unknown): boolean {
 }
 
 /** Whether the server was never spoken to, or the connection broke: no answer of the server's. */
-export function unreachable(error: unknown): error is Error {
-  return stateOf(error) === '';
+export function unreachable(error: unknown): error is StoreError {
+  return error instanceof StoreError && stateOf(error.cause) === '';
 }
 
 /** The server's code for an error; empty when it is the connection's own, null when it is neither's. */
@@ -279,15 +287,16 @@ function stateOf(error: unknown): string | null {
 
 function told(error: unknown): unknown {
   if (!(error instanceof SQL.PostgresError)) return error;
-  switch (String(error.errno)) {
+  const state = String(error.errno ?? '');
+  switch (state) {
     case UNIQUE_VIOLATION:
       return new UniqueViolation(error.message, { cause: error });
     case DUPLICATE_STATEMENT:
     case UNKNOWN_STATEMENT:
-      return new Error(POOLED, { cause: error });
+      return new StoreError(POOLED, { cause: error });
     case LOCK_NOT_AVAILABLE:
       return new Blocked(error.message, { cause: error });
     default:
-      return error;
+      return new (ABOUT_VALUES.test(state) ? Refused : StoreError)(error.message, { cause: error });
   }
 }

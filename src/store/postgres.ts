@@ -3,7 +3,7 @@
 // has one user at a time and a timer of ours: a server that stops answering is dropped, never waited for.
 
 import { SQL } from 'bun';
-import type { Db, Lane, Locks, Row, Transaction, Value } from './db.ts';
+import { type Db, type Lane, type Locks, type Row, StoreError, type Transaction, type Value } from './db.ts';
 import {
   Connection,
   options,
@@ -28,7 +28,7 @@ export async function openPostgres(url: string, poolSize: number, pooling: Pooli
     return db;
   } catch (error) {
     await db.close();
-    if (!(error instanceof SQL.PostgresError)) throw error;
+    if (!(error instanceof StoreError && error.cause instanceof SQL.PostgresError)) throw error;
     throw new Error(unreachable(error) ? whereTo(url, error) : refusal(url, error), { cause: error });
   }
 }
@@ -216,7 +216,7 @@ class Pool {
       };
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(give), 1);
-        reject(new Error(`No database connection became free within ${ACQUIRE_MS} ms.`));
+        reject(new StoreError(`No database connection became free within ${ACQUIRE_MS} ms.`));
       }, ACQUIRE_MS);
       this.#waiting.push(give);
     });

@@ -10,7 +10,9 @@ import {
   FatalStoreError,
   type Lane,
   type Queries,
+  Refused,
   type Row,
+  StoreError,
   type Transaction,
   UniqueViolation,
   type Value,
@@ -109,7 +111,7 @@ class SqliteDb implements Db {
       try {
         return this.#writer.exec('BEGIN IMMEDIATE');
       } catch (error) {
-        if ((error as SQLiteError).code !== 'SQLITE_BUSY' || performance.now() > patience) throw error;
+        if (!isBusy(error) || performance.now() > patience) throw error;
         await Bun.sleep(BUSY_STEP_MS);
       }
     }
@@ -272,6 +274,13 @@ function told<T>(work: () => T): T {
     if (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY') {
       throw new UniqueViolation(error.message, { cause: error });
     }
-    throw error;
+    throw new (ABOUT_VALUES.test(error.code ?? '') ? Refused : StoreError)(error.message, { cause: error });
   }
+}
+
+/** Values that a table or SQLite itself does not take; everything else is the store's own trouble. */
+const ABOUT_VALUES = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof StoreError && (error.cause as SQLiteError).code === 'SQLITE_BUSY';
 }

@@ -287,20 +287,20 @@ async function postgresStore(root?: string): Promise<ServiceOptions> {
 const ANYWAY: Patch[] = [
   {
     file: 'src/guard/commit.ts',
-    find: 'const requests = group.map(each => each.request);',
-    replace:
-      'const requests = group.map(each => each.request);\n    let judged: (Result | GuardError)[] = [];',
+    find: 'let results: (Result | GuardError)[];',
+    replace: 'let results: (Result | GuardError)[] = [];',
   },
   {
     file: 'src/guard/commit.ts',
     find: 'this.#work.judge(tx, requests),',
-    replace: 'this.#work.judge(tx, requests).then(done => (judged = done)),',
+    replace: 'this.#work.judge(tx, requests).then(done => (results = done)),',
   },
   {
     file: 'src/guard/commit.ts',
-    find: 'for (const each of group) each.reject(failed);',
-    replace:
-      'group.forEach((each, index) => (judged[index] ? each.resolve(judged[index] as Result) : each.reject(failed)));',
+    find: 'if (error instanceof StoreError) throw error;',
+    replace: `if (results.length === 0) throw error;
+      group.forEach((each, index) => this.#answer(each, results[index] as Result | GuardError));
+      return null;`,
   },
 ];
 

@@ -82,8 +82,8 @@ const CACHED_POLICY: Patch[] = [
   },
   {
     file: 'src/guard/policies.ts',
-    find: 'if (kept?.version !== version) throw',
-    replace: 'if (kept === undefined) throw',
+    find: 'return kept?.version === version ? kept : null;',
+    replace: 'return kept ?? null;',
   },
 ];
 const MEMORY: Record<string, Patch[]> = { session: TRUSTING, key: TRUSTING, policy: CACHED_POLICY };

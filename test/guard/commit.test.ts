@@ -46,6 +46,7 @@ for (const engine of await engines()) {
       let locks: string[] = [];
       const work = {
         keyOf: ({ keyId }: Check) => keyId,
+        callerOf: () => '',
         shares: (ids: ReadonlySet<string>) => {
           locks = [...ids];
           return locks;

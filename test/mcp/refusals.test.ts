@@ -205,3 +205,16 @@ test('a batch of a dead session or credential is refused as a whole', async () =
   expect((await client.post([call, { ...call, id: 2 }])).status).toBe(401);
   expect(upstream.calls.length).toBe(before);
 });
+
+test('a reference that is none is refused before anything is judged', async () => {
+  const client = await LegacyClient.open(service, key);
+  const before = (await auditOf(service, keyId)).length;
+  for (const reference of ['', '\u0000', 'a'.repeat(1000), 7, null, {}, `${crypto.randomUUID()}0`]) {
+    const { error, status } = await client.call('up__ask', {}, { 'toolgate/referenceId': reference });
+    expect(status).toBe(200);
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('referenceId') });
+  }
+  expect((await auditOf(service, keyId)).length).toBe(before);
+  const unknown = await client.call('up__ask', {}, { 'toolgate/referenceId': crypto.randomUUID() });
+  expect(unknown.result.structuredContent.status).toBe('pending');
+});
