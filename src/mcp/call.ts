@@ -8,7 +8,8 @@ import type { GroupCommit } from '../guard/commit.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { OutcomeLog } from '../guard/outcomes.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
-import type { KnownTool, Listing } from './listing.ts';
+import type { Listing } from './listing.ts';
+import type { KnownTool } from './offered.ts';
 import {
   CODES,
   ENVELOPE,
@@ -141,6 +142,7 @@ async function ask(services: CallServices, call: Call, tool: KnownTool): Promise
     cancel: call.cancel,
     timeoutMs: services.timeoutMs,
     maxMs: services.maxMs,
+    changes: services.listing.confirmed(tool),
     onNotification,
     capabilities: meta[ENVELOPE.capabilities] ?? {},
     headers: () => ({

@@ -12,6 +12,8 @@ import { UpstreamError, type Wire } from './wire.ts';
 
 const BACKOFF_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 const MAX_PAGES = 1000;
+const CHANGED =
+  'the upstream was connected anew or changed its tools meanwhile, so it was not sent: call again';
 
 export interface UpstreamHealth {
   state: 'idle' | 'ready' | 'down';
@@ -38,6 +40,8 @@ export interface Asking {
   onNotification?: (notification: RpcNotification) => void;
   /** Capabilities of the client behind us, for upstreams of the newer era. */
   capabilities?: Json;
+  /** The count of changes by which the request was judged: it is not sent by any other. Null: by whichever. */
+  changes?: number | null;
   /** Header values that the newer era wants beside the body; made only for it. */
   headers?: () => Record<string, string>;
 }
@@ -156,7 +160,8 @@ export class Upstream {
   }
 
   async #ask(wire: Wire, method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
-    const { cancel, timeoutMs, maxMs = timeoutMs } = asking;
+    const { cancel, timeoutMs, maxMs = timeoutMs, changes = null } = asking;
+    if (changes !== null && changes !== this.changes) throw new UpstreamError(CHANGED);
     const limit = new TimeLimit(cancel, timeoutMs, maxMs);
     const token = metaOf(params)['progressToken'];
     const onNotification = (notification: RpcNotification) => {
