@@ -9,10 +9,12 @@ import { compareDefinitions } from '../guard/connected-tools.ts';
 import type { Guard } from '../guard/guard.ts';
 import { listDefinitions } from '../store/connected-tools.ts';
 import type { JsonObject } from './protocol.ts';
+import { UpstreamTimeout } from './time-limit.ts';
 import type { Upstream } from './upstream.ts';
 
 /** For all pages together. */
 const LIST_MS = 10_000;
+const TOO_SLOW = 'the upstream did not list its tools within 10 s';
 /** An upstream that says nothing of a change is not asked again within this time. */
 const AGAIN_MS = 5000;
 
@@ -90,17 +92,17 @@ export class Offered {
 
   /** Leaves it either current or with an error: also where it was connected anew, or what was read had begun before. */
   async confirm(): Promise<void> {
-    await this.#upstream.connect().catch(() => {});
+    await this.#upstream.reach(AbortSignal.timeout(LIST_MS)).catch(() => {});
     for (let tries = 0; tries < 2 && !this.current; tries++) await this.refresh();
   }
 
   async #readOnce(): Promise<void> {
     const cancel = new AbortController();
-    const timer = setTimeout(() => cancel.abort(), LIST_MS);
+    const timer = setTimeout(() => cancel.abort(new UpstreamTimeout(TOO_SLOW)), LIST_MS);
     let { changes } = this.#upstream;
     let error: Error | null = null;
     try {
-      await this.#upstream.connect();
+      await this.#upstream.reach(cancel.signal);
       changes = this.#upstream.changes;
       const items = await this.#upstream.list('tools/list', 'tools', { cancel, timeoutMs: LIST_MS });
       this.#keep(await this.#recorded(items));
