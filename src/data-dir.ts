@@ -45,13 +45,31 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-export function masterKeyIn(dataDir: string): Uint8Array {
+/** `makes`: whether one may be made; what a store sealed with another key would stay closed for ever. */
+export function masterKeyIn(dataDir: string, makes: boolean): Uint8Array {
+  if (!makes && !existsSync(masterKeyPath(dataDir))) throw masterKeyMissing(dataDir);
   const text = keep(dataDir, MASTER_KEY, () =>
     Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64'),
   );
   const bytes = Buffer.from(text, 'base64');
-  if (bytes.length !== 32) throw new Error(`${join(dataDir, MASTER_KEY)} does not hold base64 of 32 bytes.`);
+  if (bytes.length !== 32) {
+    throw new Error(
+      `${masterKeyPath(dataDir)} does not hold base64 of 32 bytes. Put the file back as it was, or set TOOLGATE_MASTER_KEY.`,
+    );
+  }
   return new Uint8Array(bytes);
+}
+
+export function masterKeyPath(dataDir: string): string {
+  return join(dataDir, MASTER_KEY);
+}
+
+function masterKeyMissing(dataDir: string): Error {
+  return new Error(
+    `${masterKeyPath(dataDir)} is missing, and TOOLGATE_MASTER_KEY is not set: what is sealed in this store opens only ` +
+      'with the master key it was made with. Put the file back from where you keep it (it is no part of a backup of ' +
+      'the store), or set TOOLGATE_MASTER_KEY to what it holds; every replica needs the same. Nothing was changed.',
+  );
 }
 
 export function adminTokenIn(dataDir: string): string {

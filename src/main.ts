@@ -7,21 +7,34 @@ import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
-import { adminTokenIn, adminTokenPath, makeDataDir, masterKeyIn, writeCheckpointKey } from './data-dir.ts';
+import {
+  adminTokenIn,
+  adminTokenPath,
+  makeDataDir,
+  masterKeyIn,
+  masterKeyPath,
+  writeCheckpointKey,
+} from './data-dir.ts';
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
 import { Judge, type Verdict } from './guard/check.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import { type Demo, fillDemo } from './guard/demo/fill.ts';
-import { claimStore, setUpStore } from './guard/first-start.ts';
+import {
+  claimStore,
+  knownFingerprint,
+  setUpStore,
+  showFirstKey,
+  wrongMasterKey,
+} from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
-import { offerSetup } from './guard/operators.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { Provider } from './guard/provider.ts';
 import { RateLimit } from './guard/rate-limit.ts';
 import { logKey } from './guard/sealed-log.ts';
 import { hashToken, Vault } from './guard/secrets.ts';
+import { offerSetup } from './guard/setup.ts';
 import { Feed } from './http/feed.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
@@ -45,8 +58,11 @@ export interface Running {
   port: number;
   /** What this process counts. */
   metrics: () => string;
-  /** What a person should see once: a new store's key, the link for the first operator. */
-  welcome: Welcome;
+  /**
+   * Makes what a person should see once, a new store's key and the link for the first operator, and has it shown.
+   * Of processes that share a port one does it, or the link of one would end that of another.
+   */
+  welcome: (show: (welcome: Welcome) => Promise<void>) => Promise<void>;
   /** Finishes what is under way, then lets go of everything. */
   stop: () => Promise<void>;
 }
@@ -75,14 +91,10 @@ export async function start(
   { log, onFatal, others = null, print, now = clockOf(log) }: Environment,
 ): Promise<Running> {
   makeDataDir(config.dataDir);
-  const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
-  const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
   const db = await openStore(config, onFatal);
   try {
-    await migrate(db, now());
-    const guard: Guard = { db, vault, now, settings: { ...config, channels: channels(config) } };
-    await claimStore(guard);
-    const key = await setUpStore(guard);
+    const guard = await openGuard(config, db, now);
+    const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
     const checkpointKey = await logKey(guard);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
     const services = createServices(config, guard, adminToken, checkpointKey, log);
@@ -90,14 +102,11 @@ export async function start(
     const serving = serve(services, config.host, config.port, others !== null);
     const url = publicUrl(config, serving.port);
     const background = startBackground(config, services, url, print);
-    const setupToken = await offerSetup(guard);
-    const welcome = {
-      key,
-      setupUrl: setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`,
-      adminTokenPath: config.adminToken === null ? adminTokenPath(config.dataDir) : null,
-    };
     log.info({ url, version: VERSION }, 'serving');
+    let welcomed: Promise<void> | null = null;
     const stop = async () => {
+      // A key that was shown is noted as such first.
+      await welcomed?.catch(() => {});
       services.mcp.connections.close();
       await services.feed.close();
       await serving.stop();
@@ -107,11 +116,44 @@ export async function start(
       await background.stop();
       await db.close();
     };
-    return { url, port: serving.port, metrics: () => services.metrics.text(), welcome, stop };
+    return {
+      url,
+      port: serving.port,
+      metrics: () => services.metrics.text(),
+      welcome: show => {
+        welcomed = welcome(config, guard, url, show);
+        return welcomed;
+      },
+      stop,
+    };
   } catch (error) {
     await db.close();
     throw error;
   }
+}
+
+/** The store as this program knows it, with the master key it was made with. One that has lost its key is not changed. */
+async function openGuard(config: Config, db: Db, now: () => number): Promise<Guard> {
+  const known = await knownFingerprint(db);
+  const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir, known === null));
+  const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
+  if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
+  await migrate(db, now());
+  const guard: Guard = { db, vault, now, settings: { ...config, channels: channels(config) } };
+  await claimStore(guard, from);
+  return guard;
+}
+
+async function welcome(
+  config: Config,
+  guard: Guard,
+  url: string,
+  show: (welcome: Welcome) => Promise<void>,
+): Promise<void> {
+  const setupToken = await offerSetup(guard);
+  const setupUrl = setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`;
+  const tokenPath = config.adminToken === null ? adminTokenPath(config.dataDir) : null;
+  await showFirstKey(guard, key => show({ key, setupUrl, adminTokenPath: tokenPath }));
 }
 
 export interface DemoStore extends Demo {
@@ -129,13 +171,10 @@ export async function fillStore(
   progress: (what: string) => void,
 ): Promise<DemoStore> {
   makeDataDir(config.dataDir);
-  const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir));
   // Whatever happens to the disk comes back as an error here, and ends the command.
   const db = await openStore(config, () => {});
   try {
-    await migrate(db, Date.now());
-    const guard: Guard = { db, vault, now: Date.now, settings: { ...config, channels: channels(config) } };
-    await claimStore(guard);
+    const guard = await openGuard(config, db, Date.now);
     const key = await setUpStore({ ...guard, now: () => Date.now() - DEMO_AGE_MS });
     return { key, ...(await fillDemo(guard, force, progress)) };
   } finally {

@@ -3,6 +3,7 @@
 
 import ipaddr from 'ipaddr.js';
 import { parseDuration } from './core/approval.ts';
+import { asciiLowerCase } from './core/email.ts';
 
 export class Wrong extends Error {}
 
@@ -118,7 +119,7 @@ export function emails(raw: string): string[] {
 }
 
 export function domains(raw: string): string[] {
-  const found = list(raw).map(each => each.toLowerCase());
+  const found = list(raw).map(asciiLowerCase);
   if (found.some(each => !/^[a-z0-9.-]+$/.test(each)))
     throw new Wrong('domains such as example.com, comma-separated');
   return found;

@@ -2,6 +2,7 @@
 // id) is found. Sending is http.ts; where the token comes from is connect.ts.
 
 import type { Decision } from '../core/decide.ts';
+import { normalEmail } from '../core/email.ts';
 import type { ApprovalView, Surface } from '../core/event.ts';
 import type { Rule } from '../core/policy.ts';
 import { CliError, EXIT } from './exit.ts';
@@ -170,7 +171,7 @@ export async function pastKeyId(http: Http, nameOrId: string): Promise<string> {
 /** The id of the operator a person means. */
 export async function operatorId(http: Http, emailOrId: string): Promise<string> {
   if (UUID.test(emailOrId)) return emailOrId;
-  const email = emailOrId.trim().toLowerCase();
+  const email = normalEmail(emailOrId);
   const operators = await allOf<OperatorResource>(http, 'operators');
   const found = operators.find(each => each.email === email);
   if (found === undefined)

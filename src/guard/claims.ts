@@ -1,9 +1,9 @@
 // What a single sign-on provider says about a person, read into what we go by: an e-mail that can be relied on,
 // and the role its groups give here. Pure; whom that makes an operator is single-sign-on.ts's.
 
+import { hidesCharacters, normalEmail } from '../core/email.ts';
 import { GuardError } from '../core/errors.ts';
 import { ROLES, type Role } from '../store/operators.ts';
-import { normalEmail } from './sign-ins.ts';
 
 export type Claims = Record<string, unknown>;
 
@@ -49,6 +49,7 @@ export function readPerson(claims: Claims, rules: ClaimRules): Person {
 
 function emailOf({ email }: Claims): string {
   const text = typeof email === 'string' ? normalEmail(email) : '';
+  if (hidesCharacters(text)) throw refused('Your e-mail at the provider has characters that nobody can see.');
   if (text.length <= MAX_EMAIL && EMAIL.test(text)) return text;
   throw refused('The provider did not tell your e-mail.');
 }

@@ -1,14 +1,21 @@
-// What a new store is given: the policy `default`, one key, and the master key's fingerprint. Of several
-// replicas that start at once on the same store, one does it.
+// What a new store is given: the master key's fingerprint, and, once the service serves, the policy `default` and
+// one key. Of several replicas that start at once on the same store, one does it. A key that nobody was shown,
+// because the process ended first, is replaced at the next start.
 
 import type { Rule } from '../core/policy.ts';
-import { keepSetting, readSetting } from '../store/settings.ts';
-import { type Guard, POLICIES_LOCK } from './guard.ts';
+import type { Db, Queries, Transaction } from '../store/db.ts';
+import { findKey, revokeKey } from '../store/keys.ts';
+import { isNewStore } from '../store/migrate.ts';
+import { keepSetting, readSetting, removeSetting } from '../store/settings.ts';
+import { recordChange } from './changes.ts';
+import { type Guard, keyLock, POLICIES_LOCK } from './guard.ts';
 import { addKey } from './keys.ts';
 import { addPolicy } from './policies.ts';
 
 const SET_UP = 'set_up';
 const SET_UP_LOCK = '0 set-up';
+/** The id of the first key, from its making until it was shown. */
+const UNSEEN_KEY = 'unseen_first_key';
 const FINGERPRINT = 'master_key_fingerprint';
 
 const DEFAULT_RULES: Rule[] = [
@@ -24,34 +31,83 @@ const DEFAULT_RULES: Rule[] = [
   },
 ];
 
-/** A store belongs to one master key: with another, nothing sealed in it could be opened. */
-export async function claimStore(guard: Guard): Promise<void> {
-  const known = await keepSetting(guard.db, FINGERPRINT, guard.vault.fingerprint);
-  if (known !== guard.vault.fingerprint) {
-    throw new Error(
-      'The master key is not the one this store was made with. Set TOOLGATE_MASTER_KEY to that one; every replica needs the same.',
-    );
-  }
+/** The fingerprint of the master key that a store was made with; null when it has none yet. Changes nothing. */
+export async function knownFingerprint(db: Db): Promise<string | null> {
+  return (await isNewStore(db)) ? null : readSetting(db, FINGERPRINT);
 }
 
-/** The first key of a new store, or null when the store was set up before. All of it happens, or nothing. */
-export function setUpStore(guard: Guard): Promise<string | null> {
-  return guard.db.transaction({ exclusive: [SET_UP_LOCK, POLICIES_LOCK] }, async tx => {
-    if ((await readSetting(tx, SET_UP)) !== null) return null;
-    const policy = await addPolicy(tx, guard, 'system', {
-      name: 'default',
-      description: 'Made at the first start: reading is allowed, deleting is not, the rest asks a human.',
-      rules: DEFAULT_RULES,
-    });
-    const { token } = await addKey(tx, guard, 'system', {
-      name: 'default',
-      policyId: policy.id,
-      requireSignInToApprove: false,
-      expiresAt: null,
-      notify: null,
-      forward: [],
-    });
-    await keepSetting(tx, SET_UP, policy.id);
-    return token;
+/** A store belongs to one master key: with another, nothing sealed in it could be opened. */
+export async function claimStore(guard: Guard, from: string): Promise<void> {
+  const known = await keepSetting(guard.db, FINGERPRINT, guard.vault.fingerprint);
+  if (known !== guard.vault.fingerprint) throw wrongMasterKey(from);
+}
+
+/** `from`: where the wrong one was found. */
+export function wrongMasterKey(from: string): Error {
+  return new Error(
+    `The master key is not the one this store was made with. It was read from ${from}: put the right one there, ` +
+      'or set TOOLGATE_MASTER_KEY to it; every replica needs the same.',
+  );
+}
+
+/** Shows the first key of a new store, or null when it was shown before. Only one replica shows it. */
+export async function showFirstKey(guard: Guard, show: (key: string | null) => Promise<void>): Promise<void> {
+  if (await wasShown(guard.db)) return show(null);
+  // Others wait until it is shown and noted; the lock of a process that is killed meanwhile ends with it.
+  await guard.db.exclusively(async lane => {
+    const key = await lane.transaction(LOCKS, tx => firstKey(tx, guard));
+    await show(key);
+    await removeSetting(lane, UNSEEN_KEY);
   });
+}
+
+/** The first key of a new store, for whoever shows it at once; null when the store was set up before. */
+export function setUpStore(guard: Guard): Promise<string | null> {
+  return guard.db.transaction(LOCKS, async tx => {
+    const key = await firstKey(tx, guard);
+    await removeSetting(tx, UNSEEN_KEY);
+    return key;
+  });
+}
+
+const LOCKS = { exclusive: [SET_UP_LOCK, POLICIES_LOCK] };
+
+async function wasShown(db: Queries): Promise<boolean> {
+  return (await readSetting(db, SET_UP)) !== null && (await readSetting(db, UNSEEN_KEY)) === null;
+}
+
+async function firstKey(tx: Transaction, guard: Guard): Promise<string | null> {
+  if ((await readSetting(tx, SET_UP)) !== null) return replaceUnseen(tx, guard);
+  const policy = await addPolicy(tx, guard, 'system', {
+    name: 'default',
+    description: 'Made at the first start: reading is allowed, deleting is not, the rest asks a human.',
+    rules: DEFAULT_RULES,
+  });
+  await keepSetting(tx, SET_UP, policy.id);
+  return addFirstKey(tx, guard, policy.id);
+}
+
+/** Nobody can know what was never shown: a new key takes its place, unless somebody has revoked it. */
+async function replaceUnseen(tx: Transaction, guard: Guard): Promise<string | null> {
+  const id = await readSetting(tx, UNSEEN_KEY);
+  if (id === null) return null;
+  await tx.lock({ exclusive: [keyLock(id)] });
+  const unseen = await findKey(tx, id);
+  await removeSetting(tx, UNSEEN_KEY);
+  if (unseen === null || !(await revokeKey(tx, id, guard.now()))) return null;
+  await recordChange(tx, guard, 'system', 'key.revoke', id, { name: unseen.name });
+  return addFirstKey(tx, guard, unseen.policyId);
+}
+
+async function addFirstKey(tx: Transaction, guard: Guard, policyId: string): Promise<string> {
+  const { key, token } = await addKey(tx, guard, 'system', {
+    name: 'default',
+    policyId,
+    requireSignInToApprove: false,
+    expiresAt: null,
+    notify: null,
+    forward: [],
+  });
+  await keepSetting(tx, UNSEEN_KEY, key.id);
+  return token;
 }

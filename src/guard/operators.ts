@@ -1,76 +1,35 @@
-// Operators: the people who sign in. The first comes by a one-time link that the start prints, the others by
-// invitation or, where it is set up, by single-sign-on.ts. Signing in itself is sign-ins.ts's, what makes a
-// password good is passwords.ts's.
+// Operators: the people who sign in. The first admin comes by setup.ts, the others by invitation or, where it is
+// set up, by single-sign-on.ts. Signing in itself is sign-ins.ts's, what makes a password good is passwords.ts's.
 
+import { normalEmail } from '../core/email.ts';
 import { GuardError, invalidInput } from '../core/errors.ts';
-import type { Queries, Transaction } from '../store/db.ts';
-import { endRemoval, endRoleByClaim, markRemoved } from '../store/identities.ts';
+import type { Transaction } from '../store/db.ts';
+import { endRemoval, endRoleByClaim, markRemoved, removeIdentities } from '../store/identities.ts';
 import {
-  anyOperator,
   findInvited,
   findOperator,
   findOperatorCredential,
   insertInvitation,
   insertOperator,
-  insertSetupLink,
   type ListedOperator,
   type OperatorRecord,
-  otherAdmins,
   type Role,
   removeInvitations,
   removeOperator,
-  setupLinkStands,
-  takeSetupLink,
   updateOperatorPassword,
   updateOperatorRole,
 } from '../store/operators.ts';
 import { removeSignIns } from '../store/sign-ins.ts';
+import { changeOperators, keepAnAdmin } from './admins.ts';
 import { recordChange } from './changes.ts';
 import { type Actor, type Guard, newId } from './guard.ts';
 import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
 import { hashToken } from './secrets.ts';
-import { newSecret, normalEmail, OPERATORS_LOCK, type SignedIn } from './sign-ins.ts';
+import { newSecret, type SignedIn } from './sign-ins.ts';
 import { admitAttempt, forgetAccount, forgetFailures } from './throttle.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 const RESET_MS = 24 * 3_600_000;
-
-const operatorsChange = <T>(guard: Guard, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-  guard.db.transaction({ exclusive: [OPERATORS_LOCK] }, work);
-
-/** A fresh one-time token for the first operator, or null when there is one already. */
-export async function offerSetup(guard: Guard): Promise<string | null> {
-  if (await anyOperator(guard.db)) return null;
-  const token = newSecret();
-  await insertSetupLink(guard.db, hashToken(token), guard.now());
-  return token;
-}
-
-export async function setUpFirstOperator(
-  guard: Guard,
-  input: { token: string; email: string; password: string },
-): Promise<OperatorRecord> {
-  const email = normalEmail(input.email);
-  const link = hashToken(input.token);
-  wantPassword(input.password, email);
-  // Before the work of hashing, which only the holder of a link may ask for.
-  if (!(await setupLinkStands(guard.db, link))) throw await setupGone(guard.db);
-  const passwordHash = await hashPassword(input.password);
-  return operatorsChange(guard, async tx => {
-    if ((await anyOperator(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
-    const operator: OperatorRecord = { id: newId(), email, role: 'admin', createdAt: guard.now() };
-    await insertOperator(tx, operator, passwordHash);
-    await recordChange(tx, guard, 'system', 'operator.setup', operator.id, { email });
-    return operator;
-  });
-}
-
-async function setupGone(db: Queries): Promise<GuardError> {
-  const message = (await anyOperator(db))
-    ? 'There is an operator already; ask them for an invitation.'
-    : 'This set-up link is used or unknown. Restart the service to get a fresh one.';
-  return new GuardError('gone', message);
-}
 
 /** `token` goes into the link that the invited person opens; it is shown this once. */
 export async function inviteOperator(
@@ -80,7 +39,7 @@ export async function inviteOperator(
 ): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
   const email = normalEmail(input.email);
   const token = newSecret();
-  return operatorsChange(guard, async tx => {
+  return changeOperators(guard, async tx => {
     if ((await findOperatorCredential(tx, email)) !== null) {
       throw new GuardError(
         'conflict',
@@ -112,7 +71,7 @@ export async function joinOperators(
   if (invited === null) throw invitationGone();
   wantPassword(input.password, invited.email);
   const passwordHash = await hashPassword(input.password);
-  return operatorsChange(guard, async tx => {
+  return changeOperators(guard, async tx => {
     const operator = await findInvited(tx, hashToken(input.token), guard.now());
     if (operator === null) throw invitationGone();
     await removeInvitations(tx, operator.id);
@@ -132,7 +91,7 @@ export async function changeRole(
   id: string,
   role: Role,
 ): Promise<ListedOperator> {
-  return operatorsChange(guard, async tx => {
+  return changeOperators(guard, async tx => {
     const operator = await wantOperator(tx, id);
     if (operator.role === role) return operator;
     await keepAnAdmin(tx, operator);
@@ -146,7 +105,7 @@ export async function changeRole(
 
 /** Their sign-ins and invitations end with them, at once; single sign-on does not bring them back. */
 export async function deleteOperator(guard: Guard, actor: Actor, id: string): Promise<void> {
-  await operatorsChange(guard, async tx => {
+  await changeOperators(guard, async tx => {
     const operator = await wantOperator(tx, id);
     await keepAnAdmin(tx, operator);
     await removeSignIns(tx, id, null);
@@ -159,8 +118,8 @@ export async function deleteOperator(guard: Guard, actor: Actor, id: string): Pr
 }
 
 /**
- * For somebody who cannot get in: ends their password and sign-ins at once, and lets them choose a password
- * anew. `token` goes into the link for it; it is shown this once.
+ * For somebody who cannot get in: ends their password, their accounts at a provider and their sign-ins at once,
+ * and lets them choose a password anew. `token` goes into the link for it; it is shown this once.
  */
 export async function resetOperator(
   guard: Guard,
@@ -168,11 +127,12 @@ export async function resetOperator(
   id: string,
 ): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
   const token = newSecret();
-  return operatorsChange(guard, async tx => {
+  return changeOperators(guard, async tx => {
     const { email } = await wantOperator(tx, id);
     const createdAt = guard.now();
     const expiresAt = createdAt + RESET_MS;
     await updateOperatorPassword(tx, id, null);
+    await removeIdentities(tx, id);
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
     await forgetAccount(tx, email);
@@ -195,7 +155,7 @@ export async function changePassword(
   await guard.db.transaction({}, tx => forgetFailures(tx, who.email, input.ip));
   wantPassword(input.password, who.email);
   const passwordHash = await hashPassword(input.password);
-  await operatorsChange(guard, async tx => {
+  await changeOperators(guard, async tx => {
     const still = await findOperatorCredential(tx, who.email);
     if (still?.id !== who.operatorId || still.passwordHash !== known?.passwordHash) {
       throw new GuardError('conflict', 'The password was changed meanwhile.');
@@ -215,11 +175,4 @@ async function wantOperator(tx: Transaction, id: string): Promise<ListedOperator
   const operator = await findOperator(tx, id);
   if (operator === null) throw new GuardError('not_found', 'There is no operator with this id.');
   return operator;
-}
-
-/** Somebody must be left who can let others in. */
-async function keepAnAdmin(tx: Transaction, operator: ListedOperator): Promise<void> {
-  if (operator.role !== 'admin' || operator.status !== 'active' || (await otherAdmins(tx, operator.id)))
-    return;
-  throw new GuardError('conflict', 'This is the last admin; make somebody else one first.');
 }

@@ -2,6 +2,7 @@
 // each time. It is looked up at every request together with the operator's role, so that whatever ends it or
 // changes the role takes effect at once, on every replica. Limits on guessing are throttle.ts's.
 
+import { normalEmail } from '../core/email.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Transaction } from '../store/db.ts';
 import {
@@ -60,11 +61,6 @@ export interface SignInAttempt extends Browser {
 /** 256 random bits, for cookies and one-time links. */
 export function newSecret(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
-}
-
-/** One spelling of an e-mail, for keeping and comparing. */
-export function normalEmail(email: string): string {
-  return email.trim().toLowerCase();
 }
 
 /** `secret` is for the cookie, and is kept nowhere. */

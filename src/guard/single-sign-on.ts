@@ -2,6 +2,7 @@
 // that any replica can finish it; the browser that began it holds the two values under which it is found.
 // Whom the provider names signs in as the operator they are, or becomes one if their groups give a role.
 
+import { isPlainEmail } from '../core/email.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Transaction } from '../store/db.ts';
 import {
@@ -18,16 +19,18 @@ import {
   findOperator,
   findOperatorCredential,
   insertOperator,
+  type ListedOperator,
   type OperatorRecord,
   removeInvitations,
   updateOperatorRole,
 } from '../store/operators.ts';
+import { changeOperators, isLastAdmin } from './admins.ts';
 import { recordChange } from './changes.ts';
 import { type Person, readPerson } from './claims.ts';
 import { type Guard, newId } from './guard.ts';
 import type { Binding, Provider } from './provider.ts';
 import { hashToken } from './secrets.ts';
-import { type Browser, newSecret, OPERATORS_LOCK, openSignIn, type SignedIn } from './sign-ins.ts';
+import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
 import { admitAttempt, forgetFailures } from './throttle.ts';
 
 /** How long a person may take at the provider. */
@@ -99,7 +102,7 @@ export async function finishSignOn(
   const claims = await provider.claimsFor(answer, binding);
   const person = readPerson(claims, provider.settings);
   const account = { issuer: String(claims['iss']), subject: String(claims['sub']) };
-  return guard.db.transaction({ exclusive: [OPERATORS_LOCK] }, async tx => {
+  return changeOperators(guard, async tx => {
     const operator = await operatorFor(tx, guard, account, person);
     await forget(tx);
     return openSignIn(tx, guard, operator, browser);
@@ -122,15 +125,15 @@ async function operatorFor(
   return known === null ? provision(tx, guard, account, person) : link(tx, guard, account, person, known.id);
 }
 
-/** Their groups may have changed since the last time. */
+/** Their groups may have changed since the last time. The last admin stays one: nobody else could make another. */
 async function withRole(
   tx: Transaction,
   guard: Guard,
-  operator: OperatorRecord,
+  operator: ListedOperator,
   { role }: Person,
 ): Promise<OperatorRecord> {
   if (role === null) throw noRole();
-  if (role === operator.role) return operator;
+  if (role === operator.role || (await isLastAdmin(tx, operator))) return operator;
   const { id, email, role: before } = operator;
   await updateOperatorRole(tx, id, role);
   await recordChange(tx, guard, 'system', 'operator.role', id, { email, from: before, to: role });
@@ -145,6 +148,11 @@ async function link(
   { email, emailVerified }: Person,
   operatorId: string,
 ): Promise<OperatorRecord> {
+  if (!isPlainEmail(email)) {
+    throw forbidden(
+      'There is an operator with your e-mail, and it has characters that can be mistaken for others. Ask an admin to remove the operator, or to invite you with another e-mail.',
+    );
+  }
   if (!emailVerified) {
     throw forbidden(
       'There is an operator with your e-mail, and the provider does not say that it is verified.',

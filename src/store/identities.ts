@@ -39,6 +39,11 @@ export async function hasIdentity(db: Queries, operatorId: string, issuer: strin
   return (await db.all(sql, [operatorId, issuer])).length > 0;
 }
 
+/** None of the operator's accounts leads to them any more. */
+export async function removeIdentities(db: Queries, operatorId: string): Promise<void> {
+  await db.run('DELETE FROM identities WHERE operator_id = $1', [operatorId]);
+}
+
 /** From now on the role is what is set here. */
 export async function endRoleByClaim(db: Queries, operatorId: string): Promise<void> {
   await db.run('UPDATE identities SET decides_role = 0 WHERE operator_id = $1', [operatorId]);

@@ -35,10 +35,7 @@ const BLOCKED =
 
 export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {
   return db.exclusively(async lane => {
-    await lane.run(
-      'CREATE TABLE IF NOT EXISTS migrations (version bigint NOT NULL PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
-    );
-    const at = await schemaVersion(lane);
+    const at = await versionFound(lane);
     const newest = migrations.at(-1)?.version ?? 0;
     if (at > newest) {
       throw new Error(
@@ -51,6 +48,18 @@ export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Pro
     }
     return newest;
   });
+}
+
+/** Whether no migration was ever applied. */
+export function isNewStore(db: Db): Promise<boolean> {
+  return db.exclusively(async lane => (await versionFound(lane)) === 0);
+}
+
+async function versionFound(lane: Lane): Promise<number> {
+  await lane.run(
+    'CREATE TABLE IF NOT EXISTS migrations (version bigint NOT NULL PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
+  );
+  return schemaVersion(lane);
 }
 
 /** The version of the store's schema; 0 for a new one. */

@@ -69,7 +69,12 @@ export async function findOperatorCredential(db: Queries, email: string): Promis
   return row ?? null;
 }
 
-/** Admins who can sign in, this one left out. */
+/** Whether there is an admin who can sign in. */
+export function anyAdmin(db: Queries): Promise<boolean> {
+  return otherAdmins(db, '');
+}
+
+/** Whether there is one besides this operator. */
 export async function otherAdmins(db: Queries, id: string): Promise<boolean> {
   const rows = await db.all(
     `SELECT id FROM operators WHERE role = 'admin' AND ${CAN_SIGN_IN} AND id <> $1 LIMIT 1`,
@@ -101,6 +106,10 @@ export async function insertSetupLink(db: Queries, hash: string, now: number): P
 
 export async function setupLinkStands(db: Queries, hash: string): Promise<boolean> {
   return (await db.all('SELECT hash FROM setup_links WHERE hash = $1', [hash])).length === 1;
+}
+
+export async function removeSetupLinks(db: Queries): Promise<void> {
+  await db.run('DELETE FROM setup_links');
 }
 
 /** Takes a link; false when it was not there (any more). */

@@ -15,3 +15,7 @@ export async function keepSetting(db: Queries, name: string, value: string): Pro
   ]);
   return (await readSetting(db, name)) ?? value;
 }
+
+export async function removeSetting(db: Queries, name: string): Promise<void> {
+  await db.run('DELETE FROM settings WHERE name = $1', [name]);
+}

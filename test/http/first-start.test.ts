@@ -1,10 +1,21 @@
 // The first start and the ones after: what is printed, what is kept, and that the log holds no secret.
 
 import { describe, expect, test } from 'bun:test';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { newDataDir, withMutant } from '../support/faults.ts';
+import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
-import { engines, failToStart, onPath, startService } from '../support/service.ts';
+import { sharedPostgres } from '../support/postgres.ts';
+import {
+  type Engine,
+  engines,
+  failToStart,
+  onPath,
+  startService,
+  type TestService,
+} from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 
 const KEY = /tg_key_[0-9A-Za-z]{49}/g;
@@ -17,8 +28,93 @@ const logLines = (output: string) =>
     .filter(line => line.startsWith('{'))
     .join('\n');
 
+/** A store that no service has seen, and a folder for one. */
+async function nowhere(engine: Engine): Promise<{ databaseUrl: string; dataDir: string }> {
+  const dataDir = newDataDir();
+  const postgres = engine === 'postgres' ? await sharedPostgres() : null;
+  return {
+    dataDir,
+    databaseUrl: (await postgres?.createDatabase()) ?? `sqlite:${join(dataDir, 'toolgate.db')}`,
+  };
+}
+
+const keysIn = (...services: TestService[]): string[] => [
+  ...new Set(services.flatMap(each => each.output.match(KEY) ?? [])),
+];
+
+/** A service that is killed at a moment of its first start. */
+const KILLED: Record<string, Patch> = {
+  'after the key was made, and before it was shown': {
+    file: 'src/guard/first-start.ts',
+    find: '    await show(key);\n',
+    replace: "    process.kill(process.pid, 'SIGKILL');\n    await show(key);\n",
+  },
+  'after the key was shown, and before that was noted': {
+    file: 'src/guard/first-start.ts',
+    find: '    await show(key);\n',
+    replace: "    await show(key);\n    process.kill(process.pid, 'SIGKILL');\n",
+  },
+};
+
 for (const engine of await engines()) {
   describe(engine, () => {
+    test('a first start whose port is taken loses nothing: the key is shown by the one that serves', async () => {
+      const store = await nowhere(engine);
+      const other = createServer().listen(0, '127.0.0.1');
+      const { port } = other.address() as { port: number };
+      const env = { TOOLGATE_PORT: String(port) };
+      expect(await failToStart({ ...store, env })).toContain('The port is taken');
+      other.close();
+      const service = await startService(store);
+      const [key = ''] = keysIn(service);
+      expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+      await service.close();
+      rmSync(store.dataDir, { recursive: true });
+    });
+
+    for (const [when, patch] of Object.entries(KILLED)) {
+      test(`a kill ${when} leaves a store whose next start shows one`, async () => {
+        const store = await nowhere(engine);
+        await withMutant([patch], root => startService({ ...store, root }).catch(() => null));
+        const service = await startService(store);
+        const [key = '', ...others] = keysIn(service);
+        expect(others).toEqual([]);
+        expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+        const { keys } = (await service.admin('GET', '/keys')).body;
+        const live = keys.filter((each: { revokedAt: string | null }) => each.revokedAt === null);
+        expect(live).toHaveLength(1);
+        expect((await service.admin('GET', '/policies')).body.policies).toHaveLength(1);
+        await service.kill('SIGTERM');
+        const again = await startService(store);
+        expect(keysIn(again)).toEqual([]);
+        expect((await again.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+        await again.close();
+        rmSync(store.dataDir, { recursive: true });
+      });
+    }
+
+    test('a store that has lost its master key is refused by the name of the file, and nothing is written', async () => {
+      const store = await nowhere(engine);
+      const env = { TOOLGATE_MASTER_KEY: '', TOOLGATE_ADMIN_TOKEN: '' };
+      await (await startService({ ...store, env })).kill('SIGTERM');
+      const [kept, lost] = [join(store.dataDir, 'kept'), join(store.dataDir, 'master.key')];
+      renameSync(lost, kept);
+      rmSync(join(store.dataDir, 'admin.token'));
+      const files = () => readdirSync(store.dataDir).filter(name => !/-wal$|-shm$/.test(name));
+      const content = () => (engine === 'sqlite' ? readFileSync(join(store.dataDir, 'toolgate.db')) : null);
+      const before = [files(), content()];
+      const output = await failToStart({ ...store, env });
+      expect(output).toContain(`${lost} is missing`);
+      expect(output).toContain('set TOOLGATE_MASTER_KEY');
+      expect([files(), content()]).toEqual(before);
+      expect(existsSync(lost)).toBe(false);
+      renameSync(kept, lost);
+      const service = await startService({ ...store, env });
+      expect(existsSync(join(store.dataDir, 'admin.token'))).toBe(true);
+      await service.kill('SIGTERM');
+      rmSync(store.dataDir, { recursive: true });
+    });
+
     test('prints one key with a curl line that works, and never again', async () => {
       const env = { TOOLGATE_ADMIN_TOKEN: '', TOOLGATE_MASTER_KEY: '', TOOLGATE_LOG_LEVEL: 'trace' };
       const first = await startService({ engine, env });
@@ -103,8 +199,33 @@ for (const engine of await engines()) {
       const env = { TOOLGATE_MASTER_KEY: Buffer.alloc(32, 8).toString('base64') };
       const output = await failToStart({ databaseUrl, dataDir, env });
       expect(output).toContain('The master key is not the one this store was made with');
-      expect(output).toContain('TOOLGATE_MASTER_KEY');
+      expect(output).toContain('It was read from TOOLGATE_MASTER_KEY');
       await service.close();
+    });
+
+    if (engine === 'sqlite') return;
+    test('of replicas that start at once exactly one shows the key, and one set-up link holds', async () => {
+      const { databaseUrl } = await nowhere(engine);
+      const replicas = await Promise.all(
+        Array.from({ length: 3 }, () => startService({ databaseUrl, dataDir: newDataDir() })),
+      );
+      const [first] = replicas as [TestService];
+      const keys = keysIn(...replicas);
+      expect(keys).toHaveLength(1);
+      for (const each of replicas) {
+        expect((await each.check(keys[0] ?? '', 'github', 'get_issue')).body.decision).toBe('allow');
+      }
+      const links = replicas.map(each => SETUP.exec(each.output)?.[1]);
+      const answers = [];
+      for (const [at, token] of links.entries()) {
+        const body = { token, email: `ann-${at}@example.com`, password: PASSWORD };
+        answers.push((await first.json('POST', '/admin/v1/setup', null, body)).status);
+      }
+      expect(answers.sort()).toEqual([201, 410, 410]);
+      for (const each of replicas) {
+        await each.close();
+        rmSync(each.dataDir, { recursive: true });
+      }
     });
   });
 }

@@ -125,6 +125,34 @@ for (const engine of await engines()) {
       }
     });
 
+    test('an e-mail that only looks like an operator’s leads to nobody else’s rights', async () => {
+      const mike = `mike-${crypto.randomUUID().slice(0, 8)}@example.com`;
+      await invite(door.service, mike, 'admin');
+      // The Kelvin sign, which Unicode's own folding makes a k.
+      const kelvin = mike.replace('k', '\u212A');
+      const refused = await door.signOn(door.person({ email: kelvin }).login);
+      expect([refused.status, refused.text.includes('You have no role here')]).toEqual([403, true]);
+      const { visitor } = await door.signOn(door.person({ email: kelvin, groups: ['staff'] }).login);
+      expect(await door.me(visitor)).toMatchObject({ email: kelvin, role: 'viewer' });
+      expect(await operatorOf(mike)).toMatchObject({ status: 'invited' });
+      for (const unseen of ['\u200B', '\u00AD', '\u202E', '\u0007']) {
+        const hidden = door.person({ email: mike.replace('@', `${unseen}@`), groups: ['platform'] });
+        const landed = await door.signOn(hidden.login);
+        expect([landed.status, landed.text.includes('characters that nobody can see')]).toEqual([403, true]);
+      }
+    });
+
+    test('an e-mail outside ASCII is linked to nobody', async () => {
+      const email = `müller-${crypto.randomUUID().slice(0, 8)}@example.com`;
+      const { login } = door.person({ email, groups: ['staff'] });
+      expect((await door.signOn(login)).status).toBe(303);
+      const { id } = await operatorOf(email);
+      expect((await door.signOn(login)).status).toBe(303);
+      await door.service.admin('POST', `/operators/${id}/reset`);
+      const refused = await door.signOn(login);
+      expect([refused.status, refused.text.includes('can be mistaken for others')]).toEqual([403, true]);
+    });
+
     test('a group is as good as a verified e-mail, for somebody new', async () => {
       const { login, email } = door.person({ email_verified: undefined, groups: ['staff'] });
       const { visitor } = await door.signOn(login);

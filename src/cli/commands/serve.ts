@@ -70,7 +70,12 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     // Whoever reads that we serve may stop us at once.
     const stop = stopOnSignals(running, log);
     link?.ready(running, () => stop('SIGTERM'));
-    if (worker === undefined || worker === 1) io.stdout.write(banner(io, running.url, running.welcome));
+    if (worker === undefined || worker === 1) {
+      const text = new TextEncoder();
+      await running.welcome(async shown => {
+        await io.stdout.send(text.encode(banner(io, running.url, shown)));
+      });
+    }
   } catch (error) {
     say(io, `toolgate: ${explain(error)}`);
     // A store or a listener that is half open must not keep the process alive.
