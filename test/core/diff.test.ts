@@ -1,0 +1,51 @@
+// Differences between two texts: they turn the one into the other, with as few lines as possible; only texts too
+// large to compare pair by pair are shown as wholly replaced.
+
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { diffLines, type Line } from '../../src/core/diff.ts';
+
+const sideOf = (lines: readonly Line[], gone: '-' | '+') =>
+  lines.filter(({ mark }) => mark !== gone).map(({ text }) => text);
+const shown = (before: string, after: string) =>
+  diffLines(before.split(''), after.split(''))
+    .map(({ mark, text }) => mark + text)
+    .join(' ');
+
+/** The length of the longest common subsequence, by trying everything. */
+function longest(a: readonly string[], b: readonly string[]): number {
+  const [first, ...rest] = a;
+  if (first === undefined || b.length === 0) return 0;
+  const at = b.indexOf(first);
+  const taken = at < 0 ? 0 : 1 + longest(rest, b.slice(at + 1));
+  return Math.max(taken, longest(rest, b));
+}
+
+test('they give both texts back, and keep as many lines as can be kept', () => {
+  const text = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 9 });
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const lines = diffLines(before, after);
+      expect(sideOf(lines, '+')).toEqual(before);
+      expect(sideOf(lines, '-')).toEqual(after);
+      expect(lines.filter(({ mark }) => mark === ' ').length).toBe(longest(before, after));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('what goes stands before what comes in its place', () => {
+  expect(shown('abc', 'axc')).toBe(' a -b +x  c');
+  expect(shown('abcd', 'axyd')).toBe(' a -b -c +x +y  d');
+  expect(shown('ab', 'abc')).toBe(' a  b +c');
+  expect(shown('abc', 'bc')).toBe('-a  b  c');
+});
+
+test('four million pairs of lines are compared, and more are not', () => {
+  const side = (name: string, length: number) =>
+    Array.from({ length }, (_, at) => (at === 1000 ? 'shared' : `${name}${at}`));
+  const kept = (before: number, after: number) =>
+    diffLines(side('a', before), side('b', after)).filter(({ mark }) => mark === ' ').length;
+  expect(kept(2000, 2000)).toBe(1);
+  expect(kept(2001, 2000)).toBe(0);
+});
