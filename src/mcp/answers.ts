@@ -4,7 +4,7 @@
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
-import { type CallServices, callTool } from './call.ts';
+import { CallCancelled, type CallServices, callTool } from './call.ts';
 import type { Connections } from './connections.ts';
 import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
 import type { Forwarding } from './forward.ts';
@@ -98,9 +98,16 @@ export function answerCall(
       stream.send(message);
       stream.close();
     };
+    // Clients take a response to what they have cancelled for an error. 202 is the status that has no message.
+    const keepSilent = () => {
+      forget();
+      if (stream === null) resolve(accepted());
+      else stream.close();
+    };
     callTool(services, { principal, params, startedAt, cancel, modern, onNotification }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
+        if (error instanceof CallCancelled) return keepSilent();
         if (error instanceof RpcError) return answer(errorMessage(id, error), error.status);
         if (stream !== null) return answer(errorMessage(id, internal(error)), 200);
         forget();

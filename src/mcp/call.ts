@@ -47,6 +47,9 @@ export interface Call {
   onNotification: (notification: JsonObject) => void;
 }
 
+/** The client wants no answer any more, and is sent none. */
+export class CallCancelled extends RpcError {}
+
 /** The result of the call, or throws an RpcError; a GuardError means that there was no verdict. */
 export async function callTool(services: CallServices, call: Call): Promise<JsonObject> {
   const { params } = call;
@@ -121,7 +124,7 @@ async function forward(
     const late = error instanceof UpstreamTimeout;
     if (call.cancel.signal.aborted && !late) {
       done('cancelled');
-      throw new RpcError(CODES.internal, 'The call was cancelled.');
+      throw new CallCancelled(CODES.internal, 'The call was cancelled.');
     }
     if (!(error instanceof UpstreamError)) throw error;
     done(late ? 'timed_out' : 'upstream_failure');

@@ -8,7 +8,7 @@ import type { Guard } from '../guard/guard.ts';
 import type { Hub } from './hub.ts';
 import { type KnownTool, Offered } from './offered.ts';
 import { exposedDefinition } from './schema.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamHealth } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 export class Listing {
@@ -37,8 +37,8 @@ export class Listing {
     const lists = await Promise.all(
       upstreams.map(async upstream => {
         const offered = this.#of(upstream);
-        await (offered.error === null ? offered.read() : offered.refresh());
-        return offered.error === null ? offered.tools : [];
+        await (offered.fault === null ? offered.read() : offered.refresh());
+        return offered.fault === null ? offered.tools : [];
       }),
     );
     return lists.flat();
@@ -67,10 +67,9 @@ export class Listing {
    */
   confirmed({ upstream }: KnownTool): number | null {
     if (!this.#strict) return null;
-    const { error, changes } = this.#of(upstream);
-    if (error === null) return changes;
-    const why = error instanceof UpstreamError ? error.message : 'its list was not read';
-    throw new UpstreamError(`whether the tool has changed could not be seen: ${why}`, { cause: error });
+    const { fault, changes } = this.#of(upstream);
+    if (fault === null) return changes;
+    throw new UpstreamError(`whether the tool has changed could not be seen: ${fault}`);
   }
 
   /** Asks one upstream now; for operators. */
@@ -78,8 +77,18 @@ export class Listing {
     upstream.retryNow();
     const offered = this.#of(upstream);
     await offered.read();
-    const { state, error } = upstream.health;
-    return { ok: state === 'ready', error, tools: offered.tools.map(each => each.exposedName) };
+    const { fault, tools } = offered;
+    return {
+      ok: fault === null,
+      error: fault,
+      tools: fault === null ? tools.map(each => each.exposedName) : [],
+    };
+  }
+
+  /** Of its connection, and where that is in order, why its tools could not be listed. */
+  health(upstream: Upstream): UpstreamHealth {
+    const { health } = upstream;
+    return { ...health, error: health.error ?? this.#of(upstream).fault };
   }
 
   #of(upstream: Upstream): Offered {

@@ -11,6 +11,7 @@ import { listDefinitions } from '../store/connected-tools.ts';
 import type { JsonObject } from './protocol.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import type { Upstream } from './upstream.ts';
+import { UpstreamError } from './wire.ts';
 
 /** For all pages together. */
 const LIST_MS = 10_000;
@@ -54,9 +55,11 @@ export class Offered {
     return [...(this.#tools?.values() ?? [])];
   }
 
-  /** Why it could not be read when it was last asked. */
-  get error(): Error | null {
-    return this.#last?.error ?? null;
+  /** Why it could not be read when it was last asked, for people. */
+  get fault(): string | null {
+    const error = this.#last?.error ?? null;
+    if (error === null) return null;
+    return error instanceof UpstreamError ? error.message : 'the list of its tools could not be taken in';
   }
 
   /** The upstream's own count of changes when it was last asked; calls may depend on it. */
@@ -75,7 +78,7 @@ export class Offered {
     return this.#tools?.get(exposedName) ?? null;
   }
 
-  /** Asks now, or waits with whoever asks already. Never rejects: `error` says what went wrong. */
+  /** Asks now, or waits with whoever asks already. Never rejects: `fault` says what went wrong. */
   read(): Promise<void> {
     this.#reading ??= this.#readOnce().finally(() => {
       this.#reading = null;
@@ -90,7 +93,7 @@ export class Offered {
     if (!lately || last.changes !== this.#upstream.changes) await this.read();
   }
 
-  /** Leaves it either current or with an error: also where it was connected anew, or what was read had begun before. */
+  /** Leaves it either current or with a fault: also where it was connected anew, or what was read had begun before. */
   async confirm(): Promise<void> {
     await this.#upstream.reach(AbortSignal.timeout(LIST_MS)).catch(() => {});
     for (let tries = 0; tries < 2 && !this.current; tries++) await this.refresh();

@@ -171,6 +171,25 @@ for (const engine of await engines()) {
       await until('it ended', () => !lives(started()!));
     });
 
+    test('a server whose list fails is not called in order, by the test or in its health', async () => {
+      const own = new RecordingUpstream({
+        others: { 'tools/list': () => new Response('no', { status: 503 }) },
+      });
+      const { keyId } = await service.newKey(ALLOW);
+      const id = await connect(service, keyId, 'web', own.url);
+      const why = 'the upstream answered with HTTP status 503';
+      const { body } = await service.admin('POST', path(keyId, `/${id}/test`));
+      expect(body).toEqual({ ok: false, error: why, tools: [] });
+      const shown = (await service.admin('GET', path(keyId))).body.connectedTools[0];
+      expect(shown.health).toMatchObject({ state: 'ready', error: why });
+      await until('it is logged', () => service.output.includes('a Connected Tool cannot be listed'));
+      own.options.others = {};
+      const better = await service.admin('POST', path(keyId, `/${id}/test`));
+      expect(better.body).toEqual({ ok: true, error: null, tools: ['web__echo'] });
+      expect((await service.admin('GET', path(keyId))).body.connectedTools[0].health.error).toBeNull();
+      await own.stop();
+    });
+
     test('a command that cannot be started is down, with the reason', async () => {
       const { keyId } = await service.newKey(ALLOW);
       const id = await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'missing' });

@@ -34,6 +34,7 @@ const recorder = new RecordingUpstream({
       const structuredContent = { grams: 5 };
       return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
     }
+    if (params.arguments.hang === 'silently') return new Promise(() => {});
     return streamed(async send => {
       send({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'begun' } });
       const progressToken = params._meta.progressToken;
@@ -176,7 +177,9 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       expect(seen.slice(0, 3)).toEqual([1, 2, 3]);
     });
 
-    test('cancels, and the upstream hears of it', async () => {
+    test('cancels, and the upstream hears of it; no response comes that the client would call unknown', async () => {
+      const errors: Error[] = [];
+      client.onError(error => errors.push(error));
       const stop = new AbortController();
       const before = recorder.calls.length;
       const progressed = Promise.withResolvers<void>();
@@ -186,15 +189,24 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       await progressed.promise;
       stop.abort('enough');
       expect(await call).toBeInstanceOf(Error);
+      const silent = new AbortController();
+      const unheard = client
+        .call('rec__slow', { hang: 'silently' }, { signal: silent.signal })
+        .catch(error => error);
+      await until('the silent call arrived', () => recorder.calls.length === before + 2);
+      silent.abort('enough');
+      expect(await unheard).toBeInstanceOf(Error);
       const upstreamCall = recorder.calls[before]!;
       await until('the upstream was told', () =>
         recorder.of('notifications/cancelled').some(each => each.params.requestId === upstreamCall.id),
       );
-      cancelled.add(name);
+      cancelled.add(`${name}, loud`).add(`${name}, silent`);
       await until('the outcome was recorded', async () => {
         const outcomes = await outcomesOf(gate.service, keyId);
         return outcomes.filter(each => each === 'cancelled').length === cancelled.size;
       });
+      await client.listTools();
+      expect(errors.map(each => each.message)).toEqual([]);
     });
   });
 }

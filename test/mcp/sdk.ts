@@ -18,6 +18,7 @@ export interface SdkClient {
   listTools: () => Promise<Any[]>;
   call: (name: string, args?: Any, options?: Any, meta?: Any) => Promise<Any>;
   onLog: (heard: (data: Any) => void) => void;
+  onError: (heard: (error: Any) => void) => void;
   close: () => Promise<void>;
 }
 
@@ -34,6 +35,9 @@ async function openV1(url: string, token: string): Promise<SdkClient> {
       client.callTool({ name, arguments: args, ...(_meta && { _meta }) }, undefined, options),
     onLog: heard =>
       client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => heard(params.data)),
+    onError: heard => {
+      client.onerror = heard;
+    },
     close: () => client.close(),
   };
 }
@@ -47,6 +51,9 @@ async function openV2(url: string, token: string, mode: 'legacy' | 'auto'): Prom
       client.callTool({ name, arguments: args, ...(_meta && { _meta }) }, options),
     onLog: heard =>
       client.setNotificationHandler('notifications/message', (note: Any) => heard(note.params.data)),
+    onError: heard => {
+      client.onerror = heard;
+    },
     close: () => client.close(),
   };
 }

@@ -83,7 +83,9 @@ const definition = z.object({
 
 async function show(services: Services, tool: ConnectedTool, upstream: Upstream | null) {
   const definitions = await listDefinitions(services.guard.db, tool.id);
-  const health = upstream?.health ?? { state: 'idle', error: null, since: tool.createdAt };
+  const health = upstream
+    ? services.mcp.listing.health(upstream)
+    : { state: 'idle', error: null, since: tool.createdAt };
   return {
     id: tool.id,
     name: tool.name,
