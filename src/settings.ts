@@ -129,6 +129,12 @@ export const SETTINGS = {
     duration,
     'How long an approval stays open: 90s, 60m, 24h.',
   ),
+  approvedFor: setting(
+    'TOOLGATE_APPROVED_FOR',
+    '24h',
+    duration,
+    'How long an approved call may still be made: 30m, 24h.',
+  ),
   approvePage: setting(
     'TOOLGATE_APPROVE_PAGE',
     'auto',

@@ -47,6 +47,14 @@ export interface Approval {
   grantExpiresAt: string | null;
 }
 
+/** As the list shows it; events say less. */
+export interface ListedApproval extends Approval {
+  spentAt: string | null;
+  withdrawnAt: string | null;
+  /** Of one that frees a single call: when it ends, if it is neither spent nor withdrawn before. */
+  usableUntil: string | null;
+}
+
 export interface Grant {
   id: string;
   referenceId: string;

@@ -3,7 +3,7 @@
 
 import type { Decision } from '../core/decide.ts';
 import { normalEmail } from '../core/email.ts';
-import type { ApprovalView, Surface } from '../core/event.ts';
+import type { ListedApproval, Surface } from '../core/event.ts';
 import type { Rule } from '../core/policy.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';
@@ -134,7 +134,7 @@ export interface ChangeResource {
   detail: Record<string, unknown>;
 }
 
-export type ApprovalResource = ApprovalView;
+export type ApprovalResource = ListedApproval;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -9,7 +9,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export type Surface = 'check' | 'mcp';
 export const SURFACES = ['check', 'mcp'] as const satisfies readonly Surface[];
 
-/** An approval as events and the administration show it; times are ISO 8601. */
+/** An approval as events show it; times are ISO 8601. */
 export interface ApprovalView {
   referenceId: string;
   toolCallId: string;
@@ -26,6 +26,14 @@ export interface ApprovalView {
   resolvedAt: string | null;
   resolvedBy: string | null;
   grantExpiresAt: string | null;
+}
+
+/** An approval as the administration lists it. */
+export interface ListedApproval extends ApprovalView {
+  spentAt: string | null;
+  withdrawnAt: string | null;
+  /** Of one that frees a single call: when it ends, if it is neither spent nor withdrawn before. */
+  usableUntil: string | null;
 }
 
 export interface Event {

@@ -9,6 +9,7 @@ import {
   findApprovalByToken,
   lapseApprovals,
   resolveApproval,
+  withdrawApproval,
 } from '../store/approvals.ts';
 import type { Transaction } from '../store/db.ts';
 import { listSubscribers, type Subscriber } from '../store/deliveries.ts';
@@ -88,10 +89,32 @@ export async function resolveByOperator(
   resolve: Resolve,
 ): Promise<ApprovalRecord> {
   const approval = await findApproval(guard.db, referenceId);
-  if (approval === null) throw new GuardError('not_found', 'There is no approval with this referenceId.');
+  if (approval === null) throw noSuchApproval();
   const resolved = await settle(guard, approval, resolve, actor);
   if (resolved === null) throw new GuardError('conflict', 'This approval is already answered or has lapsed.');
   return resolved;
+}
+
+/**
+ * Takes back an approval of one call: no call is freed by it once this returned. Of withdrawing and spending at once
+ * exactly one wins, by their conditional updates. A grant is ended by itself (grants.ts).
+ */
+export async function withdraw(guard: Guard, actor: Actor, referenceId: string): Promise<void> {
+  await guard.db.transaction({}, async tx => {
+    const withdrawn = await withdrawApproval(tx, referenceId, guard.now());
+    const approval = await findApproval(tx, referenceId);
+    if (approval === null) throw noSuchApproval();
+    if (!withdrawn) throw new GuardError('conflict', notToWithdraw(approval));
+    await recordChange(tx, guard, actor, 'approval.withdraw', referenceId, {});
+  });
+}
+
+function notToWithdraw({ status, spentAt, grantExpiresAt }: ApprovalRecord): string {
+  if (status !== 'approved') return 'Only an approval that was given can be withdrawn, and this one was not.';
+  if (grantExpiresAt !== null) return 'This approval opened a grant. Revoke the grant instead.';
+  return spentAt === null
+    ? 'This approval was withdrawn before.'
+    : 'This approval is spent: the call was allowed.';
 }
 
 /** Ends approvals that nobody answered in time; answers how many this call ended. */
@@ -157,6 +180,10 @@ function ended(approval: ApprovalRecord, now: number): Question['ended'] {
 
 function approvalBehind(guard: Guard, token: string): Promise<ApprovalRecord | null> | null {
   return tokenKind(token) === 'approval' ? findApprovalByToken(guard.db, hashToken(token)) : null;
+}
+
+function noSuchApproval(): GuardError {
+  return new GuardError('not_found', 'There is no approval with this referenceId.');
 }
 
 function usedUp(): GuardError {

@@ -34,6 +34,8 @@ export interface CheckRequest {
   surface: Surface;
   call: ToolCall;
   args: Json | undefined;
+  /** What a client answers to a tool that asked for more, with the tool's state. Bound like the arguments. */
+  continuation?: Json;
   /** The Connected Tool that gets the call, where the service runs it itself. */
   connectedToolId?: string;
   /** An approved, unspent approval of this very call, when the caller names one. */
@@ -180,7 +182,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
       surface: entry.surface,
       serverName: entry.serverName,
       toolName: entry.toolName,
-      argsDigest: this.#guard.vault.argsDigest(request.args),
+      argsDigest: this.#guard.vault.callDigest(request),
       definitionDigest,
       reason: entry.reason,
       status: 'pending',

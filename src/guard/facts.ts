@@ -139,13 +139,14 @@ export class ApprovalFacts {
     const references = requests.flatMap(each => each.referenceId ?? []);
     // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
     const repeated = requests.filter(each => each.surface === 'mcp' && each.referenceId === null);
-    const digests = repeated.map(each => guard.vault.argsDigest(each.args));
+    const digests = repeated.map(each => guard.vault.callDigest(each));
+    const after = now - guard.settings.approvedFor;
     const [, grants, open, named, unnamed, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
       openGrants(tx, keyIds, now),
       countOpen(tx, keyIds, now),
-      references.length > 0 ? findSpendable(tx, references) : [],
-      digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests) : [],
+      references.length > 0 ? findSpendable(tx, references, after) : [],
+      digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests, after) : [],
       listSubscribers(tx),
     ]);
     const facts = new ApprovalFacts(guard, grants, [...named, ...unnamed], subscribers);
@@ -191,15 +192,20 @@ export class ApprovalFacts {
   }
 
   #frees(approval: Spendable, held: Held): boolean {
-    const { args, surface, referenceId } = held.request;
-    const meant = referenceId === null ? surface === 'mcp' : approval.id === referenceId;
     return (
-      meant &&
+      isMeant(approval, held.request) &&
       isFor(approval, held.request) &&
       sameDefinition(approval, held) &&
-      approval.argsDigest === this.#guard.vault.argsDigest(args)
+      approval.argsDigest === this.#guard.vault.callDigest(held.request)
     );
   }
+}
+
+/** On the surface that asked; unnamed, only where the proxy is the executor, and for the very credential that asked. */
+function isMeant(approval: Spendable, { surface, principal, referenceId }: CheckRequest): boolean {
+  if (approval.surface !== surface) return false;
+  if (referenceId !== null) return approval.id === referenceId;
+  return surface === 'mcp' && approval.sessionId === principal.sessionId;
 }
 
 interface About {

@@ -8,6 +8,8 @@ import type { Vault } from './secrets.ts';
 
 export interface GuardSettings {
   approvalTimeout: number;
+  /** How long an approval that was given can be spent. */
+  approvedFor: number;
   /** What a call gets whose tool shows another definition than the accepted one. */
   toolDrift: 'allow' | Drift;
   maxOpenApprovalsPerSession: number;

@@ -1,5 +1,5 @@
 // Secrets: minting and recognising tokens, hashing them for look-up, sealing what must be read again, signing
-// checkpoints, and the digest that binds an approval to its arguments. The master key stays in here.
+// checkpoints, and the digest that binds an approval to its call. The master key stays in here.
 
 import {
   createCipheriv,
@@ -121,11 +121,12 @@ export class Vault {
     return sign(null, Buffer.from(text), this.#checkpoints);
   }
 
-  /** Absent arguments and `{}` are the same call. */
-  argsDigest(args: Json | undefined): string {
-    return createHmac('sha256', this.#digest)
-      .update(canonicalJson(args ?? {}))
-      .digest('hex');
+  /** Binds an approval to its call. Absent arguments and `{}` are the same; a continuation makes it another call. */
+  callDigest({ args, continuation }: { args: Json | undefined; continuation?: Json }): string {
+    const digest = createHmac('sha256', this.#digest).update(canonicalJson(args ?? {}));
+    // No JSON text begins after another: arguments alone never have the digest of arguments with a continuation.
+    if (continuation !== undefined) digest.update(`\n${canonicalJson(continuation)}`);
+    return digest.digest('hex');
   }
 }
 

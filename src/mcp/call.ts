@@ -96,12 +96,22 @@ async function judge(
     call: { serverName, toolName },
     connectedToolId: upstream.tool.id,
     args,
+    ...continuationOf(call.params),
     referenceId: referenceIn(call.params),
     startedAt: call.startedAt,
   });
   services.onVerdict(verdict, call.startedAt);
   return verdict;
 }
+
+/** What the tool asked for, and its state: they go on with the arguments, so an approval binds them too. */
+function continuationOf(params: JsonObject): { continuation?: Json } {
+  const given = CONTINUATION.filter(key => params[key] !== undefined);
+  if (given.length === 0) return {};
+  return { continuation: Object.fromEntries(given.map(key => [key, params[key] as Json])) };
+}
+
+const CONTINUATION = ['inputResponses', 'requestState'] as const;
 
 async function forward(
   services: CallServices,
@@ -162,7 +172,7 @@ function forUpstream(params: JsonObject, tool: KnownTool, progressToken: string 
   if (level !== undefined) meta[ENVELOPE.logLevel] = level;
   if (progressToken !== undefined) meta['progressToken'] = progressToken;
   const sent: JsonObject = { name: tool.toolName };
-  for (const key of ['arguments', 'inputResponses', 'requestState']) {
+  for (const key of ['arguments', ...CONTINUATION]) {
     if (params[key] !== undefined) sent[key] = params[key];
   }
   if (Object.keys(meta).length > 0) sent['_meta'] = meta;

@@ -2,7 +2,7 @@
 // at once exactly one wins; spending is such an update too.
 
 import type { ApprovalStatus } from '../core/approval.ts';
-import type { ApprovalView, Surface } from '../core/event.ts';
+import type { ApprovalView, ListedApproval, Surface } from '../core/event.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
 export interface ApprovalRecord {
@@ -145,52 +145,74 @@ export function countOpen(db: Queries, keyIds: readonly string[], now: number): 
 export interface Spendable {
   id: string;
   keyId: string;
+  sessionId: string | null;
+  surface: Surface;
   serverName: string;
   toolName: string;
   argsDigest: string;
   definitionDigest: string | null;
 }
 
-const SPENDABLE = `id, key_id AS "keyId", server_name AS "serverName", tool_name AS "toolName",
-  args_digest AS "argsDigest", definition_digest AS "definitionDigest"`;
+const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
+    tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest"
+  FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
+    AND withdrawn_at IS NULL AND resolved_at > $1`;
 
-/** Approved for one call and not spent yet, among the given references. */
-export function findSpendable(db: Queries, ids: readonly string[]): Promise<Spendable[]> {
+/** Approved for one call after the given time, and neither spent nor withdrawn, among the given references. */
+export function findSpendable(db: Queries, ids: readonly string[], after: number): Promise<Spendable[]> {
   const wanted = padded(ids);
-  return db.all(
-    `SELECT ${SPENDABLE} FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
-       AND id IN (${placeholders(wanted.length)})`,
-    wanted,
-  );
+  return db.all(`${SPENDABLE} AND id IN (${placeholders(wanted.length, 1)})`, [after, ...wanted]);
 }
 
-/** Approved for one call and not spent yet, of the same key and arguments; the oldest first. */
+/** The same, of these keys and arguments; the oldest first. */
 export function findSpendableByDigest(
   db: Queries,
   keyIds: readonly string[],
   digests: readonly string[],
+  after: number,
 ): Promise<Spendable[]> {
   const keys = padded(keyIds);
   const wanted = padded(digests);
   return db.all(
-    `SELECT ${SPENDABLE} FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
-       AND key_id IN (${placeholders(keys.length)}) AND args_digest IN (${placeholders(wanted.length, keys.length)})
-     ORDER BY id`,
-    [...keys, ...wanted],
+    `${SPENDABLE} AND key_id IN (${placeholders(keys.length, 1)})
+       AND args_digest IN (${placeholders(wanted.length, 1 + keys.length)}) ORDER BY id`,
+    [after, ...keys, ...wanted],
   );
 }
 
-/** Takes the one use of an approval; false when somebody else took it. */
+/** Takes the one use of an approval; false when somebody else took it, or it was withdrawn. */
 export async function spendApproval(tx: Transaction, id: string, now: number): Promise<boolean> {
-  return (
-    (await tx.run(
-      `UPDATE approvals SET spent_at = $2 WHERE id = $1 AND status = 'approved' AND spent_at IS NULL`,
-      [id, now],
-    )) === 1
+  const changed = await tx.run(
+    `UPDATE approvals SET spent_at = $2
+     WHERE id = $1 AND status = 'approved' AND spent_at IS NULL AND withdrawn_at IS NULL`,
+    [id, now],
   );
+  return changed === 1;
 }
 
-/** An approval as events and the administration show it. */
+/** Ends an approval of one call; false when it was spent or withdrawn, or never was one. */
+export async function withdrawApproval(tx: Transaction, id: string, now: number): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE approvals SET withdrawn_at = $2 WHERE id = $1 AND status = 'approved' AND grant_expires_at IS NULL
+       AND spent_at IS NULL AND withdrawn_at IS NULL`,
+    [id, now],
+  );
+  return changed === 1;
+}
+
+/** An approval as the administration lists it. `approvedFor`: how long one that was given can be spent. */
+export function approvalListed(approval: ApprovalRecord, approvedFor: number): ListedApproval {
+  const { status, resolvedAt, grantExpiresAt, spentAt, withdrawnAt } = approval;
+  const once = status === 'approved' && grantExpiresAt === null && resolvedAt !== null;
+  return {
+    ...approvalView(approval),
+    spentAt: spentAt === null ? null : iso(spentAt),
+    withdrawnAt: withdrawnAt === null ? null : iso(withdrawnAt),
+    usableUntil: once ? iso(resolvedAt + approvedFor) : null,
+  };
+}
+
+/** An approval as events show it. */
 export function approvalView(approval: ApprovalRecord): ApprovalView {
   return {
     referenceId: approval.id,

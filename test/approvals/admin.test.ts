@@ -16,7 +16,7 @@ for (const engine of await engines()) {
     const resolve = (referenceId: string, body: unknown) =>
       gate.service.admin('POST', `/approvals/${referenceId}/resolve`, body);
 
-    test('are listed with the fields of an event, newest first, by status, in pages', async () => {
+    test('are listed with the fields of an event and what became of them, newest first, by status, in pages', async () => {
       const { key, keyId, policyId } = await gate.service.newKey(ASK_ALL);
       const first = await gate.ask(key, 'one');
       const second = await gate.ask(key, 'two');
@@ -38,6 +38,9 @@ for (const engine of await engines()) {
         resolvedAt: null,
         resolvedBy: null,
         grantExpiresAt: null,
+        spentAt: null,
+        withdrawnAt: null,
+        usableUntil: null,
       });
       expect((await list('?status=denied')).approvals[0]).toMatchObject({
         referenceId: first.referenceId,

@@ -111,8 +111,8 @@ test('no two different numbers ever share a text', () => {
 test('the digest of arguments: absent and {} are the same call, and null, [] and {"a":null} are others', () => {
   const vault = new Vault(new Uint8Array(32).fill(7));
   const other = new Vault(new Uint8Array(32).fill(8));
-  const digest = (text: string) => vault.argsDigest(parseJson(text));
-  expect(vault.argsDigest(undefined)).toBe(digest('{}'));
+  const digest = (text: string) => vault.callDigest({ args: parseJson(text) });
+  expect(vault.callDigest({ args: undefined })).toBe(digest('{}'));
   expect(digest('{"b":1,"a":{"d":1,"c":2}}')).toBe(digest('{"a":{"c":2,"d":1.0},"b":1e0}'));
   const texts = [
     '{}',
@@ -123,6 +123,30 @@ test('the digest of arguments: absent and {} are the same call, and null, [] and
     '{"a":1}',
   ];
   expect(new Set(texts.map(digest)).size).toBe(texts.length);
-  expect(other.argsDigest(undefined)).not.toBe(vault.argsDigest(undefined));
-  expect(vault.argsDigest(undefined)).toMatch(/^[0-9a-f]{64}$/);
+  expect(other.callDigest({ args: undefined })).not.toBe(vault.callDigest({ args: undefined }));
+  expect(vault.callDigest({ args: undefined })).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('the digest of a call with a continuation: of that one, and never of arguments alone', () => {
+  const vault = new Vault(new Uint8Array(32).fill(7));
+  const given = (args: string, continuation?: string) =>
+    vault.callDigest({
+      args: parseJson(args),
+      ...(continuation !== undefined && { continuation: parseJson(continuation) }),
+    });
+  // As it was before there were any: what was approved then can be spent.
+  expect(given('{"a":1}')).toBe('770a834e72a808e2a34e5df40ecad3aaf88c76cd63b7ab6d08bc3a35309c5d6f');
+  expect(given('{"a":1}', '{"x":1,"y":2}')).toBe(given('{"a":1}', '{"y":2,"x":1}'));
+  const calls = [
+    given('{"a":1}'),
+    given('{}'),
+    given('{"a":1}', '{}'),
+    given('{"a":1}', '{"requestState":"s"}'),
+    given('{"a":1}', '{"inputResponses":{}}'),
+    given('{"a":1}', '{"inputResponses":{"q":1}}'),
+    given('{"a":1}', '{"inputResponses":{"q":1},"requestState":"s"}'),
+    given('{"a":1,"inputResponses":{"q":1},"requestState":"s"}'),
+    given('{"inputResponses":{"q":1},"requestState":"s"}', '{"a":1}'),
+  ];
+  expect(new Set(calls).size).toBe(calls.length);
 });

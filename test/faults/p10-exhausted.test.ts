@@ -92,6 +92,7 @@ class Bench {
     await migrate(db, Date.now());
     const settings = {
       approvalTimeout: 60_000,
+      approvedFor: 60_000,
       toolDrift: 'allow' as const,
       maxOpenApprovalsPerSession: 1000,
       maxOpenApprovalsPerKey: 1000,

@@ -7,6 +7,7 @@ import { NOW } from '../store/stores.ts';
 
 const settings = {
   approvalTimeout: 60_000,
+  approvedFor: 60_000,
   toolDrift: 'allow' as const,
   maxOpenApprovalsPerSession: 20,
   maxOpenApprovalsPerKey: 100,

@@ -179,16 +179,36 @@ for (const engine of await engines()) {
       ]);
       expect(await approvals.countOpen(db, ['key-1'], NOW + 60_000)).toEqual([]);
 
-      const id = all[4]?.id as string;
-      expect((await approvals.findSpendable(db, [id, all[0]?.id as string])).map(row => row.id)).toEqual([
-        id,
-      ]);
-      const spend = () => db.transaction({}, tx => approvals.spendApproval(tx, id, NOW));
-      expect((await Promise.all([spend(), spend(), spend()])).filter(Boolean)).toHaveLength(1);
-      expect(await approvals.findSpendable(db, [id])).toEqual([]);
-      expect(await db.transaction({}, tx => approvals.spendApproval(tx, all[0]?.id as string, NOW))).toBe(
+      const [pending, id, taken, granting] = all.map(each => each.id) as [string, string, string, string];
+      const approve = (which: string, grantExpiresAt: number | null) =>
+        db.transaction({}, tx =>
+          approvals.resolveApproval(tx, which, { status: 'approved', at: NOW, by: 'link', grantExpiresAt }),
+        );
+      await approve(id, null);
+      await approve(taken, null);
+      await approve(granting, NOW + 60_000);
+      const usable = async (after: number) => {
+        const named = await approvals.findSpendable(db, [pending, id, granting], after);
+        const unnamed = await approvals.findSpendableByDigest(db, ['key-1', 'key-2'], ['d0', 'd1'], after);
+        return [named, unnamed.filter(row => row.id !== taken)].map(rows => rows.map(row => row.id));
+      };
+      expect(await usable(NOW - 1)).toEqual([[id], [id]]);
+      // Whatever was given at this time or before has ended.
+      expect(await usable(NOW)).toEqual([[], []]);
+      const spend = (which: string) => db.transaction({}, tx => approvals.spendApproval(tx, which, NOW));
+      const withdraw = (which: string) =>
+        db.transaction({}, tx => approvals.withdrawApproval(tx, which, NOW));
+      expect((await Promise.all([spend(id), spend(id), spend(id)])).filter(Boolean)).toHaveLength(1);
+      expect(await usable(0)).toEqual([[], []]);
+      expect([await spend(pending), await withdraw(pending)]).toEqual([false, false]);
+      expect([await withdraw(id), await withdraw(granting)]).toEqual([false, false]);
+      expect([await withdraw(taken), await withdraw(taken), await spend(taken)]).toEqual([
+        true,
         false,
-      );
+        false,
+      ]);
+      expect(await approvals.findSpendable(db, [taken], 0)).toEqual([]);
+      expect(await approvals.findSpendableByDigest(db, ['key-1'], ['d1'], 0)).toEqual([]);
     });
 
     test('grants', async () => {

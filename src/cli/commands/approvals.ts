@@ -18,7 +18,7 @@ export function build(io: IO): Command {
     'approvals',
     'Questions waiting for a human, and their answers.',
     ['toolgate approvals list', `toolgate approvals approve ${REFERENCE} --for 1h`],
-    [listCommand(io), approveCommand(io), denyCommand(io)],
+    [listCommand(io), approveCommand(io), denyCommand(io), withdrawCommand(io)],
   );
 }
 
@@ -78,6 +78,18 @@ function denyCommand(io: IO): Command {
   const made = command('deny', 'Deny a call.', [`toolgate approvals deny ${REFERENCE}`]);
   return withAdmin(made.argument('<referenceId>', 'as listed')).action(
     (referenceId: string, options: AdminOptions) => answer(io, referenceId, 'deny', options),
+  );
+}
+
+function withdrawCommand(io: IO): Command {
+  const what = 'Take back an approval that is not spent; a grant is ended with `toolgate grants revoke`.';
+  const made = command('withdraw', what, [`toolgate approvals withdraw ${REFERENCE}`]);
+  return withAdmin(made.argument('<referenceId>', 'as listed')).action(
+    async (referenceId: string, options: AdminOptions) => {
+      await asAdmin(io, options).post(`/approvals/${encodeURIComponent(referenceId)}/withdraw`);
+      if (options.json) return printJson(io, { referenceId, withdrawn: true });
+      say(io, `Approval ${referenceId} is withdrawn.`);
+    },
   );
 }
 

@@ -68,7 +68,7 @@ const each =
   };
 
 function ask(guard: Guard, tx: Transaction, approval: ApprovalRecord): void {
-  const argsDigest = guard.vault.argsDigest({ demo: approval.id });
+  const argsDigest = guard.vault.callDigest({ args: { demo: approval.id } });
   insertApproval(tx, { ...approval, argsDigest, status: 'pending' }, mintToken('approval').hash);
 }
 

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { SURFACES } from '../../core/event.ts';
-import { resolveByOperator } from '../../guard/approvals.ts';
-import { approvalView, listApprovals } from '../../store/approvals.ts';
+import { resolveByOperator, withdraw } from '../../guard/approvals.ts';
+import { approvalListed, listApprovals } from '../../store/approvals.ts';
 import { resolution } from '../approve.ts';
 import { before, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
@@ -25,6 +25,12 @@ export const approval = z.object({
   resolvedAt: isoTime.nullable(),
   resolvedBy: z.string().nullable(),
   grantExpiresAt: isoTime.nullable(),
+  spentAt: isoTime.nullable().meta({ description: 'When the one call that it frees was allowed.' }),
+  withdrawnAt: isoTime.nullable(),
+  usableUntil: isoTime.nullable().meta({
+    description:
+      'Of one that frees a single call: when it ends, if it is neither spent nor withdrawn before.',
+  }),
 });
 
 export const approvalAdminRoutes: Route[] = [
@@ -36,14 +42,10 @@ export const approvalAdminRoutes: Route[] = [
     summary: 'List approvals, newest first',
     query: z.strictObject({ ...page, status: z.enum(APPROVAL_STATUSES).optional() }),
     answers: { 200: { description: 'Approvals.', schema: list('approvals', approval) } },
-    handle: async ({ services, query }) => {
-      const rows = await listApprovals(
-        services.guard.db,
-        query.status ?? null,
-        query.limit + 1,
-        before(query),
-      );
-      return Response.json(paged('approvals', rows, query.limit, row => row.id, approvalView));
+    handle: async ({ services: { guard }, query }) => {
+      const rows = await listApprovals(guard.db, query.status ?? null, query.limit + 1, before(query));
+      const show = (row: (typeof rows)[number]) => approvalListed(row, guard.settings.approvedFor);
+      return Response.json(paged('approvals', rows, query.limit, row => row.id, show));
     },
   }),
   route({
@@ -61,13 +63,27 @@ export const approvalAdminRoutes: Route[] = [
       const { action, duration } = incoming.body;
       const resolve = { action, grantMs: duration ?? null };
       const referenceId = incoming.params['referenceId'] ?? '';
-      const resolved = await resolveByOperator(
-        incoming.services.guard,
-        actorOf(incoming),
-        referenceId,
-        resolve,
-      );
-      return Response.json(approvalView(resolved));
+      const { guard } = incoming.services;
+      const resolved = await resolveByOperator(guard, actorOf(incoming), referenceId, resolve);
+      return Response.json(approvalListed(resolved, guard.settings.approvedFor));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/approvals/:referenceId/withdraw',
+    access: 'resolve',
+    tag: 'approvals (administration)',
+    summary: 'Withdraw an approval that is not spent',
+    description:
+      'From then on it frees no call. An approval with a duration has opened a grant, which is ended by itself.',
+    answers: {
+      204: { description: 'Withdrawn.' },
+      409: { description: 'It is spent, was withdrawn before, opened a grant, or was never given.' },
+    },
+    handle: async incoming => {
+      const referenceId = incoming.params['referenceId'] ?? '';
+      await withdraw(incoming.services.guard, actorOf(incoming), referenceId);
+      return new Response(null, { status: 204 });
     },
   }),
 ];

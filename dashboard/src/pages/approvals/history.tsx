@@ -1,7 +1,10 @@
-// How earlier questions ended.
+// How earlier questions ended, what became of the approvals among them, and withdrawing those that are not spent.
 
 import { useLocation } from 'preact-iso';
-import { type Approval, queryOf } from '../../api.ts';
+import { announce } from '../../announce.ts';
+import { type ListedApproval, post, queryOf } from '../../api.ts';
+import { now } from '../../clock.ts';
+import { Confirm } from '../../components/dialog.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Empty, Shown } from '../../components/states.tsx';
 import { type Column, More, Table } from '../../components/table.tsx';
@@ -9,6 +12,7 @@ import { Named, StatusBadge, Time, Tool } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
 import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
+import { mayResolve } from '../../session.ts';
 import { addressOf } from '../audit/filters.ts';
 
 const STATUSES: [string, string][] = [
@@ -18,7 +22,7 @@ const STATUSES: [string, string][] = [
   ['timed_out', 'Timed out'],
 ];
 
-const COLUMNS: Column<Approval>[] = [
+const COLUMNS: Column<ListedApproval>[] = [
   { head: 'Outcome', cell: ({ status }) => <StatusBadge status={status} /> },
   {
     head: 'Tool',
@@ -36,14 +40,50 @@ const COLUMNS: Column<Approval>[] = [
     head: 'Grant until',
     cell: ({ grantExpiresAt }) => grantExpiresAt !== null && <Time at={grantExpiresAt} />,
   },
+  { head: 'Use', cell: approval => <Use approval={approval} /> },
 ];
+
+/** What became of an approval of one call. */
+function Use({ approval: { spentAt, withdrawnAt, usableUntil } }: { approval: ListedApproval }) {
+  if (spentAt !== null)
+    return (
+      <>
+        spent <Time at={spentAt} />
+      </>
+    );
+  if (withdrawnAt !== null)
+    return (
+      <>
+        withdrawn <Time at={withdrawnAt} />
+      </>
+    );
+  if (usableUntil === null) return null;
+  return Date.parse(usableUntil) <= now.value ? (
+    <>not used</>
+  ) : (
+    <>
+      until <Time at={usableUntil} />
+    </>
+  );
+}
+
+const isUsable = ({ spentAt, withdrawnAt, usableUntil }: ListedApproval): boolean =>
+  spentAt === null && withdrawnAt === null && usableUntil !== null && Date.parse(usableUntil) > now.value;
 
 export function History() {
   const { query, route } = useLocation();
   const status = query['status'] ?? '';
-  const list = useList<Approval>('/approvals', 'approvals', { status });
+  const list = useList<ListedApproval>('/approvals', 'approvals', { status });
   useLive({ approval: () => list.reload(), gap: list.reload });
   const ended = list.data?.filter(approval => approval.status !== 'pending');
+  const withdraw = async ({ referenceId, serverName, toolName }: ListedApproval) => {
+    try {
+      await post(`/approvals/${referenceId}/withdraw`);
+    } finally {
+      list.reload();
+    }
+    announce(`Withdrawn: ${serverName}__${toolName}`);
+  };
   const choose = (value: string) =>
     route(`/dashboard/approvals${queryOf({ view: 'history', status: value })}`);
   return (
@@ -51,7 +91,7 @@ export function History() {
       <Shown of={{ ...list, data: ended }} empty={<Empty title="None yet" />}>
         <Table
           caption="Approvals that have ended"
-          columns={COLUMNS}
+          columns={mayResolve.value ? [...COLUMNS, withdrawing(withdraw)] : COLUMNS}
           rows={ended ?? []}
           keyOf={approval => approval.referenceId}
         />
@@ -60,6 +100,18 @@ export function History() {
     </Panel>
   );
 }
+
+const withdrawing = (withdraw: (approval: ListedApproval) => Promise<void>): Column<ListedApproval> => ({
+  head: 'Actions',
+  kind: 'actions',
+  cell: approval =>
+    isUsable(approval) && (
+      <Confirm label="Withdraw" title="Withdraw this approval?" run={() => withdraw(approval)}>
+        From then on it frees no call to{' '}
+        <Tool serverName={approval.serverName} toolName={approval.toolName} />; the agent has to ask again.
+      </Confirm>
+    ),
+});
 
 function StatusChoice({ status, choose }: { status: string; choose: (status: string) => void }) {
   return (
