@@ -7,6 +7,7 @@ import type { ListedApproval, Surface } from '../core/event.ts';
 import type { Rule } from '../core/policy.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';
+import { time } from './print.ts';
 
 export interface PolicySummary {
   id: string;
@@ -146,7 +147,7 @@ export async function allOf<T>(http: Http, plural: string): Promise<T[]> {
 
 /** The id of the policy a person means. */
 export async function policyId(http: Http, nameOrId: string): Promise<string> {
-  if (UUID.test(nameOrId)) return nameOrId;
+  if (UUID.test(nameOrId)) return nameOrId.toLowerCase();
   const policies = await allOf<PolicySummary>(http, 'policies');
   return theOne(
     'policy',
@@ -157,20 +158,20 @@ export async function policyId(http: Http, nameOrId: string): Promise<string> {
 
 /** The id of the key a person means; by name, only keys that still work are looked at. */
 export async function keyId(http: Http, nameOrId: string): Promise<string> {
-  if (UUID.test(nameOrId)) return nameOrId;
+  if (UUID.test(nameOrId)) return nameOrId.toLowerCase();
   return theOne('live key', nameOrId, (await keysNamed(http, nameOrId)).filter(isLive)).id;
 }
 
 /** As `keyId`, for looking back: when no key of that name works any more, a revoked one is meant. */
 export async function pastKeyId(http: Http, nameOrId: string): Promise<string> {
-  if (UUID.test(nameOrId)) return nameOrId;
+  if (UUID.test(nameOrId)) return nameOrId.toLowerCase();
   const named = await keysNamed(http, nameOrId);
   return theOne('key', nameOrId, named.some(isLive) ? named.filter(isLive) : named).id;
 }
 
 /** The id of the operator a person means. */
 export async function operatorId(http: Http, emailOrId: string): Promise<string> {
-  if (UUID.test(emailOrId)) return emailOrId;
+  if (UUID.test(emailOrId)) return emailOrId.toLowerCase();
   const email = normalEmail(emailOrId);
   const operators = await allOf<OperatorResource>(http, 'operators');
   const found = operators.find(each => each.email === email);
@@ -187,12 +188,24 @@ function isLive(key: KeyResource): boolean {
   return key.revokedAt === null;
 }
 
-export function theOne<T extends { id: string }>(what: string, name: string, found: readonly T[]): T {
+/** What there is to tell apart two of one name. */
+interface Named {
+  id: string;
+  createdAt: string;
+  prefix?: string;
+}
+
+const BY_ID = 'Use the id of the one you mean in place of its name:';
+
+export function theOne<T extends Named>(what: string, name: string, found: readonly T[], advice = BY_ID): T {
   const [first, ...others] = found;
   if (first === undefined) throw new CliError(EXIT.failed, `There is no ${what} named "${name}".`);
   if (others.length === 0) return first;
-  const ids = found.map(each => each.id).join(', ');
-  throw new CliError(EXIT.failed, `${found.length} of these are named "${name}"; name one by its id: ${ids}`);
+  const list = found.map(({ id, prefix, createdAt }) => {
+    const token = prefix === undefined ? '' : `  ${prefix}…`;
+    return `${id}${token}  created ${time(createdAt)}`;
+  });
+  throw new CliError(EXIT.failed, `More than one ${what} is named "${name}". ${advice}`, { list });
 }
 
 /** Names by id, for tables that show whose something is. */

@@ -4,7 +4,7 @@
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { type CompiledPolicy, DECISIONS, type Decision, type Outcome } from '../core/decide.ts';
-import { serverNameFault, splitName, toolNameFault } from '../core/name.ts';
+import { scopeFault, serverNameFault, toolNameFault } from '../core/name.ts';
 import { simulate } from '../core/simulate.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
@@ -82,10 +82,13 @@ class Reader extends YamlReader {
     const session = this.#map(node, '"session"', ['scopeTools']).toJSON() as { scopeTools?: unknown };
     const scope = session.scopeTools ?? null;
     if (scope === null) return null;
-    const valid =
-      Array.isArray(scope) && scope.every(name => typeof name === 'string' && splitName(name) !== null);
-    if (!valid) throw this.wrong(offset(node), '"scopeTools" must be a list of full tool names, or null');
-    return scope as string[];
+    if (!Array.isArray(scope) || !scope.every(name => typeof name === 'string'))
+      throw this.wrong(offset(node), '"scopeTools" must be a list of full tool names, or null');
+    for (const name of scope) {
+      const fault = scopeFault(name);
+      if (fault !== null) throw this.wrong(offset(node), `"scopeTools": "${name}" ${fault}`);
+    }
+    return scope;
   }
 
   #calls(root: YAMLMap): Case[] {

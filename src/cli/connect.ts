@@ -37,6 +37,12 @@ export function withAdmin(command: Command): Command {
   return withService(command).addOption(new Option('--admin-token <token>', where).helpGroup(GROUP));
 }
 
+/** For what a key may do with its own and the administration with all. */
+export function withKeyOrAdmin(command: Command): Command {
+  const key = new Option('--key <key>', 'act as this key (TOOLGATE_API_KEY)').helpGroup(GROUP);
+  return withAdmin(command).addOption(key);
+}
+
 export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON');
 }
@@ -73,8 +79,14 @@ export function asAdmin(io: IO, options: AdminOptions): Http {
   return new Http(`${url}/admin/v1`, token);
 }
 
-export function hasAdminToken(io: IO, options: AdminOptions): boolean {
-  return findAdminToken(io, options, baseUrl(io, options)) !== null;
+/** Whether the key is asking: where --key names it, or where TOOLGATE_API_KEY does and there is no admin token. */
+export function actsAsKey(io: IO, options: KeyOptions & AdminOptions): boolean {
+  if (options.key !== undefined) return true;
+  if (findAdminToken(io, options, baseUrl(io, options)) !== null) return false;
+  if (io.env['TOOLGATE_API_KEY']) return true;
+  throw usageError(
+    'No key and no admin token: give --key or --admin-token, set TOOLGATE_API_KEY or TOOLGATE_ADMIN_TOKEN, or run this where the data folder is (TOOLGATE_DATA_DIR).',
+  );
 }
 
 function findAdminToken(io: IO, options: AdminOptions, url: string): string | null {

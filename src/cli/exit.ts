@@ -19,12 +19,19 @@ export const EXIT_OF: Record<Decision, number> = {
   pending: EXIT.pending,
 };
 
+interface CliErrorOptions extends ErrorOptions {
+  list?: readonly string[];
+}
+
 export class CliError extends Error {
   readonly exitCode: number;
+  /** What the message ends with a colon for: a line each, below it. */
+  readonly list: readonly string[];
 
-  constructor(exitCode: number, message: string, options: ErrorOptions = {}) {
+  constructor(exitCode: number, message: string, { list = [], ...options }: CliErrorOptions = {}) {
     super(message, options);
     this.exitCode = exitCode;
+    this.list = list;
   }
 }
 

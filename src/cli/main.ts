@@ -79,7 +79,9 @@ function report(io: IO, error: unknown): number {
   if (isHelpOrMistake(error)) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   say(io, `toolgate: ${error instanceof Error ? error.message : 'something went wrong'}`);
   // Whatever was not foreseen is no answer, and must never look like an allow.
-  return error instanceof CliError ? error.exitCode : EXIT.noAnswer;
+  if (!(error instanceof CliError)) return EXIT.noAnswer;
+  for (const line of error.list) say(io, `  ${line}`);
+  return error.exitCode;
 }
 
 if (import.meta.main) await run(process.argv.slice(2), systemIo());

@@ -1,5 +1,6 @@
 // What it takes to make the service's policies, keys and webhooks as a resources file says: a list of steps.
-// Nothing is ever deleted. Keys are matched by name, and one that was revoked is not made again.
+// Nothing is ever deleted. Keys are matched by name, or by id where several have it, and one that was revoked is not
+// made again.
 
 import { diffLines } from '../core/diff.ts';
 import { ruleLine } from '../core/policy-text.ts';
@@ -21,7 +22,7 @@ export interface Step {
   run: () => Promise<string | null>;
 }
 
-/** Ids by name, of what is there and of what the plan has made so far. */
+/** Ids by name and by themselves, of what is there and of what the plan has made so far. */
 interface Ids {
   policies: Map<string, string>;
   keys: Map<string, string>;
@@ -33,15 +34,25 @@ export async function makePlan(http: Http, wanted: Resources): Promise<Step[]> {
     allOf<KeyResource>(http, 'keys'),
     allOf<WebhookResource>(http, 'webhooks'),
   ]);
-  const ids: Ids = { policies: new Map(policies.map(each => [each.name, each.id])), keys: new Map() };
-  for (const key of keys) if (key.revokedAt === null) ids.keys.set(key.name, key.id);
+  const live = keys.filter(key => key.revokedAt === null);
+  const ids: Ids = { policies: idsOf(policies), keys: idsOf(live) };
   checkNames(wanted, ids);
+  for (const { key } of wanted.webhooks) {
+    const named = live.filter(each => each.name === key);
+    if (key !== undefined && named.length > 1) theOne('live key', key, named);
+  }
   const steps: Step[] = [];
   for (const policy of wanted.policies) steps.push(await policyStep(http, ids, policy));
   for (const key of wanted.keys) steps.push(keyStep(http, ids, keys, key));
   const skipped = new Set(steps.filter(step => step.action === 'skip').map(step => step.name));
   for (const webhook of wanted.webhooks) steps.push(webhookStep(http, ids, webhooks, skipped, webhook));
   return steps;
+}
+
+function idsOf(resources: readonly { id: string; name: string }[]): Map<string, string> {
+  const ids = new Map(resources.map(({ name, id }) => [name, id]));
+  for (const { id } of resources) ids.set(id, id);
+  return ids;
 }
 
 /** Everything that is spoken of is there, or in the file: found out before anything is done. */
@@ -93,13 +104,15 @@ function updateOrNone(detail: string[]): Pick<Step, 'action' | 'detail'> {
 }
 
 function keyStep(http: Http, ids: Ids, keys: readonly KeyResource[], wanted: WantedKey): Step {
-  const { name, policy, ...fields } = wanted;
+  const { id, name, policy, ...fields } = wanted;
   const about = { kind: 'key', name } as const;
   const body = () => ({ name, policyId: ids.policies.get(policy), ...fields });
-  const named = keys.filter(key => key.name === name);
+  const named = keys.filter(key => (id === undefined ? key.name === name : key.id === id));
+  if (id !== undefined && named.length === 0) throw missing(`The entry "${name}"`, 'key', id);
   const live = named.filter(key => key.revokedAt === null);
   if (live.length > 0) {
-    const current = theOne('key', name, live);
+    const current = theOne('live key', name, live, 'Give the entry the "id" of the one that is meant:');
+    ids.keys.set(name, current.id);
     const detail = keyChanges(current, wanted, ids.policies.get(policy));
     return {
       ...about,
@@ -121,6 +134,7 @@ function keyStep(http: Http, ids: Ids, keys: readonly KeyResource[], wanted: Wan
 
 function keyChanges(current: KeyResource, wanted: WantedKey, policyId: string | undefined): string[] {
   const changed: string[] = [];
+  if (current.name !== wanted.name) changed.push(`name, was "${current.name}"`);
   if (current.policyId !== policyId) changed.push(`policy "${wanted.policy}"`);
   const { requireSignInToApprove: signIn, expiresAt, notify, forward } = wanted;
   if (signIn !== undefined && signIn !== current.requireSignInToApprove)
@@ -162,7 +176,7 @@ function webhookStep(
   }
   const found = webhooks.filter(each => each.url === url && each.keyId === owner());
   if (found.length > 0) {
-    const current = theOne('webhook', url, found);
+    const current = theOne('webhook', url, found, 'Delete all but one of them:');
     const detail = events !== undefined && sorted(events) !== sorted(current.events) ? ['events'] : [];
     const run = () => http.patch(`/webhooks/${current.id}`, { events }).then(() => null);
     return { ...about, ...updateOrNone(detail), run };

@@ -14,7 +14,10 @@ export interface WantedPolicy extends NamedPolicy {
 }
 
 export interface WantedKey {
+  /** Which one is meant, where several have the name. */
+  id?: string;
   name: string;
+  /** The name or the id of a policy. */
   policy: string;
   requireSignInToApprove?: boolean;
   expiresAt?: string | null;
@@ -24,7 +27,7 @@ export interface WantedKey {
 
 export interface WantedWebhook {
   url: string;
-  /** The name of a key; absent: every key. */
+  /** The name or the id of a key; absent: every key. */
   key?: string;
   events?: string[];
 }
@@ -45,8 +48,9 @@ const isTargets: Check = value => value === null || (typeof value === 'object' &
 type Fields = Record<string, [check: Check, what: string, required?: 'required']>;
 
 const KEY: Fields = {
+  id: [isText, 'the id of a key that is there'],
   name: [isText, 'a name', 'required'],
-  policy: [isText, 'the name of a policy', 'required'],
+  policy: [isText, 'the name or the id of a policy', 'required'],
   requireSignInToApprove: [value => typeof value === 'boolean', 'true or false'],
   expiresAt: [isTime, 'a time such as 2030-01-31T12:00:00Z, or null'],
   notify: [isTargets, 'an object with emails, slackWebhookUrl or url, or null'],
@@ -55,7 +59,7 @@ const KEY: Fields = {
 
 const WEBHOOK: Fields = {
   url: [isText, 'an address', 'required'],
-  key: [isText, 'the name of a key'],
+  key: [isText, 'the name or the id of a key'],
   events: [isTexts, 'a list of events'],
 };
 

@@ -42,3 +42,13 @@ export function splitName(fullName: string): { serverName: string; toolName: str
   if (serverNameFault(serverName) !== null || toolNameFault(toolName) !== null) return null;
   return { serverName, toolName };
 }
+
+/**
+ * What is wrong with an entry of a session's scope, or null. A `*` is a plain character in a name, but whoever writes
+ * one into a scope means a wildcard, and would get a session that may call nothing.
+ */
+export function scopeFault(entry: string): string | null {
+  if (entry.includes('*'))
+    return 'must not contain "*": scopes have no wildcards; name each tool in full, <server>__<tool>';
+  return splitName(entry) === null ? 'must be a full tool name, <server>__<tool>' : null;
+}

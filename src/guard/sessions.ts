@@ -9,8 +9,9 @@ import {
   revokeSession,
   type SessionRecord,
 } from '../store/sessions.ts';
+import { recordChange } from './changes.ts';
 import { keyLives, type Principal, unauthenticated } from './credentials.ts';
-import { type Guard, keyLock, newId } from './guard.ts';
+import { type Actor, type Guard, keyLock, newId } from './guard.ts';
 import { mintToken } from './secrets.ts';
 
 export interface SessionInput {
@@ -54,9 +55,22 @@ export function listActiveSessions(guard: Guard, principal: Principal): Promise<
 export async function endSession(guard: Guard, principal: Principal, id: string): Promise<void> {
   await guard.db.transaction({ exclusive: [keyLock(principal.keyId)] }, async tx => {
     const session = await findSession(tx, id);
-    if (session === null || session.keyId !== principal.keyId) {
-      throw new GuardError('not_found', 'There is no session with this id.');
-    }
+    if (session === null || session.keyId !== principal.keyId) throw noSuchSession();
     await revokeSession(tx, id, guard.now());
   });
+}
+
+/** The same for a session of any key, by whoever administers; recorded. Ending it twice is no error. */
+export async function endAnySession(guard: Guard, actor: Actor, id: string): Promise<void> {
+  const session = await findSession(guard.db, id);
+  if (session === null) throw noSuchSession();
+  const { keyId, label } = session;
+  await guard.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
+    if (!(await revokeSession(tx, id, guard.now()))) return;
+    await recordChange(tx, guard, actor, 'session.revoke', id, { keyId, label });
+  });
+}
+
+function noSuchSession(): GuardError {
+  return new GuardError('not_found', 'There is no session with this id.');
 }

@@ -30,7 +30,11 @@ export const timeIn = z.iso
   .meta({ description: 'ISO 8601, in UTC or with an offset.' });
 
 export const rule = z.strictObject({
-  tool: text(patternFault, 'Tool name pattern; `*` stands for any run of characters.', 'github__*'),
+  tool: text(
+    patternFault,
+    'Tool name pattern; `*` stands for any run of characters. With `__` in it, it is compared with full names only; else with bare ones, too.',
+    'github__*',
+  ),
   action: z.enum(ACTIONS),
   reason: text(reasonFault, 'Shown to whoever meets the rule.').optional(),
 });

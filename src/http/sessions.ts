@@ -1,30 +1,24 @@
 // /v1/sessions: minting, listing and revoking sessions, by the long-lived key only.
 
 import { z } from 'zod';
-import { splitName } from '../core/name.ts';
+import { scopeFault } from '../core/name.ts';
 import { endSession, listActiveSessions, mintSession } from '../guard/sessions.ts';
 import type { SessionRecord } from '../store/sessions.ts';
-import { iso, isoTime, label, uuid } from './fields.ts';
+import { iso, isoTime, label, text, uuid } from './fields.ts';
 import { agentOf, type Route, route } from './route.ts';
 
 const MAX_MINUTES = 1440;
 const DEFAULT_MINUTES = 60;
 const MAX_SCOPE = 10_000;
 
-const fullName = z
-  .string()
-  .refine(value => splitName(value) !== null, 'must be a full tool name, <name>__<tool>')
-  .meta({ example: 'github__create_issue' });
+const fullName = text(scopeFault, 'A full tool name; without wildcards.', 'github__create_issue');
 
 const body = z.strictObject({
   label: label(0, 200, 'A label for the run.').default(''),
   ttlMinutes: z.int().min(1).max(MAX_MINUTES).default(DEFAULT_MINUTES),
-  scopeTools: z
-    .array(fullName)
-    .max(MAX_SCOPE)
-    .nullable()
-    .default(null)
-    .meta({ description: 'Full tool names the session may call; null: not scoped; []: none.' }),
+  scopeTools: z.array(fullName).max(MAX_SCOPE).nullable().default(null).meta({
+    description: 'Full tool names the session may call, without wildcards; null: not scoped; []: none.',
+  }),
 });
 
 const listed = z.object({

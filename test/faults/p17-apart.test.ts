@@ -24,8 +24,8 @@ const MUTANTS: Record<string, Patch> = {
   },
   'ends anybody’s session': {
     file: 'src/guard/sessions.ts',
-    find: 'if (session === null || session.keyId !== principal.keyId) {',
-    replace: 'if (session === null) {',
+    find: 'if (session === null || session.keyId !== principal.keyId) throw',
+    replace: 'if (session === null) throw',
   },
   'spends anybody’s approval': {
     file: 'src/guard/facts.ts',

@@ -1,17 +1,19 @@
 // Whoever changes a fact of a key waits until the checks that rely on it have committed, and whoever checks then
-// waits for the change: grants, and the definitions of tools. PostgreSQL is asked who waits for whom. SQLite has one
+// waits for the change: grants, sessions, and the definitions of tools. PostgreSQL is asked who waits for whom. SQLite has one
 // writer at a time, and no such locks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { acceptDrift, compareDefinitions, connectTool } from '../../src/guard/connected-tools.ts';
 import { endGrant } from '../../src/guard/grants.ts';
 import { type Guard, keyLock, newId } from '../../src/guard/guard.ts';
+import { endAnySession } from '../../src/guard/sessions.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';
 import type { Db } from '../../src/store/db.ts';
 import { findGrant, insertGrant, openGrants } from '../../src/store/grants.ts';
 import { insertKey } from '../../src/store/keys.ts';
-import { keyRecord, NOW, openStore, type TestStore } from '../store/stores.ts';
+import { insertSession } from '../../src/store/sessions.ts';
+import { keyRecord, NOW, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
 import { guardAt } from './guards.ts';
@@ -79,6 +81,11 @@ for (const engine of await engines()) {
       'a grant is ended': async () => {
         const id = await newGrant();
         return () => endGrant(guard, 'admin', id);
+      },
+      'a session is revoked by the administration': async () => {
+        const id = newId();
+        await store.db.transaction({}, tx => insertSession(tx, sessionRecord({ id, keyId: KEY }), id));
+        return () => endAnySession(guard, 'admin', id);
       },
       'a definition is marked as changed': async () => {
         const tool = await changedTool();

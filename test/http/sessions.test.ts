@@ -92,6 +92,11 @@ for (const engine of await engines()) {
           '/scopeTools/1',
         ]);
       }
+      for (const entry of ['github__*', '*', 'git*__get', 'odd__st*r']) {
+        const refused = await mint(key, { scopeTools: ['a__b', entry] });
+        expectProblem(refused, 400, 'invalid_input', ['/scopeTools/1']);
+        expect(refused.body.errors[0].message).toContain('scopes have no wildcards');
+      }
       expectProblem(await mint(key, { scopeTools: 'a__b' }), 400, 'invalid_input', ['/scopeTools']);
       expectProblem(await mint(key, { tools: [] }), 400, 'invalid_input', ['/tools']);
     });
@@ -134,6 +139,26 @@ for (const engine of await engines()) {
       expect((await service.check(key, 's', 't')).status).toBe(200);
       const [shown] = (await service.admin('GET', `/sessions?keyId=${keyId}`)).body.sessions;
       expect(shown).toMatchObject({ id, keyId, revokedAt: expect.stringMatching(/Z$/) });
+    });
+
+    test('the administration ends one of any key, at once, and it is recorded once', async () => {
+      const { key, keyId } = await service.newKey(ALLOW);
+      const { token, id } = (await mint(key, { label: 'nightly' })).body;
+      const living = (await mint(key)).body.token;
+      expect((await service.check(token, 's', 't')).body.decision).toBe('allow');
+      for (let round = 0; round < 2; round++) {
+        const reply = await service.admin('DELETE', `/sessions/${id}`);
+        expect([reply.status, reply.text]).toEqual([204, '']);
+      }
+      expectProblem(await service.check(token, 's', 't'), 401, 'unauthenticated');
+      expect((await service.check(living, 's', 't')).status).toBe(200);
+      expect((await list(key)).map((each: { id: string }) => each.id)).not.toContain(id);
+      const { changes } = (await service.admin('GET', '/changes')).body;
+      const recorded = changes.filter((each: { target: string }) => each.target === id);
+      expect(recorded).toMatchObject([
+        { actor: 'admin', action: 'session.revoke', detail: { keyId, label: 'nightly' } },
+      ]);
+      expectProblem(await service.admin('DELETE', `/sessions/${Bun.randomUUIDv7()}`), 404, 'not_found');
     });
 
     test('another key’s session is 404, byte for byte as an unknown one, and lives on', async () => {

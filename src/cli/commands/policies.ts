@@ -85,11 +85,12 @@ interface Pair {
 
 async function pair(io: IO, http: Http, file: string, named: string | undefined): Promise<Pair> {
   const policy = await readPolicy(io, file, EXIT.failed);
-  const name = named ?? policy.name;
-  if (name === null) throw usageError(`${shownFile(file)} names no policy: give it a "name", or use --name.`);
-  const known = (await allOf<PolicySummary>(http, 'policies')).find(each => each.name === name);
+  const word = named ?? policy.name;
+  if (word === null) throw usageError(`${shownFile(file)} names no policy: give it a "name", or use --name.`);
+  const policies = await allOf<PolicySummary>(http, 'policies');
+  const known = policies.find(each => each.name === word) ?? policies.find(each => each.id === named);
   const current = known === undefined ? null : await http.get<PolicyResource>(`/policies/${known.id}`);
-  return { name, current, file: policy };
+  return { name: known?.name ?? word, current, file: policy };
 }
 
 function samePolicy(current: PolicyResource, file: NamedPolicy): boolean {
@@ -105,7 +106,7 @@ function withFile(made: Command): Command {
   return withAdmin(
     made
       .argument('<policy-file>', 'a policy file (JSON or YAML; - for standard input)')
-      .option('--name <name>', 'the policy meant; else the name in the file'),
+      .option('--name <name>', 'the policy meant, by name or id; else the name in the file'),
   );
 }
 

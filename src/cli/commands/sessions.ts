@@ -2,17 +2,17 @@
 // sees those of every key.
 
 import type { Command } from 'commander';
-import { splitName } from '../../core/name.ts';
+import { scopeFault } from '../../core/name.ts';
 import { visible } from '../../core/visible.ts';
 import { keyNames, pastKeyId, type SessionResource } from '../admin.ts';
 import {
   type AdminOptions,
+  actsAsKey,
   asAdmin,
   asKey,
-  hasAdminToken,
   type KeyOptions,
-  withAdmin,
   withKey,
+  withKeyOrAdmin,
 } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
@@ -51,9 +51,10 @@ function createCommand(io: IO): Command {
     )
     .option('--scope <tool...>', 'full names of the only tools it may call');
   return withKey(made).action(async (options: CreateOptions) => {
-    const odd = options.scope?.find(name => splitName(name) === null);
-    if (odd !== undefined)
-      throw usageError(`--scope takes full names, <server>__<tool>; "${odd}" is not one.`);
+    for (const name of options.scope ?? []) {
+      const fault = scopeFault(name);
+      if (fault !== null) throw usageError(`--scope: "${visible(name)}" ${fault}.`);
+    }
     const { label, ttl: ttlMinutes, scope: scopeTools } = options;
     const session = await asKey(io, options).post<SessionResource & { token: string }>('/sessions', {
       label,
@@ -91,16 +92,9 @@ function listCommand(io: IO): Command {
     '--key-id <key>',
     'only those of this key, by name or id',
   );
-  return withAdmin(withList(made))
-    .option('--key <key>', 'list as this key (TOOLGATE_API_KEY)')
-    .action((options: ListBoth) => {
-      const own = options.key !== undefined || (!options.adminToken && !hasAdminToken(io, options));
-      return own && hasKey(io, options) ? listOwn(io, options) : listEvery(io, options);
-    });
-}
-
-function hasKey(io: IO, options: KeyOptions): boolean {
-  return Boolean(options.key || io.env['TOOLGATE_API_KEY']);
+  return withKeyOrAdmin(withList(made)).action((options: ListBoth) =>
+    actsAsKey(io, options) ? listOwn(io, options) : listEvery(io, options),
+  );
 }
 
 async function listOwn(io: IO, options: ListBoth): Promise<void> {
@@ -132,13 +126,14 @@ function state(session: SessionResource): string {
 }
 
 function revokeCommand(io: IO): Command {
+  const what =
+    'Revoke a session at once: with --key one of that key, with an admin token one of any key. Without either,\n' +
+    'the admin token is used where there is one, else TOOLGATE_API_KEY.';
   const examples = ['toolgate sessions revoke 01890000-0000-7000-8000-000000000000'];
-  const made = command('revoke', 'Revoke a session of the key at once.', examples).argument(
-    '<id>',
-    'as listed',
-  );
-  return withKey(made).action(async (id: string, options: KeyOptions) => {
-    await asKey(io, options).delete(`/sessions/${encodeURIComponent(id)}`);
+  const made = command('revoke', what, examples).argument('<id>', 'as listed');
+  return withKeyOrAdmin(made).action(async (id: string, options: KeyOptions & AdminOptions) => {
+    const http = actsAsKey(io, options) ? asKey(io, options) : asAdmin(io, options);
+    await http.delete(`/sessions/${encodeURIComponent(id)}`);
     if (options.json) return printJson(io, { id, revoked: true });
     say(io, `Session ${id} is revoked.`);
   });

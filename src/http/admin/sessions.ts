@@ -1,9 +1,10 @@
-// /admin/v1/sessions: every session, for operators to see.
+// /admin/v1/sessions: the sessions of every key, to see and to end.
 
 import { z } from 'zod';
+import { endAnySession } from '../../guard/sessions.ts';
 import { listSessions } from '../../store/sessions.ts';
 import { before, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { actorOf, type Route, route } from '../route.ts';
 import { showSession } from '../sessions.ts';
 
 const shown = z.object({
@@ -17,12 +18,14 @@ const shown = z.object({
   revokedAt: isoTime.nullable(),
 });
 
+const tag = 'sessions (administration)';
+
 export const sessionAdminRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/v1/sessions',
     access: 'view',
-    tag: 'sessions (administration)',
+    tag,
     summary: 'List sessions, ended ones too, newest first',
     query: z.strictObject({ ...page, keyId: uuid.optional() }),
     answers: { 200: { description: 'Sessions.', schema: list('sessions', shown) } },
@@ -41,6 +44,18 @@ export const sessionAdminRoutes: Route[] = [
           }),
         ),
       );
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/v1/sessions/:id',
+    access: 'admin',
+    tag,
+    summary: 'Revoke a session of any key at once',
+    answers: { 204: { description: 'Revoked, now or before.' } },
+    handle: async incoming => {
+      await endAnySession(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      return new Response(null, { status: 204 });
     },
   }),
 ];
