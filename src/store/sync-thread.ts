@@ -1,0 +1,16 @@
+// The thread that makes a file's bytes durable: takes the number of an open file, answers once the disk has it. It is
+// loaded as text (thread.ts), so it imports nothing of ours.
+
+import { fdatasyncSync } from 'node:fs';
+
+declare const self: { onmessage: (order: { data: number }) => void };
+
+self.onmessage = ({ data: file }) => {
+  try {
+    fdatasyncSync(file);
+    postMessage({ result: null });
+  } catch (error) {
+    const { message, code = null } = error as NodeJS.ErrnoException;
+    postMessage({ refusal: { message, code } });
+  }
+};
