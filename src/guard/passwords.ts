@@ -1,7 +1,10 @@
-// Passwords of operators: which ones will do, and their hashes (argon2id). Hashing is made to be slow, so
-// only two run at once and the rest wait in line: a flood of sign-ins cannot take the machine.
+// Passwords of operators: which ones will do, and their hashes (argon2id). Hashing is made to be slow, so a thread
+// of its own does it, one after another, and the rest wait in line: a flood of sign-ins cannot take the machine.
 
 import { GuardError, type InputFault } from '../core/errors.ts';
+import { Thread } from '../store/thread.ts';
+// @ts-expect-error: the compiler does not know that a module can be imported as text.
+import hashingThread from './hashing-thread.ts' with { type: 'text' };
 
 const MIN_LENGTH = 15;
 const MAX_LENGTH = 1000;
@@ -82,45 +85,40 @@ const NOBODY =
   '$argon2id$v=19$m=65536,t=2,p=1$UxTkm1RCuS1Xmj+zibKy4LHBVgqNjEKjEScj/3bG3oA$0hskCzhITMk2YsCM72RMH6D3q+22wxaff39EGpjdylw';
 
 export function hashPassword(password: string): Promise<string> {
-  return line.wait(() => Bun.password.hash(normal(password), COST));
+  return inLine({ password: normal(password), hash: null, cost: COST }) as Promise<string>;
 }
 
 /** False, after the same work, also where there is no hash. */
 export async function passwordFits(password: string, hash: string | null): Promise<boolean> {
-  const fits = await line.wait(() => Bun.password.verify(normal(password), hash ?? NOBODY));
-  return fits && hash !== null;
+  const fits = await inLine({ password: normal(password), hash: hash ?? NOBODY, cost: COST });
+  return fits === true && hash !== null;
 }
 
 /** Keyboards differ in how they compose the same character. */
 const normal = (password: string): string => password.normalize('NFKC');
 
-const AT_ONCE = 2;
-const MAX_WAITING = 200;
+/** One at work and the others that wait. */
+const MAX_IN_LINE = 200;
 
-/** Lets a few in at once; the rest wait, and past a bound are turned away. */
-class Line {
-  #inside = 0;
-  readonly #waiting: (() => void)[] = [];
-
-  async wait<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#inside >= AT_ONCE) await this.#queue();
-    else this.#inside++;
-    try {
-      return await work();
-    } finally {
-      // The place passes to the next without becoming free, so that nobody slips in between.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#inside--;
-      else next();
-    }
-  }
-
-  #queue(): Promise<void> {
-    if (this.#waiting.length >= MAX_WAITING) {
-      throw new GuardError('overloaded', 'Too many people sign in right now.', { retryAfter: 10 });
-    }
-    return new Promise(resolve => this.#waiting.push(resolve));
-  }
+interface Order {
+  password: string;
+  hash: string | null;
+  cost: typeof COST;
 }
 
-const line = new Line();
+let line: Thread<Order, string | boolean> | null = null;
+let inside = 0;
+
+/** The thread starts with the first who needs it: most processes hash nothing. */
+async function inLine(order: Order): Promise<string | boolean> {
+  if (inside >= MAX_IN_LINE) {
+    throw new GuardError('overloaded', 'Too many people sign in right now.', { retryAfter: 10 });
+  }
+  if (line === null || line.ended) line = new Thread(hashingThread);
+  inside++;
+  try {
+    return await line.ask(order);
+  } finally {
+    inside--;
+  }
+}
