@@ -2,9 +2,9 @@
 // answer names the addresses that were checked, so that the sender connects to those and never resolves
 // the name again. Connecting is left to the sender.
 
-import { lookup } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
 import { GuardError, invalidInput } from '../core/errors.ts';
+import { lookUp } from './names.ts';
 
 export interface TargetRules {
   /** Whether loopback and private networks are fair targets. Link-local and metadata addresses never are. */
@@ -54,7 +54,7 @@ export async function wantTarget(url: string, rules: TargetRules, path = '/url')
 export async function checkTarget(
   text: string,
   rules: TargetRules,
-  resolve: Resolve = systemResolve,
+  resolve: Resolve = lookUp,
 ): Promise<Target> {
   const fault = urlFault(text);
   if (fault !== null) throw refused(`The URL ${fault}.`);
@@ -85,10 +85,6 @@ function refused(sentence: string, cause?: unknown): GuardError {
 function subject(host: string, ip: Ip | null): string {
   const shown = ip === null ? 'something that is' : ip.toString();
   return shown === host ? `${host} is` : `${host} stands for ${shown},`;
-}
-
-async function systemResolve(host: string): Promise<{ address: string }[]> {
-  return lookup(host, { all: true });
 }
 
 async function addressesOf(host: string, resolve: Resolve): Promise<string[]> {

@@ -1,7 +1,9 @@
 // The notification by e-mail: plain text and HTML, each complete on its own, over the operator's mail server.
 // Every send has its own connection and one time limit, so a server that stalls holds up nothing else.
 
+import { isIP } from 'node:net';
 import { visible } from '../../core/visible.ts';
+import { lookUp } from '../names.ts';
 import { clipped, fullName, htmlText, type NotificationMessage, plainText } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -24,7 +26,7 @@ export interface MailResult {
 /** Throws with a short sentence without secrets unless the server took the message for somebody. */
 export async function sendEmail(route: MailRoute, message: NotificationMessage): Promise<MailResult> {
   const timeoutMs = route.timeoutMs ?? TIMEOUT_MS;
-  const transport = await openTransport(route.smtpUrl, timeoutMs);
+  const transport = await openTransport(await located(route.smtpUrl), timeoutMs);
   const late = Promise.withResolvers<never>();
   // The transport's own limits are per step: a server that trickles its replies would pass them all.
   const timer = setTimeout(() => late.reject({ code: 'ETIMEDOUT' }), timeoutMs);
@@ -39,11 +41,34 @@ export async function sendEmail(route: MailRoute, message: NotificationMessage):
   }
 }
 
+interface Server {
+  url: string;
+  /** The name that its certificate has to be for. */
+  servername?: string;
+}
+
+/** With an address in place of the name: the library would look it up in the runtime's thread pool. */
+async function located(smtpUrl: string): Promise<Server> {
+  const url = new URL(smtpUrl);
+  const servername = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(servername) !== 0) return { url: smtpUrl };
+  const found = await lookUp(servername).catch(cause => {
+    throw new Error(SENTENCES['EDNS'], { cause });
+  });
+  const addresses = found.map(each => each.address);
+  // IPv4 where there is one, as in addresses.ts; any of them, so that the next attempt may meet another.
+  const four = addresses.filter(each => isIP(each) === 4);
+  const usable = four.length > 0 ? four : addresses;
+  const address = usable[Math.floor(Math.random() * usable.length)] ?? servername;
+  url.hostname = address.includes(':') ? `[${address}]` : address;
+  return { url: url.href, servername };
+}
+
 /** The library is a fifth of what a start loads, and few send mail: it is loaded by the first who does. */
-async function openTransport(url: string, timeoutMs: number) {
+async function openTransport(server: Server, timeoutMs: number) {
   const { createTransport } = await import('nodemailer');
   return createTransport({
-    url,
+    ...server,
     // A pool of one: only a pool can be closed while it is busy.
     pool: true,
     maxConnections: 1,
