@@ -57,7 +57,7 @@ const UNWANTED: Attempt = {
 };
 const FAILED = { status: 'failed', nextAttemptAt: null } as const;
 
-/** Signs and sends a body to a webhook; never throws for what the receiver does. */
+/** Signs and sends a body to a webhook; never throws for what the receiver does, nor for a secret that is lost. */
 export async function tryOnce(
   guard: Guard,
   rules: TargetRules,
@@ -67,19 +67,23 @@ export async function tryOnce(
 ): Promise<Attempt> {
   const started = performance.now();
   const now = guard.now();
-  const headers = { ...sign(liveSecrets(guard.vault, webhook, now), eventId, Math.floor(now / 1000), body) };
+  const secrets = liveSecrets(guard.vault, webhook, now);
+  if (secrets === null) return unanswered(LOST_SECRET, started);
+  const headers = { ...sign(secrets, eventId, Math.floor(now / 1000), body) };
   try {
     const sent = await sendJson({ url: webhook.url, headers, body, timeoutMs: ATTEMPT_MS, rules });
     return { ...sent, error: succeeded(sent.status) ? null : `answered ${sent.status}` };
   } catch (error) {
     if (!(error instanceof SendError || error instanceof GuardError)) throw error;
-    return {
-      status: null,
-      durationMs: Math.round(performance.now() - started),
-      error: error.message,
-      response: null,
-    };
+    return unanswered(error.message, started);
   }
+}
+
+const LOST_SECRET =
+  'the secret of the webhook cannot be opened: it is damaged, or sealed with another master key; rotate it';
+
+function unanswered(error: string, started: number): Attempt {
+  return { status: null, durationMs: Math.round(performance.now() - started), error, response: null };
 }
 
 function succeeded(status: number | null): boolean {

@@ -140,13 +140,16 @@ export async function rotateSecret(
   });
 }
 
-/** The secrets that sign now: the current one, and for a day the one before. */
-export function liveSecrets(vault: Vault, webhook: WebhookRecord, now: number): string[] {
-  const secrets = [open(vault, webhook.id, webhook.secretSealed)];
-  if (webhook.previousSecretSealed !== null && (webhook.previousSecretUntil ?? 0) > now) {
-    secrets.push(open(vault, webhook.id, webhook.previousSecretSealed));
-  }
-  return secrets;
+/**
+ * The secrets that sign now: the current one, and for a day the one before. Null when the current one cannot be
+ * opened; one before it that cannot be, which is why it may have been replaced, signs nothing.
+ */
+export function liveSecrets(vault: Vault, webhook: WebhookRecord, now: number): string[] | null {
+  const { id, secretSealed, previousSecretSealed, previousSecretUntil } = webhook;
+  const current = opened(vault, id, secretSealed);
+  if (current === null) return null;
+  const previous = (previousSecretUntil ?? 0) > now ? opened(vault, id, previousSecretSealed) : null;
+  return previous === null ? [current] : [current, previous];
 }
 
 export async function redeliver(guard: Guard, actor: Actor, deliveryId: string): Promise<void> {
@@ -179,7 +182,14 @@ async function wantKey(tx: Transaction, keyId: string | null): Promise<void> {
 
 const about = (webhookId: string): string => `webhook ${webhookId} secret`;
 export const sealSecret = (vault: Vault, id: string, secret: string): string => vault.seal(secret, about(id));
-const open = (vault: Vault, id: string, sealed: string): string => vault.open(sealed, about(id));
+
+function opened(vault: Vault, id: string, sealed: string | null): string | null {
+  try {
+    return sealed === null ? null : vault.open(sealed, about(id));
+  } catch {
+    return null;
+  }
+}
 
 function hostOf(url: string): string {
   return new URL(url).host;

@@ -42,24 +42,50 @@ export async function notify(
     return null;
   }
   const key = await findKey(guard.db, approval.keyId);
-  const message = await messageFor(guard, settings, leased, approval, key);
-  const targets = key === null ? null : openTargets(guard.vault, key.id, key.notifySealed);
-  const error = await send(settings, targets, leased.channel, message).then(
-    () => null,
-    (failure: Error) => failure.message,
-  );
+  const secrets = opened(guard, leased, key);
+  const error = secrets === null ? LOST : await attempt(guard, settings, leased, approval, key, secrets);
   await settleNotification(guard.db, leased.id, { ...next(guard, error, leased, approval), error });
   return error;
 }
 
-async function messageFor(
+interface Secrets {
+  token: string;
+  targets: NotifyTargets | null;
+}
+
+const LOST = 'its link or its address cannot be opened: damaged, or sealed with another master key';
+
+function opened({ vault }: Guard, leased: LeasedNotification, key: KeyRecord | null): Secrets | null {
+  try {
+    const token = vault.open(leased.tokenSealed, `notification ${leased.id}`);
+    return { token, targets: key === null ? null : openTargets(vault, key.id, key.notifySealed) };
+  } catch {
+    return null;
+  }
+}
+
+async function attempt(
   guard: Guard,
   settings: NotifySettings,
   leased: LeasedNotification,
   approval: ApprovalRecord,
   key: KeyRecord | null,
+  { token, targets }: Secrets,
+): Promise<string | null> {
+  const message = await messageFor(guard, settings, token, approval, key);
+  return send(settings, targets, leased.channel, message).then(
+    () => null,
+    (failure: Error) => failure.message,
+  );
+}
+
+async function messageFor(
+  guard: Guard,
+  settings: NotifySettings,
+  token: string,
+  approval: ApprovalRecord,
+  key: KeyRecord | null,
 ): Promise<NotificationMessage> {
-  const token = guard.vault.open(leased.tokenSealed, `notification ${leased.id}`);
   const session = approval.sessionId === null ? null : await findSession(guard.db, approval.sessionId);
   return {
     referenceId: approval.id,
