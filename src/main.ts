@@ -29,6 +29,7 @@ import {
   wrongMasterKey,
 } from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
+import { takeOver } from './guard/leases.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { Provider } from './guard/provider.ts';
 import { RateLimit } from './guard/rate-limit.ts';
@@ -94,6 +95,7 @@ export async function start(
   const db = await openStore(config, onFatal);
   try {
     const guard = await openGuard(config, db, now);
+    if (isEmbedded(config)) await takeOver(guard);
     const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
     const checkpointKey = await logKey(guard);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
