@@ -1,7 +1,7 @@
 // fetch to an address that was checked, under the name that was asked for. The name is looked up and
 // checked again every half minute; redirects are never followed; connections are kept alive by the runtime.
 
-import { checkTarget, type TargetRules } from './addresses.ts';
+import { checkTarget, type Resolve, type TargetRules } from './addresses.ts';
 
 // The runtime's fetch obeys proxy variables: a target would then be reached by a way we did not check.
 for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']) {
@@ -25,13 +25,23 @@ interface Parts {
   rest: string;
 }
 
+/** The world around it: how names are looked up, and a clock that counts up. */
+export interface Surroundings {
+  resolve?: Resolve;
+  now?: () => number;
+}
+
 export class PinnedFetch {
   readonly #rules: TargetRules;
+  readonly #resolve: Resolve | undefined;
+  readonly #now: () => number;
   readonly #pins = new Map<string, Pin>();
   #last: Parts | null = null;
 
-  constructor(rules: TargetRules) {
+  constructor(rules: TargetRules, { resolve, now = () => performance.now() }: Surroundings = {}) {
     this.#rules = rules;
+    this.#resolve = resolve;
+    this.#now = now;
   }
 
   async fetch(to: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
@@ -53,17 +63,17 @@ export class PinnedFetch {
 
   #kept(origin: string): Pin | null {
     const kept = this.#pins.get(origin);
-    return kept !== undefined && performance.now() < kept.until ? kept : null;
+    return kept !== undefined && this.#now() < kept.until ? kept : null;
   }
 
   async #pin(origin: string): Promise<Pin> {
-    const { url, address, family } = await checkTarget(origin, this.#rules);
+    const { url, address, family } = await checkTarget(origin, this.#rules, this.#resolve);
     const port = url.port === '' ? '' : `:${url.port}`;
     const pin: Pin = {
       origin: `${url.protocol}//${family === 6 ? `[${address}]` : address}${port}`,
       host: url.host,
       tls: url.protocol === 'https:' ? { tls: { serverName: url.hostname } } : {},
-      until: performance.now() + PIN_MS,
+      until: this.#now() + PIN_MS,
     };
     this.#pins.set(origin, pin);
     return pin;
