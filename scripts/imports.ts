@@ -25,6 +25,7 @@ const MAY: Record<string, readonly string[]> = {
   'log.ts': [],
   'metrics.ts': ['core', 'store'],
   'data-dir.ts': ['guard'],
+  'file-modes.ts': ['config.ts'],
   'clock.ts': [],
   'background.ts': ['guard', 'store', 'http', 'config.ts', 'data-dir.ts'],
   'main.ts': [
@@ -39,6 +40,7 @@ const MAY: Record<string, readonly string[]> = {
     'log.ts',
     'metrics.ts',
     'data-dir.ts',
+    'file-modes.ts',
   ],
 };
 

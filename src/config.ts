@@ -1,8 +1,9 @@
 // The configuration of a start: settings from the environment or from a server file in YAML; the environment wins. A
 // wrong value stops the start with a sentence that says which setting, why, and what would be right.
 
+import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import { ConfigError, readServerFile, type StdioServer } from './server-file.ts';
+import { ConfigError, readServerFile, type ServerFile, type StdioServer } from './server-file.ts';
 import { Wrong } from './setting-readers.ts';
 import { SETTINGS, type Setting, type Values } from './settings.ts';
 
@@ -12,6 +13,8 @@ export interface Config extends Values {
   stdioServers: Record<string, StdioServer>;
   /** Where each setting comes from, for people to see. */
   origins: Origin[];
+  /** The file that was read, and whether a secret stands in it. */
+  serverFile: { path: string; secret: boolean } | null;
 }
 
 export interface Origin {
@@ -52,7 +55,8 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const unknown = Object.keys(env).filter(
     name => name.startsWith('TOOLGATE_') && !known.has(name) && !ELSEWHERE.test(name),
   );
-  const config = { ...(values as Values), stdioServers: file.stdioServers, origins };
+  const serverFile = file.path === null ? null : { path: file.path, secret: holdsSecret(file) };
+  const config = { ...(values as Values), stdioServers: file.stdioServers, origins, serverFile };
   checkTogether(config);
   return { config, unknown, file: file.path };
 }
@@ -62,6 +66,15 @@ export function publicUrl(config: Config, port: number): string {
   if (config.publicUrl !== null) return config.publicUrl;
   const host = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Where the embedded store is; null when the store is elsewhere. */
+export function embeddedPath({
+  databaseUrl,
+  dataDir,
+}: Pick<Config, 'databaseUrl' | 'dataDir'>): string | null {
+  if (databaseUrl === null) return join(dataDir, 'toolgate.db');
+  return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : null;
 }
 
 export function listensOnLoopback(config: Config): boolean {
@@ -77,6 +90,17 @@ function readSetting(name: string, each: Setting<unknown>, raw: string): unknown
     const given = each.secret ? '(hidden)' : JSON.stringify(shown(each, raw));
     throw new ConfigError(`${name} is ${given}: it must be ${error.message}.`);
   }
+}
+
+function holdsSecret({ values, stdioServers }: ServerFile): boolean {
+  const settings = SETTINGS as Record<string, Setting<unknown>>;
+  const hidden = ([name, raw]: [string, string | undefined]) => {
+    const each = settings[name];
+    return each !== undefined && raw !== undefined && shown(each, raw) !== raw;
+  };
+  // What a tool server is given in its environment is most often a token.
+  const given = Object.values(stdioServers).some(({ env }) => Object.keys(env).length > 0);
+  return given || Object.entries(values).some(hidden);
 }
 
 /** As a person may see it: no secret, nor a password inside an address. */

@@ -1,11 +1,10 @@
 // The only file that knows everything: configuration, store, guard, web surface, and how they stop. It reads
 // no environment and installs no signal handler; the command line does.
 
-import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
 import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
-import { type Config, listensOnLoopback, publicUrl } from './config.ts';
+import { type Config, embeddedPath, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
 import {
   adminTokenIn,
@@ -15,6 +14,7 @@ import {
   masterKeyPath,
   writeCheckpointKey,
 } from './data-dir.ts';
+import { openFiles } from './file-modes.ts';
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
 import { Judge, type Verdict } from './guard/check.ts';
@@ -60,8 +60,8 @@ export interface Running {
   /** What this process counts. */
   metrics: () => string;
   /**
-   * Makes what a person should see once, a new store's key and the link for the first operator, and has it shown.
-   * Of processes that share a port one does it, or the link of one would end that of another.
+   * Makes what a person should see once, a new store's key and the link for the first operator, and has it shown;
+   * what lies open on the machine is said in the log. Of processes that share a port one does it, or the link of one would end that of another.
    */
   welcome: (show: (welcome: Welcome) => Promise<void>) => Promise<void>;
   /** Finishes what is under way, then lets go of everything. */
@@ -123,7 +123,7 @@ export async function start(
       port: serving.port,
       metrics: () => services.metrics.text(),
       welcome: show => {
-        welcomed = welcome(config, guard, url, show);
+        welcomed = welcome(config, guard, log, url, show);
         return welcomed;
       },
       stop,
@@ -149,9 +149,11 @@ async function openGuard(config: Config, db: Db, now: () => number): Promise<Gua
 async function welcome(
   config: Config,
   guard: Guard,
+  log: Log,
   url: string,
   show: (welcome: Welcome) => Promise<void>,
 ): Promise<void> {
+  for (const { file, mode, advice } of openFiles(config)) log.warn({ file, mode }, advice);
   const setupToken = await offerSetup(guard);
   const setupUrl = setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`;
   const tokenPath = config.adminToken === null ? adminTokenPath(config.dataDir) : null;
@@ -190,19 +192,15 @@ function clockOf(log: Log): () => number {
   );
 }
 
-function databaseUrl(config: Config): string {
-  return config.databaseUrl ?? `sqlite:${join(config.dataDir, 'toolgate.db')}`;
-}
-
 /** Whether this process has the store for itself. */
 function isEmbedded(config: Config): boolean {
-  return databaseUrl(config).startsWith('sqlite:');
+  return embeddedPath(config) !== null;
 }
 
 function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
-  const url = databaseUrl(config);
-  if (isEmbedded(config)) return openFile(url.slice('sqlite:'.length), onFatal);
-  return openPostgres(url, config.databasePool, config.databasePooling);
+  const path = embeddedPath(config);
+  if (path !== null) return openFile(path, onFatal);
+  return openPostgres(config.databaseUrl ?? '', config.databasePool, config.databasePooling);
 }
 
 /** The system says what failed; which setting names the file, it does not know. */

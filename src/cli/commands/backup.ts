@@ -2,7 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig } from '../../config.ts';
+import { embeddedPath, loadConfig } from '../../config.ts';
 import { backupSqlite } from '../../store/backup.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
@@ -17,8 +17,8 @@ export function build(io: IO): Command {
     .option('--json', 'print JSON')
     .action((file: string, options: { json?: boolean }) => {
       const { config } = loadConfig(io.env, io.cwd);
-      const url = config.databaseUrl ?? `sqlite:${join(config.dataDir, 'toolgate.db')}`;
-      if (!url.startsWith('sqlite:')) {
+      const path = embeddedPath(config);
+      if (path === null) {
         throw new CliError(
           EXIT.failed,
           'The store is on PostgreSQL: back it up with pg_dump or your server’s tools.',
@@ -26,7 +26,7 @@ export function build(io: IO): Command {
       }
       const target = resolve(io.cwd, file);
       if (io.stderr.isTTY) say(io, 'Copying…');
-      const bytes = copy(resolve(io.cwd, url.slice('sqlite:'.length)), target);
+      const bytes = copy(resolve(io.cwd, path), target);
       if (options.json) return printJson(io, { file: target, bytes });
       const key = join(config.dataDir, 'master.key');
       say(
