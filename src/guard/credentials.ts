@@ -58,17 +58,27 @@ export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: n
 }
 
 const REMEMBERED = 10_000;
+/** Names in the scopes of those remembered, 10,000 of which fit into one: sessions are minted by whoever has a key. */
+const REMEMBERED_SCOPES = 100_000;
 /** More look-ups than this would only wait for a connection: newcomers are better told at once. */
 const MAX_LEARNING = 1000;
 
-/** Principals that checks have used lately, by the header that named them; the oldest are forgotten first. */
+/**
+ * Principals that checks have used lately; the oldest are forgotten first. They are found by the header that names
+ * their token in the usual spelling. Any other spelling of it finds them too, by a longer road, and is not kept.
+ */
 export class PrincipalMemory {
   readonly #guard: Guard;
   readonly #known = new Map<string, Principal>();
   readonly #learning = new Map<string, Promise<Principal>>();
+  #scopes = 0;
 
   constructor(guard: Guard) {
     this.#guard = guard;
+  }
+
+  get size(): number {
+    return this.#known.size;
   }
 
   recall(header: string): Principal | undefined {
@@ -76,7 +86,11 @@ export class PrincipalMemory {
   }
 
   /** Looks the token up and remembers whose it is. All who come with it meanwhile share the look-up. */
-  learn(header: string, token: string): Promise<Principal> {
+  learn(token: string): Promise<Principal> {
+    if (tokenKind(token) === null) return Promise.reject(unauthenticated());
+    const header = `Bearer ${token}`;
+    const known = this.#known.get(header);
+    if (known !== undefined) return Promise.resolve(known);
     const underWay = this.#learning.get(header);
     if (underWay !== undefined) return underWay;
     if (this.#learning.size >= MAX_LEARNING) return Promise.reject(overloaded());
@@ -87,13 +101,24 @@ export class PrincipalMemory {
 
   async #look(header: string, token: string): Promise<Principal> {
     const principal = await authenticate(this.#guard, token);
-    if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
     this.#known.set(header, principal);
+    this.#scopes += scopeOf(principal);
+    for (const [oldest, known] of this.#known) {
+      if (this.#known.size <= REMEMBERED && this.#scopes <= REMEMBERED_SCOPES) break;
+      this.#drop(oldest, known);
+    }
     return principal;
   }
 
   /** The audit commit found the credential dead. */
   forget(principal: Principal): void {
-    for (const [header, known] of this.#known) if (known === principal) this.#known.delete(header);
+    for (const [header, known] of this.#known) if (known === principal) this.#drop(header, known);
+  }
+
+  #drop(header: string, principal: Principal): void {
+    this.#known.delete(header);
+    this.#scopes -= scopeOf(principal);
   }
 }
+
+const scopeOf = ({ scope }: Principal): number => scope?.size ?? 0;

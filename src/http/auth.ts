@@ -38,7 +38,7 @@ function agent(services: Services, request: Request): Who | Promise<Who> {
   const known = services.principals.recall(header);
   if (known !== undefined) return { kind: 'agent', principal: known };
   const token = agentToken(services, request);
-  return services.principals.learn(header, token).then(principal => ({ kind: 'agent', principal }));
+  return services.principals.learn(token).then(principal => ({ kind: 'agent', principal }));
 }
 
 /** An operator's token is a mistake that is worth naming; it is no agent's. */

@@ -1,5 +1,5 @@
 // Look-ups of credentials that nobody has used lately: shared by all who come with one, and bounded, since strangers
-// can ask for as many as they like.
+// can ask for as many as they like. What is remembered of them is bounded too, and one spelling of a header is kept.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -7,7 +7,11 @@ import type { GuardError } from '../../src/core/errors.ts';
 import { PrincipalMemory } from '../../src/guard/credentials.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
-import { openStore, type TestStore } from '../store/stores.ts';
+import { identify } from '../../src/http/auth.ts';
+import type { Services } from '../../src/http/route.ts';
+import { insertKey } from '../../src/store/keys.ts';
+import { insertSession } from '../../src/store/sessions.ts';
+import { keyRecord, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { engines } from '../support/service.ts';
@@ -20,6 +24,12 @@ const UNBOUNDED: Patch = {
   file: 'src/guard/credentials.ts',
   find: 'this.#learning.size >= MAX_LEARNING',
   replace: 'false',
+};
+
+const ANY_SCOPES: Patch = {
+  file: 'src/guard/credentials.ts',
+  find: ' && this.#scopes <= REMEMBERED_SCOPES',
+  replace: '',
 };
 
 for (const engine of await engines()) {
@@ -40,7 +50,7 @@ for (const engine of await engines()) {
       const memory = new Memory(guard);
       const asked = Array.from({ length: STRANGERS }, () => {
         const { token } = mintToken('key');
-        return memory.learn(`Bearer ${token}`, token);
+        return memory.learn(token);
       });
       const answers = await Promise.allSettled(asked);
       const codes = answers.map(answer => ((answer as PromiseRejectedResult).reason as GuardError).code);
@@ -66,9 +76,60 @@ for (const engine of await engines()) {
     test('all who come with one credential share its look-up', async () => {
       const memory = new PrincipalMemory(guard);
       const { token } = mintToken('session');
-      const [first, ...others] = Array.from({ length: STRANGERS }, () => memory.learn(token, token));
+      const [first, ...others] = Array.from({ length: STRANGERS }, () => memory.learn(token));
       expect(others.every(other => other === first)).toBe(true);
       expect(await first?.catch((error: GuardError) => error.code)).toBe('unauthenticated');
+    });
+
+    /** A session of a key that lives, with so many names in its scope. */
+    async function minted(scope: number): Promise<string> {
+      const key = keyRecord();
+      await insertKey(store.db, key, `hash of ${key.id}`);
+      const { token, hash } = mintToken('session');
+      const scopeTools = Array.from({ length: scope }, (_, index) => `x__${index}`);
+      await insertSession(store.db, sessionRecord({ keyId: key.id, scopeTools }), hash);
+      return token;
+    }
+
+    test('every spelling of a header is the same credential, and one is remembered', async () => {
+      const principals = new PrincipalMemory(guard);
+      const services = { principals, guard, adminTokenHash: '' } as Services;
+      const token = await minted(1);
+      const ask = async (header: string) =>
+        identify(
+          services,
+          new Request('http://localhost/v1/check', { headers: { Authorization: header } }),
+          'agent',
+        );
+      const first = await ask(`Bearer ${token}`);
+      for (let blanks = 1; blanks <= 3000; blanks++) {
+        const scheme = blanks % 2 === 0 ? 'bearer' : 'BEARER';
+        expect(await ask(`${scheme}${' '.repeat(blanks)}${token}`)).toEqual(first);
+      }
+      expect(principals.size).toBe(1);
+      for (const other of ['', 'x', token.slice(0, -1), `${token}0`, `tg_key_${'a'.repeat(49)}`]) {
+        await expect(principals.learn(other)).rejects.toMatchObject({ code: 'unauthenticated' });
+      }
+      expect(principals.size).toBe(1);
+    });
+
+    test('so many names of scopes are remembered at most; the oldest sessions go first', async () => {
+      const tokens: string[] = [];
+      for (let n = 0; n < 12; n++) tokens.push(await minted(10_000));
+      const remembered = async (memory: PrincipalMemory) => {
+        for (const token of tokens) await memory.learn(token);
+        return tokens.map(token => memory.recall(`Bearer ${token}`) !== undefined);
+      };
+      const memory = new PrincipalMemory(guard);
+      expect(await remembered(memory)).toEqual([false, false, ...Array(10).fill(true)]);
+      // What is forgotten leaves room again.
+      for (const token of tokens.slice(2)) memory.forget(memory.recall(`Bearer ${token}`)!);
+      expect(memory.size).toBe(0);
+      expect(await remembered(memory)).toEqual([false, false, ...Array(10).fill(true)]);
+      await withMutant([ANY_SCOPES], async root => {
+        const broken = await import(join(root, 'src/guard/credentials.ts'));
+        expect(await remembered(new broken.PrincipalMemory(guard))).not.toContain(false);
+      });
     });
   });
 }
