@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'too_large'
   | 'unsupported_media_type'
   | 'rate_limited'
+  | 'client_gone'
   | 'audit_failed'
   | 'overloaded'
   | 'not_ready'

@@ -1,5 +1,5 @@
 // Reading what a caller sent: bounded, strictly parsed, checked against a schema. A body past its limit is
-// refused by its declared length, or at the byte that crosses it.
+// refused by its declared length, or at the byte that crosses it. Texts that no store can hold end here, too.
 
 import type { z } from 'zod';
 import { GuardError, type InputFault, invalidInput } from '../core/errors.ts';
@@ -9,19 +9,31 @@ export function readBytes(request: Request, limit: number): Promise<Uint8Array> 
   const declared = request.headers.get('content-length');
   if (declared === null) return readChunks(request, limit);
   if (Number(declared) > limit) throw tooLarge(limit);
-  return request.bytes();
+  return request.bytes().catch(gone);
 }
 
 async function readChunks(request: Request, limit: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.length;
-    if (size > limit) throw tooLarge(limit);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body) {
+      size += chunk.length;
+      if (size > limit) throw tooLarge(limit);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    gone(error);
   }
   return Buffer.concat(chunks);
+}
+
+/** Who closes the connection, or is silent for too long, in the middle of a body: no fault of ours. Else the error. */
+export function gone(error: unknown): never {
+  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+  throw new GuardError('client_gone', 'The connection was closed before the whole body was here.', {
+    cause: error,
+  });
 }
 
 function tooLarge(limit: number): GuardError {
@@ -76,6 +88,24 @@ export function fit<T extends z.ZodType>(schema: T, value: unknown): z.output<T>
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw invalidInput(parsed.error.issues.flatMap(faults));
+}
+
+/**
+ * Refuses texts that PostgreSQL does not take (U+0000), or that would come back as others (halves of a surrogate pair).
+ * Done here for every route whose texts may reach the store, rather than wherever one does.
+ */
+export function requireStorable(value: unknown, path = ''): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0'))
+      throw invalidInput([{ path, message: 'must not contain the character U+0000' }]);
+    if (!value.isWellFormed())
+      throw invalidInput([{ path, message: 'must be valid Unicode, without lone surrogates' }]);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, part] of Object.entries(value)) {
+      requireStorable(name, path);
+      requireStorable(part, path + pointerPart(name));
+    }
+  }
 }
 
 function faults(issue: z.core.$ZodIssue): InputFault[] {

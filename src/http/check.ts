@@ -8,7 +8,7 @@ import { type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
 import type { CheckRequest } from '../guard/check.ts';
 import type { Principal } from '../guard/credentials.ts';
-import { fit } from './body.ts';
+import { fit, gone } from './body.ts';
 import { text, uuid } from './fields.ts';
 import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
 
@@ -51,6 +51,7 @@ export const checkRoutes: Route[] = [
       'Anything but `allow` means: do not proceed. Exactly one audit entry is committed before the verdict is sent; if it cannot be, the answer is 500 and there is no verdict.',
     body,
     bodyLimit: 'checkBodyLimit',
+    anyText: true,
     answers: { 200: { description: 'The verdict.', schema: verdict } },
     handle: check,
     quickly,
@@ -77,7 +78,7 @@ function quickly(services: Services, request: Request, startedAt: number): Promi
   return request.bytes().then(bytes => {
     const value = parseJsonBytes(bytes);
     return answer(services, principal, isUsual(value) ? value : fit(body, value), startedAt, 0);
-  });
+  }, gone);
 }
 
 /** Exactly what the schema takes, but for a reference; the schema is for the rest and for telling why. */

@@ -16,6 +16,7 @@ export const STATUS: Record<ErrorCode, number> = {
   too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
+  client_gone: 499,
   audit_failed: 500,
   internal: 500,
   overloaded: 503,
@@ -33,6 +34,7 @@ const TITLES: Record<number, string> = {
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   429: 'Too Many Requests',
+  499: 'Client Closed Request',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 };

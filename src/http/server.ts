@@ -2,12 +2,13 @@
 // authentication, body, handler. Errors become problem bodies here, once. Paths are matched by the runtime's
 // own router; a framework on top cost 2 of the 35 microseconds a check takes.
 
+import type { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
 import { overloaded } from '../guard/commit.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
-import { fields, fit, isForm, readForm, readJson } from './body.ts';
+import { fields, fit, isForm, readForm, readJson, requireStorable } from './body.ts';
 import { checkRoutes } from './check.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
@@ -146,12 +147,10 @@ class Desk {
       const identified = identify(services, request, route.access);
       const who = identified instanceof Promise ? await identified : identified;
       const identifyMs = performance.now() - startedAt;
-      const body =
-        route.body === undefined ? undefined : fit(route.body, await readBody(services, route, request));
-      const query =
-        route.query === undefined ? undefined : fit(route.query, fields(new URL(request.url).searchParams));
+      const body = route.body === undefined ? undefined : await readBody(services, route, request);
+      const query = route.query === undefined ? undefined : readQuery(route.query, request);
       // Reading them costs a look into the runtime's router, which a path without any need not pay.
-      const params = route.path.includes(':') ? request.params : NO_PARAMS;
+      const params = route.path.includes(':') ? readParams(request) : NO_PARAMS;
       const incoming: Incoming<unknown, unknown> = {
         services,
         request,
@@ -194,8 +193,32 @@ class Desk {
   }
 }
 
-function readBody(services: Services, route: Route, request: Request): Promise<unknown> {
+async function readBody(services: Services, route: Route, request: Request): Promise<unknown> {
   const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
-  if (route.form === true && isForm(request)) return readForm(request, limit);
-  return readJson(request, limit, route.bodyOptional ?? false);
+  const value =
+    route.form === true && isForm(request)
+      ? await readForm(request, limit)
+      : await readJson(request, limit, route.bodyOptional ?? false);
+  const body = fit(route.body as z.ZodType, value);
+  if (route.anyText !== true) requireStorable(value);
+  return body;
+}
+
+function readQuery(schema: z.ZodType, request: Request): unknown {
+  const value = fields(new URL(request.url).searchParams);
+  const query = fit(schema, value);
+  requireStorable(value);
+  return query;
+}
+
+/** Ids are ours and plain: what could not even be stored names nothing. */
+function readParams({ params }: Bun.BunRequest): Record<string, string> {
+  try {
+    requireStorable(params);
+  } catch (error) {
+    throw new GuardError('not_found', 'Nothing has this id: it holds a character that no id has.', {
+      cause: error,
+    });
+  }
+  return params;
 }
