@@ -10,6 +10,7 @@ import { answerLegacy } from './legacy.ts';
 import { answerModern, claimsModern } from './modern.ts';
 import {
   CODES,
+  errorMessage,
   LEGACY_VERSIONS,
   notificationMessage,
   RpcError,
@@ -71,12 +72,36 @@ async function batch(services: McpServices, asked: Asked, messages: Json[]): Pro
     ...asked,
     request: new Request(asked.request.url, { headers: withoutStreams(asked.request.headers) }),
   };
-  const answers = await Promise.all(messages.map(message => post(services, quiet, message)));
-  const bodies = await Promise.all(answers.filter(each => each.status !== 202).map(each => each.text()));
-  const refusal = answers.find(each => each.status === 401 || each.status === 503 || each.status === 404);
-  if (refusal !== undefined) return new Response(null, { status: refusal.status });
+  const answers = await Promise.all(messages.map(message => member(services, quiet, message)));
+  // Where nothing was done at all, the status says it to whoever does not look into the answers.
+  const [first] = answers;
+  if (first?.refusal && answers.every(each => each.refusal?.code === first.refusal?.code))
+    throw first.refusal;
+  const bodies = answers.flatMap(each => each.text ?? []);
   if (bodies.length === 0) return new Response(null, { status: 202 });
   return new Response(`[${bodies.join(',')}]`, { headers: { 'Content-Type': 'application/json' } });
+}
+
+interface Member {
+  /** Null: nothing is said to it. */
+  text: string | null;
+  /** What would be a refusal of the request, were it one by itself. */
+  refusal: GuardError | null;
+}
+
+/** One message of a batch. What others in it have done stands: a call that was forwarded gets its result. */
+async function member(services: McpServices, asked: Asked, body: Json): Promise<Member> {
+  try {
+    const response = await post(services, asked, body);
+    return { text: response.status === 202 ? null : await response.text(), refusal: null };
+  } catch (error) {
+    if (!(error instanceof GuardError)) throw error;
+    const message = readMessage(body);
+    const { code, message: why } = error;
+    const told = new RpcError(CODES.internal, why, { data: { code } });
+    const text = message.kind === 'request' ? JSON.stringify(errorMessage(message.id, told)) : null;
+    return { text, refusal: error };
+  }
 }
 
 const MAX_BATCH = 100;

@@ -3,9 +3,17 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import net from 'node:net';
+import { until, withMutant } from '../support/faults.ts';
 import { auditOf, connect, LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
+import type { Patch } from '../support/mutant.ts';
 import { freePort } from '../support/port.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+const AS_A_WHOLE: Patch = {
+  file: 'src/mcp/endpoint.ts',
+  find: 'if (!(error instanceof GuardError)) throw error;',
+  replace: "if (error !== 'never') throw error;",
+};
 
 const upstream = new RecordingUpstream({
   tools: ['yes', 'no', 'ask'].map(name => ({ name, inputSchema: { type: 'object' } })),
@@ -205,6 +213,49 @@ test('a batch of a dead session or credential is refused as a whole', async () =
   expect((await client.post([call, { ...call, id: 2 }])).status).toBe(401);
   expect(upstream.calls.length).toBe(before);
 });
+
+for (const engine of await engines()) {
+  test(`${engine}: a call of a batch that is refused discards no other's result`, async () => {
+    const measure = async (root?: string) => {
+      // Of calls that arrive together, only so many may wait.
+      const env = { TOOLGATE_QUEUE_LIMIT: '2' };
+      const crowded = await startService({ engine, env, ...(root && { root }) });
+      const made = await crowded.newKey([{ tool: '*', action: 'allow' }]);
+      await connect(crowded, made.keyId, 'up', upstream.url);
+      const client = await LegacyClient.open(crowded, made.key, '2025-03-26');
+      await client.tools();
+      const before = upstream.calls.length;
+      const calls = Array.from({ length: 20 }, (_, id) => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'tools/call',
+        params: { name: 'up__yes', arguments: { id } },
+      }));
+      const answered = await client.post(calls);
+      // A mutant answers before them.
+      await until('calls that ran', () => upstream.calls.length > before);
+      const ran = upstream.calls.slice(before).map(each => each.params.arguments.id as number);
+      await crowded.close();
+      return { answered, ran };
+    };
+    const { answered, ran } = await measure();
+    expect(answered.status).toBe(200);
+    const members: { id: number; result?: unknown; error?: unknown }[] = answered.message;
+    expect(members.map(each => each.id)).toEqual([...Array(20).keys()]);
+    expect(ran.length).toBeGreaterThan(0);
+    const succeeded = members.filter(each => each.result !== undefined).map(each => each.id);
+    expect(succeeded).toEqual(ran.sort((a, b) => a - b));
+    const refused = members.filter(each => each.error !== undefined);
+    expect(refused.length).toBe(20 - ran.length);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { error } of refused)
+      expect(error).toMatchObject({ code: -32603, data: { code: 'overloaded' } });
+    await withMutant([AS_A_WHOLE], async root => {
+      const lost = await measure(root);
+      expect(lost.answered.status).toBe(503);
+    });
+  });
+}
 
 test('a reference that is none is refused before anything is judged', async () => {
   const client = await LegacyClient.open(service, key);
