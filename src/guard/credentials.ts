@@ -87,7 +87,7 @@ export class PrincipalMemory {
 
   /** Looks the token up and remembers whose it is. All who come with it meanwhile share the look-up. */
   learn(token: string): Promise<Principal> {
-    if (tokenKind(token) === null) return Promise.reject(unauthenticated());
+    if (tokenKind(token) === null) return Promise.reject(malformed());
     const header = `Bearer ${token}`;
     const known = this.#known.get(header);
     if (known !== undefined) return Promise.resolve(known);
