@@ -24,7 +24,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/visible/, 'approvals/notifications guard/notify'],
   [
     /^guard\/(check|facts|commit|guard|policies)/,
-    'guard/commit http/check approvals/spend approvals/flood http/policies http/cases',
+    'guard/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
     /^guard\/(facts|credentials|sessions|keys)/,
@@ -32,7 +32,7 @@ const NAMED: [RegExp, string][] = [
   ],
   [
     /^guard\/(approvals|grants|return-targets)/,
-    'approvals/approve approvals/grants approvals/lapse approvals/admin operators/approval',
+    'approvals/approve approvals/grants approvals/lapse approvals/admin approvals/withdraw guard/key-lock operators/approval',
   ],
   [
     /^guard\/(outbox|worker|deliver|send|webhooks|sign)\./,
@@ -49,16 +49,16 @@ const NAMED: [RegExp, string][] = [
     'operators/operators operators/passwords operators/times operators/sign-in operators/reset',
   ],
   [/^guard\/(single-sign-on|provider|claims)/, 'guard/claims operators/single-sign-on'],
-  [/^guard\/(connected-tools|callable)/, 'mcp/administration mcp/drift mcp/names http/keys'],
+  [/^guard\/(connected-tools|callable)/, 'guard/key-lock mcp/administration mcp/drift mcp/names http/keys'],
   [/^guard\/(connections|outcomes|hints)/, 'mcp/sessions http/audit replicas/hints'],
   [/^guard\/first-start/, 'http/first-start'],
   [/^guard\/rate-limit/, 'guard/rate-limit approvals/rate-limit'],
   [/^guard\/changes/, 'http/policies http/keys operators/operators'],
   [/^guard\/notify\//, 'guard/notify approvals/notifications'],
-  [/^guard\/secrets/, 'guard/credentials http/credentials faults/p19'],
+  [/^guard\/secrets/, 'core/canonical guard/credentials http/credentials faults/p19'],
   [
     /^store\/(approvals|grants|notifications)/,
-    'store/records approvals/approve approvals/grants approvals/spend approvals/lapse approvals/admin',
+    'store/records approvals/approve approvals/grants approvals/spend approvals/lapse approvals/admin approvals/withdraw',
   ],
   [/^store\/(audit|audit-search|audit-tally|contexts|slots)/, 'store/audit store/audit-search http/audit'],
   [
@@ -84,7 +84,7 @@ const NAMED: [RegExp, string][] = [
   [/^mcp\//, 'mcp/refusals mcp/modern mcp/forward mcp/names mcp/passing mcp/sessions mcp/failures'],
   [/^mcp\/(wire|duplex|upstream|event-stream)/, 'mcp/event-stream mcp/administration mcp/clients faults/p20'],
   [/^mcp\/(listing|hub)/, 'mcp/administration mcp/drift'],
-  [/^mcp\/(call|answers)/, 'mcp/approved-once mcp/clients'],
+  [/^mcp\/(call|answers)/, 'mcp/approved-once mcp/approved-for mcp/clients'],
 ];
 
 const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: ROOT })].sort();

@@ -3,7 +3,11 @@
 // tool as it was frees it as it is.
 
 import { expect, test } from 'bun:test';
-import { auditOf, connect, LegacyClient, RecordingUpstream, text } from '../support/mcp.ts';
+import { keyLock } from '../../src/guard/guard.ts';
+import { markDrift } from '../../src/store/connected-tools.ts';
+import { openPostgres } from '../../src/store/postgres.ts';
+import { until } from '../support/faults.ts';
+import { auditOf, connect, LegacyClient, RecordingUpstream, text, unrecorded } from '../support/mcp.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
 
 const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: 'object' } });
@@ -255,3 +259,32 @@ for (const [setting, decision] of [
     await end();
   });
 }
+
+test.skipIf(!replicated)(
+  'a call that comes while the change is being marked waits, and is judged by it',
+  async () => {
+    const { service, upstream, keyId, path, call, end } = await pinned('postgres', 'deny', 'allow');
+    expect((await call(1)).result.isError).toBeUndefined();
+    const db = await openPostgres(service.databaseUrl, 1);
+    // As another replica does it, only slower.
+    const { calling } = await db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
+      const changed = {
+        digest: 'f'.repeat(64),
+        definition: JSON.stringify(tool('a', 'two')),
+        at: Date.now(),
+      };
+      markDrift(tx, path.split('/').at(-1) as string, 'a', changed);
+      await tx.all('SELECT 1 AS one');
+      const calling = call(2);
+      const waits = 'SELECT 1 AS one FROM pg_locks WHERE locktype = $1 AND NOT granted';
+      await until('the call waits', async () => (await tx.all(waits, ['advisory'])).length > 0);
+      return { calling };
+    });
+    // On a machine that stalls there is no verdict at all.
+    const answer = await calling;
+    expect(answer.result?.isError ?? unrecorded(answer)).toBe(true);
+    expect(upstream.calls).toHaveLength(1);
+    await db.close();
+    await end();
+  },
+);
