@@ -62,6 +62,13 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await page.getByRole('row').filter({ hasText: yes.toolName }).getByText('approved').waitFor();
       await page.getByRole('row').filter({ hasText: no.toolName }).getByText('denied').waitFor();
       await looksRight(page);
+      const approved = page.getByRole('row').filter({ hasText: yes.toolName });
+      await approved.getByText('one call until').waitFor();
+      await approved.getByRole('button', { name: 'Withdraw' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+      await said(page, `Withdrawn: ${yes.tool}`);
+      await approved.getByText('withdrawn').waitFor();
+      expect(await page.getByRole('button', { name: 'Withdraw' }).count()).toBe(0);
       await page.getByLabel('Outcome').selectOption('denied');
       await page.getByRole('row').filter({ hasText: yes.toolName }).waitFor({ state: 'detached' });
       await page.waitForURL(
@@ -70,6 +77,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     });
     const by = `operator:${approver.email}`;
     expect(await approvalOf(yes.referenceId)).toMatchObject({ status: 'approved', resolvedBy: by });
+    expect((await approvalOf(yes.referenceId)).withdrawnAt).not.toBeNull();
     expect(await approvalOf(no.referenceId)).toMatchObject({ status: 'denied', resolvedBy: by });
   });
 

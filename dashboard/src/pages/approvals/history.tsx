@@ -36,39 +36,18 @@ const COLUMNS: Column<ListedApproval>[] = [
   { head: 'Asked', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { head: 'Ended', cell: ({ resolvedAt }) => resolvedAt !== null && <Time at={resolvedAt} /> },
   { head: 'By', cell: ({ resolvedBy }) => by(resolvedBy) },
-  {
-    head: 'Grant until',
-    cell: ({ grantExpiresAt }) => grantExpiresAt !== null && <Time at={grantExpiresAt} />,
-  },
-  { head: 'Use', cell: approval => <Use approval={approval} /> },
 ];
 
-/** What became of an approval of one call. */
-function Use({ approval: { spentAt, withdrawnAt, usableUntil } }: { approval: ListedApproval }) {
-  if (spentAt !== null)
-    return (
-      <>
-        spent <Time at={spentAt} />
-      </>
-    );
-  if (withdrawnAt !== null)
-    return (
-      <>
-        withdrawn <Time at={withdrawnAt} />
-      </>
-    );
+/** What an approval frees, or what became of it. */
+function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ListedApproval): [string, string] | null {
+  if (grantExpiresAt !== null) return ['grant until', grantExpiresAt];
+  if (spentAt !== null) return ['spent', spentAt];
+  if (withdrawnAt !== null) return ['withdrawn', withdrawnAt];
   if (usableUntil === null) return null;
-  return Date.parse(usableUntil) <= now.value ? (
-    <>not used</>
-  ) : (
-    <>
-      until <Time at={usableUntil} />
-    </>
-  );
+  return [Date.parse(usableUntil) > now.value ? USABLE : 'lapsed', usableUntil];
 }
 
-const isUsable = ({ spentAt, withdrawnAt, usableUntil }: ListedApproval): boolean =>
-  spentAt === null && withdrawnAt === null && usableUntil !== null && Date.parse(usableUntil) > now.value;
+const USABLE = 'one call until';
 
 export function History() {
   const { query, route } = useLocation();
@@ -91,7 +70,7 @@ export function History() {
       <Shown of={{ ...list, data: ended }} empty={<Empty title="None yet" />}>
         <Table
           caption="Approvals that have ended"
-          columns={mayResolve.value ? [...COLUMNS, withdrawing(withdraw)] : COLUMNS}
+          columns={[...COLUMNS, using(withdraw)]}
           rows={ended ?? []}
           keyOf={approval => approval.referenceId}
         />
@@ -101,16 +80,24 @@ export function History() {
   );
 }
 
-const withdrawing = (withdraw: (approval: ListedApproval) => Promise<void>): Column<ListedApproval> => ({
-  head: 'Actions',
-  kind: 'actions',
-  cell: approval =>
-    isUsable(approval) && (
-      <Confirm label="Withdraw" title="Withdraw this approval?" run={() => withdraw(approval)}>
-        From then on it frees no call to{' '}
-        <Tool serverName={approval.serverName} toolName={approval.toolName} />; the agent has to ask again.
-      </Confirm>
-    ),
+const using = (withdraw: (approval: ListedApproval) => Promise<void>): Column<ListedApproval> => ({
+  head: 'Use',
+  cell: approval => {
+    const [what, at] = use(approval) ?? [];
+    if (what === undefined || at === undefined) return null;
+    return (
+      <>
+        {what} <Time at={at} />{' '}
+        {what === USABLE && mayResolve.value && (
+          <Confirm label="Withdraw" title="Withdraw this approval?" run={() => withdraw(approval)}>
+            From then on it frees no call to{' '}
+            <Tool serverName={approval.serverName} toolName={approval.toolName} />; the agent has to ask
+            again.
+          </Confirm>
+        )}
+      </>
+    );
+  },
 });
 
 function StatusChoice({ status, choose }: { status: string; choose: (status: string) => void }) {
