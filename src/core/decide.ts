@@ -40,6 +40,8 @@ export interface Facts {
   /** Set when the tool shows another definition than the accepted one, and the setting minds. */
   drift: Drift | null;
   freedom: Freedom | null;
+  /** Set when the caller names an approval that does not free the call: why not. */
+  unfreed?: string | null;
   /** Set when no further approval may be opened: the sentence that says which limit is reached. */
   approvalLimit: string | null;
 }
@@ -117,8 +119,15 @@ function held(asks: string, why: string | undefined, index: number, facts: Facts
     const by = kind === 'grant' ? 'a grant opened by approval' : 'approval';
     return { ...outcome('allow', `${asks}; freed by ${by} ${referenceId}.`, index), freedBy: facts.freedom };
   }
-  if (facts.approvalLimit !== null) return outcome('deny', `${asks}, but ${facts.approvalLimit}.`, index);
-  return outcome('pending', why ? `${asks}. ${why}` : `${asks}.`, index);
+  const named = facts.unfreed ? ` ${unfreedBy(facts.unfreed)}` : '';
+  if (facts.approvalLimit !== null)
+    return outcome('deny', `${asks}, but ${facts.approvalLimit}.${named}`, index);
+  return outcome('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index);
+}
+
+/** What a caller is told whose named approval did not help. */
+export function unfreedBy(why: string): string {
+  return `The approval that was named does not free this call: ${why}.`;
 }
 
 function outcome(decision: Decision, reason: string, ruleIndex: number | null): Outcome {

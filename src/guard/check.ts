@@ -11,6 +11,7 @@ import {
   type Facts,
   type Outcome,
   type ToolCall,
+  unfreedBy,
 } from '../core/decide.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Surface } from '../core/event.ts';
@@ -157,9 +158,13 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   ): Promise<Verdict | GuardError> {
     const { request, key } = each;
     const approvalLimit = approvals.limit(request);
+    let unfreed: string | null = null;
     let outcome: Outcome;
-    do outcome = decided(each, approvals.freedom(held), approvalLimit);
-    while (outcome.freedBy !== null && !(await approvals.spend(tx, outcome.freedBy, now)));
+    do {
+      const freedom = approvals.freedom(held);
+      unfreed = freedom === null ? approvals.unfreed(held) : null;
+      outcome = decided(each, { freedom, unfreed, approvalLimit });
+    } while (outcome.freedBy !== null && !(await approvals.spend(tx, outcome.freedBy, now)));
     const channels = outcome.decision === 'pending' ? this.#channels(key) : [];
     if (channels instanceof GuardError) return channels;
     const entry = auditEntry(request, each.policy, outcome);
@@ -169,7 +174,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     entry.referenceId = approval.id;
     this.#ask(tx, approval, channels, approvals, now);
     approvals.opened(request);
-    return { ...verdictOf(entry), referenceId: approval.id, message: PENDING_MESSAGE };
+    return { ...verdictOf(entry), referenceId: approval.id, message: pendingMessage(request, unfreed) };
   }
 
   #approval({ request, definitionDigest }: Held, entry: AuditEntry, now: number): ApprovalRecord {
@@ -243,15 +248,19 @@ function unreadable({ policyId, policyVersion }: KeyFacts): Error {
 
 function decided(
   { request, policy, drift }: Case,
-  freedom: Facts['freedom'],
-  approvalLimit: Facts['approvalLimit'],
+  about: Pick<Facts, 'freedom' | 'unfreed' | 'approvalLimit'>,
 ): Outcome {
-  return decide(policy, request.call, { scope: request.principal.scope, drift, freedom, approvalLimit });
+  return decide(policy, request.call, { scope: request.principal.scope, drift, ...about });
+}
+
+/** A pending result on `/mcp` shows no reason, so the message says what became of the approval that was named. */
+function pendingMessage({ surface }: CheckRequest, unfreed: string | null): string {
+  return surface === 'mcp' && unfreed !== null ? `${PENDING_MESSAGE} ${unfreedBy(unfreed)}` : PENDING_MESSAGE;
 }
 
 /** A call that nothing about approvals concerns. */
 function settle(each: Case, entries: AuditEntry[]): Verdict {
-  const entry = auditEntry(each.request, each.policy, decided(each, null, null));
+  const entry = auditEntry(each.request, each.policy, decided(each, { freedom: null, approvalLimit: null }));
   entries.push(entry);
   return verdictOf(entry);
 }

@@ -5,7 +5,9 @@
 
 import type { Drift, Freedom } from '../core/decide.ts';
 import {
+  type ApprovalRecord,
   countOpen,
+  findApprovals,
   findSpendable,
   findSpendableByDigest,
   type Spendable,
@@ -20,6 +22,7 @@ import { type SessionFacts, sessionFacts } from '../store/sessions.ts';
 import type { CheckRequest } from './check.ts';
 import { keyLives } from './credentials.ts';
 import { approvalsLock, type Guard } from './guard.ts';
+import { whyUnusable } from './unusable.ts';
 
 export class CredentialFacts {
   readonly #keys: Map<string, KeyFacts>;
@@ -112,6 +115,8 @@ export class ApprovalFacts {
   readonly #guard: Guard;
   readonly #grants: GrantRecord[];
   #spendable: Spendable[];
+  /** The approvals that the calls name, in whatever state, and why each could not be spent. */
+  readonly #named = new Map<string, ApprovalRecord & { unusable: string | null }>();
   readonly #open = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
 
@@ -141,15 +146,17 @@ export class ApprovalFacts {
     const repeated = requests.filter(each => each.surface === 'mcp' && each.referenceId === null);
     const digests = repeated.map(each => guard.vault.callDigest(each));
     const after = now - guard.settings.approvedFor;
-    const [, grants, open, named, unnamed, subscribers] = await Promise.all([
+    const [, grants, open, known, named, unnamed, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
       openGrants(tx, keyIds, now),
       countOpen(tx, keyIds, now),
+      references.length > 0 ? findApprovals(tx, references) : [],
       references.length > 0 ? findSpendable(tx, references, after) : [],
       digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests, after) : [],
       listSubscribers(tx),
     ]);
     const facts = new ApprovalFacts(guard, grants, [...named, ...unnamed], subscribers);
+    for (const each of known) facts.#named.set(each.id, { ...each, unusable: whyUnusable(each, now, after) });
     for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
     return facts;
   }
@@ -160,6 +167,21 @@ export class ApprovalFacts {
     if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
     const approval = this.#spendable.find(each => this.#frees(each, held));
     return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
+  }
+
+  /** Why the approval that the caller names does not free the call; null when none is named. */
+  unfreed(held: Held): string | null {
+    const { principal, surface, referenceId } = held.request;
+    if (referenceId === null) return null;
+    const named = this.#named.get(referenceId);
+    // Another key's looks like none.
+    if (named === undefined || named.keyId !== principal.keyId) return 'there is none with this id';
+    if (!isFor(named, held.request)) return 'it is for another tool';
+    if (named.unusable !== null) return named.unusable;
+    if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
+    if (named.argsDigest !== this.#guard.vault.callDigest(held.request)) return 'it is for other arguments';
+    if (!sameDefinition(named, held)) return 'the definition of the tool has changed since';
+    return 'it has been used';
   }
 
   /** Takes the one use of what freed a call; false when it is gone, and then it frees nothing any more. */

@@ -64,6 +64,11 @@ export async function findApproval(db: Queries, id: string): Promise<ApprovalRec
   return rows[0] ?? null;
 }
 
+export function findApprovals(db: Queries, ids: readonly string[]): Promise<ApprovalRecord[]> {
+  const wanted = padded(ids);
+  return db.all(`SELECT ${COLUMNS} FROM approvals WHERE id IN (${placeholders(wanted.length)})`, wanted);
+}
+
 export async function findApprovalByToken(db: Queries, tokenHash: string): Promise<ApprovalRecord | null> {
   const rows = await db.all<ApprovalRecord>(`SELECT ${COLUMNS} FROM approvals WHERE token_hash = $1`, [
     tokenHash,

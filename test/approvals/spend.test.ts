@@ -125,6 +125,39 @@ for (const engine of await engines()) {
       expect(await decision('{"g":1}', lasting.referenceId, key, 'lasting')).toBe('pending');
     });
 
+    test('one that frees nothing is told why, in the verdict and in the log; another key’s looks like none', async () => {
+      const why = async (...args: Parameters<typeof send>) => {
+        const { body } = await send(...args);
+        expect(body.decision).toBe('pending');
+        const [entry] = (await gate.service.admin('GET', '/audit?limit=1')).body.entries;
+        expect(entry).toMatchObject({ id: body.toolCallId, reason: body.reason });
+        return /^Rule 0 .* requires approval for [^.]+\.(?: The approval that was named does not free this call: (.+)\.)?$/.exec(
+          body.reason,
+        )?.[1];
+      };
+      expect(await why('{"w":1}')).toBeUndefined();
+      expect(await why('{"w":1}', Bun.randomUUIDv7())).toBe('there is none with this id');
+      const pending = (await send('{"w":2}')).body.referenceId;
+      expect(await why('{"w":2}', pending)).toBe('nobody has answered it yet');
+      const denied = await gate.ask(key, 'deploy', { args: { w: 3 } });
+      await gate.answer(denied.token, { action: 'deny' });
+      expect(await why('{"w":3}', denied.referenceId)).toBe('it was denied');
+      const given = await approved('{"w":4}');
+      expect(await why('{"w":4}', given, await gate.key())).toBe('there is none with this id');
+      expect(await why('{"w":4}', given, key, 'other')).toBe('it is for another tool');
+      expect(await why('{"w":5}', given)).toBe('it is for other arguments');
+      expect(await decision('{"w":4}', given)).toBe('allow');
+      expect(await why('{"w":4}', given)).toBe('it has been used');
+    });
+
+    test('of two at once, the one that comes too late is told that it has been used', async () => {
+      const given = await approved('{"w":6}');
+      const bodies = await Promise.all([1, 2].map(async () => (await send('{"w":6}', given)).body));
+      const [late] = bodies.filter(body => body.decision === 'pending');
+      expect(bodies.map(body => body.decision).sort()).toEqual(['allow', 'pending']);
+      expect(late.reason).toEndWith('does not free this call: it has been used.');
+    });
+
     test('a deny rule that came since is not overcome, and nothing is spent by it', async () => {
       const made = await gate.service.newKey(ASK_ALL);
       const referenceId = await approved('{"a":1}', made.key);

@@ -65,6 +65,21 @@ test('a grant or a spent approval frees a held call only, and the reason names i
   }
 });
 
+test('a held call is told why the approval that it names does not free it, and only then', () => {
+  const list: Rule[] = [{ tool: 'ask', action: 'require_approval', reason: 'Money moves.' }];
+  const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
+  const reason = (facts: Partial<core.Facts>) =>
+    core.decide(policy, { serverName: 's', toolName: 'ask' }, { ...FACTS, ...facts }).reason;
+  const asks = 'Rule 0 of policy "prod" requires approval for s__ask';
+  const named = 'The approval that was named does not free this call: it has been used.';
+  const unfreed = 'it has been used';
+  expect(reason({})).toBe(`${asks}. Money moves.`);
+  expect(reason({ unfreed })).toBe(`${asks}. Money moves. ${named}`);
+  expect(reason({ unfreed, approvalLimit: 'it is full' })).toBe(`${asks}, but it is full. ${named}`);
+  const freedom = { kind: 'grant', referenceId: 'r' } as const;
+  expect(reason({ unfreed, freedom })).not.toContain('was named');
+});
+
 test('past the limit of open approvals a held call is denied with that reason', () => {
   const list: Rule[] = [{ tool: 'ask', action: 'require_approval' }];
   const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });

@@ -43,6 +43,8 @@ for (const engine of await engines()) {
       const named = { 'toolgate/referenceId': referenceId };
       const foreign = await stranger.call('up__echo', { n, x: 1 }, named);
       expect(foreign.result.structuredContent.status).toBe('pending');
+      expect(foreign.result.structuredContent.message).toEndWith('there is none with this id.');
+      expect(held.result.structuredContent.message).not.toContain('was named');
       expect(reached(n)).toBe(0);
       const ran = await client.call('up__echo', { x: 1, n });
       expect(ran.result.structuredContent).toBeUndefined();

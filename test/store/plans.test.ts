@@ -49,6 +49,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'approvals of a status': db => approvals.listApprovals(db, 'denied', 51, 'z'),
   'open approvals': db => approvals.countOpen(db, ['key-7'], NOW),
   'an approval by its token': db => approvals.findApprovalByToken(db, 'token 7'),
+  'approvals by their ids': db => approvals.findApprovals(db, [idAt(NOW, 7)]),
   'approvals to spend': db => approvals.findSpendable(db, [idAt(NOW, 7)], 0),
   'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
   'open grants': db => grants.openGrants(db, ['key-7'], NOW),
