@@ -89,3 +89,20 @@ test('past the limit of open approvals a held call is denied with that reason', 
   expect(got.reason).toContain('this key already has 100 open approvals');
   expect(oracleFirst(list, 's', 'ask')).toBe(0);
 });
+
+test('what is asked before the facts are read agrees with the decision', () => {
+  const drift = fc.constantFrom(null, 'deny', 'require_approval') as fc.Arbitrary<core.Facts['drift']>;
+  const scopes = fc.option(fc.array(name));
+  fc.assert(
+    fc.property(rules, name, scopes, drift, fc.boolean(), (list, toolName, scoped, drift, forwarded) => {
+      const policy = core.compilePolicy({ id: 'p', name: 'p', version: 1, rules: list });
+      const call = { serverName: 'a', toolName, ...(forwarded ? { forwarded } : {}) };
+      const scope = scoped === null ? null : new Set(scoped.map(each => `a__${each}`));
+      const facts = { ...FACTS, scope, drift };
+      const { decision } = core.decide(policy, call, facts);
+      expect(core.asksForApproval(policy, call, facts)).toBe(decision === 'pending');
+      if (!forwarded && drift === null) expect(core.couldPass(policy, call, scope)).toBe(decision !== 'deny');
+    }),
+    { numRuns: 20_000, seed: 5 },
+  );
+});
