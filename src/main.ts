@@ -43,6 +43,7 @@ import type { Log } from './log.ts';
 import { Connections } from './mcp/connections.ts';
 import { Hub } from './mcp/hub.ts';
 import { Listing } from './mcp/listing.ts';
+import { Places } from './mcp/places.ts';
 import type { Upstream } from './mcp/upstream.ts';
 import { Metrics, mergedMetrics } from './metrics.ts';
 import type { Db } from './store/db.ts';
@@ -288,22 +289,22 @@ function createMcp(
     outcomes: new OutcomeLog(guard, error => log.error({ err: error }, 'outcomes could not be recorded')),
     timeoutMs: config.upstreamTimeout,
     maxMs: config.upstreamMax,
+    places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
     onVerdict,
     callable: config.toolsList === 'all' ? null : principal => callableBy(guard, principal),
     forwards: async keyId => (await findKey(guard.db, keyId))?.forward ?? [],
-    recordAccess: async (principal, serverName, toolName, startedAt) => {
-      const call = { serverName, toolName, forwarded: true } as const;
-      onVerdict(
-        await checks.submit({
-          principal,
-          surface: 'mcp',
-          call,
-          args: undefined,
-          referenceId: null,
-          startedAt,
-        }),
+    recordAccess: async (principal, call, startedAt) => {
+      const asked = {
+        principal,
+        call,
+        surface: 'mcp',
+        args: undefined,
+        referenceId: null,
         startedAt,
-      );
+      } as const;
+      const verdict = await checks.submit(asked);
+      onVerdict(verdict, startedAt);
+      return verdict;
     },
   };
 }

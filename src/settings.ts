@@ -236,6 +236,18 @@ export const SETTINGS = {
     duration,
     'How long a forwarded call may take without a sign of life; clients give up after 60 s by default.',
   ),
+  maxCallsPerKey: setting(
+    'TOOLGATE_MAX_CALLS_PER_KEY',
+    '200',
+    wholeNumber(1, 10_000),
+    'Calls of one key that a process forwards at a time; beyond, calls are denied.',
+  ),
+  maxCallsPerConnectedTool: setting(
+    'TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL',
+    '100',
+    wholeNumber(1, 10_000),
+    'Calls to one Connected Tool that a process forwards at a time; beyond, calls are denied.',
+  ),
   upstreamMax: setting(
     'TOOLGATE_UPSTREAM_MAX',
     '30m',

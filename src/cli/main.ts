@@ -6,6 +6,7 @@ import pkg from '../../package.json' with { type: 'json' };
 import { CliError, EXIT } from './exit.ts';
 import { isHelpOrMistake, polish } from './help.ts';
 import { type IO, say, systemIo } from './io.ts';
+import { raiseOutbound } from './outbound.ts';
 
 type Load = () => Promise<{ build: (io: IO, program: () => Promise<Command>) => Command }>;
 
@@ -84,4 +85,7 @@ function report(io: IO, error: unknown): number {
   return error.exitCode;
 }
 
-if (import.meta.main) await run(process.argv.slice(2), systemIo());
+if (import.meta.main) {
+  if (process.argv[2] === 'serve') raiseOutbound();
+  await run(process.argv.slice(2), systemIo());
+}

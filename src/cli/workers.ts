@@ -5,6 +5,7 @@
 import type { Log } from '../log.ts';
 import { EXIT } from './exit.ts';
 import type { IO } from './io.ts';
+import { OUTBOUND, ourselves } from './outbound.ts';
 
 export type FromWorker =
   | { kind: 'ready'; port: number }
@@ -52,7 +53,7 @@ export class Workers {
     return new Promise(resolve => {
       const child = Bun.spawn([...ourselves(), 'serve', '--worker', String(worker)], {
         cwd: this.#io.cwd,
-        env: { ...this.#io.env, TOOLGATE_PORT: this.#port },
+        env: { ...OUTBOUND, ...this.#io.env, TOOLGATE_PORT: this.#port },
         stdio: ['ignore', 'inherit', 'inherit'],
         ipc: (message: FromWorker) => {
           if (message.kind === 'ready') {
@@ -123,12 +124,6 @@ export class Workers {
       // It is ending; nobody waits for it.
     }
   }
-}
-
-/** The command that started us: an executable of its own, or the runtime with our entry file. */
-function ourselves(): string[] {
-  const bundled = Bun.main.startsWith('/$bunfs/') || Bun.main.includes('~BUN');
-  return bundled ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }
 
 /** The worker's end: says that it serves, tells what it counts, asks for what all count, ends with its parent. */

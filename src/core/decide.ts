@@ -13,6 +13,8 @@ export interface ToolCall {
   toolName: string;
   /** Not a tool: a resource, prompt or completion that the key's setting forwards. `toolName` is the method. */
   forwarded?: true;
+  /** Set when nothing more may be forwarded now: the sentence that says which bound is reached. */
+  noPlace?: string;
 }
 
 /** What a call gets whose tool shows another definition than the accepted one. */
@@ -76,6 +78,12 @@ export function couldPass(policy: CompiledPolicy, call: ToolCall, scope: Facts['
 }
 
 export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
+  const found = judged(policy, call, facts);
+  if (found.decision !== 'allow' || call.noPlace === undefined) return found;
+  return outcome('deny', `${found.reason.slice(0, -1)}, but ${call.noPlace}.`, found.ruleIndex);
+}
+
+function judged(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
   const name = joinName(call.serverName, call.toolName);
   if (call.forwarded)
     return outcome('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);

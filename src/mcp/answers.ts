@@ -77,17 +77,16 @@ export function answerCall(
 ): Promise<Response> {
   const { request, principal, startedAt } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
-  // In the older era a client that is gone has not cancelled: it says so.
-  const cancel = modern ? cancelledBy(request.signal) : new AbortController();
+  // In the older era a client that is gone has not cancelled by the letter; but it could not fetch the answer later, and
+  // its slow calls would go on holding their places.
+  const cancel = cancelledBy(request.signal);
   const forget = connectionId === null ? () => {} : services.connections.follow(connectionId, id, cancel);
   return new Promise((resolve, reject) => {
     let stream: EventWriter | null = null;
     const onNotification = (notification: JsonObject) => {
       if (!streams || !isWanted(notification, logLevel)) return;
       if (stream === null) {
-        stream = new EventWriter(() => {
-          if (modern) cancel.abort();
-        });
+        stream = new EventWriter(() => cancel.abort());
         resolve(new Response(stream.body, { headers: STREAM_HEADERS }));
       }
       stream.hint(notification);

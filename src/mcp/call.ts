@@ -10,6 +10,7 @@ import type { OutcomeLog } from '../guard/outcomes.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
 import type { Listing } from './listing.ts';
 import type { KnownTool } from './offered.ts';
+import type { Place, Places } from './places.ts';
 import {
   CODES,
   ENVELOPE,
@@ -29,6 +30,7 @@ export interface CallServices {
   checks: GroupCommit<CheckRequest, Verdict>;
   listing: Listing;
   outcomes: OutcomeLog;
+  places: Places;
   timeoutMs: number;
   /** However much progress is reported. */
   maxMs: number;
@@ -61,12 +63,28 @@ export async function callTool(services: CallServices, call: Call): Promise<Json
   }
   const tool = await services.listing.find(call.principal.keyId, name);
   if (tool === null) throw new RpcError(CODES.invalidParams, `Unknown tool: ${name}`);
-  const verdict = await judge(services, call, tool, args);
+  const place = services.places.take(tool.upstream.tool);
+  try {
+    return await judgeAndForward(services, call, tool, args, place);
+  } finally {
+    place.free();
+  }
+}
+
+/** With a place taken before, so that what cannot be forwarded spends no approval. */
+async function judgeAndForward(
+  services: CallServices,
+  call: Call,
+  tool: KnownTool,
+  args: Json | undefined,
+  place: Place,
+): Promise<JsonObject> {
+  const verdict = await judge(services, call, tool, args, place);
   switch (verdict.decision) {
     case 'allow':
       return forward(services, call, tool, verdict.toolCallId);
     case 'deny':
-      return blocked(`Blocked by policy: ${verdict.reason} Do not retry this call.`);
+      return blocked(refusal(verdict.reason, place));
     case 'pending':
       return pending(verdict);
   }
@@ -83,17 +101,24 @@ function referenceIn(params: JsonObject): string | null {
   );
 }
 
+function refusal(reason: string, { none }: Place): string {
+  if (none !== undefined && reason.includes(none))
+    return `Not forwarded: ${reason} Call again when one of them has ended.`;
+  return `Blocked by policy: ${reason} Do not retry this call.`;
+}
+
 async function judge(
   services: CallServices,
   call: Call,
   tool: KnownTool,
   args: Json | undefined,
+  { none }: Place,
 ): Promise<Verdict> {
   const { serverName, toolName, upstream } = tool;
   const verdict = await services.checks.submit({
     principal: call.principal,
     surface: 'mcp',
-    call: { serverName, toolName },
+    call: { serverName, toolName, ...(none !== undefined && { noPlace: none }) },
     connectedToolId: upstream.tool.id,
     args,
     ...continuationOf(call.params),

@@ -70,7 +70,10 @@ async function batch(services: McpServices, asked: Asked, messages: Json[]): Pro
     return refused(`A batch has 1 to ${MAX_BATCH} messages.`);
   const quiet = {
     ...asked,
-    request: new Request(asked.request.url, { headers: withoutStreams(asked.request.headers) }),
+    request: new Request(asked.request.url, {
+      headers: withoutStreams(asked.request.headers),
+      signal: asked.request.signal,
+    }),
   };
   const answers = await Promise.all(messages.map(message => member(services, quiet, message)));
   // Where nothing was done at all, the status says it to whoever does not look into the answers.

@@ -1,11 +1,14 @@
 // Resources, prompts and completion of the Connected Tools, for keys whose setting turns them on. Policies speak
 // of tools, so these are off by default; when on, each access is judged by nobody and recorded all the same.
 
+import type { ToolCall } from '../core/decide.ts';
 import type { Json } from '../core/json.ts';
+import type { Verdict } from '../guard/check.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
 import { metaForUpstream } from './call.ts';
 import type { Hub } from './hub.ts';
+import type { Places } from './places.ts';
 import { CODES, ENVELOPE, isObject, type JsonObject, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
 import { cancelledBy, type Upstream } from './upstream.ts';
@@ -13,12 +16,13 @@ import { UpstreamError } from './wire.ts';
 
 export interface Forwarding {
   hub: Hub;
+  places: Places;
   timeoutMs: number;
   maxMs: number;
   /** What the key forwards besides tools. */
   forwards: (keyId: string) => Promise<Forward[]>;
   /** Records one access in the audit log, before it happens. */
-  recordAccess: (principal: Principal, serverName: string, what: string, startedAt: number) => Promise<void>;
+  recordAccess: (principal: Principal, call: ToolCall, startedAt: number) => Promise<Verdict>;
 }
 
 interface Asker {
@@ -77,16 +81,41 @@ async function list(
         const wanted = asking(services, asker);
         await upstream.reach(wanted.cancel.signal);
         if (!upstream.offers(needed)) return [];
-        await services.recordAccess(asker.principal, upstream.tool.name, method, asker.startedAt);
-        const items = await upstream.list(method, field, wanted);
+        const items = await recorded(services, asker, upstream, method, () =>
+          upstream.list(method, field, wanted),
+        );
         return items.map(item => named(item, upstream.tool.name));
       } catch (error) {
-        if (error instanceof UpstreamError) return [];
+        if (error instanceof UpstreamError || error instanceof RpcError) return [];
         throw error;
       }
     }),
   );
   return { [field]: lists.flat() };
+}
+
+/** An access with a place, and its entry before it happens. */
+async function recorded<T>(
+  services: Forwarding,
+  { principal, startedAt }: Asker,
+  { tool }: Upstream,
+  method: string,
+  access: () => Promise<T>,
+): Promise<T> {
+  const { none, free } = services.places.take(tool);
+  try {
+    const call = { serverName: tool.name, toolName: method, forwarded: true } as const;
+    const noPlace = none === undefined ? {} : { noPlace: none };
+    const verdict = await services.recordAccess(principal, { ...call, ...noPlace }, startedAt);
+    if (verdict.decision !== 'allow')
+      throw new RpcError(
+        CODES.internal,
+        `Not forwarded: ${verdict.reason} Ask again when one of them has ended.`,
+      );
+    return await access();
+  } finally {
+    free();
+  }
 }
 
 /** Names of prompts and addresses of resources carry their Connected Tool's name before them. */
@@ -107,17 +136,20 @@ async function one(
 ): Promise<JsonObject> {
   const target = await resolve(services, asker.principal.keyId, method, params);
   if (target === null) throw new RpcError(CODES.invalidParams, 'Unknown prompt or resource.', about(params));
-  await services.recordAccess(asker.principal, target.upstream.tool.name, method, asker.startedAt);
+  const { upstream } = target;
+  const wanted = {
+    ...asking(services, asker),
+    capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {},
+    headers: () => ({
+      'Mcp-Name': headerValue(String(target.params['uri'] ?? target.params['name'] ?? '')),
+    }),
+  };
+  const sent = { ...target.params, _meta: metaForUpstream(params) };
   try {
-    const sent = { ...target.params, _meta: metaForUpstream(params) };
-    const { result, error } = await target.upstream.request(method, sent, {
-      ...asking(services, asker),
-      capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {},
-      headers: () => ({
-        'Mcp-Name': headerValue(String(target.params['uri'] ?? target.params['name'] ?? '')),
-      }),
-    });
-    if (result !== null) return shownContents(result, target.upstream.tool.name);
+    const { result, error } = await recorded(services, asker, upstream, method, () =>
+      upstream.request(method, sent, wanted),
+    );
+    if (result !== null) return shownContents(result, upstream.tool.name);
     const said = error?.message ?? 'The upstream gave no reason.';
     throw new RpcError(error?.code ?? CODES.internal, said, about(params, error?.data));
   } catch (error) {

@@ -293,7 +293,7 @@ export class Upstream {
       this.#wire = null;
       this.#mark('down', reason);
     };
-    if (!this.#modern && 'listen' in wire) (wire as Wire & { listen: () => Promise<void> }).listen();
+    if (!this.#modern) wire.listen?.();
   }
 
   #drop(wire: Wire): void {

@@ -5,6 +5,7 @@ import { parseJson, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/addresses.ts';
 import { PinnedFetch } from '../guard/pinned-fetch.ts';
 import { readEvents } from './event-stream.ts';
+import { Listening } from './listening.ts';
 import {
   CODES,
   type JsonObject,
@@ -30,7 +31,7 @@ export class HttpWire implements Wire {
   readonly #http: PinnedFetch;
   #sessionId: string | null = null;
   #nextId = 1;
-  #listening: AbortController | null = null;
+  #listening: Listening | null = null;
   protocolVersion: string | null = null;
   onNotification: (notification: RpcNotification) => void = () => {};
   onClosed: (reason: string) => void = () => {};
@@ -89,23 +90,14 @@ export class HttpWire implements Wire {
   }
 
   /** Listens for what the upstream says unasked; many offer no such stream, which is no fault. */
-  async listen(): Promise<void> {
-    const listening = new AbortController();
-    this.#listening = listening;
-    try {
-      const response = await this.#send('GET', null, listening.signal, {});
-      if (!response.ok || response.body === null) return;
-      for await (const { data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
-        const message = readMessage(parseJson(data));
-        if (message.kind === 'notification') this.onNotification(message);
-      }
-    } catch {
-      // The stream only carries hints: lists are read anew when a client asks.
-    }
+  listen(): void {
+    const open = (signal: AbortSignal) => this.#send('GET', null, signal, {});
+    this.#listening = new Listening(open, notification => this.onNotification(notification));
+    this.#listening.run();
   }
 
   close(): void {
-    this.#listening?.abort();
+    this.#listening?.stop();
     if (this.#sessionId !== null) {
       this.#send('DELETE', null, AbortSignal.timeout(2000), {}).catch(() => {});
     }

@@ -27,6 +27,8 @@ export interface Wire {
   onClosed: (reason: string) => void;
   /** The version that was negotiated, said on every HTTP request after that. */
   protocolVersion: string | null;
+  /** Opens a stream for what an upstream says unasked, where that needs one. */
+  listen?(): void;
   close(): void;
 }
 

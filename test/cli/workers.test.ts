@@ -59,7 +59,12 @@ test.skipIf(!withPostgres)('several workers answer, are counted together, come b
   await until('all are counted', async () => (await counted(service)).verdicts >= 60);
   expect((await counted(service)).verdicts).toBeLessThanOrEqual(60);
 
-  const [one] = childrenOf(service.process.pid);
+  const workers = childrenOf(service.process.pid);
+  // What the runtime read when it started: without it, 256 slow calls would stop a worker.
+  const read = workers.map(pid => readFileSync(`/proc/${pid}/environ`, 'utf8'));
+  expect(read.filter(each => each.includes('BUN_CONFIG_MAX_HTTP_REQUESTS=65535'))).toHaveLength(WORKERS);
+
+  const [one] = workers;
   process.kill(one as number, 'SIGKILL');
   await until('it is missed', () => service.output.includes('a worker ended by itself'));
   await allServe(service);

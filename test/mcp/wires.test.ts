@@ -214,6 +214,22 @@ describe('a call under way', () => {
   });
 });
 
+test('a stream that ended is opened again, and what is said on it is heard', async () => {
+  const server = ended(new RecordingUpstream());
+  const upstream = upstreamOn('http', async () => new HttpWire(target(server.url)));
+  await upstream.connect();
+  for (let round = 0; round < 2; round++) {
+    await until('it listens', () => server.listening === 1);
+    const before = upstream.changes;
+    server.say('notifications/tools/list_changed');
+    await until('it was heard', () => upstream.changes === before + 1);
+    server.endStreams();
+  }
+  await until('it listens again', () => server.listening === 1);
+  upstream.close();
+  await until('it listens no more', () => server.listening === 0);
+});
+
 describe('a command', () => {
   const folder = newDataDir();
   const started = (behaviour: string, file: string) =>

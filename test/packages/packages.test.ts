@@ -100,6 +100,7 @@ describe('the executable, in an empty folder, with a bare environment', () => {
       const service = await startService(plain);
       const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
       expect((await service.check(key, 'a', 'b')).body.decision).toBe('allow');
+      expect(environment(service)).toContain('BUN_CONFIG_MAX_HTTP_REQUESTS=65535');
       await service.close();
     }
   });
@@ -200,11 +201,17 @@ await gate.guard('a', 'drop_b').catch(error => console.log(error instanceof Tool
     expect(Object.keys(dependencies)).toEqual(['bun']);
     expect(readFileSync(join(home, 'THIRD-PARTY.txt'), 'utf8')).toMatch(/^zod .*\(MIT\)$/m);
     const service = await startService({ program: [join(home, 'bin/toolgate')] });
+    expect(environment(service)).toContain('BUN_CONFIG_MAX_HTTP_REQUESTS=65535');
     const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
     expect((await service.check(key, 'a', 'b')).body.decision).toBe('allow');
     await service.close();
   });
 });
+
+/** What the runtime read when it started. */
+function environment(service: TestService): string {
+  return readFileSync(`/proc/${service.process.pid}/environ`, 'utf8');
+}
 
 test('no page installs a package that is not ours', () => {
   const pages = ['*.md', 'docs/**/*.md', 'examples/**/*.md', 'clients/*/README.md'].flatMap(pattern => [

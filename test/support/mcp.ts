@@ -102,6 +102,12 @@ export class RecordingUpstream {
     for (const each of this.#listeners) each.enqueue(encode(event({ jsonrpc: '2.0', method, params })));
   }
 
+  /** Ends every open stream, as proxies on the way do after a while. */
+  endStreams(): void {
+    for (const each of this.#listeners) each.close();
+    this.#listeners.clear();
+  }
+
   stop(): Promise<void> {
     this.sessions.clear();
     this.#listeners.clear();

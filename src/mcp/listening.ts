@@ -1,0 +1,75 @@
+// The stream on which an upstream of the older era speaks unasked: opened beside the calls, opened again after it
+// ended, and done without where this process holds many already. It only carries hints, since lists are read anew when
+// a client asks: nothing waits for it.
+
+import { parseJson } from '../core/json.ts';
+import { readEvents } from './event-stream.ts';
+import { type RpcNotification, readMessage } from './protocol.ts';
+import { MAX_MESSAGE_BYTES } from './wire.ts';
+
+/** Of all upstreams of this process together. */
+const MAX_STREAMS = 256;
+/** Before each further try; from the start again after a stream that lasted. */
+const PAUSES_MS = [1000, 5000, 15_000, 60_000];
+const LASTED_MS = 60_000;
+
+let streams = 0;
+
+export class Listening {
+  readonly #open: (signal: AbortSignal) => Promise<Response>;
+  readonly #onNotification: (notification: RpcNotification) => void;
+  readonly #stop = new AbortController();
+
+  constructor(
+    open: (signal: AbortSignal) => Promise<Response>,
+    onNotification: (notification: RpcNotification) => void,
+  ) {
+    this.#open = open;
+    this.#onNotification = onNotification;
+  }
+
+  /** Until it is stopped, or the upstream says that it offers no such stream. */
+  async run(): Promise<void> {
+    for (let tries = 0; !this.#stop.signal.aborted; ) {
+      const since = performance.now();
+      if ((await this.#listen()) === 'not offered') return;
+      tries = performance.now() - since > LASTED_MS ? 0 : tries;
+      await this.#pause(PAUSES_MS[Math.min(tries++, PAUSES_MS.length - 1)] as number);
+    }
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #listen(): Promise<'ended' | 'not offered'> {
+    if (streams >= MAX_STREAMS) return 'ended';
+    streams++;
+    try {
+      return await this.#hear(await this.#open(this.#stop.signal));
+    } catch {
+      return 'ended';
+    } finally {
+      streams--;
+    }
+  }
+
+  async #hear(response: Response): Promise<'ended' | 'not offered'> {
+    if (!response.ok || response.body === null) {
+      await response.body?.cancel();
+      return response.status < 500 ? 'not offered' : 'ended';
+    }
+    for await (const { data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
+      const message = readMessage(parseJson(data));
+      if (message.kind === 'notification') this.#onNotification(message);
+    }
+    return 'ended';
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
+    return promise.finally(() => clearTimeout(timer));
+  }
+}

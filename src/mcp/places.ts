@@ -1,0 +1,67 @@
+// Places for what is forwarded: so many at once for one key, and for one Connected Tool, in this process. Slow calls of
+// one key would otherwise take what all share: sockets, memory, and the runtime's pool of outbound requests.
+
+export interface PlaceLimits {
+  perKey: number;
+  perConnectedTool: number;
+}
+
+/** One that was taken, or the reason why there is none, which completes the sentence "…, but …". */
+export interface Place {
+  none?: string;
+  free: () => void;
+}
+
+export class Places {
+  readonly #keys: Counts;
+  readonly #tools: Counts;
+
+  constructor({ perKey, perConnectedTool }: PlaceLimits) {
+    this.#keys = new Counts(perKey);
+    this.#tools = new Counts(perConnectedTool);
+  }
+
+  take({ keyId, id }: { keyId: string; id: string }): Place {
+    if (this.#keys.isFull(keyId)) return none('key', this.#keys.atMost, 'TOOLGATE_MAX_CALLS_PER_KEY');
+    if (this.#tools.isFull(id))
+      return none('Connected Tool', this.#tools.atMost, 'TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL');
+    this.#keys.add(keyId);
+    this.#tools.add(id);
+    const free = () => {
+      this.#keys.remove(keyId);
+      this.#tools.remove(id);
+    };
+    return { free };
+  }
+}
+
+function none(whose: string, atMost: number, setting: string): Place {
+  return {
+    none: `${atMost} calls of this ${whose} are under way, as many as ${setting} allows`,
+    free: () => {},
+  };
+}
+
+/** How many there are of each; those of which there are none take no memory. */
+class Counts {
+  readonly atMost: number;
+  readonly #counts = new Map<string, number>();
+
+  constructor(atMost: number) {
+    this.atMost = atMost;
+  }
+
+  isFull(of: string): boolean {
+    return (this.#counts.get(of) ?? 0) >= this.atMost;
+  }
+
+  add(of: string): void {
+    this.#counts.set(of, (this.#counts.get(of) ?? 0) + 1);
+  }
+
+  remove(of: string): void {
+    const left = (this.#counts.get(of) ?? 0) - 1;
+    if (left > 0) this.#counts.set(of, left);
+    else this.#counts.delete(of);
+  }
+}
