@@ -21,10 +21,10 @@ const UPSTREAM_SECONDS = 2;
 
 const FORWARD_FIRST: Patch = {
   file: 'src/mcp/call.ts',
-  find: 'const verdict = await judge(services, call, tool, args);',
+  find: 'const verdict = await judge(services, call, tool, args, place);',
   replace: `const early = forward(services, call, tool, crypto.randomUUID());
   early.catch(() => {});
-  const verdict = await judge(services, call, tool, args);
+  const verdict = await judge(services, call, tool, args, place);
   if (verdict.decision === 'allow') return early;`,
 };
 const BEFORE_COMMIT: Patch = {
