@@ -24,7 +24,7 @@ const LOGGED: Patch = {
 const TOLD: Patch = {
   file: 'src/guard/check.ts',
   find: 'reason: entry.reason,',
-  replace: 'reason: entry.reason + JSON.stringify(args),',
+  replace: 'reason: entry.reason + JSON.stringify(request.args),',
 };
 const ECHOED: Patch = {
   file: 'src/http/server.ts',
