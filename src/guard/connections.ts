@@ -1,24 +1,24 @@
 // Connections of MCP clients as state: opened, used, ended. A connection belongs to the very credential that
-// opened it, and lapses when it is not used for a day.
+// opened it, and lapses when it is not used for a day. A credential has so many; a new one ends the least used.
 
 import {
   type ConnectionRecord,
-  endConnection,
   findConnection,
   insertConnection,
+  removeConnection,
+  removeLeastUsed,
   setConnectionLevel,
   touchConnection,
 } from '../store/connections.ts';
 import type { Principal } from './credentials.ts';
 import type { Guard } from './guard.ts';
-import { newId } from './guard.ts';
+import { connectionsLock, newId } from './guard.ts';
 
 const UNUSED_MS = 24 * 3_600_000;
+/** For each credential. Clients open one each; whoever opens them without end ends only its own. */
+const MAX_CONNECTIONS = 1000;
 /** Use is written down this often, not at every message. */
 const TOUCH_MS = 10 * 60_000;
-
-const touched = new Map<string, number>();
-const MAX_TOUCHED = 10_000;
 
 export async function openConnection(
   guard: Guard,
@@ -27,7 +27,10 @@ export async function openConnection(
 ): Promise<string> {
   const id = newId();
   const { keyId, sessionId } = principal;
-  await insertConnection(guard.db, { id, keyId, sessionId, protocolVersion, logLevel: null }, guard.now());
+  await guard.db.transaction({ exclusive: [connectionsLock(keyId)] }, async tx => {
+    insertConnection(tx, { id, keyId, sessionId, protocolVersion, logLevel: null }, guard.now());
+    removeLeastUsed(tx, { keyId, sessionId }, MAX_CONNECTIONS);
+  });
   return id;
 }
 
@@ -40,7 +43,7 @@ export async function lookUpConnection(
   const connection = await findConnection(guard.db, id, now - UNUSED_MS);
   if (connection === null || connection.keyId !== principal.keyId) return null;
   if (connection.sessionId !== principal.sessionId) return null;
-  await noteUse(guard, id, now);
+  if (now - connection.usedAt >= TOUCH_MS) await touchConnection(guard.db, id, now);
   return connection;
 }
 
@@ -49,14 +52,5 @@ export function changeConnectionLevel(guard: Guard, id: string, level: string): 
 }
 
 export function closeConnection(guard: Guard, id: string): Promise<void> {
-  return endConnection(guard.db, id, guard.now());
-}
-
-async function noteUse(guard: Guard, id: string, now: number): Promise<void> {
-  const before = touched.get(id);
-  if (before === undefined || now - before >= TOUCH_MS) {
-    if (touched.size >= MAX_TOUCHED) touched.clear();
-    touched.set(id, now);
-    if (before !== undefined) await touchConnection(guard.db, id, now);
-  }
+  return removeConnection(guard.db, id);
 }

@@ -50,3 +50,5 @@ export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;
 export const webhookLock = (webhookId: string): string => `4 webhook ${webhookId}`;
 /** The lock on the statistics that are kept, and on how far back the audit log may be counted. */
 export const ROLLUPS_LOCK = '5 rollups';
+/** The lock on how many MCP connections the credentials of a key have. */
+export const connectionsLock = (keyId: string): string => `6 connections ${keyId}`;

@@ -19,6 +19,14 @@ import type { Id } from './protocol.ts';
 const BELIEVED_MS = 1000;
 const MAX_FOUND = 10_000;
 
+/** On this process, of one key with its sessions. A stream says only that tools changed: one may do without. */
+const MAX_STREAMS_OF_KEY = 100;
+
+interface Stream {
+  keyId: string;
+  writer: EventWriter;
+}
+
 interface Found {
   connection: ConnectionRecord;
   principal: Principal;
@@ -27,13 +35,14 @@ interface Found {
 
 export class Connections {
   readonly #guard: Guard;
-  readonly #streams = new Map<string, EventWriter>();
+  readonly #streams = new Map<string, Stream>();
+  /** By the hash that names the call to other replicas. */
   readonly #calls = new Map<string, AbortController>();
   readonly #found = new Map<string, Found>();
 
   constructor(guard: Guard) {
     this.#guard = guard;
-    onHint(guard.db, 'cancel', hash => this.#cancelByHash(hash));
+    onHint(guard.db, 'cancel', hash => this.#calls.get(hash)?.abort());
     onHint(guard.db, 'ended', id => this.#forget(id));
   }
 
@@ -72,22 +81,32 @@ export class Connections {
 
   #forget(id: string): void {
     this.#found.delete(id);
-    this.#streams.get(id)?.close();
+    this.#streams.get(id)?.writer.close();
+  }
+
+  /** Throws when the key has as many streams open here as it may; one that replaces another is no more. */
+  admitStream(id: string, { keyId }: Principal): void {
+    let open = 0;
+    for (const [other, stream] of this.#streams) if (stream.keyId === keyId && other !== id) open++;
+    if (open < MAX_STREAMS_OF_KEY) return;
+    const what = `This key has ${MAX_STREAMS_OF_KEY} streams open here, the most it may. Close one, or do without:`;
+    throw new GuardError('rate_limited', `${what} a stream only tells that tools changed.`);
   }
 
   /** A client's newest stream replaces the one before. */
-  stream(id: string, writer: EventWriter): void {
-    this.#streams.get(id)?.close();
-    this.#streams.set(id, writer);
+  stream(id: string, { keyId }: Principal, writer: EventWriter): void {
+    this.#streams.get(id)?.writer.close();
+    this.#streams.set(id, { keyId, writer });
   }
 
   streamEnded(id: string, writer: EventWriter): void {
-    if (this.#streams.get(id) === writer) this.#streams.delete(id);
+    if (this.#streams.get(id)?.writer === writer) this.#streams.delete(id);
   }
 
   /** Lets a call be cancelled by its id; answers how to stop that. */
   follow(connectionId: string, id: Id, cancel: AbortController): () => void {
     const key = callKey(connectionId, id);
+    // An id that is used twice at once is the newer call's.
     this.#calls.set(key, cancel);
     return () => {
       if (this.#calls.get(key) === cancel) this.#calls.delete(key);
@@ -98,20 +117,16 @@ export class Connections {
     const call = callKey(connectionId, id);
     const here = this.#calls.get(call);
     // Its messages may come by any replica; the call is on one.
-    if (here === undefined) giveHint(this.#guard.db, 'cancel', hashToken(call));
+    if (here === undefined) giveHint(this.#guard.db, 'cancel', call);
     else here.abort();
   }
 
-  #cancelByHash(hash: string): void {
-    for (const [call, cancel] of this.#calls) if (hashToken(call) === hash) cancel.abort();
-  }
-
   close(): void {
-    for (const stream of this.#streams.values()) stream.close();
+    for (const { writer } of this.#streams.values()) writer.close();
     for (const call of this.#calls.values()) call.abort();
   }
 }
 
 function callKey(connectionId: string, id: Id): string {
-  return `${connectionId} ${typeof id} ${id}`;
+  return hashToken(`${connectionId} ${typeof id} ${id}`);
 }

@@ -39,6 +39,7 @@ export async function listen(services: McpServices, asked: Asked): Promise<Respo
   const id = asked.request.headers.get('mcp-session-id');
   if (id === null || !(asked.request.headers.get('accept') ?? '').includes('text/event-stream')) return null;
   await services.connections.find(id, asked.principal);
+  services.connections.admitStream(id, asked.principal);
   const stop = services.hub.onListChanged(asked.principal.keyId, () =>
     writer.hint(notificationMessage('notifications/tools/list_changed', {})),
   );
@@ -48,7 +49,7 @@ export async function listen(services: McpServices, asked: Asked): Promise<Respo
     services.connections.streamEnded(id, writer);
   };
   const writer = new EventWriter(ended, () => asked.confirm().catch(() => writer.close()));
-  services.connections.stream(id, writer);
+  services.connections.stream(id, asked.principal, writer);
   writer.open();
   return new Response(writer.body, { headers: STREAM_HEADERS });
 }

@@ -32,6 +32,7 @@ export interface HubSettings {
 interface KeyUpstreams {
   upstreams: Upstream[];
   readAt: number;
+  usedAt: number;
 }
 
 export class Hub {
@@ -44,15 +45,16 @@ export class Hub {
   constructor(guard: Guard, settings: HubSettings) {
     this.#guard = guard;
     this.#settings = settings;
-    this.#idle = setInterval(() => this.#closeIdle(), IDLE_CHECK_MS);
+    this.#idle = setInterval(() => this.closeIdle(), IDLE_CHECK_MS);
     onHint(guard.db, 'tools', keyId => this.#doubt(keyId));
   }
 
   /** The upstreams of a key, in the order of their names. */
   async of(keyId: string): Promise<Upstream[]> {
     const known = this.#keys.get(keyId);
-    if (known !== undefined && performance.now() - known.readAt < BELIEVED_MS) return known.upstreams;
-    return this.#read(keyId);
+    if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS) return this.#read(keyId);
+    known.usedAt = this.#guard.now();
+    return known.upstreams;
   }
 
   /** One of them, as the store says now. */
@@ -81,7 +83,7 @@ export class Hub {
     const before = this.#keys.get(keyId)?.upstreams ?? [];
     const upstreams = rows.map(row => before.find(each => each.tool.id === row.id) ?? this.#upstream(row));
     for (const gone of before) if (!upstreams.includes(gone)) gone.close();
-    this.#keys.set(keyId, { upstreams, readAt: performance.now() });
+    this.#keys.set(keyId, { upstreams, readAt: performance.now(), usedAt: this.#guard.now() });
     return upstreams;
   }
 
@@ -115,8 +117,17 @@ export class Hub {
     if (doubted !== undefined) doubted.readAt = Number.NEGATIVE_INFINITY;
   }
 
-  #closeIdle(): void {
+  /** Keys that are kept in memory. */
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  /** Closes what nobody has used for a while, and forgets keys of which nothing is left. */
+  closeIdle(): void {
     const before = this.#guard.now() - IDLE_MS;
-    for (const { upstreams } of this.#keys.values()) for (const each of upstreams) each.closeIfIdle(before);
+    for (const [keyId, { upstreams, usedAt }] of this.#keys) {
+      const open = upstreams.filter(each => !each.closeIfIdle(before));
+      if (open.length === 0 && usedAt < before) this.#keys.delete(keyId);
+    }
   }
 }

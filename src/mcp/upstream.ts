@@ -147,8 +147,11 @@ export class Upstream {
     this.#retryAt = 0;
   }
 
-  closeIfIdle(before: number): void {
-    if (this.#underWay === 0 && this.#usedAt < before && this.#wire !== null) this.close();
+  /** Says whether it is closed and nobody is about to use it. */
+  closeIfIdle(before: number): boolean {
+    if (this.#underWay > 0 || this.#usedAt >= before || this.#opening !== null) return false;
+    if (this.#wire !== null) this.close();
+    return true;
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 // Connections of MCP clients of the older era: rows, so that any replica serves them and a restart loses none.
 
-import type { Queries } from './db.ts';
+import type { Queries, Transaction } from './db.ts';
 
 export interface ConnectionRecord {
   id: string;
@@ -10,12 +10,12 @@ export interface ConnectionRecord {
   logLevel: string | null;
 }
 
-export async function insertConnection(
-  db: Queries,
+export function insertConnection(
+  tx: Pick<Transaction, 'defer'>,
   connection: ConnectionRecord,
   now: number,
-): Promise<void> {
-  await db.run(
+): void {
+  tx.defer(
     `INSERT INTO connections (id, key_id, session_id, protocol_version, log_level, created_at, used_at)
      VALUES ($1, $2, $3, $4, $5, $6, $6)`,
     [
@@ -29,15 +29,31 @@ export async function insertConnection(
   );
 }
 
-/** A connection that was not ended and was used after `since`. */
+/** Of one credential, all but those last used. */
+export function removeLeastUsed(
+  tx: Pick<Transaction, 'defer'>,
+  { keyId, sessionId }: Pick<ConnectionRecord, 'keyId' | 'sessionId'>,
+  kept: number,
+): void {
+  const session = sessionId === null ? 'session_id IS NULL' : 'session_id = $3';
+  tx.defer(
+    `DELETE FROM connections WHERE id IN (
+       SELECT id FROM connections WHERE key_id = $1 AND ${session}
+       ORDER BY used_at DESC, id DESC LIMIT 1000 OFFSET $2)`,
+    [keyId, kept, ...(sessionId === null ? [] : [sessionId])],
+  );
+}
+
+/** A connection that was not ended and was used after `since`, and when it was. */
 export async function findConnection(
   db: Queries,
   id: string,
   since: number,
-): Promise<ConnectionRecord | null> {
-  const rows = await db.all<ConnectionRecord>(
+): Promise<(ConnectionRecord & { usedAt: number }) | null> {
+  const rows = await db.all<ConnectionRecord & { usedAt: number }>(
     `SELECT id, key_id AS "keyId", session_id AS "sessionId", protocol_version AS "protocolVersion",
-       log_level AS "logLevel" FROM connections WHERE id = $1 AND ended_at IS NULL AND used_at > $2`,
+       log_level AS "logLevel", used_at AS "usedAt"
+     FROM connections WHERE id = $1 AND ended_at IS NULL AND used_at > $2`,
     [id, since],
   );
   return rows[0] ?? null;
@@ -51,6 +67,6 @@ export async function setConnectionLevel(db: Queries, id: string, level: string)
   await db.run('UPDATE connections SET log_level = $2 WHERE id = $1', [id, level]);
 }
 
-export async function endConnection(db: Queries, id: string, now: number): Promise<void> {
-  await db.run('UPDATE connections SET ended_at = $2 WHERE id = $1', [id, now]);
+export async function removeConnection(db: Queries, id: string): Promise<void> {
+  await db.run('DELETE FROM connections WHERE id = $1', [id]);
 }

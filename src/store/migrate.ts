@@ -10,6 +10,7 @@ import seals from './migrations/0005_seals.sql' with { type: 'text' };
 import singleSignOn from './migrations/0006_single_sign_on.sql' with { type: 'text' };
 import requestCounts from './migrations/0007_request_counts.sql' with { type: 'text' };
 import boundApprovals from './migrations/0008_bound_approvals.sql' with { type: 'text' };
+import connections from './migrations/0011_connections.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'single sign-on', sql: singleSignOn },
   { version: 7, name: 'request counts', sql: requestCounts },
   { version: 8, name: 'bound approvals', sql: boundApprovals },
+  { version: 11, name: 'connections', sql: connections },
 ];
 
 const RETRY_MS = 1000;

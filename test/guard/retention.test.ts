@@ -67,7 +67,7 @@ async function call({ db }: TestStore, at: number, over: boolean): Promise<void>
       const attempt = { id, deliveryId: id, at, status: 200, durationMs: 1, error: null, response: null };
       recordAttempt(tx, attempt, { status: 'delivered', nextAttemptAt: null });
     }
-    await insertConnection(
+    insertConnection(
       tx,
       { id, keyId: 'k', sessionId: null, protocolVersion: '2025-11-25', logLevel: null },
       at,
