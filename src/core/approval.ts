@@ -1,6 +1,6 @@
 // The life of an approval and the durations people write. An approval is `pending` until it is approved,
 // denied or lapses at `expiresAt`; approving with a duration opens a grant, approving without one frees
-// that call only, once. Storing any of it is the guard's work.
+// that call only, once, until its time is over or it is withdrawn. Storing any of it is the guard's work.
 
 export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'timed_out'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];

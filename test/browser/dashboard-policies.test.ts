@@ -176,6 +176,17 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await page.locator('.diff .added').getByText('Looks, and tells.').waitFor();
       await look(page);
       await button(page, 'Accept the change').click();
+      // It changes once more while the person reads: what they saw is not what would be accepted.
+      upstream.options.tools = [tool('Looks, and tells everybody.')];
+      const path = `/keys/${keyId}/connected-tools`;
+      const { connectedTools } = (await service.admin('GET', path)).body;
+      await service.admin('POST', `${path}/${connectedTools[0].id}/test`);
+      const question = page.getByRole('dialog');
+      await question.getByRole('button', { name: 'Accept' }).click();
+      await question.getByText('it has changed again').waitFor();
+      await question.getByRole('button', { name: 'Cancel' }).click();
+      await page.locator('.diff .added').getByText('Looks, and tells everybody.').waitFor();
+      await button(page, 'Accept the change').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click();
       await page.getByText('is no longer the tool that was accepted').waitFor({ state: 'detached' });
       await upstream.stop();

@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { run } from '../../src/cli/main.ts';
 import { ADMIN_TOKEN, ROOT, startService, type TestService } from '../support/service.ts';
+import { captured } from './captured.ts';
 import { Shell } from './shell.ts';
 
 const FILES = join(ROOT, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
@@ -77,8 +79,24 @@ test('a changed definition is shown line by line, and accepted', async () => {
   const [changed] = JSON.parse((await shell.run('toolgate tools diff default moving --json')).stdout);
   expect((await shell.run(`${accept} --digest ${changed.changedDigest}`)).code).toBe(0);
   expect((await shell.run('toolgate tools diff default moving')).stderr).toContain('as it was accepted');
+  description = 'Reads a thing, on a terminal.';
+  await shell.run('toolgate tools test default moving');
+  expect(await answered('n')).toContain('Nothing is accepted.');
+  expect((await shell.run('toolgate tools diff default moving')).stdout).toContain('on a terminal');
+  expect(await answered('y')).toContain('The definition of read is accepted.');
+  expect((await shell.run('toolgate tools diff default moving')).stderr).toContain('as it was accepted');
   await upstream.stop(true);
 });
+
+/** What a person at a terminal is told who is shown the change and answers. */
+async function answered(line: string): Promise<string> {
+  const env = { TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN, TOOLGATE_BASE_URL: service.url };
+  const io = captured(shell.folder, env);
+  const stdin = { isTTY: true, text: async () => '', line: async () => line };
+  await run(['tools', 'accept', 'default', 'moving', 'read'], Object.assign(io, { stdin }));
+  expect(io.out).toContain('+   "description": "Reads a thing, on a terminal.",');
+  return io.err;
+}
 
 test('one that cannot be reached says why, and headers never come back', async () => {
   const add = `toolgate tools add default dead --url http://127.0.0.1:9/mcp --header 'Authorization: Bearer s3cret' --json`;
