@@ -10,6 +10,8 @@ import { took } from './tests.ts';
 const ROOT = join(import.meta.dir, '../..');
 /** Of one test, in milliseconds; most changes that hang a test hang it for good. */
 const TEST_MS = 60_000;
+/** A test's own mutation does not apply (test/support/mutant.ts): that says nothing about the change. */
+const NOT_APPLIED = 86;
 /** A busy machine may take so many times as long as a quiet one. */
 const PATIENCE = 8;
 
@@ -34,6 +36,8 @@ async function passes(tree: string, test: string): Promise<boolean> {
   clearTimeout(timer);
   end(child);
   rmSync(folder, { recursive: true, force: true });
+  if (code === NOT_APPLIED)
+    throw new Error(`${test} makes a mutant whose patch does not apply; mend that first.`);
   return code === 0;
 }
 

@@ -6,7 +6,8 @@ import { loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import { newDataDir } from '../support/faults.ts';
-import { ADMIN_TOKEN, TestService } from '../support/service.ts';
+import { sharedPostgres } from '../support/postgres.ts';
+import { ADMIN_TOKEN, type Engine, TestService } from '../support/service.ts';
 
 const SILENT = { text: '', ended: Promise.resolve() };
 
@@ -14,8 +15,13 @@ export class ClockedService extends TestService {
   readonly #clock: { ahead: number };
   readonly #stop: () => Promise<void>;
 
-  constructor(url: string, dataDir: string, clock: { ahead: number }, stop: () => Promise<void>) {
-    const databaseUrl = `sqlite:${join(dataDir, 'toolgate.db')}`;
+  constructor(
+    url: string,
+    dataDir: string,
+    clock: { ahead: number },
+    stop: () => Promise<void>,
+    databaseUrl = `sqlite:${join(dataDir, 'toolgate.db')}`,
+  ) {
     super(url, dataDir, databaseUrl, undefined as unknown as Bun.Subprocess, SILENT, true);
     this.#clock = clock;
     this.#stop = stop;
@@ -32,14 +38,20 @@ export class ClockedService extends TestService {
   }
 }
 
-export async function startClocked(env: Record<string, string> = {}): Promise<ClockedService> {
+export async function startClocked(
+  env: Record<string, string> = {},
+  engine: Engine = 'sqlite',
+): Promise<ClockedService> {
   const dataDir = newDataDir();
+  const postgres = engine === 'postgres' ? await sharedPostgres() : null;
+  const databaseUrl = (await postgres?.createDatabase()) ?? `sqlite:${join(dataDir, 'toolgate.db')}`;
   const clock = { ahead: 0 };
   const startedAt = Date.now();
   const { config } = loadConfig(
     {
       TOOLGATE_PORT: '0',
       TOOLGATE_DATA_DIR: dataDir,
+      TOOLGATE_DATABASE_URL: databaseUrl,
       TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
       TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
       TOOLGATE_LOG_LEVEL: 'silent',
@@ -55,5 +67,5 @@ export async function startClocked(env: Record<string, string> = {}): Promise<Cl
     print: () => {},
     now: () => startedAt + clock.ahead,
   });
-  return new ClockedService(running.url, dataDir, clock, running.stop);
+  return new ClockedService(running.url, dataDir, clock, running.stop, databaseUrl);
 }

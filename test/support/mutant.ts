@@ -1,7 +1,17 @@
 // A mutant: a copy of the source with one deliberate break. A promise test must go red on its mutant, or it
-// proves nothing. A patch that no longer applies is an error, so that mutants follow the code.
+// proves nothing. A patch that no longer applies ends the whole run: as an error it could be taken for the failure
+// that a test waits for, or for a test that noticed a change of the source.
 
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './service.ts';
@@ -31,17 +41,27 @@ export function mutant(...patches: Patch[]): Mutant {
   for (const beside of readdirSync(SOURCE)) {
     if (beside !== '.git' && !COPIED.includes(beside)) symlinkSync(join(SOURCE, beside), join(root, beside));
   }
-  for (const { file, find, replace } of patches) {
-    const path = join(root, file);
-    if (!COPIED.includes(file.split('/')[0] as string))
-      throw new Error(`${file} is not in the mutant's copy`);
-    const text = readFileSync(path, 'utf8');
-    const places = text.split(find).length - 1;
-    if (places !== 1) throw new Error(`the mutation of ${file} applies ${places} times, not once: ${find}`);
-    writeFileSync(
-      path,
-      text.replace(find, () => replace),
-    );
-  }
+  for (const patch of patches) apply(root, patch);
   return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+/** No test fails with this code: it says nothing about the source. */
+const NOT_APPLIED = 86;
+const STDERR = 2;
+
+function apply(root: string, { file, find, replace }: Patch): void {
+  const path = join(root, file);
+  const isCopied = COPIED.includes(file.split('/')[0] as string);
+  const text = isCopied ? readFileSync(path, 'utf8') : '';
+  const places = text.split(find).length - 1;
+  if (places !== 1) {
+    rmSync(root, { recursive: true, force: true });
+    const where = isCopied ? `applies ${places} times, not once` : "is not in the mutant's copy";
+    writeSync(STDERR, `\nNO RESULT: the mutation of ${file} ${where}: ${find}\nMake it follow the source.\n`);
+    process.exit(NOT_APPLIED);
+  }
+  writeFileSync(
+    path,
+    text.replace(find, () => replace),
+  );
 }
