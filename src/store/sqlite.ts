@@ -27,6 +27,8 @@ const SQLITE_IOERR_DIR_FSYNC = 1290;
 /** How long a foreign process may hold the file before a transaction fails; waited for without blocking. */
 const BUSY_MS = 1000;
 const BUSY_STEP_MS = 10;
+/** At the start nobody waits for us yet, and whoever reads the file from outside may be about to let go of it. */
+const BUSY_AT_START_MS = 10_000;
 
 export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
   return new SqliteDb(holdFile(path), onFatal);
@@ -155,9 +157,10 @@ class SqliteDb implements Db {
 
 function openFile(path: string): Database {
   const db = new Database(path, { create: true, readwrite: true });
-  db.exec(`PRAGMA busy_timeout = ${BUSY_STEP_MS}`);
+  db.exec(`PRAGMA busy_timeout = ${BUSY_AT_START_MS}`);
   db.exec('PRAGMA journal_mode = WAL');
   db.exec('PRAGMA synchronous = NORMAL');
+  db.exec(`PRAGMA busy_timeout = ${BUSY_STEP_MS}`);
   return db;
 }
 

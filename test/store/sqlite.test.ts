@@ -29,6 +29,22 @@ test('a second process is refused in clear words while the first goes on, and st
   await first.close();
 });
 
+test('a start waits for a reader from outside that holds the file for a moment', async () => {
+  const first = await startService();
+  const { databaseUrl, dataDir } = first;
+  const path = join(dataDir, 'toolgate.db');
+  await first.kill('SIGKILL');
+  const reader = new Database(path);
+  reader.exec('PRAGMA locking_mode = EXCLUSIVE');
+  reader.exec('BEGIN EXCLUSIVE');
+  const starting = startService({ databaseUrl, dataDir });
+  // How long the reader takes: a start comes to the file meanwhile, and waits for five times as long.
+  await Bun.sleep(2000);
+  reader.close();
+  await (await starting).kill('SIGTERM');
+  await first.close();
+});
+
 test('a second handle in the same process is refused too', async () => {
   const store = await openStore('sqlite');
   await expect(store.again()).rejects.toThrow('Another process has');
