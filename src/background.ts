@@ -54,12 +54,14 @@ function createWorker(
   return new Worker(guard, rules, { ...config, publicUrl: url, rules, print }, observer);
 }
 
-function createChores({ retention, sealing }: Config, { guard, metrics, log }: Services): Chores {
+function createChores({ retention, sealing }: Config, services: Services): Chores {
+  const { guard, checkpointKey, metrics, log } = services;
+  const sealedBy = sealing ? checkpointKey : null;
   const removed = (counts: Record<string, number>) => {
     metrics.removed(counts);
     log.info({ removed: counts }, 'removed what was past its time');
   };
-  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealing, removed })], {
+  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealedBy, removed })], {
     round: async () => metrics.rolledUp(await rolledUpTo(guard)),
     failed: error => log.error({ err: error }, 'a background chore failed'),
   });

@@ -6,11 +6,12 @@ import { resolve } from 'node:path';
 import {
   type Checkpoint,
   isSignedBy,
-  notesIn,
   parseCheckpoint,
   parseVerifierKey,
   type VerifierKey,
 } from '../core/checkpoint.ts';
+import { type FileNote, notesIn } from '../core/checkpoint-file.ts';
+import { keepsRetention, remarksOn } from '../core/given-up.ts';
 import { type Finding, LogVerifier } from '../core/log-verifier.ts';
 import { visible } from '../core/visible.ts';
 import { CliError, EXIT, usageError } from './exit.ts';
@@ -49,12 +50,16 @@ function fileText(io: IO, path: string): string | null {
   }
 }
 
-export async function verify(
-  io: IO,
-  source: SealedSource,
-  key: VerifierKey,
-  files: readonly string[],
-): Promise<Verification> {
+export interface Given {
+  key: VerifierKey;
+  /** Files of checkpoints. */
+  files: readonly string[];
+  /** How long entries had to be kept at least; null: as long as the checkpoints say. */
+  retention: number | null;
+}
+
+export async function verify(io: IO, source: SealedSource, given: Given): Promise<Verification> {
+  const { key, files, retention } = given;
   const believed = new Believed(key);
   for (const file of files) await believed.addFile(io, file);
   const stored = await source.notes();
@@ -62,7 +67,7 @@ export async function verify(
   if (believed.checkpoints.length === 0 && believed.findings.length === 0) {
     throw new CliError(EXIT.noAnswer, 'There is no checkpoint to hold the log against: give --checkpoints.');
   }
-  const verifier = new LogVerifier(believed.checkpoints);
+  const verifier = new LogVerifier(believed.checkpoints, retention);
   await walk(io, source, verifier, believed);
   const findings = [...believed.findings, ...verifier.end()];
   const unsealed = await waiting(source, verifier, findings);
@@ -84,9 +89,11 @@ class Believed {
   }
 
   async addFile(io: IO, file: string): Promise<void> {
-    for (const note of notesIn(await readText(io, file))) {
-      if (!note.includes('\n\n')) this.notices.push(`${file} holds a checkpoint that was cut short.`);
-      else await this.#add(note, file);
+    const found = notesIn(await readText(io, file), this.#key.name);
+    wantReadable(file, found);
+    for (const { note, from, to, state } of found) {
+      if (state === 'whole') await this.#add(note, file);
+      else this.notices.push(`${file} holds a checkpoint that was cut short (${linesOf(from, to)}).`);
     }
     this.#inFiles = this.checkpoints.toSorted((a, b) => a.size - b.size || a.at - b.at).at(-1) ?? null;
   }
@@ -115,10 +122,11 @@ class Believed {
     );
   }
 
-  /** Later prunings, seen while the log is read. */
-  async prunedBy(notes: readonly string[]): Promise<number> {
+  /** Those of the notes that are new: signed while the log is read. */
+  async more(notes: readonly string[]): Promise<Checkpoint[]> {
+    const known = this.checkpoints.length;
     for (const note of notes) await this.#add(note, 'the store');
-    return prunedBefore(this.checkpoints);
+    return this.checkpoints.slice(known);
   }
 
   async #add(note: string, where: string): Promise<void> {
@@ -133,6 +141,8 @@ class Believed {
     if (root !== checkpoint.root)
       this.#tell(`Two checkpoints${about} contradict each other: the log was forked.`);
     this.#roots.set(checkpoint.size, checkpoint.root);
+    if (!keepsRetention(checkpoint))
+      this.#tell(`The checkpoint${about} in ${where} gives up entries before their retention is over.`);
     this.#notes.add(note);
     this.checkpoints.push(checkpoint);
   }
@@ -142,14 +152,37 @@ class Believed {
   }
 }
 
+/** A file that says nothing must not pass for one that agrees. */
+function wantReadable(file: string, found: readonly FileNote[]): void {
+  const odd = found.filter(({ state }) => state === 'unreadable');
+  const shown = odd.slice(0, MOST_SHOWN).map(({ from, to }) => linesOf(from, to));
+  const which = `${shown.join(', ')}${odd.length > shown.length ? ' and more' : ''}`;
+  if (!found.some(({ state }) => state === 'whole')) {
+    const why = found.length === 0 ? 'it is empty' : `see ${which || 'what was cut short there'}`;
+    throw new CliError(
+      EXIT.noAnswer,
+      `No checkpoint in ${file} could be read (${why}). Nothing was verified.`,
+    );
+  }
+  if (odd.length === 0) return;
+  const todo = 'Nothing was verified: leave them out, or get the file anew.';
+  throw new CliError(EXIT.noAnswer, `${file} holds something that is no checkpoint (${which}). ${todo}`);
+}
+
+const MOST_SHOWN = 5;
+
+function linesOf(from: number, to: number): string {
+  return from === to ? `line ${from}` : `lines ${from} to ${to}`;
+}
+
 async function walk(io: IO, source: SealedSource, verifier: LogVerifier, believed: Believed): Promise<void> {
   const progress = new Progress(io, source);
   let looksAgain = true;
   for await (const { page, reached } of source.places()) {
-    const unexplained = () => page.some(({ entry, seq }) => entry === null && !verifier.isPruned(seq));
+    const unexplained = () => page.some(({ entry, seq }) => entry === null && seq >= verifier.prunedBefore);
     if (looksAgain && unexplained()) {
       // Retention may have signed and removed more since the checkpoints were read.
-      verifier.allowPruned(await believed.prunedBy((await source.notes()) ?? []));
+      verifier.believe(await believed.more((await source.notes()) ?? []));
       looksAgain = !unexplained();
     }
     for (const place of page) verifier.take(place);
@@ -188,16 +221,12 @@ function report(
     sealed: verifier.size,
     covered: Math.min(verifier.size, newest?.size ?? 0),
     unsealed,
-    prunedBefore: prunedBefore(checkpoints),
+    prunedBefore: verifier.prunedBefore,
     checkpoints: checkpoints.length,
     newest: newest && { size: newest.size, at: iso(newest.at) },
     findings,
-    notices,
+    notices: [...notices, ...remarksOn(checkpoints)],
   };
-}
-
-function prunedBefore(checkpoints: readonly Checkpoint[]): number {
-  return checkpoints.reduce((most, each) => Math.max(most, each.pruned), 0);
 }
 
 /** For a person: what was verified, then what was found. */

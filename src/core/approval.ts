@@ -29,6 +29,12 @@ export function parseDuration(text: string): number | null {
   return Number(found[1]) * UNITS[found[2] as keyof typeof UNITS];
 }
 
+/** The shortest text that `parseDuration` reads as so many milliseconds, a whole number of seconds. */
+export function durationText(ms: number): string {
+  const unit = (['d', 'h', 'm'] as const).find(each => ms % UNITS[each] === 0) ?? 's';
+  return `${ms / UNITS[unit]}${unit}`;
+}
+
 /** Milliseconds of a grant's duration (`<n>m`, `<n>h`, `<n>d`, 1 minute to 7 days), or null. */
 export function parseGrantDuration(text: string): number | null {
   if (text.endsWith('s')) return null;

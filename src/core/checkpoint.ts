@@ -1,6 +1,9 @@
 // A checkpoint: what the audit log was at a moment, as a signed note of C2SP's (tlog-checkpoint, signed-note):
-// origin, size and root, three lines of ours, an empty line, and an Ed25519 signature. Reading, writing and
-// verifying the text is here; who signs and where notes are kept is not.
+// origin, size and root, lines of our own, an empty line, and an Ed25519 signature. Reading, writing and
+// verifying the text is here; who signs and where notes are kept is not, nor what retention may remove (given-up.ts).
+
+import { durationText, parseDuration } from './approval.ts';
+import { verifyEd25519 } from './ed25519.ts';
 
 export interface Checkpoint {
   /** Names the log, and the key that signs for it. */
@@ -14,6 +17,20 @@ export interface Checkpoint {
   through: number;
   /** Entries before this sequence number may have been removed by retention. */
   pruned: number;
+  /** How long entries are kept, in milliseconds. A program that did not sign this yet has left it unstated. */
+  retention: number | 'forever' | 'unstated';
+  /** By what right the first `pruned` entries may be gone; null where none are, or the retention is unstated. */
+  givenUp: GivenUp | null;
+}
+
+/** The first `pruned` entries were given up: an earlier checkpoint of exactly those had become old enough. */
+export interface GivenUp {
+  /** When they were given up, and under which retention: both may have been another than the checkpoint's own. */
+  at: number;
+  retention: number;
+  /** The earlier checkpoint's root, and when it was signed. */
+  root: string;
+  signedAt: number;
 }
 
 export interface VerifierKey {
@@ -27,15 +44,26 @@ const ED25519 = 1;
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const ID_BYTES = 4;
-const BASE64_OF_32 = /^[A-Za-z0-9+/]{43}=$/;
-const WHOLE_NUMBER = /^(0|[1-9][0-9]{0,14})$/;
+export const BASE64_OF_32 = /^[A-Za-z0-9+/]{43}=$/;
+export const WHOLE_NUMBER = /^(0|[1-9][0-9]{0,14})$/;
 const NAME = /^[^\s+]{1,200}$/;
 
 /** The signed part of the note. */
 export function checkpointText(checkpoint: Checkpoint): string {
-  const { origin, size, root, at, through, pruned } = checkpoint;
-  const time = (ms: number) => new Date(ms).toISOString();
-  return `${origin}\n${size}\n${root}\ntime ${time(at)}\nthrough ${time(through)}\npruned ${pruned}\n`;
+  const { origin, size, root, at, through, pruned, retention, givenUp } = checkpoint;
+  const lines = [origin, size, root, `time ${iso(at)}`, `through ${iso(through)}`, `pruned ${pruned}`];
+  if (retention !== 'unstated')
+    lines.push(`retention ${retention === 'forever' ? retention : durationText(retention)}`);
+  if (givenUp !== null) lines.push(givenUpLine(givenUp));
+  return `${lines.join('\n')}\n`;
+}
+
+function givenUpLine({ at, retention, root, signedAt }: GivenUp): string {
+  return `given-up ${iso(at)} ${durationText(retention)} ${root} ${iso(signedAt)}`;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 export function signedNote(text: string, key: VerifierKey, signature: Uint8Array): string {
@@ -48,12 +76,33 @@ export function parseCheckpoint(note: string): Checkpoint | null {
   const [text = ''] = note.split('\n\n', 1);
   const [origin = '', size = '', root = '', ...rest] = text.split('\n');
   if (!NAME.test(origin) || !WHOLE_NUMBER.test(size) || !BASE64_OF_32.test(root)) return null;
-  const values = new Map(rest.map(line => line.split(' ') as [string, string]));
+  const values = new Map(
+    rest.map(line => [line.split(' ', 1)[0], line.slice(line.indexOf(' ') + 1)] as const),
+  );
   const pruned = values.get('pruned') ?? '';
   const at = Date.parse(values.get('time') ?? '');
   const through = Date.parse(values.get('through') ?? '');
   if (Number.isNaN(at) || Number.isNaN(through) || !WHOLE_NUMBER.test(pruned)) return null;
-  return { origin, size: Number(size), root, at, through, pruned: Number(pruned) };
+  const retention = retentionIn(values.get('retention'));
+  const givenUp = givenUpIn(values.get('given-up'));
+  // Older programs state neither; whoever states the retention also says by what right entries are gone.
+  const wanted = retention !== 'unstated' && pruned !== '0';
+  if (retention === null || values.has('given-up') !== wanted || (givenUp !== null) !== wanted) return null;
+  return { origin, size: Number(size), root, at, through, pruned: Number(pruned), retention, givenUp };
+}
+
+function retentionIn(text: string | undefined): Checkpoint['retention'] | null {
+  if (text === undefined) return 'unstated';
+  return text === 'forever' ? text : parseDuration(text);
+}
+
+function givenUpIn(text = ''): GivenUp | null {
+  const [at = '', period = '', root = '', signedAt = ''] = text.split(' ');
+  const retention = parseDuration(period);
+  const [given, signed] = [Date.parse(at), Date.parse(signedAt)];
+  if (retention === null || !BASE64_OF_32.test(root) || Number.isNaN(given) || Number.isNaN(signed))
+    return null;
+  return { at: given, retention, root, signedAt: signed };
 }
 
 /** Whether one of the note's signatures is by this key, over exactly this text. */
@@ -61,13 +110,9 @@ export async function isSignedBy(note: string, key: VerifierKey): Promise<boolea
   const end = note.lastIndexOf('\n\n');
   if (end < 0) return false;
   const text = new TextEncoder().encode(note.slice(0, end + 1));
-  const publicKey = await crypto.subtle.importKey('raw', new Uint8Array(key.publicKey), 'Ed25519', false, [
-    'verify',
-  ]);
   for (const line of note.slice(end + 2).split('\n')) {
     const signature = signatureIn(line, key);
-    if (signature === null) continue;
-    if (await crypto.subtle.verify('Ed25519', publicKey, new Uint8Array(signature), text)) return true;
+    if (signature !== null && (await verifyEd25519(key.publicKey, text, signature))) return true;
   }
   return false;
 }
@@ -100,23 +145,4 @@ export function parseVerifierKey(text: string): VerifierKey | null {
 
 function typed(publicKey: Uint8Array): Uint8Array {
   return new Uint8Array([ED25519, ...publicKey]);
-}
-
-/**
- * The notes in a file, one after another, an empty line between them. What a crash or a full disk cut short
- * reads as a note without a signature.
- */
-export function notesIn(text: string): string[] {
-  const blocks = text
-    .trimStart()
-    .split(/\n{2,}/)
-    .filter(block => block.trim() !== '');
-  const notes: string[] = [];
-  for (const block of blocks) {
-    const last = notes.at(-1);
-    if (block.startsWith('—') && last !== undefined && !last.includes('\n\n')) {
-      notes[notes.length - 1] = `${last}\n\n${block.trimEnd()}\n`;
-    } else notes.push(block);
-  }
-  return notes;
 }

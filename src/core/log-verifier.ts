@@ -4,6 +4,7 @@
 
 import type { Checkpoint } from './checkpoint.ts';
 import { entryLeaf } from './entry.ts';
+import { CLOCKS_MS, type Claim, claimsOf, covering } from './given-up.ts';
 import { type Hash, Tree } from './merkle.ts';
 
 export interface Place {
@@ -33,8 +34,6 @@ export interface Finding {
   message: string;
 }
 
-/** Clocks may differ by this much before an entry counts as put in afterwards. */
-const LATE_MS = 5 * 60_000;
 /** Places kept for finding out what happened; beyond, only that something did is told. */
 const KEPT = 20_000;
 /** Trying each place as the one put in takes time by the square of the places. */
@@ -66,12 +65,19 @@ export class LogVerifier {
   readonly #mismatches: Mismatch[] = [];
   /** Places that were passed over; a later one may fill them. */
   readonly #missing: { from: number; to: number }[] = [];
-  /** Signed by the log's key, smallest first; all later ones are held against the tree in turn. */
-  readonly #checkpoints: readonly Checkpoint[];
+  /** Signed by the log's key. */
+  #checkpoints: readonly Checkpoint[] = [];
+  /** Those, and the earlier ones that they rest on, smallest first: the tree was not held against these yet. */
+  #ahead: Checkpoint[] = [];
+  #met = 0;
+  #newest: Checkpoint | null = null;
   readonly #tree = new Tree();
-  #pruned = 0;
+  /** Entries had to be kept for so long; null: for as long as the checkpoints say. */
+  readonly #atLeast: number | null;
+  #prunedBefore = 0;
+  /** What gives up most, but may not. */
+  #refused: Claim | null = null;
   #next = 0;
-  #checked = 0;
   /** Every entry that was there and is older than this is sealed before the current place. */
   #through = 0;
   #stretch: Stretch = { from: new Tree(), leaves: [] };
@@ -80,9 +86,9 @@ export class LogVerifier {
   /** Once the tree is not the signed one, later roots say nothing more. */
   #astray = false;
 
-  constructor(checkpoints: readonly Checkpoint[]) {
-    this.#checkpoints = [...checkpoints].sort((a, b) => a.size - b.size || a.at - b.at);
-    for (const { pruned } of checkpoints) this.allowPruned(pruned);
+  constructor(checkpoints: readonly Checkpoint[], atLeast: number | null = null) {
+    this.#atLeast = atLeast;
+    this.believe(checkpoints);
     this.#meet();
   }
 
@@ -90,23 +96,36 @@ export class LogVerifier {
     return this.#next;
   }
 
-  /** Retention goes on while a log is read. */
-  allowPruned(before: number): void {
-    this.#pruned = Math.max(this.#pruned, before);
+  /** Entries before this sequence number may be gone. */
+  get prunedBefore(): number {
+    return this.#prunedBefore;
   }
 
-  isPruned(seq: number): boolean {
-    return seq < this.#pruned;
+  /** Further checkpoints: the log is signed, and retention goes on, while it is read. */
+  believe(more: readonly Checkpoint[]): void {
+    this.#checkpoints = [...this.#checkpoints, ...more];
+    this.#ahead = [...this.#ahead.slice(this.#met), ...more, ...coveringOnce(more)]
+      .filter(({ size }) => size >= this.#tree.size)
+      .sort((a, b) => a.size - b.size || a.at - b.at);
+    this.#met = 0;
+    this.#newest = this.#checkpoints.reduce<Checkpoint | null>(
+      (newest, each) => (newest === null || each.size >= newest.size ? each : newest),
+      null,
+    );
+    for (const claim of claimsOf(this.#checkpoints, this.#atLeast)) {
+      if (claim.refusal === null) this.#prunedBefore = Math.max(this.#prunedBefore, claim.before);
+      else if (claim.before > (this.#refused?.before ?? 0)) this.#refused = claim;
+    }
   }
 
   /** Whether places are missing: then an entry without one may have had one of those. */
   get hasGaps(): boolean {
-    return this.#missing.length > 0 || (this.#checkpoints.at(-1)?.size ?? 0) > this.#next;
+    return this.#missing.length > 0 || (this.#newest?.size ?? 0) > this.#next;
   }
 
   /** Whether an entry without a place was put in behind sealed ones, or only waits for its seal. */
   isOverdue(entryId: string): boolean {
-    return timeOf(entryId) < (this.#checkpoints.at(-1)?.through ?? 0) - LATE_MS;
+    return timeOf(entryId) < Math.max(this.#through, this.#newest?.through ?? 0) - CLOCKS_MS;
   }
 
   take(place: Place): void {
@@ -128,8 +147,8 @@ export class LogVerifier {
       const which = to - from === 1 ? 'This place is' : `The places up to ${to - 1} are`;
       this.#tell('removed', from, null, `${which} gone from the sealed log.`);
     }
-    const newest = this.#checkpoints.at(-1);
-    if (newest !== undefined && newest.size > this.#next) {
+    const newest = this.#newest;
+    if (newest !== null && newest.size > this.#next) {
       const gone = `${newest.size - this.#next} of ${newest.size} entries are gone from the end`;
       this.#tell('truncated', this.#next, null, `${gone}: they were signed on ${iso(newest.at)}.`);
     }
@@ -174,27 +193,34 @@ export class LogVerifier {
 
   #compare({ seq, entryId, leafHash, entry }: Place): void {
     if (entry === null) {
-      if (!this.isPruned(seq)) this.#tell('removed', seq, entryId, 'Its seal is there, the entry is not.');
+      if (seq >= this.#prunedBefore) this.#tell('removed', seq, entryId, this.#whyRemoved(seq));
       return;
     }
     const found = Buffer.from(entryLeaf(entry)).toString('base64');
     if (found !== leafHash) {
       const finding = this.#tell('edited', seq, entryId, 'The entry is not the one that was sealed here.');
       if (this.#mismatches.length < KEPT) this.#mismatches.push({ finding, leafHash, found });
-    } else if (entryId !== null && timeOf(entryId) < this.#through - LATE_MS) {
+    } else if (entryId !== null && timeOf(entryId) < this.#through - CLOCKS_MS) {
       const why = `It says ${iso(timeOf(entryId))}, but came after everything up to ${iso(this.#through)} was sealed`;
       this.#tell('inserted', seq, entryId, `${why}: put in afterwards, or by a clock that far behind.`);
     }
   }
 
+  #whyRemoved(seq: number): string {
+    const gone = 'Its seal is there, the entry is not.';
+    const refused = this.#refused;
+    return refused === null || seq >= refused.before ? gone : `${gone} ${refused.refusal}`;
+  }
+
   /** Holds the tree against every checkpoint of its size. */
   #meet(): void {
     for (;;) {
-      const checkpoint = this.#checkpoints[this.#checked];
+      const checkpoint = this.#ahead[this.#met];
       if (checkpoint === undefined || checkpoint.size > this.#tree.size) return;
-      this.#checked++;
-      // Not the greatest: a clock that was ahead and put right must not make latecomers of all that follows.
-      this.#through = checkpoint.through;
+      this.#met++;
+      // What was sealed stays sealed, whatever a later checkpoint says. Only its own time counts against that: a clock
+      // that was ahead and put right must not make latecomers of all that follows.
+      this.#through = Math.max(Math.min(this.#through, checkpoint.at), checkpoint.through);
       if (this.#astray) continue;
       if (Buffer.from(this.#tree.root()).toString('base64') !== checkpoint.root) {
         this.#failed = checkpoint;
@@ -235,6 +261,16 @@ export class LogVerifier {
     if (this.#findings.length < MOST_FINDINGS) this.#findings.push(finding);
     return finding;
   }
+}
+
+/** The earlier checkpoints that others rest on: many rest on the same one. */
+function coveringOnce(checkpoints: readonly Checkpoint[]): Checkpoint[] {
+  const found = new Map<string, Checkpoint>();
+  for (const checkpoint of checkpoints) {
+    const earlier = covering(checkpoint);
+    if (earlier !== null) found.set(`${earlier.size} ${earlier.root}`, earlier);
+  }
+  return [...found.values()];
 }
 
 function leadsTo(from: Tree, leaves: readonly Leaf[], { size, root }: Checkpoint): boolean {

@@ -3,9 +3,7 @@
 // log of changes stay. docs/decisions/0006-retention.md says why.
 
 import { DAY, floorTo, MINUTE } from '../core/buckets.ts';
-import { parseCheckpoint } from '../core/checkpoint.ts';
-import { newestCheckpoint } from '../store/checkpoints.ts';
-import type { Queries } from '../store/db.ts';
+import type { VerifierKey } from '../core/checkpoint.ts';
 import { oldestPending } from '../store/deliveries.ts';
 import { readMark, writeMark } from '../store/marks.ts';
 import {
@@ -21,6 +19,7 @@ import { firstIdFrom } from '../store/slots.ts';
 import type { Chore } from './chores.ts';
 import { type Guard, ROLLUPS_LOCK, timeOfId } from './guard.ts';
 import { KEPT_FROM, ROLLED_UP } from './rollups.ts';
+import { newestSigned } from './signed-checkpoints.ts';
 
 const EVERY_MS = MINUTE;
 /** Up to here a pass has deleted; the next begins a little before, for what became visible late. */
@@ -34,7 +33,8 @@ const CONNECTION_MS = 7 * DAY;
 export interface RetentionOptions {
   /** Null: everything is kept. */
   retention: number | null;
-  sealing: boolean;
+  /** Who signs the checkpoints of the sealed log; null: the log is not sealed. */
+  sealedBy: VerifierKey | null;
   /** After a pass that removed something: how many rows of each table. */
   removed: (counts: Record<string, number>) => void;
 }
@@ -59,7 +59,7 @@ export function retire(options: RetentionOptions): Chore {
 /** Goes through the tables until one has more to delete. */
 async function firstFull(
   guard: Guard,
-  { retention, sealing }: RetentionOptions,
+  { retention, sealedBy }: RetentionOptions,
   note: (table: string, count: number) => void,
 ): Promise<boolean> {
   const now = guard.now();
@@ -70,7 +70,7 @@ async function firstFull(
   if (done('connections', await deleteConnections(guard.db, now - CONNECTION_MS))) return true;
   if (retention === null) return false;
   const before = now - retention;
-  const audit = await retireAudit(guard, sealing, before);
+  const audit = await retireAudit(guard, sealedBy, before);
   note('audit', audit.count);
   if (audit.more) return true;
   const sent = Math.min(before, now - DELIVERY_MS);
@@ -85,11 +85,12 @@ async function firstFull(
 
 async function retireAudit(
   guard: Guard,
-  sealing: boolean,
+  sealedBy: VerifierKey | null,
   before: number,
 ): Promise<{ count: number; more: boolean }> {
   const { db } = guard;
-  const places = sealing ? await signedAsPruned(db) : null;
+  const places = sealedBy === null ? null : await givenUp(guard, sealedBy);
+  if (places === 0) return { count: 0, more: false };
   const until = floorTo(await deletableUntil(guard, places, before), MINUTE);
   await keepFrom(guard, until);
   return db.transaction({}, async tx => {
@@ -109,15 +110,17 @@ async function retireAudit(
 export async function deletableUntil({ db }: Guard, places: number | null, before: number): Promise<number> {
   const counted = (await readMark(db, ROLLED_UP)) ?? 0;
   if (places === null) return Math.min(before, counted);
-  if (places === 0) return 0;
   const next = await entryIdAt(db, places);
   return Math.min(before, counted, next === null ? before : timeOfId(next));
 }
 
-/** Signed before anything is deleted, so that verifying never takes retention for tampering. */
-async function signedAsPruned(db: Queries): Promise<number> {
-  const newest = await newestCheckpoint(db);
-  return newest === null ? 0 : (parseCheckpoint(newest.note)?.pruned ?? 0);
+/**
+ * Signed before anything is deleted, so that verifying never takes retention for tampering. A checkpoint of an older
+ * program does not say by what right entries may go; the next one will.
+ */
+async function givenUp({ db }: Guard, key: VerifierKey): Promise<number> {
+  const newest = await newestSigned(db, key);
+  return newest === null || newest.givenUp === null ? 0 : newest.pruned;
 }
 
 /** Says first what will be gone, under the lock of whoever might count it again. */

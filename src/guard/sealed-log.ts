@@ -6,7 +6,6 @@
 import {
   type Checkpoint,
   checkpointText,
-  parseCheckpoint,
   signedNote,
   type VerifierKey,
   verifierKey,
@@ -14,10 +13,9 @@ import {
 import { entryLeaf, shownEntry } from '../core/entry.ts';
 import { type Hash, type Node, Tree } from '../core/merkle.ts';
 import { firstIdAt } from '../store/audit.ts';
-import { type CheckpointRecord, insertCheckpoint, newestCheckpoint } from '../store/checkpoints.ts';
+import { type CheckpointRecord, checkpointBy, insertCheckpoint } from '../store/checkpoints.ts';
 import type { Queries } from '../store/db.ts';
 import {
-  entryIdAt,
   firstAfter,
   insertNode,
   insertSeals,
@@ -33,6 +31,7 @@ import {
 } from '../store/seals.ts';
 import { keepSetting } from '../store/settings.ts';
 import { type Guard, newId, timeOfId } from './guard.ts';
+import { newestSigned, type Signed, wantSigned } from './signed-checkpoints.ts';
 
 /** Younger entries are left alone: twice what a transaction may take, so that few appear late. */
 const SETTLE_MS = 5000;
@@ -166,21 +165,23 @@ export class SealedLog {
   /** Signs what is sealed, unless that was signed before. Null: nothing new, or somebody else was faster. */
   async checkpoint(state: Sealing): Promise<CheckpointRecord | null> {
     const { db, vault, now } = this.#guard;
-    const last = await newestCheckpoint(db);
-    const signed = last === null ? null : parseCheckpoint(last.note);
+    const last = await newestSigned(db, this.#key);
     // Overtaken: more was sealed and signed since the state was read, which is no tampering.
-    if (signed !== null && signed.size > state.size && (await readSealing(db)).revision !== state.revision)
+    if (last !== null && last.size > state.size && (await readSealing(db)).revision !== state.revision)
       return null;
-    const pruned = await this.#pruned(signed?.pruned ?? 0, state.size);
-    if (state.size === (signed?.size ?? 0) && pruned === (signed?.pruned ?? 0)) return null;
-    await this.#wantGrowth(signed, state);
+    const retention = this.#retention ?? 'forever';
+    const given = await this.#giveUp(last, state.size);
+    const same = last?.size === state.size && last.pruned === given.pruned && last.retention === retention;
+    if (same || (last === null && state.size === 0)) return null;
+    await this.#wantGrowth(last, state);
     const checkpoint: Checkpoint = {
       origin: this.#key.name,
       size: state.size,
       root: Buffer.from((await this.#treeOf(state.size)).root()).toString('base64'),
       at: now(),
       through: state.newestId === '' ? 0 : timeOfId(state.newestId),
-      pruned,
+      retention,
+      ...given,
     };
     const text = checkpointText(checkpoint);
     const note = signedNote(text, this.#key, vault.signCheckpoint(text));
@@ -193,30 +194,37 @@ export class SealedLog {
   }
 
   /**
-   * The places whose entries retention may remove from now on. Places follow ids but for a few that came late, so
-   * halving finds it in some twenty looks; retention itself goes by each entry's time as well.
+   * The places whose entries retention may remove from now on: those of the newest checkpoint that is as old as the
+   * retention period. Nothing else in the store is asked for an entry's age, since whoever writes to the store could
+   * have changed it; a checkpoint's time is signed.
    */
-  async #pruned(from: number, size: number): Promise<number> {
-    if (this.#retention === null) return from;
-    const before = firstIdAt(this.#guard.now() - this.#retention);
-    let [low, high] = [from, size];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if (((await entryIdAt(this.#guard.db, middle)) ?? LAST_ID) < before) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  async #giveUp(last: Signed | null, size: number): Promise<Pick<Checkpoint, 'pruned' | 'givenUp'>> {
+    const { db, now } = this.#guard;
+    const at = now();
+    // What was given up stays so under a longer period, but not if it was by a clock that was ahead.
+    const before =
+      last?.givenUp && last.givenUp.at <= at
+        ? { pruned: last.pruned, givenUp: last.givenUp }
+        : { pruned: 0, givenUp: null };
+    if (this.#retention === null || last === null) return before;
+    const record = await checkpointBy(db, at - this.#retention, last.number);
+    const old = record && (await wantSigned(record, this.#key));
+    if (old === null || old.size <= before.pruned || old.size > size) return before;
+    await this.#wantBeginning(old);
+    const { root, at: signedAt } = old;
+    return { pruned: old.size, givenUp: { at, retention: this.#retention, root, signedAt } };
   }
 
   /** What contradicts the last checkpoint is never signed: it would be our word for somebody's tampering. */
   async #wantGrowth(signed: Checkpoint | null, state: Sealing): Promise<void> {
     if (signed === null) return;
-    const { db } = this.#guard;
-    const root = signed.size > state.size ? null : await subtreeHash(db, { from: 0, to: signed.size });
-    if (root !== null && Buffer.from(root).toString('base64') === signed.root) return;
-    throw new Error(
-      `The sealed log contradicts its checkpoint of ${signed.size} entries: no checkpoint is signed. Run toolgate audit verify.`,
-    );
+    if (signed.size > state.size) throw contradicted(signed);
+    await this.#wantBeginning(signed);
+  }
+
+  async #wantBeginning(signed: Checkpoint): Promise<void> {
+    const root = await subtreeHash(this.#guard.db, { from: 0, to: signed.size });
+    if (Buffer.from(root).toString('base64') !== signed.root) throw contradicted(signed);
   }
 
   /** Each write renews the lease. */
@@ -234,6 +242,12 @@ export class SealedLog {
     }
     return new Tree(size, await wholeHashes(db, { from: 0, to: size }));
   }
+}
+
+function contradicted({ size }: Checkpoint): Error {
+  return new Error(
+    `The sealed log contradicts its checkpoint of ${size} entries: no checkpoint is signed. Run toolgate audit verify.`,
+  );
 }
 
 const LOG_ID = 'log_id';

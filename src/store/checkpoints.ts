@@ -34,6 +34,27 @@ export function listCheckpoints(db: Queries, limit: number, before: number): Pro
   ]);
 }
 
+/**
+ * The newest checkpoint that was signed by a time, as the store has it. Times follow numbers, so halving finds it in
+ * some twenty looks; there is one for each minute of the log's life, and no index by time.
+ */
+export async function checkpointBy(
+  db: Queries,
+  at: number,
+  newest: number,
+): Promise<CheckpointRecord | null> {
+  let [low, high] = [0, newest];
+  let found: CheckpointRecord | null = null;
+  while (low <= high) {
+    const middle = Math.floor((low + high) / 2);
+    const [row] = await listCheckpoints(db, 1, middle + 1);
+    if (row !== undefined && row.at <= at) found = row;
+    if (row === undefined || row.at <= at) low = middle + 1;
+    else high = row.number - 1;
+  }
+  return found;
+}
+
 /** The newest checkpoint, if the target has not taken it yet: it covers all that came before it. */
 export async function unsentCheckpoint(db: Queries): Promise<CheckpointRecord | null> {
   const [row] = await db.all<CheckpointRecord & { sentAt: number | null }>(

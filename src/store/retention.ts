@@ -3,7 +3,7 @@
 
 import { firstIdAt } from './audit.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
-import { keyTag, slotAfter, slotOf, type Tagged, tagsOf, toolTag } from './slots.ts';
+import { allTagsOf, insertSlots, slotAfter, slotOf, type TaggedEntry } from './slots.ts';
 
 /** About 5 ms on the embedded engine, where checks wait meanwhile. */
 export const BATCH = 500;
@@ -30,14 +30,14 @@ export async function deleteAudit(
   );
   const until = batch === undefined || batch.count <= BATCH ? null : slotToEnd(batch.first, batch.last);
   const end = until ?? slotOf(firstIdAt(to));
-  const gone = await tx.all<Tagged & { keyId: string; toolName: string }>(
+  const gone = await tx.all<TaggedEntry>(
     `DELETE FROM audit_entries WHERE id >= $1 AND id < $2 ${placed}
      RETURNING id, session_id AS "sessionId", decision, surface,
        (SELECT key_id FROM audit_contexts c WHERE c.id = context) AS "keyId",
        (SELECT tool_name FROM audit_contexts c WHERE c.id = context) AS "toolName"`,
     bounded(end),
   );
-  await deleteSlots(tx, gone, end);
+  if (gone.length > 0) await deleteSlots(tx, gone, firstIdAt(from), end);
   return { count: gone.length, until };
 }
 
@@ -46,18 +46,28 @@ function slotToEnd(first: string, last: string): string {
   return slotOf(first) === slotOf(last) ? slotAfter(slotOf(last)) : slotOf(last);
 }
 
+/**
+ * The slots of entries that are gone. Some of their neighbours may have stayed, since they were sealed late: theirs are
+ * written again, or filters would miss them.
+ */
 async function deleteSlots(
   tx: Transaction,
-  gone: readonly (Tagged & { keyId: string; toolName: string })[],
+  gone: readonly TaggedEntry[],
+  from: string,
   end: string,
 ): Promise<void> {
-  const tags = new Set(gone.flatMap(each => tagsOf(each, [keyTag(each.keyId), toolTag(each.toolName)])));
+  const tags = new Set(gone.flatMap(allTagsOf));
   const all = padded([...tags]);
-  if (tags.size === 0) return;
-  await tx.run(`DELETE FROM audit_slots WHERE slot < $1 AND tag IN (${placeholders(all.length, 1)})`, [
-    end,
-    ...all,
-  ]);
+  await tx.run(
+    `DELETE FROM audit_slots WHERE slot >= $1 AND slot < $2 AND tag IN (${placeholders(all.length, 2)})`,
+    [slotOf(from), end, ...all],
+  );
+  const left = await tx.all<TaggedEntry>(
+    `SELECT id, session_id AS "sessionId", decision, surface, key_id AS "keyId", tool_name AS "toolName"
+     FROM audit WHERE id >= $1 AND id < $2`,
+    [from, end],
+  );
+  insertSlots(tx, left, tags);
 }
 
 /** By table: its id, and when a row that was made before a time ($2) has also ended by then. */

@@ -65,6 +65,29 @@ const insertRows = rowInserts('audit_slots (tag, slot, writer)', 3, 'ON CONFLICT
 
 const WRITERS = 2 ** 31;
 
+/** An entry with the two of its tags' texts that it shares with others. */
+export type TaggedEntry = Tagged & Pick<AuditEntry, 'keyId' | 'toolName'>;
+
+export function allTagsOf(entry: TaggedEntry): readonly number[] {
+  return tagsOf(entry, [keyTag(entry.keyId), toolTag(entry.toolName)]);
+}
+
+/** Writes the slots that entries have of some tags; as a writer of its own, so that no check's rows are waited for. */
+export function insertSlots(
+  tx: Transaction,
+  entries: readonly TaggedEntry[],
+  tags: ReadonlySet<number>,
+): void {
+  const rows = entries.flatMap(entry => {
+    const slot = slotOf(entry.id);
+    return allTagsOf(entry).flatMap(tag => (tags.has(tag) ? [{ tag, slot }] : []));
+  });
+  insertRows(tx, rows.length, (params, index) => {
+    const { tag, slot } = rows[index] as { tag: number; slot: string };
+    params.push(tag, slot, WRITERS);
+  });
+}
+
 /** Writes the slots of entries, except those that it has surely written before. */
 export class SlotMemory {
   /** Two replicas never write the same row: the second would wait for the first one's commit. */

@@ -222,7 +222,7 @@ for (const engine of await engines()) {
     });
 
     test('what retention removed, and said so under signature before, is no tampering; one entry more is', async () => {
-      const retiring = await sealerOn(db, clock, { retention: 25 * MINUTE });
+      const retiring = await sealerOn(db, clock, { retention: 22 * MINUTE });
       clock.now += 2 * MINUTE;
       await retiring.settle();
       clock.now -= 2 * MINUTE;
@@ -242,6 +242,30 @@ for (const engine of await engines()) {
       expect([cut.ok, cut.notices.length]).toEqual([true, 2]);
       expect(cut.notices[0]).toContain('cut short');
       expect(cut.notices[1]).toContain('end at 150 entries');
+    });
+
+    test.each([
+      ['an empty file', () => '', 'No checkpoint in odd.txt could be read (it is empty).'],
+      ['empty lines', () => '\n\n\n', 'No checkpoint in odd.txt could be read (it is empty).'],
+      ['garbage', () => 'x\ny\n', 'No checkpoint in odd.txt could be read (see lines 1 to 2).'],
+      [
+        'nothing but one cut short',
+        () => (one.notes[0] ?? '').slice(0, 80),
+        'No checkpoint in odd.txt could be read (see what was cut short there).',
+      ],
+      [
+        'garbage among checkpoints',
+        () => `${one.notes[0]}\nx\n\n${one.notes[1]}\ny\nz`,
+        'odd.txt holds something that is no checkpoint (line 11, lines 23 to 24).',
+      ],
+    ])('%s for checkpoints is no agreement: exit 3', async (_, text, said) => {
+      file('odd.txt', text());
+      for (const more of [[], ['kept.txt']]) {
+        const io = captured(folder, { TOOLGATE_DATABASE_URL: store.url, TOOLGATE_DATA_DIR: folder });
+        await run(['audit', 'verify', '--public-key', 'audit.pub', '--checkpoints', ...more, 'odd.txt'], io);
+        expect([io.code, io.out]).toEqual([3, '']);
+        expect(io.err).toContain(`${said} Nothing was verified`);
+      }
     });
 
     test('forged checkpoints: changed, or signed with another key', async () => {
@@ -268,7 +292,7 @@ for (const engine of await engines()) {
       clock.now += MINUTE;
       await (await sealerOn(db, clock)).settle();
       // Nothing inside contradicts anything: that is what checkpoints are kept elsewhere for.
-      expect(await found('--checkpoints', file('none.txt', ''))).toEqual([]);
+      expect(await found()).toEqual([]);
       const kinds = await found('--checkpoints', 'kept.txt');
       expect(kinds).toContainEqual(['checkpoint', null]);
       expect(kinds).toContainEqual(['rewritten', STRETCH]);

@@ -4,8 +4,10 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { verifyEd25519 as clientVerifies } from '../../clients/typescript/src/ed25519.ts';
 import { type InclusionProof, ProofRejected, verifyInclusion } from '../../clients/typescript/src/index.ts';
 import { verifierKey, verifierKeyText } from '../../src/core/checkpoint.ts';
+import { verifyEd25519 as serviceVerifies } from '../../src/core/ed25519.ts';
 import { shownEntry } from '../../src/core/entry.ts';
 import { proveInclusion } from '../../src/guard/proofs.ts';
 import { logKey } from '../../src/guard/sealed-log.ts';
@@ -112,6 +114,11 @@ if (process.env['TOOLGATE_TEST_RECORD'] === '1' || !existsSync(FILE)) {
   writeFileSync(FILE, `${JSON.stringify(made, null, 2)}\n`);
 }
 const vectors: Vectors = JSON.parse(readFileSync(FILE, 'utf8'));
+const read = (name: string) => JSON.parse(readFileSync(join(ROOT, 'test/vectors', name), 'utf8'));
+/** Made when checkpoints did not state the retention yet. */
+const older: Pick<Vectors, 'publicKey' | 'holds'> = read('inclusion-proofs-older.json');
+const signatures: { why: string; holds: boolean; publicKey: string; message: string; signature: string }[] =
+  read('ed25519.json');
 
 test('the vectors are what the service makes', () => {
   expect(JSON.parse(JSON.stringify(made))).toEqual(vectors);
@@ -129,6 +136,13 @@ describe('the TypeScript client', () => {
     }
     const { signedAt } = await verifyInclusion(vectors.holds[0] as InclusionProof, vectors.publicKey);
     expect(signedAt).toBe(new Date(NOW + 2 * MINUTE).toISOString());
+  });
+
+  test('believes proofs under checkpoints of older versions', async () => {
+    expect(older.holds.length).toBeGreaterThan(1);
+    for (const proof of older.holds) {
+      expect(await verifyInclusion(proof, older.publicKey)).toMatchObject({ entry: proof.entry as object });
+    }
   });
 
   for (const { why, code, publicKey, proof } of vectors.refused) {
@@ -150,6 +164,19 @@ describe('the TypeScript client', () => {
     const stranger = verifierKeyText(verifierKey('toolgate/vectors', raw));
     await expect(verifyInclusion(proof, stranger)).rejects.toMatchObject({ code: 'proof_checkpoint' });
   });
+});
+
+const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'));
+
+describe.each([
+  ['the client', clientVerifies],
+  ['the service', serviceVerifies],
+])('signatures, by %s', (_, verifies) => {
+  for (const { why, holds, publicKey, message, signature } of signatures) {
+    test(`${holds ? 'believes' : 'refuses'}: ${why}`, async () => {
+      expect(await verifies(bytes(publicKey), bytes(message), bytes(signature))).toBe(holds);
+    });
+  }
 });
 
 describe.if(need(onPath('python3'), 'python3 (for the Python client)'))('the Python client', () => {

@@ -5,13 +5,15 @@ import {
   type Checkpoint,
   checkpointText,
   isSignedBy,
-  notesIn,
   parseCheckpoint,
   parseVerifierKey,
   signedNote,
   verifierKey,
   verifierKeyText,
 } from '../../src/core/checkpoint.ts';
+import { notesIn } from '../../src/core/checkpoint-file.ts';
+
+const DAY = 86_400_000;
 
 const CHECKPOINT: Checkpoint = {
   origin: 'toolgate/log',
@@ -20,6 +22,13 @@ const CHECKPOINT: Checkpoint = {
   at: Date.UTC(2030, 0, 1),
   through: Date.UTC(2029, 11, 31),
   pruned: 7,
+  retention: 90 * DAY,
+  givenUp: {
+    at: Date.UTC(2029, 11, 30),
+    retention: 30 * DAY,
+    root: Buffer.alloc(32, 6).toString('base64'),
+    signedAt: Date.UTC(2029, 10, 29),
+  },
 };
 const TEXT = checkpointText(CHECKPOINT);
 
@@ -38,16 +47,36 @@ const signed = async (text: string, key = KEY) =>
 const NOTE = await signed(TEXT);
 
 test('is written line by line and read back the same', () => {
-  expect(NOTE.split('\n').slice(0, 7)).toEqual([
+  expect(NOTE.split('\n').slice(0, 9)).toEqual([
     'toolgate/log',
     '42',
     'BQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU=',
     'time 2030-01-01T00:00:00.000Z',
     'through 2029-12-31T00:00:00.000Z',
     'pruned 7',
+    'retention 90d',
+    'given-up 2029-12-30T00:00:00.000Z 30d BgYGBgYGBgYGBgYGBgYGBgYGBgYGBgYGBgYGBgYGBgY= 2029-11-29T00:00:00.000Z',
     '',
   ]);
   expect(parseCheckpoint(NOTE)).toEqual(CHECKPOINT);
+});
+
+test('whoever keeps everything says so, and what an older version signed reads as it was', () => {
+  const forever: Checkpoint = { ...CHECKPOINT, pruned: 0, retention: 'forever', givenUp: null };
+  expect(checkpointText(forever)).toEndWith('\npruned 0\nretention forever\n');
+  expect(parseCheckpoint(checkpointText(forever))).toEqual(forever);
+  const older: Checkpoint = { ...CHECKPOINT, retention: 'unstated', givenUp: null };
+  expect(checkpointText(older)).toEndWith('\npruned 7\n');
+  expect(parseCheckpoint(checkpointText(older))).toEqual(older);
+  for (const [find, replace] of [
+    ['retention 90d', 'retention 90'],
+    ['given-up 2029', 'given-up x'],
+    [' 30d ', ' 0d '],
+    [' BgYG', ' BgY'],
+    ['pruned 7', 'pruned 0'],
+  ] as const) {
+    expect(parseCheckpoint(TEXT.replace(find, replace))).toBeNull();
+  }
 });
 
 test('what lacks a part is no checkpoint', () => {
@@ -106,12 +135,37 @@ test('the public key is one word that names its owner, and a damaged one is refu
 
 test('a file of notes falls into its notes, also where one was cut short', async () => {
   const later = await signed(checkpointText({ ...CHECKPOINT, size: 50 }));
-  expect(notesIn(`${NOTE}\n${later}\n`)).toEqual([NOTE, later]);
-  expect(notesIn(`\n${NOTE}\n\n${later}\n`)).toEqual([NOTE, later]);
-  expect(notesIn('')).toEqual([]);
-  for (let length = 1; length < NOTE.length; length++) {
-    const found = notesIn(`${NOTE.slice(0, length)}\n\n${later}\n`);
-    expect(found.at(-1)).toBe(later);
-    expect(found.length).toBe(2);
+  const read = (text: string) => notesIn(text, KEY.name);
+  const whole = (text: string) => read(text).map(({ note, state }) => (state === 'whole' ? note : state));
+  expect(whole(`${NOTE}\n${later}\n`)).toEqual([NOTE, later]);
+  expect(whole(`\n${NOTE}\n\n${later}\n`)).toEqual([NOTE, later]);
+  expect(whole(`\ufeff${NOTE}\n${later}`.replaceAll('\n', '\r\n'))).toEqual([NOTE, later]);
+  expect(whole('')).toEqual([]);
+  for (let length = 1; length < NOTE.length - 1; length++) {
+    expect(whole(`${NOTE.slice(0, length)}\n\n${later}\n`)).toEqual(['cut short', later]);
+  }
+});
+
+test('what is no checkpoint in a file is told by its lines', () => {
+  const read = (text: string) => notesIn(text, KEY.name).map(({ from, to, state }) => [from, to, state]);
+  expect(read('garbage')).toEqual([[1, 1, 'unreadable']]);
+  expect(read(`\n${NOTE}\none\ntwo\n\n${NOTE}`)).toEqual([
+    [2, 11, 'whole'],
+    [13, 14, 'unreadable'],
+    [16, 25, 'whole'],
+  ]);
+  const signature = NOTE.slice(NOTE.indexOf('—'));
+  const others: Record<string, string> = {
+    'another log’s beginning': TEXT.replace('toolgate/log', 'toolgate/lag'),
+    'a size that is none': `${TEXT.replace('\n42\n', '\nx\n')}`,
+    'a signature without a text': signature,
+    'a text that is none under a signature': `some\nwords\n\n${signature}`,
+    'a page of the web': '<html>\n<body>404</body>\n</html>',
+  };
+  for (const [what, text] of Object.entries(others)) {
+    expect(
+      read(text).map(([, , state]) => state),
+      what,
+    ).toEqual(['unreadable']);
   }
 });

@@ -23,7 +23,8 @@ function checkpointsOf(places: readonly Place[], sizes: readonly number[]): Chec
     for (const place of places.slice(0, size))
       tree.append(new Uint8Array(Buffer.from(place.leafHash, 'base64')));
     const root = Buffer.from(tree.root()).toString('base64');
-    return { origin: 'log', size, root, at: NOW + size, through: NOW + size, pruned: 0 };
+    const [at, through] = [NOW + size, NOW + size];
+    return { origin: 'log', size, root, at, through, pruned: 0, retention: 'forever', givenUp: null };
   });
 }
 

@@ -7,9 +7,11 @@ import { parseCheckpoint } from '../../src/core/checkpoint.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import { retire } from '../../src/guard/retention.ts';
 import { rollUp } from '../../src/guard/rollups.ts';
+import { logKey } from '../../src/guard/sealed-log.ts';
 import { stats } from '../../src/guard/stats.ts';
 import { insertApproval } from '../../src/store/approvals.ts';
-import { insertAudit } from '../../src/store/audit.ts';
+import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
+import { searchAudit } from '../../src/store/audit-search.ts';
 import { insertConnection } from '../../src/store/connections.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../../src/store/deliveries.ts';
 import { insertGrant } from '../../src/store/grants.ts';
@@ -28,7 +30,7 @@ import {
 import { newDataDir, sql, until } from '../support/faults.ts';
 import { engines, startService } from '../support/service.ts';
 import { guardAt } from './guards.ts';
-import { Clock, entries, sealerOn, write } from './sealing.ts';
+import { Clock, entries, sealerOn, type TestSealer, write } from './sealing.ts';
 
 const OLD = NOW - 100 * DAY;
 const RETENTION = 90 * DAY;
@@ -109,10 +111,14 @@ for (const engine of await engines()) {
       return counts;
     }
 
-    async function pass(retention: number | null, sealing = false): Promise<Record<string, number>> {
+    async function pass(
+      retention: number | null,
+      sealer: TestSealer | null = null,
+    ): Promise<Record<string, number>> {
       const removed: Record<string, number> = {};
-      const step = retire({ retention, sealing, removed: counts => Object.assign(removed, counts) });
-      while (await step(guard));
+      const sealedBy = sealer && (await logKey(sealer.guard));
+      const step = retire({ retention, sealedBy, removed: counts => Object.assign(removed, counts) });
+      while (await step(sealer?.guard ?? guard));
       return removed;
     }
 
@@ -163,7 +169,7 @@ for (const engine of await engines()) {
       }
       while (await rollUp(guard));
       let steps = 0;
-      const step = retire({ retention: RETENTION, sealing: false, removed: () => {} });
+      const step = retire({ retention: RETENTION, sealedBy: null, removed: () => {} });
       while (await step(guard)) steps++;
       expect(steps).toBe(3);
       expect((await left())['audit']).toBe(0);
@@ -174,23 +180,98 @@ for (const engine of await engines()) {
       expect((await left())['audit']).toBe(0);
     });
 
-    test('of a sealed log, only entries in places that a checkpoint gave up go', async () => {
-      const clock = new Clock();
-      await write(store.db, [...entries(700, OLD), ...entries(10, NOW - DAY)]);
-      while (await rollUp(guard));
-      expect((await pass(RETENTION, true))['audit']).toBeUndefined();
-      const late = entries(1, OLD + 800);
+    /** A sealed log of 700 entries of which one was sealed two minutes late, behind a later one; and of ten more. */
+    async function sealedLate(clock: Clock): Promise<{ sealer: TestSealer; late: AuditEntry }> {
+      const rows = entries(700, OLD, { decision: 'deny' });
+      const late = rows[350] as AuditEntry;
       const sealer = await sealerOn(store.db, clock, { retention: RETENTION });
+      await write(
+        store.db,
+        rows.filter(row => row !== late),
+      );
+      clock.now = OLD + 10_000;
       await sealer.settle();
-      expect(parseCheckpoint(sealer.notes.at(-1) ?? '')?.pruned).toBe(700);
-      // Made as long ago, and not sealed: nobody could tell its removal from tampering.
-      await write(store.db, late);
-      expect((await pass(RETENTION, true))['audit']).toBe(700);
-      const rows = await store.db.all<{ id: string }>('SELECT id FROM audit ORDER BY id');
-      expect(rows.map(row => row.id)).toEqual([...late, ...entries(10, NOW - DAY)].map(each => each.id));
-      clock.now += RETENTION + 2 * DAY;
+      await write(store.db, [late, ...entries(1, OLD + 1.5 * MINUTE)]);
+      clock.now = OLD + 2 * MINUTE;
       await sealer.settle();
-      expect(parseCheckpoint(sealer.notes.at(-1) ?? '')?.pruned).toBe(711);
+      clock.now = OLD + DAY;
+      await write(store.db, entries(10, clock.now));
+      clock.now += MINUTE;
+      await sealer.settle();
+      while (await rollUp(sealer.guard));
+      return { sealer, late };
+    }
+
+    const given = ({ notes }: TestSealer) => parseCheckpoint(notes.at(-1) ?? '');
+
+    test('of a sealed log go entries that a checkpoint covered the whole period ago', async () => {
+      const clock = new Clock();
+      const { sealer, late } = await sealedLate(clock);
+      clock.now = OLD + RETENTION + 9_999;
+      await sealer.settle();
+      expect(given(sealer)).toMatchObject({ pruned: 0, retention: RETENTION, givenUp: null });
+      expect((await pass(RETENTION, sealer))['audit']).toBeUndefined();
+      clock.now = OLD + RETENTION + 2 * MINUTE - 1;
+      await sealer.settle();
+      expect(given(sealer)).toMatchObject({
+        pruned: 699,
+        givenUp: { at: clock.now, retention: RETENTION, signedAt: OLD + 10_000 },
+      });
+      expect((await pass(RETENTION, sealer))['audit']).toBe(699);
+      // Sealed later than its neighbours, it stays until its own checkpoint is old enough.
+      const rows = await store.db.all<{ id: string }>('SELECT id FROM audit ORDER BY id LIMIT 1');
+      expect(rows).toEqual([{ id: late.id }]);
+      clock.now += 2 * MINUTE;
+      await sealer.settle();
+      expect(given(sealer)?.pruned).toBe(701);
+      expect((await pass(RETENTION, sealer))['audit']).toBe(2);
+    });
+
+    test('filters still find an entry that was sealed late, when its neighbours are gone', async () => {
+      const clock = new Clock();
+      const { sealer, late } = await sealedLate(clock);
+      clock.now = OLD + RETENTION + 2 * MINUTE - 1;
+      await sealer.settle();
+      expect((await pass(RETENTION, sealer))['audit']).toBe(699);
+      for (const filter of [{ keyId: late.keyId }, { tool: late.toolName }, { decision: late.decision }]) {
+        const found = await searchAudit(store.db, { ...filter, to: OLD + MINUTE }, 10, 'z');
+        expect(found.entries.map(each => each.id)).toEqual([late.id]);
+      }
+      clock.now += 10 * MINUTE;
+      await sealer.settle();
+      expect((await pass(RETENTION, sealer))['audit']).toBe(2);
+      expect(await store.db.all('SELECT tag FROM audit_slots WHERE slot < $1', [idAt(OLD + HOUR)])).toEqual(
+        [],
+      );
+    });
+
+    test('a shorter period counts at once, a longer one keeps what was given up', async () => {
+      const clock = new Clock();
+      const { sealer } = await sealedLate(clock);
+      const shorter = await sealerOn(store.db, clock, { retention: DAY - HOUR });
+      clock.now += MINUTE;
+      await shorter.settle();
+      expect(given(shorter)).toMatchObject({
+        pruned: 701,
+        retention: DAY - HOUR,
+        givenUp: { retention: DAY - HOUR },
+      });
+      expect((await pass(DAY - HOUR, shorter))['audit']).toBe(701);
+      clock.now += MINUTE;
+      await sealer.settle();
+      expect(given(sealer)).toMatchObject({
+        pruned: 701,
+        retention: RETENTION,
+        givenUp: { retention: DAY - HOUR },
+      });
+      const keeping = await sealerOn(store.db, clock);
+      clock.now += MINUTE;
+      await keeping.settle();
+      expect(given(keeping)).toMatchObject({
+        pruned: 701,
+        retention: 'forever',
+        givenUp: { retention: DAY - HOUR },
+      });
     });
   });
 

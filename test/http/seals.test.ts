@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyInclusion } from '../../clients/typescript/src/index.ts';
-import { isSignedBy, notesIn, parseCheckpoint, parseVerifierKey } from '../../src/core/checkpoint.ts';
+import { isSignedBy, parseCheckpoint, parseVerifierKey } from '../../src/core/checkpoint.ts';
+import { notesIn } from '../../src/core/checkpoint-file.ts';
 import { entryLeaf, shownEntry } from '../../src/core/entry.ts';
 import { extendsTree, Tree } from '../../src/core/merkle.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -76,8 +77,10 @@ for (const engine of await engines()) {
       // Written after the store has it.
       await until('it is in the file', () => {
         const path = join(dataDir, 'checkpoints.txt');
-        const kept = existsSync(path) ? notesIn(readFileSync(path, 'utf8')) : [];
-        return parseCheckpoint(kept.at(-1) ?? '')?.size === COUNT;
+        const kept = existsSync(path)
+          ? notesIn(readFileSync(path, 'utf8'), parseVerifierKey(keyText)?.name ?? '')
+          : [];
+        return parseCheckpoint(kept.at(-1)?.note ?? '')?.size === COUNT;
       });
       expect(readFileSync(join(dataDir, 'checkpoints.pub'), 'utf8').trim()).toBe(keyText);
       for (const name of ['checkpoints.txt', 'checkpoints.pub']) {

@@ -8,9 +8,13 @@ import unittest
 import toolgate
 from toolgate import _ed25519, verify_inclusion
 
-VECTORS = json.loads(
-    (pathlib.Path(__file__).parents[3] / "test/vectors/inclusion-proofs.json").read_text("utf-8")
-)
+def vectors(name):
+    return json.loads((pathlib.Path(__file__).parents[3] / "test/vectors" / name).read_text("utf-8"))
+
+
+VECTORS = vectors("inclusion-proofs.json")
+OLDER = vectors("inclusion-proofs-older.json")
+SIGNATURES = vectors("ed25519.json")
 
 #: RFC 8032, section 7.1: public key, message, signature.
 RFC_8032 = (
@@ -59,6 +63,12 @@ class Ed25519Test(unittest.TestCase):
             _ed25519.verify(key, message, signature[:32] + scalar.to_bytes(32, "little"))
         )
 
+    def test_keys_and_commitments_of_small_order_are_refused(self):
+        self.assertGreater(len(SIGNATURES), 15)
+        for case in SIGNATURES:
+            parts = [bytes.fromhex(case[name]) for name in ("publicKey", "message", "signature")]
+            self.assertEqual(_ed25519.verify(*parts), case["holds"], case["why"])
+
     def test_what_has_another_length_or_is_no_point_is_refused(self):
         key, message, signature = (bytes.fromhex(each) for each in RFC_8032[1])
         for odd in (b"", key[:31], key + b"\0", b"\xff" * 32, (2).to_bytes(32, "little")):
@@ -78,6 +88,11 @@ class ProofTest(unittest.TestCase):
             text = json.dumps(proof)
             self.assertEqual(verify_inclusion(text, VECTORS["publicKey"]), found)
             self.assertEqual(verify_inclusion(text.encode(), VECTORS["publicKey"] + "\n"), found)
+
+    def test_proofs_under_checkpoints_of_older_versions_are_believed(self):
+        self.assertGreater(len(OLDER["holds"]), 1)
+        for proof in OLDER["holds"]:
+            self.assertEqual(verify_inclusion(proof, OLDER["publicKey"]).entry, proof["entry"])
 
     def test_every_spoilt_proof_is_refused_for_its_reason(self):
         self.assertGreater(len(VECTORS["refused"]), 15)

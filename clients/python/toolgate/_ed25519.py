@@ -28,6 +28,9 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
     # A scalar beyond the group's order would let anyone make a second signature of the first.
     if key is None or commitment is None or scalar >= _L:
         return False
+    # For a key of small order (the neutral element, say), anybody can make signatures.
+    if _is_small(key) or _is_small(commitment):
+        return False
     digest = hashlib.sha512(signature[:32] + public_key + message).digest()
     challenge = int.from_bytes(digest, "little") % _L
     return _equal(_times(scalar, _BASE), _add(commitment, _times(challenge, key)))
@@ -50,6 +53,11 @@ def _times(scalar: int, point: _Point) -> _Point:
         point = _add(point, point)
         scalar >>= 1
     return total
+
+
+def _is_small(point: _Point) -> bool:
+    """Whether the point's order divides 8."""
+    return _equal(_times(8, point), _NEUTRAL)
 
 
 def _equal(p: _Point, q: _Point) -> bool:

@@ -3,6 +3,7 @@
 // somewhere that the service's operator cannot change.
 
 import { joined } from './body.ts';
+import { verifyEd25519 } from './ed25519.ts';
 import { InvalidConfiguration, ProofRejected } from './errors.ts';
 import { fromBase64 } from './secret.ts';
 import { count, type Fields, fieldsOf, listOf, ShapeFault, text } from './shape.ts';
@@ -112,10 +113,9 @@ async function openCheckpoint(
   if (end < 0 || origin !== signer.name || said !== String(size) || bytes?.length !== HASH_BYTES) {
     throw new ProofRejected('proof_checkpoint', 'The checkpoint is not of this log, or not of this size.');
   }
-  const key = await crypto.subtle.importKey('raw', signer.key, 'Ed25519', false, ['verify']);
   const message = new TextEncoder().encode(signed);
   for (const signature of signaturesIn(note.slice(end + 2), signer)) {
-    if (!(await crypto.subtle.verify('Ed25519', key, signature, message))) continue;
+    if (!(await verifyEd25519(signer.key, message, signature))) continue;
     const signedAt = more.find(line => line.startsWith('time '))?.slice('time '.length) ?? '';
     return { root: bytes, signedAt };
   }

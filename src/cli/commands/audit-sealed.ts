@@ -3,8 +3,9 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../../config.ts';
+import { parseDuration } from '../../core/approval.ts';
 import { type AdminOptions, asAdmin, withAdmin, withJson } from '../connect.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
@@ -21,6 +22,7 @@ interface VerifyOptions {
   databaseUrl?: string;
   checkpoints?: string[];
   publicKey?: string;
+  retention?: number;
   json?: boolean;
 }
 
@@ -35,14 +37,16 @@ export function verifyCommand(io: IO): Command {
     .option('--log <file>', 'an export made with audit export --sealed; else the store is read')
     .option('--database-url <url>', 'the store (TOOLGATE_DATABASE_URL, or the data folder)')
     .option('--checkpoints <files...>', 'checkpoints kept elsewhere; else those in the data folder')
-    .option('--public-key <key>', 'the log’s public key or a file with it; else the one in the data folder');
+    .option('--public-key <key>', 'the log’s public key or a file with it; else the one in the data folder')
+    .option('--retention <duration>', 'how long entries had to be kept at least, such as 90d', duration);
   return withJson(made).action(async (options: VerifyOptions) => {
     const { dataDir, databaseUrl } = loadConfig(io.env, io.cwd).config;
     const folder = resolve(io.cwd, dataDir);
     const source = await open(io, options, databaseUrl ?? `sqlite:${join(folder, 'toolgate.db')}`);
     try {
       const key = readKey(io, options.publicKey ?? inFolder(folder, 'checkpoints.pub', '--public-key'));
-      const found = await verify(io, source, key, checkpointFiles(folder, options));
+      const files = checkpointFiles(folder, options);
+      const found = await verify(io, source, { key, files, retention: options.retention ?? null });
       if (options.publicKey === undefined) found.notices.push(OWN_KEY);
       if (options.json) printJson(io, found);
       else explain(io, found);
@@ -51,6 +55,12 @@ export function verifyCommand(io: IO): Command {
       await source.close();
     }
   });
+}
+
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null) throw new InvalidArgumentError('It must be a duration such as 90d or 8760h.');
+  return ms;
 }
 
 async function open(io: IO, options: VerifyOptions, stored: string) {

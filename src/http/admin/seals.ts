@@ -15,7 +15,8 @@ import { entry, showEntry, stream } from './audit.ts';
 const hash = z.string().meta({ description: 'Base64 of 32 bytes.' });
 const count = z.int();
 const note = z.string().meta({
-  description: 'A C2SP signed note: origin, size, root, time, through, pruned, and the signature.',
+  description:
+    'A C2SP signed note: origin, size, root, time, through, pruned, retention, what was given up, and the signature.',
 });
 
 const checkpoint = z.object({
