@@ -35,6 +35,8 @@ const SIZE = ROUNDS * ROUND;
 /** Made on the last of the four days. */
 const VICTIM = 100;
 const TABLES = ['audit_entries', 'audit_slots', 'seals', 'seal_nodes', 'checkpoints', 'sealing', 'marks'];
+/** What somebody was told who did not get their way. */
+const refused = (work: Promise<unknown>) => work.then(String, (error: Error) => error.message);
 const BACKDATED = "UPDATE seals SET entry_id = '00000000' || substr(entry_id, 9)";
 
 for (const engine of await engines()) {
@@ -189,10 +191,9 @@ for (const engine of await engines()) {
       await sql('CREATE TABLE kept_checkpoints AS SELECT * FROM checkpoints', edit);
       await write(db, entries(1, clock.now));
       clock.now += 2 * MINUTE;
-      const told = await service().catch(error => error);
-      expect((told as Error).message).toContain('is not what this service signed');
+      expect(await refused(service())).toContain('is not what this service signed');
       const step = retire({ retention: RETENTION, sealedBy: await logKey(one.guard), removed: () => {} });
-      await expect(step(one.guard)).rejects.toThrow('Run toolgate audit verify');
+      expect(await refused(step(one.guard))).toContain('Run toolgate audit verify');
       expect([await count('checkpoints'), await count('audit_entries')]).toEqual([ROUNDS, SIZE + 1]);
       await sql('DELETE FROM checkpoints', 'INSERT INTO checkpoints SELECT * FROM kept_checkpoints');
       clock.now += 2 * MINUTE;
@@ -206,7 +207,7 @@ for (const engine of await engines()) {
       await sql(`UPDATE checkpoints SET at = at - ${9 * DAY} WHERE number < ${ROUNDS}`);
       await write(db, entries(1, clock.now));
       clock.now += 2 * MINUTE;
-      await expect(one.settle()).rejects.toThrow('is not what this service signed');
+      expect(await refused(one.settle())).toContain('is not what this service signed');
     });
 
     test('marks edited: retention removes nothing before its time', async () => {
@@ -326,7 +327,7 @@ for (const engine of await engines()) {
       ]);
       await write(db, entries(ROUND, clock.now));
       clock.now += 2 * MINUTE;
-      await expect(one.settle()).rejects.toThrow(`contradicts its checkpoint of ${SIZE + 500} entries`);
+      expect(await refused(one.settle())).toContain(`contradicts its checkpoint of ${SIZE + 500} entries`);
       await remove(SIZE + 16 * ROUND);
       for (const found of await verdicts()) expect(found).toContainEqual(['removed', SIZE + 16 * ROUND]);
     });
