@@ -1,6 +1,7 @@
 // Server-sent events, both ways: reading an upstream's stream with bounds, and writing one to a client with
 // keep-alive comments.
 
+import { Turns } from './turns.ts';
 import { UpstreamError } from './wire.ts';
 
 /** The runtime's server cuts a response that was silent for 10 seconds. */
@@ -27,6 +28,7 @@ export async function* readEvents(
   let pieces: string[] = [];
   let size = 0;
   let returned = false;
+  const turns = new Turns();
   for await (const chunk of body) {
     const decoded = decoder.decode(chunk, { stream: true });
     if (decoded === '') continue;
@@ -48,7 +50,10 @@ export async function* readEvents(
       const found = readEvent(lines);
       lines = [];
       ended = true;
-      if (found !== null) yield found;
+      if (found === null) continue;
+      yield found;
+      const othersTurn = turns.took(found.data.length);
+      if (othersTurn !== null) await othersTurn;
     }
     pieces.push(text.slice(from));
     if (ended) size = Buffer.byteLength(text.slice(from));

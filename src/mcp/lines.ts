@@ -4,6 +4,8 @@
 const NEWLINE = 0x0a;
 const SMALLEST = 4096;
 
+export class LineTooLong extends Error {}
+
 export class Lines {
   readonly #maxBytes: number;
   #kept = new Uint8Array(0);
@@ -35,7 +37,7 @@ export class Lines {
 
   #keep(bytes: Uint8Array): void {
     const length = this.#length + bytes.length;
-    if (length > this.#maxBytes) throw new RangeError('a line is too long');
+    if (length > this.#maxBytes) throw new LineTooLong('a line is too long');
     if (length > this.#kept.length) {
       const grown = new Uint8Array(Math.max(SMALLEST, 2 * length));
       grown.set(this.#kept.subarray(0, this.#length));

@@ -8,8 +8,11 @@ import type { Guard } from '../guard/guard.ts';
 import type { Hub } from './hub.ts';
 import { type KnownTool, Offered } from './offered.ts';
 import { exposedDefinition } from './schema.ts';
-import type { Upstream, UpstreamHealth } from './upstream.ts';
+import { StillStarting, type Upstream, type UpstreamHealth } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
+
+/** How long an operator waits for a command to start: shorter than the command line waits for an answer. */
+const START_PATIENCE_MS = 25_000;
 
 export class Listing {
   readonly #guard: Guard;
@@ -76,6 +79,11 @@ export class Listing {
   async test(upstream: Upstream): Promise<{ ok: boolean; error: string | null; tools: string[] }> {
     upstream.retryNow();
     const offered = this.#of(upstream);
+    // A command that is still starting is said to be; any other failure is met again by reading.
+    const starting = await upstream
+      .reach(new AbortController().signal, START_PATIENCE_MS)
+      .catch(error => error);
+    if (starting instanceof StillStarting) return { ok: false, error: starting.message, tools: [] };
     await offered.read();
     const { fault, tools } = offered;
     return {

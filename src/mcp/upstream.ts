@@ -54,6 +54,9 @@ export function cancelledBy(signal: AbortSignal): AbortController {
   return cancel;
 }
 
+/** A command takes its time; it is waited for behind the scenes. */
+export class StillStarting extends UpstreamError {}
+
 export type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
 
 export class Upstream {
@@ -104,8 +107,8 @@ export class Upstream {
   }
 
   /** Waits for the same, but not for as long as a command may take to start. */
-  async reach(signal: AbortSignal): Promise<void> {
-    await this.#soon(signal);
+  async reach(signal: AbortSignal, patienceMs = this.#limits.patienceMs): Promise<void> {
+    await this.#soon(signal, patienceMs);
   }
 
   /** Sends a request; once more when the upstream surely never saw it (it had forgotten our session). */
@@ -204,13 +207,11 @@ export class Upstream {
   }
 
   /** The connection, for somebody who has a call to make: a command that takes its time is said to do so. */
-  #soon(signal: AbortSignal): Promise<Wire> {
+  #soon(signal: AbortSignal, patienceMs = this.#limits.patienceMs): Promise<Wire> {
     if (this.#wire !== null) return Promise.resolve(this.#wire);
     const { promise, resolve, reject } = Promise.withResolvers<Wire>();
     const cancelled = () => reject(whyEnded(signal));
-    const timer = this.#isCommand
-      ? setTimeout(() => reject(this.#stillStarting()), this.#limits.patienceMs)
-      : undefined;
+    const timer = this.#isCommand ? setTimeout(() => reject(this.#stillStarting()), patienceMs) : undefined;
     signal.addEventListener('abort', cancelled);
     this.#connected()
       .then(resolve, reject)
@@ -225,9 +226,9 @@ export class Upstream {
     return this.tool.transport === 'stdio';
   }
 
-  #stillStarting(): UpstreamError {
+  #stillStarting(): StillStarting {
     const soFar = inSeconds(Math.round((this.#now() - this.#openingSince) / 1000) * 1000);
-    return new UpstreamError(
+    return new StillStarting(
       `the command is still starting: it has taken ${soFar} of the ${inSeconds(this.#limits.startMs)} that ` +
         'TOOLGATE_UPSTREAM_START gives it (a first start may have to download it); call again in a moment',
     );

@@ -5,7 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { StdioServer } from '../server-file.ts';
 import { Duplex } from './duplex.ts';
-import { Lines } from './lines.ts';
+import { Lines, LineTooLong } from './lines.ts';
+import { Turns } from './turns.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';
 
 /** What programs need to run at all; nothing that could hold a secret of ours. */
@@ -21,7 +22,6 @@ const CLOSE_MS = 2000;
 
 export class StdioWire extends Duplex {
   readonly #child: ChildProcess;
-  readonly #lines = new Lines(MAX_MESSAGE_BYTES);
   /** Bytes of standard error that were dropped. */
   stderrBytes = 0;
 
@@ -36,7 +36,7 @@ export class StdioWire extends Duplex {
     this.#child.on('error', () => this.broken('the command could not be started'));
     this.#child.on('exit', code => this.#exited(code));
     this.#child.stdin?.on('error', () => this.broken('the command takes no messages'));
-    this.#child.stdout?.on('data', (bytes: Uint8Array) => this.#read(bytes));
+    if (this.#child.stdout !== null) this.#read(this.#child.stdout);
     this.#child.stderr?.on('data', (bytes: Uint8Array) => {
       this.stderrBytes += bytes.length;
     });
@@ -63,11 +63,20 @@ export class StdioWire extends Duplex {
     (this.#child.stdio[3] as { destroy?: () => void } | null)?.destroy?.();
   }
 
-  #read(bytes: Uint8Array): void {
+  /** Not more is read than is taken, so a command that writes faster waits for us. */
+  async #read(stdout: AsyncIterable<Uint8Array>): Promise<void> {
+    const lines = new Lines(MAX_MESSAGE_BYTES);
+    const turns = new Turns();
     try {
-      for (const line of this.#lines.take(bytes)) this.take(line);
-    } catch {
-      this.#child.stdout?.destroy();
+      for await (const chunk of stdout) {
+        for (const line of lines.take(chunk)) {
+          this.take(line);
+          const othersTurn = turns.took(line.length);
+          if (othersTurn !== null) await othersTurn;
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof LineTooLong)) return this.broken('the command cannot be read');
       this.broken('the command wrote a line that is too long');
       this.#release();
     }

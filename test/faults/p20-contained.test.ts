@@ -110,6 +110,16 @@ const UNBOUNDED: Patch = {
   find: 'export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;',
   replace: 'export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024 * 1024;',
 };
+const UNBOUNDED_ANSWERS: Patch = {
+  file: 'src/mcp/duplex.ts',
+  find: 'if (this.#declining >= MAX_DECLINING) return;',
+  replace: '',
+};
+const NO_TURNS: Patch = {
+  file: 'src/mcp/turns.ts',
+  find: 'if (this.#taken < SLICE_BYTES) return null;',
+  replace: 'if (this.#taken > 0) return null;',
+};
 const UNWATCHED: Patch = {
   file: 'src/mcp/wire-stdio.ts',
   find: '\'{ read -r _ <&3; kill -9 0; } & exec 3<&-; exec "$@"\'',
@@ -270,7 +280,7 @@ function keepCalling(client: LegacyClient) {
     await all;
     return { calls, crossTalk, late };
   };
-  return { stop };
+  return { stop, calls: () => calls };
 }
 
 function memoryOf(service: TestService): number {
@@ -338,6 +348,23 @@ describe('over stdio', () => {
     await end();
   });
 
+  test('one that asks without end and reads nothing costs neither memory nor other calls', async () => {
+    const found = await inTime(() => flood());
+    expect([found.answer, found.crossTalk, found.late]).toEqual(['after all that', 0, 0]);
+    expect(found.grownBytes).toBeLessThan(FLOOD_MEMORY);
+    expect(found.meanwhile).toBeGreaterThan(MEANWHILE);
+  });
+
+  test('a mutant that leaves others no turn is found out', async () => {
+    const found = await withMutant([NO_TURNS], root => flood(root));
+    expect(found.meanwhile).toBeLessThanOrEqual(MEANWHILE);
+  });
+
+  test('a mutant that answers whatever is asked is found out', async () => {
+    const found = await withMutant([UNBOUNDED_ANSWERS], root => flood(root, ASKED / 4));
+    expect(found.grownBytes).toBeGreaterThan(FLOOD_MEMORY);
+  });
+
   test('our own kill -9 leaves no process behind, nor what it forked', async () => {
     expect(await orphans()).toBe(0);
   });
@@ -346,6 +373,43 @@ describe('over stdio', () => {
     expect(await foundOut([UNWATCHED], orphans)).toBeGreaterThan(0);
   });
 });
+
+/** A child’s requests, and what refusing them may cost. */
+const ASKED = 64 * 1024 * 1024;
+const FLOOD_MEMORY = 200 * 1024 * 1024;
+/** Calls of a good upstream that are answered while the thousand slices of a flood are read: hundreds, or none. */
+const MEANWHILE = 40;
+
+async function flood(root?: string, bytes = ASKED) {
+  const good = new RecordingUpstream();
+  const script = stdioScript('good', join(folder, 'flood'));
+  const { service, end } = await startWithStdio({ script }, root ? { root } : {});
+  try {
+    const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
+    await connect(service, keyId, 'good', good.url);
+    const client = await LegacyClient.open(service, key);
+    await client.tools();
+    const before = memoryOf(service);
+    const load = keepCalling(client);
+    const answer = text(await client.call('cmd__echo', { how: 'floods', bytes }));
+    const meanwhile = load.calls();
+    const { calls, crossTalk, late } = await load.stop();
+    const grownBytes = memoryOf(service) - before;
+    figures(`P20 flood${root ? ' mutant' : ''}`, {
+      operations: calls,
+      faults: 1,
+      late,
+      meanwhile,
+      grownMiB: Math.round(grownBytes / 1024 / 1024),
+      violations: crossTalk + (grownBytes > FLOOD_MEMORY ? 1 : 0),
+    });
+    return { answer, crossTalk, late, meanwhile, grownBytes };
+  } finally {
+    await end();
+    await good.stop();
+  }
+}
 
 const lives = (pid: string): boolean =>
   existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

@@ -2,7 +2,7 @@
 // call reaches them once, whatever they have forgotten.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newDataDir, until } from '../support/faults.ts';
 import {
@@ -144,6 +144,24 @@ for (const engine of all) {
     });
   });
 }
+
+test('a command that takes long to start is waited for by an operator; whoever calls is told', async () => {
+  const file = join(newDataDir(), 'slow');
+  const { service, end } = await startWithStdio({ slow: stdioScript('slow start', file) });
+  const { key, keyId } = await service.newKey(ALLOW);
+  const id = await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'slow' });
+  const tried = service.admin('POST', `/keys/${keyId}/connected-tools/${id}/test`);
+  const client = await LegacyClient.open(service, key);
+  // Longer than a server on the network is given, and than the web server leaves an answer silent.
+  expect(await client.tools()).toEqual([]);
+  await Bun.sleep(2000);
+  writeFileSync(`${file}.go`, '');
+  expect((await tried).body).toEqual({ ok: true, error: null, tools: ['cmd__echo', 'cmd__other'] });
+  expect(text(await client.call('cmd__echo', { n: 1 }))).toBe('{"n":1}');
+  expect(readFileSync(file, 'utf8').split('pid ').length).toBe(2);
+  expect(service.output).toContain('the command is still starting');
+  await end();
+});
 
 const starts = () => readFileSync(journal, 'utf8').split('pid ').length;
 

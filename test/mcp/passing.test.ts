@@ -153,6 +153,31 @@ for (const engine of await engines()) {
       await until('the upstream was told', () => toldOf('cancel'));
     });
 
+    test('a call that reports progress for ever ends, and is recorded so', async () => {
+      const own = await service.newKey([{ tool: '*', action: 'allow' }]);
+      await connect(service, own.keyId, 'up', upstream.url);
+      const env = { TOOLGATE_UPSTREAM_MAX: '1s' };
+      await service.kill('SIGTERM');
+      const { databaseUrl, dataDir } = service;
+      service = await startService({ databaseUrl, dataDir, env });
+      const caller = await LegacyClient.open(service, own.key);
+      await caller.tools();
+      let going = true;
+      ways['progress for ever'] = heard =>
+        streamed(async send => {
+          const { progressToken } = heard.params._meta;
+          const params = { progressToken, progress: 1 };
+          for (; going; await Bun.sleep(20))
+            send({ jsonrpc: '2.0', method: 'notifications/progress', params });
+        });
+      const said = await caller.call('up__echo', { way: 'progress for ever' }, { progressToken: 'mine' });
+      going = false;
+      expect(text(said)).toContain('did not finish within 1 s, whatever progress it reported');
+      await until('it is recorded', async () => (await outcomesOf(service, own.keyId)).length > 0);
+      expect(await outcomesOf(service, own.keyId)).toEqual(['timed_out']);
+      await until('the upstream was told', () => toldOf('progress for ever'));
+    });
+
     test('a call that is not answered in time ends, is recorded so, and the upstream is told', async () => {
       const own = await service.newKey([{ tool: '*', action: 'allow' }]);
       await connect(service, own.keyId, 'up', upstream.url);

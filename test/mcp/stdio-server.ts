@@ -1,7 +1,7 @@
 // A small MCP server over stdio, run as a program by the service: `<behaviour> <file>`. It writes each call it gets
 // into the file before it does anything else, and then behaves well or as badly as it is told.
 
-import { appendFileSync, existsSync } from 'node:fs';
+import { appendFileSync, existsSync, writeSync } from 'node:fs';
 
 const [behaviour = 'good', file = '/dev/null'] = process.argv.slice(2);
 const note = (line: string) => appendFileSync(file, `${line}\n`);
@@ -23,6 +23,22 @@ const tools = ['echo', 'other'].map(name => ({ name, inputSchema: { type: 'objec
 
 // biome-ignore lint/suspicious/noExplicitAny: a message is whatever came
 type Any = any;
+
+const ASKED = Buffer.from(
+  `${JSON.stringify({ jsonrpc: '2.0', id: 'theirs', method: 'roots/list' })}\n`.repeat(1000),
+);
+
+/** Blocks until the pipe took it. */
+function writeAll(bytes: Buffer): void {
+  for (let from = 0; from < bytes.length; ) {
+    try {
+      from += writeSync(1, bytes, from);
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'EAGAIN') throw error;
+      Bun.sleepSync(1);
+    }
+  }
+}
 
 async function call(id: Any, params: Any): Promise<void> {
   const answer = (of: Any, said: string) =>
@@ -49,6 +65,10 @@ async function call(id: Any, params: Any): Promise<void> {
         if (!process.stdout.write('x'.repeat(1024 * 1024))) await new Promise(setImmediate);
       }
       return;
+    case 'floods':
+      // Asks without end, and reads nothing meanwhile.
+      for (let left = params.arguments.bytes; left > 0; left -= ASKED.length) writeAll(ASKED);
+      return answer(id, 'after all that');
     case 'stderr':
       process.stderr.write(`${said}\n`.repeat(100));
       return answer(id, said);

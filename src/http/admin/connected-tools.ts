@@ -14,7 +14,7 @@ import {
 } from '../../store/connected-tools.ts';
 import { findKey } from '../../store/keys.ts';
 import { iso, isoOrNull, isoTime, list, text, uuid } from '../fields.ts';
-import { actorOf, type Route, route, type Services } from '../route.ts';
+import { actorOf, holdOpen, type Route, route, type Services } from '../route.ts';
 
 const name = z
   .string()
@@ -167,9 +167,12 @@ export const connectedToolRoutes: Route[] = [
         schema: z.object({ ok: z.boolean(), error: z.string().nullable(), tools: z.array(z.string()) }),
       },
     },
-    handle: async ({ services, params }) => {
+    handle: async incoming => {
+      const { services, params } = incoming;
       const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
       if (upstream === null) throw noSuchTool();
+      // A command may have to be downloaded first.
+      holdOpen(incoming);
       return Response.json(await services.mcp.listing.test(upstream));
     },
   }),
