@@ -402,7 +402,7 @@ async function flood(root?: string, bytes = ASKED) {
       late,
       meanwhile,
       grownMiB: Math.round(grownBytes / 1024 / 1024),
-      violations: crossTalk + (grownBytes > FLOOD_MEMORY ? 1 : 0),
+      violations: crossTalk + (grownBytes > FLOOD_MEMORY ? 1 : 0) + (meanwhile > MEANWHILE ? 0 : 1),
     });
     return { answer, crossTalk, late, meanwhile, grownBytes };
   } finally {
