@@ -77,7 +77,7 @@ type Reset = OperatorResource & { resetUrl: string; resetExpiresAt: string };
 
 function resetCommand(io: IO): Command {
   const what = 'Let somebody in who is locked out: print a link, this once, to choose a password anew.';
-  const made = command('reset', `${what} Their old password and their sign-ins end at once.`, [
+  const made = command('reset', `${what} Their old password, accounts and sign-ins end at once.`, [
     'toolgate operators reset ops@example.com',
     'TOOLGATE_DATA_DIR=/var/lib/toolgate toolgate operators reset ops@example.com',
   ]).argument('<operator>', WHO);

@@ -106,7 +106,7 @@ export const operatorRoutes: Route[] = [
     tag,
     summary: 'Let an operator choose a password anew',
     description:
-      'Their password and sign-ins end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
+      'Their password, their accounts of single sign-on and their sign-ins end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
     answers: {
       200: {
         description: 'The operator, and the link to send them.',
