@@ -105,10 +105,14 @@ function givenUpIn(text = ''): GivenUp | null {
   return { at: given, retention, root, signedAt: signed };
 }
 
-/** Whether one of the note's signatures is by this key, over exactly this text. */
+/**
+ * Whether one of the note's signatures is by this key, over exactly this text, and the text is about the key's log. The
+ * name beside a signature is not signed: without a look at the text, a checkpoint of another log under the same master
+ * key would pass for one of this log.
+ */
 export async function isSignedBy(note: string, key: VerifierKey): Promise<boolean> {
   const end = note.lastIndexOf('\n\n');
-  if (end < 0) return false;
+  if (end < 0 || !note.startsWith(`${key.name}\n`)) return false;
   const text = new TextEncoder().encode(note.slice(0, end + 1));
   for (const line of note.slice(end + 2).split('\n')) {
     const signature = signatureIn(line, key);

@@ -2,8 +2,9 @@
 // another. They read a few hashes per level, whatever the log's size.
 
 import { parseCheckpoint } from '../core/checkpoint.ts';
+import { entryLeaf, shownEntry } from '../core/entry.ts';
 import { GuardError } from '../core/errors.ts';
-import { consistencyPath, inclusionPath, type Subtree } from '../core/merkle.ts';
+import { consistencyPath, type Hash, includes, inclusionPath, type Subtree } from '../core/merkle.ts';
 import { type AuditEntry, findAudit } from '../store/audit.ts';
 import { newestCheckpoint } from '../store/checkpoints.ts';
 import { readSealing, sealOf, subtreeHash } from '../store/seals.ts';
@@ -33,8 +34,20 @@ export async function proveInclusion(guard: Guard, entryId: string): Promise<Inc
       'The entry is in no checkpoint yet. It will be a few seconds after the next one is due (TOOLGATE_CHECKPOINT_INTERVAL).',
     );
   }
-  const path = await hashes(guard, inclusionPath(seal.seq, checkpoint.size));
-  return { seq: seal.seq, size: checkpoint.size, path, entry, checkpoint: newest.note };
+  const { size, root } = checkpoint;
+  const path = await hashes(guard, inclusionPath(seal.seq, size));
+  const leaf = entry === null ? bytes(seal.leafHash) : entryLeaf(shownEntry(entry));
+  if (!includes(leaf, seal.seq, size, path.map(bytes), bytes(root))) {
+    throw new GuardError(
+      'conflict',
+      'There is no proof: the entry or the log is not what was signed. Run toolgate audit verify.',
+    );
+  }
+  return { seq: seal.seq, size, path, entry, checkpoint: newest.note };
+}
+
+function bytes(base64: string): Hash {
+  return new Uint8Array(Buffer.from(base64, 'base64'));
 }
 
 /** That the tree of the first `to` entries begins with that of the first `from`. */

@@ -322,6 +322,10 @@ for (const engine of await engines()) {
       const line = JSON.stringify({ seq: SEQ, leafHash: leafOf(entry), entry: shownEntry(entry) });
       expect(await changed(all => all.with(SEQ, line))).toEqual([['rewritten', STRETCH]]);
       expect(await changed(() => [])).toEqual([['truncated', 0]]);
+      // Of a field that is there twice, most readers take the last, and some people the first.
+      const twice = at(SEQ).replace('"decision":', '"decision":"deny","decision":');
+      file('sealed.jsonl', `${lines.with(SEQ, twice).join('\n')}\n`);
+      expect(await verify('--log', 'sealed.jsonl', '--checkpoints', 'kept.txt')).toMatchObject({ code: 3 });
     });
 
     test('says in words what it found, and what stops it from looking', async () => {

@@ -109,6 +109,21 @@ test('its signature holds for this text and this key', async () => {
   expect(await isSignedBy(NOTE, other).catch(() => false)).toBe(false);
 });
 
+test('a checkpoint of another log under the same master key is not of this one, whatever name stands beside it', async () => {
+  const other = await signed(
+    checkpointText({ ...CHECKPOINT, origin: 'toolgate/lag' }),
+    verifierKey('toolgate/lag', raw),
+  );
+  expect(await isSignedBy(other, verifierKey('toolgate/lag', raw))).toBe(true);
+  const renamed = signedNote(
+    other.slice(0, other.indexOf('\n\n') + 1),
+    KEY,
+    new Uint8Array(Buffer.from(other.trimEnd().split(' ').at(-1) ?? '', 'base64')).subarray(4),
+  );
+  expect(renamed).toContain('— toolgate/log ');
+  expect(await isSignedBy(renamed, KEY)).toBe(false);
+});
+
 test('a signature by somebody else beside ours, as a witness adds it, is passed over', async () => {
   const witness = `— witness.example ${Buffer.alloc(76, 1).toString('base64')}`;
   expect(await isSignedBy(`${NOTE}${witness}\n`, KEY)).toBe(true);

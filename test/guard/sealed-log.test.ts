@@ -2,6 +2,7 @@
 // what is sealed; and what contradicts a checkpoint is never signed.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { proveInclusion } from '../../src/guard/proofs.ts';
 import type { Db } from '../../src/store/db.ts';
 import { readSealing } from '../../src/store/seals.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
@@ -164,6 +165,22 @@ for (const engine of await engines()) {
       await two.log.sealNew(state);
       expect(await two.log.checkpoint(await readSealing(db))).not.toBeNull();
       expect(await one.log.checkpoint(state)).toBeNull();
+    });
+
+    test('what is not as it was signed is not given out as a proof', async () => {
+      const rows = entries(300);
+      await write(db, rows);
+      clock.now += 2 * MINUTE;
+      await one.settle();
+      const [first, second] = rows.map(row => row.id) as [string, string];
+      const asked = (id: string) =>
+        proveInclusion(one.guard, id).then(String, (error: Error) => error.message);
+      expect(await proveInclusion(one.guard, first)).toMatchObject({ seq: 0, size: 300 });
+      await db.run("UPDATE audit_entries SET decision = 'deny' WHERE id = $1", [first]);
+      expect(await asked(first)).toContain('not what was signed');
+      expect(await asked(second)).not.toContain('not what was signed');
+      await db.run("UPDATE checkpoints SET note = replace(note, '\n300\n', '\n299\n')");
+      expect(await asked(second)).toContain('not what was signed');
     });
 
     test('a log that was cut, or whose hashes were changed, is not signed', async () => {
