@@ -23,7 +23,7 @@ import {
 import { type Guard, newId } from './guard.ts';
 import { passwordFits } from './passwords.ts';
 import { hashToken } from './secrets.ts';
-import { admitAttempt, forgetFailures } from './throttle.ts';
+import { admitAttempt, forgetFailures, oneOfFew } from './throttle.ts';
 
 /** The lock on all operators: they change rarely. Its digit ranks it after the locks of guard.ts. */
 export const OPERATORS_LOCK = '5 operators';
@@ -64,10 +64,14 @@ export function newSecret(): string {
 }
 
 /** `secret` is for the cookie, and is kept nowhere. */
-export async function signIn(
+export function signIn(
   guard: Guard,
   attempt: SignInAttempt,
 ): Promise<{ operator: SignedIn; secret: string }> {
+  return oneOfFew(attempt.ip, () => tryToSignIn(guard, attempt));
+}
+
+async function tryToSignIn(guard: Guard, attempt: SignInAttempt) {
   const email = normalEmail(attempt.email);
   await admitAttempt(guard, email, attempt.ip);
   const known = await findOperatorCredential(guard.db, email);

@@ -1,6 +1,7 @@
 // Against guessing passwords: few failures per account and address, and not many per address over all
 // accounts. Counted in the store, so that replicas count together. An attempt counts as failed before its
-// password is looked at, so that many at once are no way around; success takes its account's failures back.
+// password is looked at, so that many at once are no way around; success takes its account's failures back. Of one
+// address, only a few attempts are under way at a time: each may wait for a hash, and the others stand behind it.
 
 import { GuardError } from '../core/errors.ts';
 import type { Queries } from '../store/db.ts';
@@ -18,6 +19,26 @@ import { hashToken } from './secrets.ts';
 const WINDOW_MS = 5 * 60_000;
 const PER_ACCOUNT = 5;
 const PER_ADDRESS = 50;
+
+const AT_ONCE = 10;
+const underWay = new Map<string, number>();
+
+/** Runs an attempt unless too many of its address are under way in this process. */
+export async function oneOfFew<T>(ip: string, attempt: () => Promise<T>): Promise<T> {
+  const others = underWay.get(ip) ?? 0;
+  if (others >= AT_ONCE) {
+    const sentence = 'Too many attempts at once from this address. Try again in a moment.';
+    throw new GuardError('rate_limited', sentence, { retryAfter: 1 });
+  }
+  underWay.set(ip, others + 1);
+  try {
+    return await attempt();
+  } finally {
+    const left = (underWay.get(ip) ?? 1) - 1;
+    if (left === 0) underWay.delete(ip);
+    else underWay.set(ip, left);
+  }
+}
 
 /** Counts an attempt; refuses it when it is one too many. */
 export async function admitAttempt(guard: Guard, email: string, ip: string): Promise<void> {
