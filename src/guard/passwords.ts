@@ -98,7 +98,7 @@ export async function passwordFits(password: string, hash: string | null): Promi
 const normal = (password: string): string => password.normalize('NFKC');
 
 /** One at work and the others that wait. */
-const MAX_IN_LINE = 200;
+const MAX_IN_LINE = 100;
 
 interface Order {
   password: string;
