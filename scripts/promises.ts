@@ -35,6 +35,7 @@ const PROMISES: Record<string, string> = {
   P20: 'A misbehaving upstream is contained',
   P21: 'A clean stop loses nothing',
   P22: 'Upgrades survive a kill',
+  P27: 'Nothing outside the store delays a check',
   P23: 'One caller’s input never fails another caller’s check',
 };
 
