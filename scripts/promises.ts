@@ -35,8 +35,8 @@ const PROMISES: Record<string, string> = {
   P20: 'A misbehaving upstream is contained',
   P21: 'A clean stop loses nothing',
   P22: 'Upgrades survive a kill',
-  P27: 'Nothing outside the store delays a check',
   P23: 'One caller’s input never fails another caller’s check',
+  P27: 'Nothing outside the store delays a check',
 };
 
 /** Those that take longest begin first, so that the end is not one of them alone. */
