@@ -3,17 +3,17 @@
 
 import { canonicalJson } from '../core/canonical.ts';
 import { GuardError } from '../core/errors.ts';
-import { parseJson } from '../core/json.ts';
+import { type Json, writeJson } from '../core/json.ts';
 import {
   acceptDefinition,
   type ConnectedTool,
   findConnectedTool,
   insertConnectedTool,
-  listDefinitions,
+  listPins,
   markDrift,
+  type Pin,
   pinDefinition,
   removeConnectedTool,
-  type ToolDefinition,
   type TransportKind,
 } from '../store/connected-tools.ts';
 import { UniqueViolation } from '../store/db.ts';
@@ -72,11 +72,17 @@ export function openHeaders(vault: Vault, tool: ConnectedTool): Record<string, s
   return tool.headersSealed === null ? {} : JSON.parse(vault.open(tool.headersSealed, about(tool.id)));
 }
 
-/** A tool's definition as an upstream showed it: its name, and the whole as JSON text. */
+/** A tool's definition as an upstream showed it. */
 export interface SeenDefinition {
   toolName: string;
-  definition: string;
+  definition: Json;
 }
+
+/** Of one definition, in one spelling; real ones have a few thousand characters. */
+const MAX_DEFINITION = 256 * 1024;
+/** What the store keeps of one Connected Tool: names that it has ever shown, and their definitions. */
+const MAX_PINNED = 5000;
+const MAX_PINNED_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * Pins what is seen for the first time and marks what differs from what was pinned. When this has returned, every
@@ -88,15 +94,15 @@ export async function compareDefinitions(
   { id, keyId }: Pick<ConnectedTool, 'id' | 'keyId'>,
   seen: readonly SeenDefinition[],
 ): Promise<void> {
-  // Of one spelling: a server that writes its keys in another order has changed nothing.
-  const digested = firsts(seen).map(each => ({
-    ...each,
-    digest: hashToken(canonicalJson(parseJson(each.definition))),
-  }));
-  if (news(digested, await listDefinitions(guard.db, id)).length === 0) return;
+  const digested = firsts(seen).map(digestOf);
+  if (news(digested, await listPins(guard.db, id)).length === 0) return;
   await guard.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
     const at = guard.now();
-    for (const { is, toolName, digest, definition } of news(digested, await listDefinitions(tx, id))) {
+    const pins = await listPins(tx, id);
+    const found = news(digested, pins);
+    wantRoom(pins, found);
+    for (const { is, toolName, digest, definition: value } of found) {
+      const definition = writeJson(value);
       if (is === 'first')
         pinDefinition(tx, { connectedToolId: id, toolName, digest, definition, seenAt: at });
       else markDrift(tx, id, toolName, is === 'changed' ? { digest, definition, at } : null);
@@ -112,6 +118,30 @@ function firsts(seen: readonly SeenDefinition[]): SeenDefinition[] {
 
 interface DigestedDefinition extends SeenDefinition {
   digest: string;
+  size: number;
+}
+
+/** Of one spelling: a server that writes its keys in another order has changed nothing. */
+function digestOf(seen: SeenDefinition): DigestedDefinition {
+  const text = canonicalJson(seen.definition);
+  if (text.length > MAX_DEFINITION) {
+    const what = `the definition of "${seen.toolName}" has more than ${MAX_DEFINITION} characters`;
+    throw new GuardError('too_large', `${what}, so no tool of this server is taken`);
+  }
+  return { ...seen, digest: hashToken(text), size: text.length };
+}
+
+/** A server may not fill the store. What it showed before stays: forgetting a pin would let it show another. */
+function wantRoom(pins: readonly Pin[], found: readonly News[]): void {
+  const names = pins.length + found.filter(each => each.is === 'first').length;
+  const size = [...pins, ...found].reduce((sum, each) => sum + each.size, 0);
+  if (names <= MAX_PINNED && size <= MAX_PINNED_CHARACTERS) return;
+  const what =
+    names > MAX_PINNED ? `${MAX_PINNED} tools` : `${MAX_PINNED_CHARACTERS} characters of definitions`;
+  throw new GuardError(
+    'too_large',
+    `this server has shown more than ${what} in all; to forget those before, remove it and register it again`,
+  );
 }
 
 interface News extends DigestedDefinition {
@@ -119,7 +149,7 @@ interface News extends DigestedDefinition {
 }
 
 /** What the store does not know yet. */
-function news(seen: readonly DigestedDefinition[], rows: readonly ToolDefinition[]): News[] {
+function news(seen: readonly DigestedDefinition[], rows: readonly Pin[]): News[] {
   const pinned = new Map(rows.map(row => [row.toolName, row]));
   return seen.flatMap((each): News | [] => {
     const pin = pinned.get(each.toolName);

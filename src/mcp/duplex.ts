@@ -2,7 +2,7 @@
 // of who waits for what, and notifications handed to the calls they belong to. What the other side does not take is
 // bounded here; how it is known that a message was taken is each channel's.
 
-import { parseJson, writeJson } from '../core/json.ts';
+import { writeJson } from '../core/json.ts';
 import {
   CODES,
   errorMessage,
@@ -13,9 +13,8 @@ import {
   type RpcMessage,
   type RpcNotification,
   type RpcResponse,
-  readMessage,
 } from './protocol.ts';
-import { type Hooks, UpstreamError, type Wire } from './wire.ts';
+import { type Hooks, MessageTooLarge, readUpstream, UpstreamError, type Wire } from './wire.ts';
 
 /** What may wait for an upstream that takes nothing; a request beyond it is refused. */
 const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
@@ -73,8 +72,12 @@ export abstract class Duplex implements Wire {
     if (this.#closed) return;
     let message: RpcMessage;
     try {
-      message = readMessage(parseJson(text));
-    } catch {
+      message = readUpstream(text);
+    } catch (error) {
+      if (error instanceof MessageTooLarge) {
+        this.broken(error.message);
+        this.end();
+      }
       return;
     }
     if (message.kind === 'response') this.#answer(message);

@@ -8,6 +8,7 @@ import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
 import { metaForUpstream } from './call.ts';
 import type { Hub } from './hub.ts';
+import { listAll } from './pages.ts';
 import type { Places } from './places.ts';
 import { CODES, ENVELOPE, isObject, type JsonObject, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
@@ -82,7 +83,7 @@ async function list(
         await upstream.reach(wanted.cancel.signal);
         if (!upstream.offers(needed)) return [];
         const items = await recorded(services, asker, upstream, method, () =>
-          upstream.list(method, field, wanted),
+          listAll(upstream, method, field, wanted),
         );
         return items.map(item => named(item, upstream.tool.name));
       } catch (error) {

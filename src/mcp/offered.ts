@@ -3,11 +3,13 @@
 // is not waited for again and again. Who may wait for whom is listing.ts's.
 
 import { createHash } from 'node:crypto';
-import { parseJson, writeJson } from '../core/json.ts';
+import { GuardError } from '../core/errors.ts';
+import { parseJson } from '../core/json.ts';
 import { joinName, toolNameFault } from '../core/name.ts';
 import { compareDefinitions } from '../guard/connected-tools.ts';
 import type { Guard } from '../guard/guard.ts';
 import { listDefinitions } from '../store/connected-tools.ts';
+import { listAll } from './pages.ts';
 import type { JsonObject } from './protocol.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import type { Upstream } from './upstream.ts';
@@ -59,7 +61,8 @@ export class Offered {
   get fault(): string | null {
     const error = this.#last?.error ?? null;
     if (error === null) return null;
-    return error instanceof UpstreamError ? error.message : 'the list of its tools could not be taken in';
+    const told = error instanceof UpstreamError || error instanceof GuardError;
+    return told ? error.message : 'the list of its tools could not be taken in';
   }
 
   /** The upstream's own count of changes when it was last asked; calls may depend on it. */
@@ -107,7 +110,7 @@ export class Offered {
     try {
       await this.#upstream.reach(cancel.signal);
       changes = this.#upstream.changes;
-      const items = await this.#upstream.list('tools/list', 'tools', { cancel, timeoutMs: LIST_MS });
+      const items = await listAll(this.#upstream, 'tools/list', 'tools', { cancel, timeoutMs: LIST_MS });
       this.#keep(await this.#recorded(items));
     } catch (thrown) {
       error = thrown as Error;
@@ -123,10 +126,7 @@ export class Offered {
     const definitions = items.filter(
       each => typeof each['name'] === 'string' && toolNameFault(each['name']) === null,
     );
-    const seen = definitions.map(each => ({
-      toolName: each['name'] as string,
-      definition: writeJson(each),
-    }));
+    const seen = definitions.map(each => ({ toolName: each['name'] as string, definition: each }));
     await compareDefinitions(this.#guard, this.#upstream.tool, seen);
     return definitions.map(each => this.#known(each));
   }

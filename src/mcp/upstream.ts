@@ -6,12 +6,11 @@
 import type { Json } from '../core/json.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { envelope, negotiate } from './negotiate.ts';
-import { isObject, type JsonObject, metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
+import { type JsonObject, metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { after, inSeconds, TimeLimit } from './time-limit.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
 const BACKOFF_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000];
-const MAX_PAGES = 1000;
 const CHANGED =
   'the upstream was connected anew or changed its tools meanwhile, so it was not sent: call again';
 
@@ -127,22 +126,6 @@ export class Upstream {
       this.#underWay--;
       this.#usedAt = this.#now();
     }
-  }
-
-  /** All items of a paged list. */
-  async list(method: string, field: string, asking: Asking): Promise<JsonObject[]> {
-    const items: JsonObject[] = [];
-    let cursor: Json | undefined;
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const { result, error } = await this.request(method, cursor === undefined ? {} : { cursor }, asking);
-      if (result === null)
-        throw new UpstreamError(`the upstream refused ${method}: ${error?.message ?? 'no reason'}`);
-      const here = result[field];
-      if (Array.isArray(here)) items.push(...here.filter(isObject));
-      cursor = result['nextCursor'];
-      if (typeof cursor !== 'string') return items;
-    }
-    throw new UpstreamError(`the upstream has more than ${MAX_PAGES} pages for ${method}`);
   }
 
   /** An operator wants to know now, whatever the pause after the last failure. */

@@ -1,7 +1,7 @@
 // Streamable HTTP to an upstream: one POST per message, answered as JSON or as a stream of events. The caller's
 // credentials never come near this file.
 
-import { parseJson, writeJson } from '../core/json.ts';
+import { writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/addresses.ts';
 import { PinnedFetch } from '../guard/pinned-fetch.ts';
 import { readEvents } from './event-stream.ts';
@@ -11,12 +11,17 @@ import {
   type JsonObject,
   MODERN_VERSION,
   notificationMessage,
-  type RpcMessage,
   type RpcNotification,
   type RpcResponse,
-  readMessage,
 } from './protocol.ts';
-import { type Hooks, MAX_MESSAGE_BYTES, UpstreamError, type Wire } from './wire.ts';
+import {
+  type Hooks,
+  MAX_MESSAGE_BYTES,
+  MessageTooLarge,
+  readUpstream,
+  UpstreamError,
+  type Wire,
+} from './wire.ts';
 
 const ACCEPT = 'application/json, text/event-stream';
 
@@ -158,19 +163,12 @@ export class HttpWire implements Wire {
   }
 }
 
-function readUpstream(text: string): RpcMessage {
-  try {
-    return readMessage(parseJson(text));
-  } catch (error) {
-    throw new UpstreamError('the upstream sent something that is not a message', { cause: error });
-  }
-}
-
 function asResponse(text: string): RpcResponse | null {
   try {
-    const message = readMessage(parseJson(text));
+    const message = readUpstream(text);
     return message.kind === 'response' ? message : null;
-  } catch {
+  } catch (error) {
+    if (error instanceof MessageTooLarge) throw error;
     return null;
   }
 }
@@ -188,7 +186,7 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 function tooLarge(): UpstreamError {
-  return new UpstreamError('the upstream sent an answer that is too large');
+  return new MessageTooLarge('the upstream sent an answer that is too large');
 }
 
 function statusError(status: number, unsent: boolean): UpstreamError {

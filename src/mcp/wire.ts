@@ -1,7 +1,15 @@
 // What carries messages to one Connected Tool, whatever the transport: requests with their answers, and
 // notifications both ways. Ids are ours: an answer with a foreign id finds nobody.
 
-import type { JsonObject, RpcNotification, RpcResponse } from './protocol.ts';
+import { GuardError } from '../core/errors.ts';
+import { MAX_VALUES, parseJson } from '../core/json.ts';
+import {
+  type JsonObject,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcResponse,
+  readMessage,
+} from './protocol.ts';
 
 /** One message of an upstream, and one line or event, may be this large. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -38,5 +46,19 @@ export class UpstreamError extends Error {
   constructor(message: string, { unsent = false, cause }: { unsent?: boolean; cause?: unknown } = {}) {
     super(message, { cause });
     this.unsent = unsent;
+  }
+}
+
+/** What the upstream sent is more than anybody takes. */
+export class MessageTooLarge extends UpstreamError {}
+
+/** One message of an upstream; an UpstreamError says what is wrong with it. */
+export function readUpstream(text: string): RpcMessage {
+  try {
+    return readMessage(parseJson(text));
+  } catch (error) {
+    if (error instanceof GuardError && error.code === 'too_large')
+      throw new MessageTooLarge(`the upstream sent a message with more than ${MAX_VALUES} values`);
+    throw new UpstreamError('the upstream sent something that is not a message', { cause: error });
   }
 }

@@ -94,6 +94,24 @@ export function shownDefinitions(
   );
 }
 
+/** What is pinned, without the definitions themselves, which may be large. */
+export interface Pin {
+  toolName: string;
+  digest: string;
+  changedDigest: string | null;
+  /** Characters of both definitions. */
+  size: number;
+}
+
+export function listPins(db: Queries, connectedToolId: string): Promise<Pin[]> {
+  return db.all(
+    `SELECT tool_name AS "toolName", digest, changed_digest AS "changedDigest",
+       length(definition) + length(COALESCE(changed_definition, '')) AS size
+     FROM tool_definitions WHERE connected_tool_id = $1`,
+    [connectedToolId],
+  );
+}
+
 /** Pins a definition at first sight; one that is pinned already stays. */
 export function pinDefinition(
   tx: Transaction,

@@ -6,7 +6,14 @@ import fc from 'fast-check';
 import { canonicalJson } from '../../src/core/canonical.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { ExactNumber } from '../../src/core/exact-number.ts';
-import { type Json, MAX_DEPTH, parseJson, parseJsonBytes, writeJson } from '../../src/core/json.ts';
+import {
+  type Json,
+  MAX_DEPTH,
+  MAX_VALUES,
+  parseJson,
+  parseJsonBytes,
+  writeJson,
+} from '../../src/core/json.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
 function refusal(parse: () => unknown): string {
@@ -102,8 +109,8 @@ describe('refused', () => {
       expect(refusal(() => parseJson(nested(MAX_DEPTH + 1)))).toContain('64 levels');
     }
     expect(MAX_DEPTH).toBe(64);
-    refusal(() => parseJson('['.repeat(1_000_000)));
-    refusal(() => parseJson(lists(1_000_000)));
+    refusal(() => parseJson('['.repeat(MAX_VALUES - 1)));
+    refusal(() => parseJson(lists(MAX_VALUES - 1)));
     // Brackets in strings are no levels, and neither are neighbours.
     expect(parseJson(`["${'['.repeat(100)}",${'[],'.repeat(100)}1]`)).toHaveLength(102);
   });
@@ -229,3 +236,27 @@ function attempt(work: () => unknown): { value: unknown } | undefined {
     return undefined;
   }
 }
+
+describe('more values than anybody has time for', () => {
+  const zeros = (count: number, first = '0') => `[${first}${',0'.repeat(count - 1)}]`;
+  const tooMany = (text: string) =>
+    expect(() => parseJson(text)).toThrow(
+      new GuardError('too_large', `The JSON has more than ${MAX_VALUES} values.`),
+    );
+
+  test('are refused, whichever parser it would be and whatever they are', () => {
+    tooMany(zeros(MAX_VALUES));
+    tooMany(zeros(MAX_VALUES, '1e400'));
+    tooMany(`[${'[],'.repeat(MAX_VALUES)}0]`);
+    tooMany(`[${'{"a":1},'.repeat(MAX_VALUES / 2)}0]`);
+    tooMany(`${'['.repeat(MAX_VALUES + 1)}`);
+    tooMany(`${zeros(MAX_VALUES)} and no JSON`);
+  });
+
+  test('are not what stands in strings', () => {
+    const text = JSON.stringify(['\\', '[,{"\\'.repeat(MAX_VALUES)]);
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+    expect((parseJson(zeros(MAX_VALUES - 1)) as Json[]).length).toBe(MAX_VALUES - 1);
+    expect(refusal(() => parseJson(`"${'x'.repeat(MAX_VALUES)}`))).toContain('unterminated string');
+  });
+});

@@ -19,10 +19,7 @@ import { engines } from '../support/service.ts';
 import { guardAt } from './guards.ts';
 
 const KEY = 'key-1';
-const definition = (description: string) => ({
-  toolName: 'a',
-  definition: JSON.stringify({ name: 'a', description }),
-});
+const definition = (description: string) => ({ toolName: 'a', definition: { name: 'a', description } });
 
 for (const engine of await engines()) {
   describe(engine, () => {

@@ -1,0 +1,41 @@
+// All items of an upstream's paged list, within bounds: what a server lists is kept, compared and shown to clients,
+// and nobody else is answered while that is done.
+
+import { type Json, writeJson } from '../core/json.ts';
+import { isObject, type JsonObject } from './protocol.ts';
+import type { Asking, Upstream } from './upstream.ts';
+import { UpstreamError } from './wire.ts';
+
+const MAX_PAGES = 100;
+const MAX_ITEMS = 2000;
+const MAX_MIB = 4;
+
+export async function listAll(
+  upstream: Upstream,
+  method: string,
+  field: string,
+  asking: Asking,
+): Promise<JsonObject[]> {
+  const items: JsonObject[] = [];
+  let size = 0;
+  let cursor: Json | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { result, error } = await upstream.request(method, cursor === undefined ? {} : { cursor }, asking);
+    if (result === null)
+      throw new UpstreamError(`the upstream refused ${method}: ${error?.message ?? 'no reason'}`);
+    size += writeJson(result).length;
+    if (size > MAX_MIB * 1024 * 1024) throw tooLong(method, `${MAX_MIB} MiB`);
+    const here = result[field];
+    for (const item of Array.isArray(here) ? here : []) if (isObject(item)) items.push(item);
+    if (items.length > MAX_ITEMS) throw tooLong(method, `${MAX_ITEMS} items`);
+    cursor = result['nextCursor'];
+    if (typeof cursor !== 'string') return items;
+  }
+  throw tooLong(method, `${MAX_PAGES} pages`);
+}
+
+function tooLong(method: string, bound: string): UpstreamError {
+  return new UpstreamError(
+    `the upstream answers ${method} with more than ${bound}, so nothing of it is taken`,
+  );
+}
