@@ -23,7 +23,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approval'],
   [/^core\/visible/, 'approvals/notifications guard/notify'],
   [
-    /^guard\/(check|facts|commit|guard|policies)/,
+    /^guard\/(check|facts|commit|guard|policies)\./,
     'guard/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
@@ -38,15 +38,15 @@ const NAMED: [RegExp, string][] = [
     /^guard\/(outbox|worker|deliver|send|webhooks|sign)\./,
     'guard/send approvals/webhooks approvals/endpoints faults/p10',
   ],
-  [/^guard\/(addresses|pinned-fetch)/, 'guard/addresses guard/send mcp/administration'],
+  [/^guard\/(addresses|names|pinned-fetch)/, 'guard/addresses guard/send mcp/administration'],
   [/^guard\/(chores|retention|rollups|stats)/, 'guard/retention guard/rollups http/audit'],
   [
-    /^guard\/(sealed-log|sealer|proofs|checkpoint-target|sign-s3)/,
+    /^guard\/(sealed-log|sealer|proofs|signed-checkpoints|checkpoint-target|sign-s3)/,
     'guard/sealed-log http/seals guard/checkpoint-target cli/audit-verify',
   ],
   [
-    /^guard\/(operators|sign-ins|throttle|passwords)/,
-    'operators/operators operators/passwords operators/times operators/sign-in operators/reset',
+    /^guard\/(operators|sign-ins|throttle|passwords|hashing-thread|admins|setup)/,
+    'operators/operators operators/passwords operators/times operators/sign-in operators/reset operators/first-admin',
   ],
   [/^guard\/(single-sign-on|provider|claims)/, 'guard/claims operators/single-sign-on'],
   [/^guard\/(connected-tools|callable)/, 'guard/key-lock mcp/administration mcp/drift mcp/names http/keys'],

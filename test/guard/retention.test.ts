@@ -162,6 +162,63 @@ for (const engine of await engines()) {
       expect((await left())['audit']).toBe(1);
     });
 
+    test('a connection goes a week after its last use, to the millisecond', async () => {
+      const lapsed = NOW - 7 * DAY;
+      await call(store, lapsed - 1, true);
+      await call(store, lapsed, true);
+      expect(await pass(null)).toEqual({ connections: 1 });
+      expect(await store.db.all('SELECT id FROM connections')).toEqual([{ id: idAt(lapsed) }]);
+    });
+
+    test('deliveries and events stay for five days, however short the period is', async () => {
+      const needed = NOW - 5 * DAY;
+      await call(store, needed - 1, true);
+      await call(store, needed, true);
+      await call(store, NOW - 2 * DAY, true);
+      await pass(DAY);
+      expect(await left()).toMatchObject({ approvals: 0, deliveries: 2, attempts: 2, events: 2 });
+    });
+
+    test('a pass a minute: no sooner, no later, and at once when the clock was set back', async () => {
+      let clock = NOW;
+      const at = guardAt(store.db, () => clock);
+      const told: Record<string, number>[] = [];
+      const step = retire({ retention: null, sealedBy: null, removed: counts => told.push(counts) });
+      const passes = async (then: number): Promise<boolean> => {
+        clock = then;
+        await call(store, then - 8 * DAY, true);
+        while (await step(at));
+        return (await left())['connections'] === 0;
+      };
+      expect(await passes(NOW)).toBe(true);
+      expect(await passes(NOW + 1)).toBe(false);
+      expect(await passes(NOW + MINUTE - 1)).toBe(false);
+      expect(await passes(NOW + MINUTE)).toBe(true);
+      expect(await passes(NOW - HOUR)).toBe(true);
+      // Each pass tells of its own, and one that removed nothing tells nothing.
+      clock = NOW + HOUR;
+      while (await step(at));
+      expect(told).toEqual([{ connections: 1 }, { connections: 3 }, { connections: 1 }]);
+    });
+
+    test('what is more than a step’s worth goes in the same pass, of every table', async () => {
+      const many = Array.from({ length: 501 }, (_, n) => idAt(OLD + n, n));
+      await store.db.transaction({}, async tx => {
+        insertOutcomes(
+          tx,
+          many.map(toolCallId => ({ toolCallId, outcome: 'ok' as const, durationMs: 1, at: OLD })),
+        );
+        for (const id of many) {
+          insertDelivery(tx, { id, eventId: id, webhookId: 'w', createdAt: OLD });
+          const connection = { id, keyId: 'k', sessionId: null, protocolVersion: 'x', logLevel: null };
+          insertConnection(tx, connection, OLD);
+        }
+        tx.defer("UPDATE deliveries SET status = 'failed'", []);
+      });
+      expect(await pass(RETENTION)).toEqual({ connections: 501, deliveries: 501, outcomes: 501 });
+      expect(await left()).toMatchObject({ connections: 0, deliveries: 0, outcomes: 0 });
+    });
+
     test('thousands go in steps, and what becomes visible late goes later', async () => {
       const entries = Array.from({ length: 1700 }, (_, n) => auditEntry({ id: idAt(OLD + n * MINUTE, n) }));
       for (let at = 0; at < entries.length; at += 100) {
@@ -225,6 +282,22 @@ for (const engine of await engines()) {
       await sealer.settle();
       expect(given(sealer)?.pruned).toBe(701);
       expect((await pass(RETENTION, sealer))['audit']).toBe(2);
+    });
+
+    test('of a sealed log nothing goes before a checkpoint gave it up, and all of it may go', async () => {
+      const clock = new Clock();
+      clock.now = OLD;
+      const sealer = await sealerOn(store.db, clock, { retention: RETENTION });
+      await write(store.db, entries(10, OLD));
+      clock.now = NOW;
+      while (await rollUp(sealer.guard));
+      // There is no checkpoint at all.
+      expect((await pass(RETENTION, sealer))['audit']).toBeUndefined();
+      await sealer.settle();
+      clock.now = NOW + RETENTION;
+      await sealer.settle();
+      expect(given(sealer)).toMatchObject({ size: 10, pruned: 10 });
+      expect((await pass(RETENTION, sealer))['audit']).toBe(10);
     });
 
     test('filters still find an entry that was sealed late, when its neighbours are gone', async () => {

@@ -3,6 +3,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ATTEMPT_WAITS } from '../../src/core/event.ts';
+import { ATTEMPT_MS } from '../../src/guard/deliver.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import type { NotifySettings } from '../../src/guard/notify/notify.ts';
 import { emit } from '../../src/guard/outbox.ts';
@@ -129,6 +130,9 @@ for (const engine of await engines()) {
         desk.letAnswer();
         await stopped;
         const late = performance.now() - begun < STOP_MS ? 0 : 1;
+        // What is left is due, and the worker is told so: time enough to begin with it.
+        desk.db.wake();
+        for (let turn = 0; turn < 50; turn++) await desk.leased();
         const made = await desk.count('attempts');
         const untouched = await desk.count(`deliveries WHERE status = 'pending' AND attempts = 0`);
         const { length: arrived } = desk.receiver.events;
@@ -165,6 +169,18 @@ for (const engine of await engines()) {
       expect(new Set([...first.notifications, ...second.notifications]).size).toBe(2);
       expect(third.notifications).toEqual([]);
       expect((await lease(NOW + 1000)).deliveries).toHaveLength(6);
+      await desk.close();
+    });
+
+    test('a lease outlives the attempt, so that no other replica sends what may still arrive', async () => {
+      const desk = await Desk.open(engine);
+      await desk.emit(1);
+      await desk.worker.tick();
+      await until('it arrived', () => desk.receiver.events.length === 1);
+      const [lease] = await desk.db.all<{ until: number }>('SELECT leased_until AS until FROM deliveries');
+      expect(lease?.until).toBeGreaterThan(NOW + ATTEMPT_MS);
+      desk.letAnswer();
+      await desk.worker.settle();
       await desk.close();
     });
 
