@@ -1,5 +1,6 @@
 // A fresh, migrated store on either engine, opened directly, and rows to put into it.
 
+import { afterAll, beforeAll, describe } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { openPostgres } from '../../src/store/postgres.ts';
 import type { SessionRecord } from '../../src/store/sessions.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { sharedPostgres } from '../support/postgres.ts';
-import type { Engine } from '../support/service.ts';
+import { type Engine, engines } from '../support/service.ts';
 
 export interface TestStore {
   engine: Engine;
@@ -37,6 +38,20 @@ export async function openStore(engine: Engine): Promise<TestStore> {
   const store = await newStore(engine);
   await migrate(store.db, NOW);
   return store;
+}
+
+/** Declares the same tests on either engine, on one store that they share; it is open once they run. */
+export async function onEachEngine(declare: (store: TestStore) => void): Promise<void> {
+  for (const engine of await engines()) {
+    describe(engine, () => {
+      const store = {} as TestStore;
+      beforeAll(async () => {
+        Object.assign(store, await openStore(engine));
+      });
+      afterAll(() => store.close());
+      declare(store);
+    });
+  }
 }
 
 function newSqlite(): TestStore {
