@@ -3,7 +3,7 @@
 
 import { floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
-import { placeholders, type Queries, type Transaction, type Value } from './db.ts';
+import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
 
 export const KINDS = ['latency', 'tool', 'key'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -19,6 +19,8 @@ export interface Count {
 /** Callers choose tool names: beyond this many in a bucket, the rarest are not kept. Totals stay exact. */
 const MOST_NAMES = 1000;
 
+const insertRows = rowInserts('rollups (span, kind, start, name, decision, count)', 6);
+
 /** Writes minutes anew. */
 export async function writeMinutes(tx: Transaction, minutes: ReadonlyMap<number, Count[]>): Promise<void> {
   const rows: Value[][] = [];
@@ -28,26 +30,11 @@ export async function writeMinutes(tx: Transaction, minutes: ReadonlyMap<number,
       rows.push([MINUTE, kind, start, name, decision, count]);
     }
   }
-  for (let at = 0, size = MAX_ROWS; at < rows.length; at += size) {
-    while (size > rows.length - at) size /= 2;
-    tx.defer(INSERTS.get(size) as string, rows.slice(at, at + size).flat());
-  }
+  insertRows(tx, rows.length, (params, index) => params.push(...(rows[index] as Value[])));
 }
 
 // The kinds are named, so that the statement goes by the primary key.
 const OF_BUCKET = "span = $1 AND kind IN ('latency', 'tool', 'key') AND start = $2";
-
-/** Rows go in by powers of two, so that any number of them needs seven prepared statements. */
-const FIELDS = 6;
-const MAX_ROWS = 64;
-const INSERTS = new Map<number, string>();
-for (let rows = 1; rows <= MAX_ROWS; rows *= 2) {
-  const values = Array.from({ length: rows }, (_, row) => `(${placeholders(FIELDS, row * FIELDS)})`);
-  INSERTS.set(
-    rows,
-    `INSERT INTO rollups (span, kind, start, name, decision, count) VALUES ${values.join(', ')}`,
-  );
-}
 
 /** Makes the hours and days anew that end after one time and no later than another, each from the shorter ones. */
 export async function sumUp(tx: Transaction, from: number, to: number): Promise<void> {

@@ -128,12 +128,12 @@ await onEachEngine(store => {
 
   test('deliveries are counted by state from an id on, and the oldest that waits is known', async () => {
     await add(['d1', 'w1', NOW + 9], ['d2', 'w1', NOW + 8], ['d3', 'w1', NOW + 7], ['d4', 'w1', NOW + 6]);
-    await attempt('d1', 'delivered', null);
-    await attempt('d4', 'failed', null);
+    await attempt('d1', 'failed', null);
+    await attempt('d4', 'delivered', null);
     const tally = async (firstId: string) =>
       (await deliveries.deliveryTally(store.db, firstId)).sort((a, b) => a.status.localeCompare(b.status));
     expect(await tally('d2')).toEqual([
-      { status: 'failed', count: 1 },
+      { status: 'delivered', count: 1 },
       { status: 'pending', count: 2 },
     ]);
     expect(await deliveries.oldestPending(store.db)).toBe(NOW + 8);

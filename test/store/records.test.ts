@@ -118,6 +118,39 @@ for (const engine of await engines()) {
       expect(await keys.policyInUse(db, 'p2')).toBe(false);
     });
 
+    test('facts of keys, each under its own policy', async () => {
+      const { db } = store;
+      const policy = { description: '', createdAt: NOW, updatedAt: NOW };
+      for (const [id, version] of [
+        ['pa', 3],
+        ['pb', 4],
+      ] as const) {
+        await policies.insertPolicy(db, { ...policy, id, name: id, version });
+        const key = keyRecord({
+          id: `key of ${id}`,
+          policyId: id,
+          notifySealed: id,
+          expiresAt: NOW + version,
+        });
+        await keys.insertKey(db, key, `hash of ${id}`);
+      }
+      const facts = (id: string, version: number) => ({
+        id: `key of ${id}`,
+        name: 'key',
+        notifySealed: id,
+        expiresAt: NOW + version,
+        revokedAt: null,
+        policyId: id,
+        policyVersion: version,
+      });
+      expect(await keys.keyFacts(db, ['key of pa'])).toEqual([facts('pa', 3)]);
+      const both = await keys.keyFacts(db, ['key of pa', 'key of pb', 'unknown']);
+      expect(both.toSorted((a, b) => a.policyVersion - b.policyVersion)).toEqual([
+        facts('pa', 3),
+        facts('pb', 4),
+      ]);
+    });
+
     test('sessions', async () => {
       const { db } = store;
       const scopes = [null, [], ['a__b', 'é__😀'], null, null];
@@ -152,6 +185,26 @@ for (const engine of await engines()) {
       const facts = await sessions.sessionFacts(db, [id, 'unknown', all[0]?.id as string]);
       expect(facts.find(row => row.id === id)?.revokedAt).toBe(NOW);
       expect(facts).toHaveLength(2);
+    });
+
+    test('sessions that would outlive their key end with it, and no others', async () => {
+      const { db } = store;
+      const ends = [
+        ['short-1', 'short', NOW + 5],
+        ['short-2', 'short', NOW + 15],
+        ['long-1', 'long', NOW + 15],
+      ] as const;
+      for (const [id, keyId, expiresAt] of ends) {
+        await sessions.insertSession(db, sessionRecord({ id, keyId, expiresAt }), `hash of ${id}`);
+      }
+      await db.transaction({}, tx => sessions.shortenSessions(tx, 'short', NOW + 10));
+      const found = await Promise.all(ends.map(([id]) => sessions.findSession(db, id)));
+      expect(found.map(row => row && [row.id, row.expiresAt - NOW])).toEqual([
+        ['short-1', 5],
+        ['short-2', 10],
+        ['long-1', 15],
+      ]);
+      expect(await sessions.findSession(db, 'unknown')).toBeNull();
     });
 
     test('approvals, and that one is spent once', async () => {
@@ -229,9 +282,12 @@ for (const engine of await engines()) {
       const open = async (now: number) =>
         (await grants.openGrants(db, ['key-1'], now)).map(row => row.id).sort();
       expect(await open(NOW)).toEqual([all[1]?.id, all[2]?.id] as string[]);
-      await grants.revokeGrant(db, all[1]?.id as string, NOW);
+      const revoke = () => grants.revokeGrant(db, all[1]?.id as string, NOW);
+      expect([await revoke(), await revoke()]).toEqual([true, false]);
       expect(await open(NOW)).toEqual([all[2]?.id] as string[]);
       expect(await grants.listGrants(db, NOW, 10, 'z')).toEqual([all[3], all[2]] as never);
+      expect(await grants.listGrants(db, NOW, 10, all[3]?.id as string)).toEqual([all[2]] as never);
+      expect(await grants.listGrants(db, NOW, 1, 'z')).toEqual([all[3]] as never);
       expect(await grants.findGrant(db, all[3]?.id as string)).toEqual(all[3] as never);
     });
 
