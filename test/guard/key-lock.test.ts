@@ -15,6 +15,7 @@ import { insertKey } from '../../src/store/keys.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import { keyRecord, NOW, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
+import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
 import { guardAt } from './guards.ts';
 
@@ -71,7 +72,7 @@ for (const engine of await engines()) {
           detail: { referenceId: grant?.referenceId },
         },
       ]);
-      expect(endGrant(guard, 'admin', newId())).rejects.toMatchObject({ code: 'not_found' });
+      expect(await refusal(endGrant(guard, 'admin', newId()))).toMatchObject({ code: 'not_found' });
     });
 
     const CHANGES: Record<string, () => Promise<() => Promise<void>>> = {

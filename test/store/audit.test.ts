@@ -5,6 +5,7 @@ import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { countAudit, nextAuditId, type Tally, tallies } from '../../src/store/audit-tally.ts';
 import { UniqueViolation } from '../../src/store/db.ts';
+import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
 
@@ -114,7 +115,7 @@ for (const engine of await engines()) {
         auditEntry({ id: ENTRIES[0]?.id as string, keyId: 'twice' }),
       ];
       const write = store.db.transaction({}, async tx => insertAudit(tx, group));
-      await expect(write).rejects.toBeInstanceOf(UniqueViolation);
+      expect(await refusal(write)).toBeInstanceOf(UniqueViolation);
       expect(await readAll({ keyId: 'twice' }, 10)).toEqual([]);
     });
 
