@@ -20,20 +20,28 @@ const WINDOW_MS = 5 * 60_000;
 const PER_ACCOUNT = 5;
 const PER_ADDRESS = 50;
 
-const AT_ONCE = 10;
+const AT_ONCE_PER_ADDRESS = 10;
+/** Fewer than wait for a hash (passwords.ts): what is beyond it is refused before it costs a transaction. */
+const AT_ONCE = 50;
 const underWay = new Map<string, number>();
+let inAll = 0;
 
-/** Runs an attempt unless too many of its address are under way in this process. */
+/** Runs an attempt unless too many are under way in this process, of its address or in all. */
 export async function oneOfFew<T>(ip: string, attempt: () => Promise<T>): Promise<T> {
   const others = underWay.get(ip) ?? 0;
-  if (others >= AT_ONCE) {
+  if (others >= AT_ONCE_PER_ADDRESS) {
     const sentence = 'Too many attempts at once from this address. Try again in a moment.';
     throw new GuardError('rate_limited', sentence, { retryAfter: 1 });
   }
+  if (inAll >= AT_ONCE) {
+    throw new GuardError('overloaded', 'Too many people sign in right now.', { retryAfter: 10 });
+  }
+  inAll++;
   underWay.set(ip, others + 1);
   try {
     return await attempt();
   } finally {
+    inAll--;
     const left = (underWay.get(ip) ?? 1) - 1;
     if (left === 0) underWay.delete(ip);
     else underWay.set(ip, left);

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { oneOfFew } from '../../src/guard/throttle.ts';
 
 const AT_ONCE = 10;
+const IN_ALL = 50;
 
 test('of one address a few attempts are under way at a time; others are not held up, and an end makes room', async () => {
   const held = Promise.withResolvers<string>();
@@ -22,4 +23,14 @@ test('an attempt that fails makes room too', async () => {
     const failed = oneOfFew('10.0.0.3', () => Promise.reject(new Error('wrong')));
     await expect(failed).rejects.toThrow('wrong');
   }
+});
+
+test('in all, too, a bounded number is under way: one more, of an address that has none, is refused', async () => {
+  const held = Promise.withResolvers<string>();
+  const all = Array.from({ length: IN_ALL }, (_, n) => oneOfFew(`10.1.0.${n}`, () => held.promise));
+  const more = oneOfFew('10.2.0.1', async () => 'let in').catch(error => error.code as string);
+  expect(await more).toBe('overloaded');
+  held.resolve('done');
+  await Promise.all(all);
+  expect(await oneOfFew('10.2.0.1', async () => 'let in')).toBe('let in');
 });
