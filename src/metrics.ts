@@ -121,7 +121,12 @@ export class Metrics {
         'Audit commits that failed; their checks got no verdict.',
         [`toolgate_commit_errors_total ${this.#commitErrors}`],
       ),
-      ...family('toolgate_http_requests_total', 'counter', 'HTTP requests answered, by status.', answers),
+      ...family(
+        'toolgate_http_requests_total',
+        'counter',
+        'HTTP requests answered, by status; 499: the client was gone before its body was whole.',
+        answers,
+      ),
       ...family(
         'toolgate_delivery_attempts_total',
         'counter',

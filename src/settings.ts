@@ -153,6 +153,12 @@ export const SETTINGS = {
     wholeNumber(1, 1_000_000),
     'Approvals that may be open per key; beyond, calls are denied.',
   ),
+  maxSessionsPerKey: setting(
+    'TOOLGATE_MAX_SESSIONS_PER_KEY',
+    '10000',
+    wholeNumber(1, 1_000_000),
+    'Active sessions of one key; past it none is minted until some have ended.',
+  ),
   trustedProxies: setting(
     'TOOLGATE_TRUSTED_PROXIES',
     '',

@@ -14,6 +14,7 @@ export interface GuardSettings {
   toolDrift: 'allow' | Drift;
   maxOpenApprovalsPerSession: number;
   maxOpenApprovalsPerKey: number;
+  maxSessionsPerKey: number;
   /** Channels that carry approval links when a key names none of its own. */
   channels: readonly ChannelKind[];
 }

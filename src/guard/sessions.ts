@@ -1,10 +1,13 @@
 // Sessions: minted from a key, never outliving it, revoked at once.
 
 import { GuardError } from '../core/errors.ts';
+import { firstIdAt } from '../store/audit.ts';
+import type { Transaction } from '../store/db.ts';
 import { findKey } from '../store/keys.ts';
 import {
   activeSessions,
   findSession,
+  hasActive,
   insertSession,
   revokeSession,
   type SessionRecord,
@@ -20,6 +23,9 @@ export interface SessionInput {
   scopeTools: string[] | null;
 }
 
+/** No session lives longer; with an hour for clocks that differ. */
+const LONGEST_MS = 25 * 3_600_000;
+
 /** The token is in the answer and nowhere else. */
 export async function mintSession(
   guard: Guard,
@@ -31,6 +37,7 @@ export async function mintSession(
     const now = guard.now();
     const key = await findKey(tx, principal.keyId);
     if (key === null || !keyLives(key, now)) throw unauthenticated();
+    await refuseTooMany(guard, tx, key.id, now);
     const wished = now + input.ttlMinutes * 60_000;
     const session: SessionRecord = {
       id: newId(),
@@ -47,8 +54,23 @@ export async function mintSession(
   });
 }
 
-export function listActiveSessions(guard: Guard, principal: Principal): Promise<SessionRecord[]> {
-  return activeSessions(guard.db, principal.keyId, guard.now());
+async function refuseTooMany(guard: Guard, tx: Transaction, keyId: string, now: number): Promise<void> {
+  const { maxSessionsPerKey } = guard.settings;
+  if (!(await hasActive(tx, keyId, now, firstIdAt(now - LONGEST_MS), maxSessionsPerKey))) return;
+  throw new GuardError(
+    'conflict',
+    `This key has ${maxSessionsPerKey} active sessions, and may have no more. Revoke some, or wait until they end.`,
+  );
+}
+
+/** A page of them, newest first. */
+export function listActiveSessions(
+  guard: Guard,
+  principal: Principal,
+  limit: number,
+  before: string,
+): Promise<SessionRecord[]> {
+  return activeSessions(guard.db, principal.keyId, guard.now(), limit, before);
 }
 
 /** No check of this session is allowed once this returned. Another key's session looks like none. */

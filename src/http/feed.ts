@@ -2,6 +2,7 @@
 // watcher sees what any replica committed. Looked for once a second while somebody watches, and at once when this
 // replica committed something. Who may watch, and the route, are http/admin/events.ts's.
 
+import { GuardError } from '../core/errors.ts';
 import type { Event } from '../core/event.ts';
 import { newId, timeOfId } from '../guard/guard.ts';
 import { EventWriter } from '../mcp/event-stream.ts';
@@ -20,6 +21,10 @@ const PAGE = 256;
 /** Of each kind, for somebody who comes back. */
 const CATCH_UP = 1000;
 const RETRY_MS = 1000;
+/** Each costs a look at its sign-in every second. */
+const MOST_WATCHERS = 500;
+/** So that nobody takes the places of all others. */
+const MOST_OF_ONE = 50;
 
 interface Item {
   id: string;
@@ -56,8 +61,13 @@ export class Feed {
   }
 
   /** A stream of what happens from now on, or since the id that the watcher saw last, while its sign-in holds. */
-  async watch(since: string | null, holds: () => Promise<boolean>): Promise<ReadableStream<Uint8Array>> {
-    const watcher = new Watcher(holds, () => this.#leave(watcher));
+  async watch(
+    since: string | null,
+    who: string,
+    holds: () => Promise<boolean>,
+  ): Promise<ReadableStream<Uint8Array>> {
+    this.#refuseTooMany(who);
+    const watcher = new Watcher(who, holds, () => this.#leave(watcher));
     this.#watchers.add(watcher);
     if (this.#closed) watcher.writer.close();
     else this.#running ??= this.#run();
@@ -76,6 +86,14 @@ export class Feed {
     this.#closed = true;
     for (const { writer } of this.#watchers) writer.close();
     await this.#running;
+  }
+
+  #refuseTooMany(who: string): void {
+    const own = Array.from(this.#watchers).filter(each => each.who === who).length;
+    if (this.#watchers.size < MOST_WATCHERS && own < MOST_OF_ONE) return;
+    throw new GuardError('overloaded', 'Too many pages are watching. Close some, or reload this one later.', {
+      retryAfter: 10,
+    });
   }
 
   #leave(watcher: Watcher): void {
@@ -131,6 +149,7 @@ export class Feed {
 /** One stream, and what it was told. */
 class Watcher {
   readonly writer: EventWriter;
+  readonly who: string;
   readonly holds: () => Promise<boolean>;
   /** In the store when it began: told then, or before its time. */
   readonly #known = new Set<string>();
@@ -139,7 +158,8 @@ class Watcher {
   /** The greatest id told: where it goes on when it comes back. */
   #place = newId();
 
-  constructor(holds: () => Promise<boolean>, left: () => void) {
+  constructor(who: string, holds: () => Promise<boolean>, left: () => void) {
+    this.who = who;
     this.holds = holds;
     this.writer = new EventWriter(left);
   }

@@ -2,10 +2,13 @@
 
 import { z } from 'zod';
 import { scopeFault } from '../core/name.ts';
+import type { Principal } from '../guard/credentials.ts';
+import type { Guard } from '../guard/guard.ts';
 import { endSession, listActiveSessions, mintSession } from '../guard/sessions.ts';
 import type { SessionRecord } from '../store/sessions.ts';
-import { iso, isoTime, label, text, uuid } from './fields.ts';
+import { before, iso, isoTime, label, text, uuid } from './fields.ts';
 import { agentOf, type Route, route } from './route.ts';
+import { stream } from './stream.ts';
 
 const MAX_MINUTES = 1440;
 const DEFAULT_MINUTES = 60;
@@ -43,6 +46,22 @@ export function showSession(session: SessionRecord) {
   };
 }
 
+/** Read at once; with the largest scopes, 6 MiB. */
+const PAGE = 100;
+
+/** The answer, page by page: the first has been read, so that a store that does not answer is an error. */
+async function* pages(guard: Guard, principal: Principal, first: SessionRecord[]): AsyncGenerator<string> {
+  yield `{"sessions":[${first.map(shownText).join(',')}`;
+  for (let last = first.at(-1); last !== undefined; ) {
+    const page = await listActiveSessions(guard, principal, PAGE, last.id);
+    if (page.length > 0) yield `,${page.map(shownText).join(',')}`;
+    last = page.length < PAGE ? undefined : page.at(-1);
+  }
+  yield ']}';
+}
+
+const shownText = (session: SessionRecord): string => JSON.stringify(showSession(session));
+
 export const sessionRoutes: Route[] = [
   route({
     method: 'POST',
@@ -68,8 +87,13 @@ export const sessionRoutes: Route[] = [
     summary: 'List the active sessions of the calling key, newest first',
     answers: { 200: { description: 'The sessions.', schema: z.object({ sessions: z.array(listed) }) } },
     handle: async incoming => {
-      const sessions = await listActiveSessions(incoming.services.guard, agentOf(incoming));
-      return Response.json({ sessions: sessions.map(showSession) });
+      const { guard } = incoming.services;
+      const principal = agentOf(incoming);
+      const first = await listActiveSessions(guard, principal, PAGE, before({}));
+      if (first.length < PAGE) return Response.json({ sessions: first.map(showSession) });
+      return new Response(stream(pages(guard, principal, first)), {
+        headers: { 'Content-Type': 'application/json' },
+      });
     },
   }),
   route({

@@ -3,6 +3,7 @@
 // has one user at a time and a timer of ours: a server that stops answering is dropped, never waited for.
 
 import { SQL } from 'bun';
+import { GuardError } from '../core/errors.ts';
 import { type Db, type Lane, type Locks, type Row, StoreError, type Transaction, type Value } from './db.ts';
 import {
   Connection,
@@ -15,6 +16,8 @@ import {
 } from './postgres-connection.ts';
 
 const ACQUIRE_MS = 2000;
+/** More would only wait until they are given up: they are better told at once. */
+const MOST_WAITING = 2000;
 const EXCLUSIVE_RETRY_MS = 100;
 /** Longer than the background waits between two writes: a server that only reads is noticed meanwhile. */
 const LISTEN_ANEW_MS = 2000;
@@ -208,6 +211,9 @@ class Pool {
       const connection = new Connection(this.#server);
       this.#all.push(connection);
       return connection;
+    }
+    if (this.#waiting.length >= MOST_WAITING) {
+      throw new GuardError('overloaded', 'Too many requests wait for the database.', { retryAfter: 1 });
     }
     return new Promise((resolve, reject) => {
       const give = (connection: Connection) => {

@@ -64,12 +64,36 @@ export async function findSessionByHash(db: Queries, hash: string): Promise<Sess
   return row === undefined ? null : fromRow(row);
 }
 
-export async function activeSessions(db: Queries, keyId: string, now: number): Promise<SessionRecord[]> {
+/** Newest first; `before` is the id of the last one of the page before. */
+export async function activeSessions(
+  db: Queries,
+  keyId: string,
+  now: number,
+  limit: number,
+  before: string,
+): Promise<SessionRecord[]> {
   const rows = await db.all<SessionRow>(
-    `SELECT ${COLUMNS} FROM sessions WHERE key_id = $1 AND revoked_at IS NULL AND expires_at > $2 ORDER BY id DESC`,
-    [keyId, now],
+    `SELECT ${COLUMNS} FROM sessions WHERE key_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND id < $3
+     ORDER BY id DESC LIMIT $4`,
+    [keyId, now, before, limit],
   );
   return rows.map(fromRow);
+}
+
+/** Whether so many live of those made since an id: a key may have had any number before. */
+export async function hasActive(
+  db: Queries,
+  keyId: string,
+  now: number,
+  since: string,
+  count: number,
+): Promise<boolean> {
+  const rows = await db.all(
+    `SELECT id FROM sessions WHERE key_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
+     ORDER BY id LIMIT 1 OFFSET $4`,
+    [keyId, since, now, count - 1],
+  );
+  return rows.length > 0;
 }
 
 /** All sessions, also ended ones, newest first; of one key when `keyId` is given. */

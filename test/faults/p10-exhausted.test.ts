@@ -95,6 +95,7 @@ class Bench {
       approvedFor: 60_000,
       toolDrift: 'allow' as const,
       maxOpenApprovalsPerSession: 1000,
+      maxSessionsPerKey: 100,
       maxOpenApprovalsPerKey: 1000,
       channels: [],
     };

@@ -19,8 +19,8 @@ const NAMES = ['agent', 'Agent', '\u0430gent', 'agent\u200b', 'agent'];
 const MUTANTS: Record<string, Patch> = {
   'lists everybody’s sessions': {
     file: 'src/store/sessions.ts',
-    find: 'WHERE key_id = $1 AND revoked_at IS NULL AND expires_at > $2 ORDER BY id DESC',
-    replace: "WHERE $1 <> '' AND revoked_at IS NULL AND expires_at > $2 ORDER BY id DESC",
+    find: 'WHERE key_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND id < $3',
+    replace: "WHERE $1 <> '' AND revoked_at IS NULL AND expires_at > $2 AND id < $3",
   },
   'ends anybody’s session': {
     file: 'src/guard/sessions.ts',

@@ -11,6 +11,7 @@ const settings = {
   toolDrift: 'allow' as const,
   maxOpenApprovalsPerSession: 20,
   maxOpenApprovalsPerKey: 100,
+  maxSessionsPerKey: 10_000,
   channels: [],
 };
 

@@ -47,6 +47,35 @@ for (const engine of await engines()) {
       }
     });
 
+    test('however many there are, all are listed, newest first', async () => {
+      const { key } = await service.newKey(ALLOW);
+      const ids: string[] = [];
+      // Around the ends of the pages that the list is read in.
+      for (const wanted of [99, 100, 101, 200, 230]) {
+        while (ids.length < wanted) ids.unshift((await mint(key)).body.id);
+        const listed = await list(key);
+        expect(listed.map((each: { id: string }) => each.id)).toEqual(ids);
+        expect(listed[0]).toMatchObject({ label: '', scopeTools: null });
+      }
+    });
+
+    test('a key has so many active ones at most', async () => {
+      const env = { TOOLGATE_MAX_SESSIONS_PER_KEY: '3' };
+      const few = await startService({ engine, env });
+      const [one, other] = [await few.newKey(ALLOW), await few.newKey(ALLOW)];
+      const minted = (key: string) => few.json('POST', '/v1/sessions', key);
+      const ids = [];
+      for (let n = 0; n < 3; n++) ids.push((await minted(one.key)).body.id);
+      const refused = await minted(one.key);
+      expectProblem(refused, 409, 'conflict');
+      expect(refused.body.detail).toContain('3 active sessions');
+      expect((await minted(other.key)).status).toBe(201);
+      await few.json('DELETE', `/v1/sessions/${ids[1]}`, one.key);
+      expect((await minted(one.key)).status).toBe(201);
+      expect((await minted(one.key)).status).toBe(409);
+      await few.close();
+    });
+
     test('ttlMinutes goes from 1 to 1440, whole, as a number', async () => {
       const { key } = await service.newKey(ALLOW);
       for (const ttlMinutes of [1, 1440]) {

@@ -178,11 +178,11 @@ for (const engine of await engines()) {
       ).toBeInstanceOf(UniqueViolation);
 
       const id = all[3]?.id as string;
-      expect(await sessions.activeSessions(db, 'key-1', NOW)).toEqual(ofKey);
+      expect(await sessions.activeSessions(db, 'key-1', NOW, 10, 'z')).toEqual(ofKey);
       expect(await sessions.revokeSession(db, id, NOW)).toBe(true);
       expect(await sessions.revokeSession(db, id, NOW)).toBe(false);
-      expect((await sessions.activeSessions(db, 'key-1', NOW)).map(row => row.id)).not.toContain(id);
-      expect(await sessions.activeSessions(db, 'key-1', NOW + 60_000)).toEqual([]);
+      expect((await sessions.activeSessions(db, 'key-1', NOW, 10, 'z')).map(row => row.id)).not.toContain(id);
+      expect(await sessions.activeSessions(db, 'key-1', NOW + 60_000, 10, 'z')).toEqual([]);
       const facts = await sessions.sessionFacts(db, [id, 'unknown', all[0]?.id as string]);
       expect(facts.find(row => row.id === id)?.revokedAt).toBe(NOW);
       expect(facts).toHaveLength(2);

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { newId, timeOfId } from '../../src/guard/guard.ts';
 import { type Transaction, UniqueViolation } from '../../src/store/db.ts';
+import { openPostgres } from '../../src/store/postgres.ts';
 import { keepSetting, readSetting } from '../../src/store/settings.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
@@ -135,3 +136,24 @@ for (const engine of await engines()) {
     });
   });
 }
+
+test.if((await engines()).includes('postgres'))(
+  'postgres: so many wait for a connection at most, the others are told at once',
+  async () => {
+    const store = await openStore('postgres');
+    const db = await openPostgres(store.url, 1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const holding = db.transaction({}, () => promise);
+    const asked = Array.from({ length: 2010 }, () => db.all('SELECT 1 AS one'));
+    const refused = await Promise.allSettled(asked.slice(2000));
+    expect(refused.map(each => (each as PromiseRejectedResult).reason.code)).toEqual(
+      Array(10).fill('overloaded'),
+    );
+    resolve();
+    // Some may have waited for too long on a busy machine; none is left waiting.
+    await Promise.allSettled([holding, ...asked]);
+    expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await db.close();
+    await store.close();
+  },
+);

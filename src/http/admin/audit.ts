@@ -12,6 +12,7 @@ import type { Queries } from '../../store/db.ts';
 import { findOutcome, OUTCOMES } from '../../store/outcomes.ts';
 import { before, iso, isoTime, list, page, timeIn, uuid } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
+import { stream } from '../stream.ts';
 
 const filter = {
   from: timeIn.optional(),
@@ -140,18 +141,4 @@ async function* lines(
     if (entries.length > 0) yield entries.map(write).join('');
     from = next;
   }
-}
-
-export function stream(texts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return new ReadableStream({
-    async pull(controller) {
-      const { value, done } = await texts.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      await texts.return(undefined);
-    },
-  });
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { signInHolds } from '../../guard/sign-ins.ts';
 import { STREAM_HEADERS } from '../../mcp/event-stream.ts';
-import { holdOpen, type Route, route, type Services, type Who } from '../route.ts';
+import { actorOf, holdOpen, type Route, route, type Services, type Who } from '../route.ts';
 
 const lastEventId = z.uuid();
 
@@ -25,7 +25,8 @@ export const eventRoutes: Route[] = [
       if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS });
       const since = lastEventId.safeParse(request.headers.get('last-event-id'));
       holdOpen(incoming);
-      const body = await services.feed.watch(since.success ? since.data : null, () => holds(services, who));
+      const from = since.success ? since.data : null;
+      const body = await services.feed.watch(from, actorOf(incoming), () => holds(services, who));
       return new Response(body, { headers: STREAM_HEADERS });
     },
   }),

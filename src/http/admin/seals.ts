@@ -10,7 +10,8 @@ import type { Queries } from '../../store/db.ts';
 import { listSealed, readSealing } from '../../store/seals.ts';
 import { iso, isoTime, list, page, paged } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
-import { entry, showEntry, stream } from './audit.ts';
+import { stream } from '../stream.ts';
+import { entry, showEntry } from './audit.ts';
 
 const hash = z.string().meta({ description: 'Base64 of 32 bytes.' });
 const count = z.int();
