@@ -24,7 +24,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/visible/, 'approvals/notifications guard/notify'],
   [
     /^guard\/(check|facts|commit|guard|policies)\./,
-    'guard/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
+    'guard/judge guard/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
     /^guard\/(facts|credentials|sessions|keys)/,

@@ -143,6 +143,13 @@ describe('literal addresses and reserved names', () => {
   });
 });
 
+test('names of metadata services are refused wherever they lead', async () => {
+  for (const host of ['metadata.google.internal', 'instance-data', 'v1.metadata.google.internal']) {
+    expect(await outcome(`http://${host}/`, true, answering('8.8.8.8'))).toBe('refused');
+  }
+  expect(await outcome('http://metadata.example/', false, answering('8.8.8.8'))).toBe('8.8.8.8');
+});
+
 describe('resolved names', () => {
   const url = 'https://hooks.example/in?x=1';
 
@@ -210,6 +217,7 @@ describe('the form of a URL', () => {
     ['data:text/plain,x', /http/],
     ['http://user:password@hooks.example/', /password/],
     ['http://user@hooks.example/', /password/],
+    ['http://:password@hooks.example/', /password/],
     ['http://8.8.8.8@10.0.0.1/', /password/],
     ['http://hooks.example:0/', /port/],
     [' http://hooks.example/', /spaces/],
@@ -226,7 +234,9 @@ describe('the form of a URL', () => {
     });
   }
 
-  test('ordinary addresses pass', () => {
+  test('ordinary addresses pass, up to the longest', () => {
+    const longest = 'https://hooks.example/'.padEnd(2048, 'x');
+    expect([urlFault(longest), urlFault(`${longest}x`)]).toEqual([null, expect.stringContaining('2048')]);
     for (const url of ['https://hooks.example/in?x=1#y', 'HTTP://Hooks.Example:8080', 'http://[::1]:3000/']) {
       expect(urlFault(url)).toBeNull();
     }
