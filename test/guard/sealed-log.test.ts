@@ -6,6 +6,7 @@ import { proveInclusion } from '../../src/guard/proofs.ts';
 import type { Db } from '../../src/store/db.ts';
 import { readSealing } from '../../src/store/seals.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
+import { until } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
 import { Clock, entries, MINUTE, sealedLog, sealerOn, type TestSealer, write } from './sealing.ts';
 
@@ -125,6 +126,55 @@ for (const engine of await engines()) {
       expect((await sealed()).ids.length).toBe(35);
     });
 
+    test('a clock that was ahead for a while, and sealed then, leaves nothing behind to be sealed late', async () => {
+      await one.settle();
+      clock.now = NOW + 20 * MINUTE;
+      await write(db, entries(3, NOW + 18 * MINUTE));
+      await one.settle();
+      clock.now = NOW + MINUTE;
+      const rows = entries(3, clock.now);
+      await write(db, rows);
+      clock.now += 10_000;
+      await one.settle();
+      expect((await sealed()).ids.slice(3)).toEqual(rows.map(row => row.id));
+    });
+
+    test('a clock that was ahead for a while, and sealed nothing then, does not put off the slow pass', async () => {
+      clock.now = NOW + 24 * HOUR;
+      await one.settle();
+      clock.now = NOW;
+      const rows = entries(3);
+      const [late, ...others] = rows as [(typeof rows)[0], (typeof rows)[0]];
+      await write(db, others);
+      clock.now += 3 * MINUTE;
+      await one.settle();
+      await write(db, [late]);
+      clock.now += HOUR;
+      await one.settle();
+      expect((await sealed()).ids).toEqual([...others, late].map(row => row.id));
+    });
+
+    test('the slow pass finds what is late in a long log, and begins again an hour later', async () => {
+      const rows = entries(2100);
+      const late = [rows[1], rows[1100], rows[2090]] as typeof rows;
+      await write(
+        db,
+        rows.filter(row => !late.includes(row)),
+      );
+      clock.now += 2 * MINUTE;
+      await one.settle();
+      // The first walk over everything has ended by now, too.
+      for (let tick = 0; tick < 4; tick++) await one.sealer.tick();
+      const begun = clock.now;
+      await write(db, late);
+      clock.now = begun + HOUR - 1;
+      await one.settle();
+      expect((await sealed()).ids.length).toBe(2097);
+      clock.now = begun + HOUR;
+      for (let tick = 0; tick < 4; tick++) await one.sealer.tick();
+      expect((await sealed().catch(() => null))?.ids.slice(2097)).toEqual(late.map(row => row.id));
+    });
+
     test('one seals, the others watch, and take over when it is gone', async () => {
       const two = await sealerOn(db, clock);
       await write(db, entries(20));
@@ -132,10 +182,14 @@ for (const engine of await engines()) {
       expect(await one.sealer.tick()).toBe(true);
       expect(await two.sealer.tick()).toBe(false);
       expect((await two.log.lag()).size).toBe(20);
-      clock.now += 11_000;
+      clock.now += 9_999;
+      expect(await two.sealer.tick()).toBe(false);
+      clock.now += 1;
       expect(await two.sealer.tick()).toBe(true);
-      // A lease of an hour ahead is a wrong clock's, and holds nobody up.
-      await db.run('UPDATE sealing SET leased_until = $1', [clock.now + HOUR]);
+      // A lease of more than a minute ahead is a wrong clock's, and holds nobody up.
+      await db.run('UPDATE sealing SET leased_until = $1', [clock.now + MINUTE]);
+      expect(await one.sealer.tick()).toBe(false);
+      await db.run('UPDATE sealing SET leased_until = $1', [clock.now + MINUTE + 1]);
       expect(await one.sealer.tick()).toBe(true);
     });
 
@@ -164,7 +218,84 @@ for (const engine of await engines()) {
       const state = await readSealing(db);
       await two.log.sealNew(state);
       expect(await two.log.checkpoint(await readSealing(db))).not.toBeNull();
+      expect(await one.log.sealNew(state)).toBe(false);
       expect(await one.log.checkpoint(state)).toBeNull();
+      expect(await two.log.checkpoint(state)).toBeNull();
+      expect((await sealed()).checkpoints.length).toBe(1);
+    });
+
+    test('a checkpoint is signed when the interval is over, to the millisecond', async () => {
+      const grows = async (at: number) => {
+        await write(db, entries(1, clock.now));
+        clock.now = at;
+        const before = one.notes.length;
+        await one.sealer.tick();
+        return one.notes.length > before;
+      };
+      const first = NOW + 10_000;
+      expect(await grows(first)).toBe(true);
+      expect(await grows(first + MINUTE - 1)).toBe(false);
+      expect(await grows(first + MINUTE)).toBe(true);
+    });
+
+    test('a checkpoint is sent to its target once, and again after a failure, beside the sealing', async () => {
+      const sent: number[] = [];
+      let fails = false;
+      const sending = await sealerOn(db, clock, {
+        send: async ({ number }) => {
+          sent.push(number);
+          if (fails) throw new Error('unreachable');
+        },
+      });
+      const next = async () => {
+        await write(db, entries(1, clock.now));
+        clock.now += MINUTE;
+        await sending.sealer.tick();
+        await sending.sealer.settle();
+      };
+      await next();
+      await sending.sealer.tick();
+      await sending.sealer.settle();
+      expect(sent).toEqual([1]);
+      fails = true;
+      await next();
+      // Not again at once; a newer one takes its place.
+      await next();
+      expect(sent).toEqual([1, 2]);
+      fails = false;
+      await until('the wait is over', async () => {
+        await sending.sealer.tick();
+        await sending.sealer.settle();
+        return sent.length > 2;
+      });
+      expect(sent).toEqual([1, 2, 3]);
+      expect(sending.failures).toEqual([]);
+    });
+
+    test('a sealer that runs works off a backlog, and a stop waits for what is being sent', async () => {
+      const released = Promise.withResolvers<void>();
+      let begun = 0;
+      const running = await sealerOn(db, clock, {
+        send: async () => {
+          begun++;
+          await released.promise;
+        },
+      });
+      await write(db, entries(600));
+      clock.now += MINUTE;
+      running.sealer.start();
+      await until('a checkpoint is being sent', () => begun > 0);
+      let stopped = false;
+      const stopping = running.sealer.stop().then(() => {
+        stopped = true;
+      });
+      await readSealing(db);
+      expect(stopped).toBe(false);
+      released.resolve();
+      await stopping;
+      expect((await sealed()).ids.length).toBe(600);
+      const rows = await db.all('SELECT number FROM checkpoints WHERE sent_at IS NULL');
+      expect([begun, rows, running.failures]).toEqual([1, [], []]);
     });
 
     test('what is not as it was signed is not given out as a proof', async () => {

@@ -116,6 +116,14 @@ describe('a receiver that answers', () => {
     await until(() => seen.closed === 1);
   });
 
+  test('it says how long the exchange took, and nothing else', async () => {
+    const seen = await answering(withBody('x'));
+    const begun = performance.now();
+    const { durationMs } = await send(seen.port);
+    expect(durationMs).toBeGreaterThanOrEqual(0);
+    expect(durationMs).toBeLessThanOrEqual(Math.ceil(performance.now() - begun));
+  });
+
   test('any status is an answer', async () => {
     for (const status of [204, 400, 404, 410, 500, 503]) {
       const seen = await answering(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`);

@@ -7,6 +7,7 @@ import { ATTEMPT_MS } from '../../src/guard/deliver.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import type { NotifySettings } from '../../src/guard/notify/notify.ts';
 import { emit } from '../../src/guard/outbox.ts';
+import { mintToken } from '../../src/guard/secrets.ts';
 import { createWebhook, rotateSecret } from '../../src/guard/webhooks.ts';
 import { Worker } from '../../src/guard/worker.ts';
 import { insertApproval } from '../../src/store/approvals.ts';
@@ -38,6 +39,7 @@ class Desk {
   readonly again: () => Promise<Db>;
   readonly close: () => Promise<void>;
   readonly failures: unknown[] = [];
+  readonly notified: [string, string | null][] = [];
   readonly #let = Promise.withResolvers<number>();
   webhookId = '';
 
@@ -60,7 +62,7 @@ class Desk {
     };
     this.worker = new Worker(this.guard, RULES, settings, {
       delivered: () => {},
-      notified: () => {},
+      notified: (channel, error) => this.notified.push([channel, error]),
       failed: error => this.failures.push(error),
     });
   }
@@ -84,6 +86,17 @@ class Desk {
       for (let n = 0; n < count; n++) {
         emit(tx, subscribers, 'approval.created', approvalRecord(), this.now);
       }
+    });
+  }
+
+  /** A question with its notification. */
+  async ask(): Promise<void> {
+    const approval = approvalRecord();
+    const asked = { ...notification(), approvalId: approval.id };
+    const tokenSealed = this.guard.vault.seal(mintToken('approval').token, `notification ${asked.id}`);
+    await this.db.transaction({}, async tx => {
+      insertApproval(tx, approval, 'hash');
+      insertNotification(tx, { ...asked, tokenSealed });
     });
   }
 
@@ -175,12 +188,32 @@ for (const engine of await engines()) {
     test('a lease outlives the attempt, so that no other replica sends what may still arrive', async () => {
       const desk = await Desk.open(engine);
       await desk.emit(1);
+      await desk.ask();
       await desk.worker.tick();
-      await until('it arrived', () => desk.receiver.events.length === 1);
-      const [lease] = await desk.db.all<{ until: number }>('SELECT leased_until AS until FROM deliveries');
-      expect(lease?.until).toBeGreaterThan(NOW + ATTEMPT_MS);
+      await until('both arrived', () => desk.receiver.arrivals.length === 2);
+      for (const table of ['deliveries', 'notifications']) {
+        const [lease] = await desk.db.all<{ until: number }>(`SELECT leased_until AS until FROM ${table}`);
+        expect(lease?.until).toBeGreaterThan(NOW + ATTEMPT_MS);
+      }
       desk.letAnswer();
       await desk.worker.settle();
+      expect(desk.notified).toEqual([['http', null]]);
+      await desk.close();
+    });
+
+    test('a worker goes on with what comes later, also after the store failed it', async () => {
+      const desk = await Desk.open(engine);
+      desk.letAnswer();
+      desk.worker.start();
+      await desk.emit(1);
+      await until('the first arrived', () => desk.receiver.events.length === 1);
+      await desk.worker.settle();
+      await desk.db.run('ALTER TABLE approvals RENAME TO elsewhere');
+      await until('a failure is told', () => desk.failures.length > 0);
+      await desk.db.run('ALTER TABLE elsewhere RENAME TO approvals');
+      await desk.emit(1);
+      await until('the second arrived', () => desk.receiver.events.length === 2);
+      await desk.worker.stop();
       await desk.close();
     });
 
