@@ -27,6 +27,7 @@ const MAY: Record<string, readonly string[]> = {
   'data-dir.ts': ['guard'],
   'file-modes.ts': ['config.ts'],
   'clock.ts': [],
+  'open-store.ts': ['guard', 'store', 'config.ts', 'data-dir.ts'],
   'background.ts': ['guard', 'store', 'http', 'config.ts', 'data-dir.ts'],
   'main.ts': [
     'core',
@@ -39,6 +40,7 @@ const MAY: Record<string, readonly string[]> = {
     'config.ts',
     'log.ts',
     'metrics.ts',
+    'open-store.ts',
     'data-dir.ts',
     'file-modes.ts',
   ],

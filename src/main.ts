@@ -4,16 +4,9 @@
 import pkg from '../package.json' with { type: 'json' };
 import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
-import { type Config, embeddedPath, listensOnLoopback, publicUrl } from './config.ts';
+import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
-import {
-  adminTokenIn,
-  adminTokenPath,
-  makeDataDir,
-  masterKeyIn,
-  masterKeyPath,
-  writeCheckpointKey,
-} from './data-dir.ts';
+import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
 import { openFiles } from './file-modes.ts';
 import type { TargetRules } from './guard/addresses.ts';
 import { callableBy } from './guard/callable.ts';
@@ -21,20 +14,14 @@ import { Judge, type Verdict } from './guard/check.ts';
 import { GroupCommit } from './guard/commit.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import { type Demo, fillDemo } from './guard/demo/fill.ts';
-import {
-  claimStore,
-  knownFingerprint,
-  setUpStore,
-  showFirstKey,
-  wrongMasterKey,
-} from './guard/first-start.ts';
+import { setUpStore, showFirstKey } from './guard/first-start.ts';
 import type { Guard } from './guard/guard.ts';
 import { takeOver } from './guard/leases.ts';
 import { OutcomeLog } from './guard/outcomes.ts';
 import { Provider } from './guard/provider.ts';
 import { RateLimit } from './guard/rate-limit.ts';
 import { logKey } from './guard/sealed-log.ts';
-import { hashToken, Vault } from './guard/secrets.ts';
+import { hashToken } from './guard/secrets.ts';
 import { offerSetup } from './guard/setup.ts';
 import { Feed } from './http/feed.ts';
 import type { Services } from './http/route.ts';
@@ -46,12 +33,8 @@ import { Listing } from './mcp/listing.ts';
 import { Places } from './mcp/places.ts';
 import type { Upstream } from './mcp/upstream.ts';
 import { Metrics, mergedMetrics } from './metrics.ts';
-import type { Db } from './store/db.ts';
+import { isEmbedded, openGuard, openStore } from './open-store.ts';
 import { findKey } from './store/keys.ts';
-import { migrate } from './store/migrate.ts';
-import type { ChannelKind } from './store/notifications.ts';
-import { openPostgres } from './store/postgres.ts';
-import { openSqlite } from './store/sqlite.ts';
 
 export const VERSION: string = pkg.version;
 
@@ -62,7 +45,8 @@ export interface Running {
   metrics: () => string;
   /**
    * Makes what a person should see once, a new store's key and the link for the first operator, and has it shown;
-   * what lies open on the machine is said in the log. Of processes that share a port one does it, or the link of one would end that of another.
+   * what lies open on the machine is said in the log. Of processes that share a port one does it, or the link of one
+   * would end that of another.
    */
   welcome: (show: (welcome: Welcome) => Promise<void>) => Promise<void>;
   /** Finishes what is under way, then lets go of everything. */
@@ -135,18 +119,6 @@ export async function start(
   }
 }
 
-/** The store as this program knows it, with the master key it was made with. One that has lost its key is not changed. */
-async function openGuard(config: Config, db: Db, now: () => number): Promise<Guard> {
-  const known = await knownFingerprint(db);
-  const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir, known === null));
-  const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
-  if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
-  await migrate(db, now());
-  const guard: Guard = { db, vault, now, settings: { ...config, channels: channels(config) } };
-  await claimStore(guard, from);
-  return guard;
-}
-
 async function welcome(
   config: Config,
   guard: Guard,
@@ -191,39 +163,6 @@ function clockOf(log: Log): () => number {
   return steadyClock(backMs =>
     log.warn({ backMs }, 'the clock was set back; time goes on from where it was until a restart'),
   );
-}
-
-/** Whether this process has the store for itself. */
-function isEmbedded(config: Config): boolean {
-  return embeddedPath(config) !== null;
-}
-
-function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
-  const path = embeddedPath(config);
-  if (path !== null) return openFile(path, onFatal);
-  return openPostgres(config.databaseUrl ?? '', config.databasePool, config.databasePooling);
-}
-
-/** The system says what failed; which setting names the file, it does not know. */
-function openFile(path: string, onFatal: (error: Error) => void): Db {
-  try {
-    return openSqlite(path, onFatal);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    throw new Error(
-      `The store ${path} cannot be opened: ${message}. TOOLGATE_DATABASE_URL or TOOLGATE_DATA_DIR says where it is.`,
-      { cause: error },
-    );
-  }
-}
-
-function channels(config: Config): ChannelKind[] {
-  const found: ChannelKind[] = [];
-  if (config.smtpUrl !== null) found.push('email');
-  if (config.slackWebhookUrl !== null) found.push('slack');
-  if (config.notifyUrl !== null) found.push('http');
-  return found.length > 0 ? found : ['terminal'];
 }
 
 function createServices(

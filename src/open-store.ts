@@ -1,0 +1,58 @@
+// The configured store, opened: the engine, the master key it was made with, its migrations, and the guard that
+// everything else is given. What is made at a first start is guard/first-start.ts's.
+
+import { type Config, embeddedPath } from './config.ts';
+import { masterKeyIn, masterKeyPath } from './data-dir.ts';
+import { claimStore, knownFingerprint, wrongMasterKey } from './guard/first-start.ts';
+import type { Guard } from './guard/guard.ts';
+import { Vault } from './guard/secrets.ts';
+import type { Db } from './store/db.ts';
+import { migrate } from './store/migrate.ts';
+import type { ChannelKind } from './store/notifications.ts';
+import { openPostgres } from './store/postgres.ts';
+import { openSqlite } from './store/sqlite.ts';
+
+/** Whether this process has the store for itself. */
+export function isEmbedded(config: Config): boolean {
+  return embeddedPath(config) !== null;
+}
+
+export function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
+  const path = embeddedPath(config);
+  if (path !== null) return openFile(path, onFatal);
+  return openPostgres(config.databaseUrl ?? '', config.databasePool, config.databasePooling);
+}
+
+/** The system says what failed; which setting names the file, it does not know. */
+function openFile(path: string, onFatal: (error: Error) => void): Db {
+  try {
+    return openSqlite(path, onFatal);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new Error(
+      `The store ${path} cannot be opened: ${message}. TOOLGATE_DATABASE_URL or TOOLGATE_DATA_DIR says where it is.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The store as this program knows it, with the master key it was made with. One that has lost its key is not changed. */
+export async function openGuard(config: Config, db: Db, now: () => number): Promise<Guard> {
+  const known = await knownFingerprint(db);
+  const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir, known === null));
+  const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
+  if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
+  await migrate(db, now());
+  const guard: Guard = { db, vault, now, settings: { ...config, channels: channels(config) } };
+  await claimStore(guard, from);
+  return guard;
+}
+
+function channels(config: Config): ChannelKind[] {
+  const found: ChannelKind[] = [];
+  if (config.smtpUrl !== null) found.push('email');
+  if (config.slackWebhookUrl !== null) found.push('slack');
+  if (config.notifyUrl !== null) found.push('http');
+  return found.length > 0 ? found : ['terminal'];
+}
