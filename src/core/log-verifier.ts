@@ -89,7 +89,6 @@ export class LogVerifier {
   constructor(checkpoints: readonly Checkpoint[], atLeast: number | null = null) {
     this.#atLeast = atLeast;
     this.believe(checkpoints);
-    this.#meet();
   }
 
   get size(): number {
@@ -116,6 +115,8 @@ export class LogVerifier {
       if (claim.refusal === null) this.#prunedBefore = Math.max(this.#prunedBefore, claim.before);
       else if (claim.before > (this.#refused?.before ?? 0)) this.#refused = claim;
     }
+    // One of exactly what was read so far has to be held against it before the next place is added.
+    this.#meet();
   }
 
   /** Whether places are missing: then an entry without one may have had one of those. */

@@ -1,7 +1,7 @@
 // Any one thing done to any log of any size, under any checkpoints, is found at its place; and a log that nobody
 // touched never is.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Checkpoint } from '../../src/core/checkpoint.ts';
 import { entryLeaf } from '../../src/core/entry.ts';
@@ -121,4 +121,126 @@ test('what a checkpoint gave up may be gone, its seal may not', () => {
   ]);
   const spoilt = pruned.with(2, { ...(pruned[2] as Place), leafHash: placeOf(3).leafHash });
   expect(findings(spoilt, signed)).toMatchObject([{ kind: 'rewritten', seq: 0 }]);
+});
+
+describe('places that stand elsewhere than in their order', () => {
+  const places = Array.from({ length: 20 }, (_, seq) => placeOf(seq));
+  const signed = checkpointsOf(places, [20]);
+  const of = (...order: number[]) => order.map(seq => places[seq] as Place);
+  const upTo = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n);
+  const told = (order: readonly Place[]) => findings(order, signed).map(({ kind, seq }) => [kind, seq]);
+
+  test('a place that comes later than it should was moved, each of several', () => {
+    for (const late of [[3], [4], [5], [3, 4], [4, 3], [3, 5], [5, 4, 3], [3, 4, 5]]) {
+      const rest = [3, 4, 5].filter(seq => !late.includes(seq));
+      expect(told(of(...upTo(0, 3), ...rest, ...upTo(6, 20), ...late))).toEqual(
+        late.toSorted((a, b) => a - b).map(seq => ['reordered', seq]),
+      );
+    }
+    const [moved] = findings(of(...upTo(0, 3), ...upTo(4, 20), 3), signed);
+    expect(moved?.message).toBe('It stands after place 19.');
+    expect(moved?.entryId).toBe(places[3]!.entryId);
+  });
+
+  test('a place that is there twice was put in, and those that never come are gone', () => {
+    expect(told(of(...upTo(0, 20), 7))).toEqual([['inserted', 7]]);
+    expect(told(of(...upTo(0, 10), 9, ...upTo(10, 20)))).toEqual([['inserted', 9]]);
+    const gone = findings(of(...upTo(0, 3), ...upTo(6, 10), 4, ...upTo(12, 20)), signed);
+    expect(gone.map(({ kind, seq, message }) => [kind, seq, message])).toEqual([
+      ['removed', 3, 'This place is gone from the sealed log.'],
+      ['reordered', 4, 'It stands after place 9.'],
+      ['removed', 5, 'This place is gone from the sealed log.'],
+      ['removed', 10, 'The places up to 11 are gone from the sealed log.'],
+    ]);
+  });
+
+  test('entries that stand in each other’s places were exchanged, one that stands for none was edited', () => {
+    const [three, nine] = [places[3]!, places[9]!];
+    const exchanged = places
+      .with(3, { ...three, entry: nine.entry })
+      .with(9, { ...nine, entry: three.entry });
+    expect(findings(exchanged, signed).map(({ kind, seq, message }) => [kind, seq, message])).toEqual([
+      ['reordered', 3, 'The entry was sealed in place 9.'],
+      ['reordered', 9, 'The entry was sealed in place 3.'],
+    ]);
+    // The copy stands for one that is in its own place.
+    expect(told(places.with(3, { ...three, entry: nine.entry }))).toEqual([['edited', 3]]);
+  });
+
+  test('whether places are missing is known', () => {
+    const gaps = (order: readonly Place[]) => {
+      const verifier = new LogVerifier(signed);
+      for (const place of order) verifier.take(place);
+      return [verifier.hasGaps, verifier.size];
+    };
+    expect(gaps(places)).toEqual([false, 20]);
+    expect(gaps(of(...upTo(0, 19)))).toEqual([true, 19]);
+    expect(gaps(of(...upTo(1, 20)))).toEqual([true, 20]);
+    expect(gaps(of(...upTo(1, 20), 0))).toEqual([false, 20]);
+  });
+
+  test('what is gone from the end is counted, and its time told', () => {
+    expect(findings(of(...upTo(0, 17)), checkpointsOf(places, [20, 10]))).toMatchObject([
+      {
+        kind: 'truncated',
+        seq: 17,
+        message: expect.stringMatching(/^3 of 20 entries are gone from the end: .*020Z\.$/),
+      },
+    ]);
+  });
+});
+
+test('an entry without a place waits for its seal, or is overdue by what was sealed before', () => {
+  const places = Array.from({ length: 4 }, (_, seq) => placeOf(seq));
+  const verifier = new LogVerifier(checkpointsOf(places, [4]));
+  const through = NOW + 4;
+  const late = through - 5 * 60_000;
+  expect(verifier.isOverdue(idAt(late, 9))).toBe(false);
+  expect(verifier.isOverdue(idAt(late - 1, 9))).toBe(true);
+  for (const place of places) verifier.take(place);
+  expect([late, late - 1].map(at => verifier.isOverdue(idAt(at, 9)))).toEqual([false, true]);
+  expect(verifier.isOverdue('no id of ours')).toBe(false);
+});
+
+test('checkpoints that are signed while the log is read count from where they stand', () => {
+  const places = Array.from({ length: 20 }, (_, seq) => placeOf(seq));
+  const [ten, fifteen, twenty] = checkpointsOf(places, [10, 15, 20]) as [Checkpoint, Checkpoint, Checkpoint];
+  const read = (more: Checkpoint[]) => {
+    const verifier = new LogVerifier([twenty]);
+    for (const place of places.slice(0, 10)) verifier.take(place);
+    verifier.believe(more);
+    for (const place of places.slice(10)) verifier.take(place);
+    return verifier.end().map(({ kind, seq }) => [kind, seq]);
+  };
+  expect(read([])).toEqual([]);
+  expect(read([ten])).toEqual([]);
+  expect(read([fifteen])).toEqual([]);
+  expect(read([fifteen, ten])).toEqual([]);
+  // What was passed already is not looked at again.
+  expect(read([checkpointsOf(places, [9])[0]!])).toEqual([]);
+  expect(read([{ ...ten, root: twenty.root }])).toEqual([['rewritten', 0]]);
+  expect(read([ten, { ...fifteen, root: twenty.root }])).toEqual([['rewritten', 10]]);
+});
+
+test('an entry that is gone by a claim which does not hold is told with the reason, those beyond it without', () => {
+  const DAY = 86_400_000;
+  const places = Array.from({ length: 20 }, (_, seq) => placeOf(seq));
+  const [signed] = checkpointsOf(places, [20]) as [Checkpoint];
+  const [earlier] = checkpointsOf(places, [5]) as [Checkpoint];
+  const givenUp = { at: signed.at, retention: DAY, root: earlier.root, signedAt: signed.at - DAY + 1 };
+  const early: Checkpoint = { ...signed, pruned: 5, retention: DAY, givenUp };
+  const gone = places.map(place => (place.seq === 4 || place.seq === 5 ? { ...place, entry: null } : place));
+  expect(findings(gone, [early]).map(({ seq, message }) => [seq, message])).toEqual([
+    [
+      4,
+      expect.stringMatching(/^Its seal is there, the entry is not\. The checkpoint of .* before its time\.$/),
+    ],
+    [5, 'Its seal is there, the entry is not.'],
+  ]);
+  const inTime = { ...early, givenUp: { ...givenUp, signedAt: signed.at - DAY } };
+  expect(findings(gone, [inTime]).map(each => each.seq)).toEqual([5]);
+  expect(new LogVerifier([inTime]).prunedBefore).toBe(5);
+  // The earlier checkpoint has to be of this very log.
+  const foreign = { ...inTime, givenUp: { ...inTime.givenUp, root: signed.root } };
+  expect(findings(places, [foreign]).map(({ kind, seq }) => [kind, seq])).toEqual([['rewritten', 0]]);
 });
