@@ -16,7 +16,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
   [/^core\/(policy-file|policy-text|diff)/, 'core/policy-file cli/transcripts http/policies'],
   [
-    /^core\/(checkpoint|log-verifier|merkle|entry)/,
+    /^core\/(checkpoint|given-up|log-verifier|merkle|entry)/,
     'core/checkpoint core/log-verifier core/merkle cli/audit-verify',
   ],
   [/^core\/errors/, 'http/refusals core/json'],
@@ -81,13 +81,28 @@ const NAMED: [RegExp, string][] = [
     /^store\/(postgres|sqlite|db|committed-memory)/,
     'store/sqlite store/transaction store/wake store/records replicas/ended-connections http/failures',
   ],
-  [/^mcp\//, 'mcp/refusals mcp/modern mcp/forward mcp/names mcp/passing mcp/sessions mcp/failures'],
-  [/^mcp\/(wire|duplex|upstream|event-stream)/, 'mcp/event-stream mcp/administration mcp/clients faults/p20'],
-  [/^mcp\/(listing|hub)/, 'mcp/administration mcp/drift'],
-  [/^mcp\/(call|answers)/, 'mcp/approved-once mcp/approved-for mcp/clients'],
+  [
+    /^mcp\/(answers|call|connections|endpoint|forward|legacy|modern|negotiate|offered|hub|listing|pages|protocol|schema)/,
+    'mcp/refusals mcp/modern mcp/forward mcp/names mcp/passing',
+  ],
+  [/^mcp\/(answers|connections|endpoint|legacy)/, 'mcp/sessions'],
+  [/^mcp\/(connections|hub)/, 'mcp/bounds'],
+  [/^mcp\/(answers|call)/, 'mcp/failures mcp/approved-once mcp/approved-for'],
+  [/^mcp\/(hub|listing|offered)/, 'mcp/administration mcp/drift mcp/listing'],
+  [/^mcp\/(forward|places)/, 'mcp/places'],
+  [/^mcp\/pages/, 'mcp/hostile-list'],
+  [/^mcp\/(duplex|event-stream|upstream|wire)/, 'mcp/failures mcp/passing'],
+  [/^mcp\/(lines|turns|wire-stdio)/, 'mcp/failures'],
+  [/^mcp\/(listening|wire-http)/, 'mcp/wires'],
+  [/^mcp\/(duplex|negotiate)/, 'mcp/upstream'],
 ];
 
-const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: ROOT })].sort();
+/** Take minutes: what they need of a file, quicker tests know as well. */
+const TOO_SLOW = /^test\/(browser\/|cli\/audit-given-up)/;
+
+const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: ROOT })]
+  .filter(test => !TOO_SLOW.test(test))
+  .sort();
 
 /** Quickest first, as `test/timings.json` remembers them: most changes are found out by the first. */
 export function testsOf(file: string): string[] {

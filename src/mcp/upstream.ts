@@ -113,7 +113,6 @@ export class Upstream {
   /** Sends a request; once more when the upstream surely never saw it (it had forgotten our session). */
   async request(method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
     this.#underWay++;
-    this.#usedAt = this.#now();
     try {
       const { signal } = asking.cancel;
       const wire = await this.#soon(signal);

@@ -1,0 +1,89 @@
+// An upstream in memory, for tests of what stands before it: a channel that carries messages both ways, answers the
+// first words by itself, and does with the rest what the test says.
+
+import { Duplex } from '../../src/mcp/duplex.ts';
+import { Upstream, type UpstreamLimits } from '../../src/mcp/upstream.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a message is whatever was sent
+type Any = any;
+
+export const PLENTY: UpstreamLimits = { connectMs: 60_000, startMs: 60_000, patienceMs: 60_000 };
+
+export class Channel extends Duplex {
+  readonly sent: Any[] = [];
+  ended = 0;
+  listened = 0;
+  /** What comes of a message before it counts as taken. */
+  onWrite: (text: string) => Promise<void> | void = () => {};
+  /** The answer to a request; none where it gives nothing. */
+  readonly #answers: Record<string, (message: Any) => Any>;
+
+  constructor(answers: Record<string, (message: Any) => Any> = {}) {
+    super();
+    const first = () => ({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } } });
+    this.#answers = { initialize: first, ...answers };
+  }
+
+  of(method: string): Any[] {
+    return this.sent.filter(each => each.method === method);
+  }
+
+  /** The upstream says something. */
+  say(message: Any): void {
+    this.take(typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message }));
+  }
+
+  /** The channel breaks by itself. */
+  breaks(reason: string): void {
+    this.broken(reason);
+  }
+
+  listen(): void {
+    this.listened++;
+  }
+
+  protected async write(text: string): Promise<void> {
+    const message = JSON.parse(text);
+    this.sent.push(message);
+    await this.onWrite(text);
+    const answer = this.#answers[message.method]?.(message);
+    if (answer !== undefined) this.say({ id: message.id, ...answer });
+  }
+
+  protected end(): void {
+    this.ended++;
+  }
+}
+
+export interface Made {
+  upstream: Upstream;
+  /** Every channel that was opened, the newest last. */
+  opened: Channel[];
+  changed: () => number;
+}
+
+/** A connection to what `open` gives. */
+export function upstreamOn(
+  open: (signal: AbortSignal) => Promise<Channel> | Channel,
+  {
+    transport = 'stdio',
+    limits = PLENTY,
+    now = Date.now,
+  }: { transport?: 'stdio' | 'http'; limits?: UpstreamLimits; now?: () => number } = {},
+): Made {
+  const opened: Channel[] = [];
+  let changed = 0;
+  const row = { id: 'id', keyId: 'key', name: 'up', target: '', headersSealed: null, createdAt: 0 };
+  const upstream = new Upstream(
+    { ...row, transport },
+    async (_tool, signal) => {
+      const channel = await open(signal);
+      opened.push(channel);
+      return channel;
+    },
+    now,
+    () => changed++,
+    limits,
+  );
+  return { upstream, opened, changed: () => changed };
+}

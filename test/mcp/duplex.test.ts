@@ -1,0 +1,173 @@
+// Requests and answers over a channel that carries messages both ways: who gets which, what is bounded, and what is
+// told to those who wait when it breaks.
+
+import { describe, expect, test } from 'bun:test';
+import { MAX_VALUES } from '../../src/core/json.ts';
+import { refusal } from '../support/refusal.ts';
+import { Channel } from './channel.ts';
+
+const MAX_UNTAKEN = 16 * 1024 * 1024;
+const asked = (channel: Channel, method = 'tools/call', params = {}) => {
+  const cancel = new AbortController();
+  const told: string[] = [];
+  const hooks = {
+    signal: cancel.signal,
+    onNotification: ({ method }: { method: string }) => told.push(method),
+  };
+  const answer = channel.request(method, params, hooks);
+  answer.catch(() => {});
+  return { answer, cancel, told };
+};
+const settled = () => new Promise(resolve => setImmediate(resolve));
+
+test('each answer goes to the request of its id, in whichever order, once', async () => {
+  const channel = new Channel();
+  const [one, two] = [asked(channel), asked(channel)];
+  expect(channel.sent.map(each => each.id)).toEqual([1, 2]);
+  for (const id of [3, '1', null]) channel.say({ id, result: { n: 'foreign' } });
+  channel.say('not a message');
+  channel.say('[]');
+  channel.say({ id: 2, result: { n: 2 } });
+  channel.say({ id: 1, result: { n: 1 } });
+  channel.say({ id: 1, result: { n: 'again' } });
+  expect((await one.answer).result).toEqual({ n: 1 });
+  expect((await two.answer).result).toEqual({ n: 2 });
+});
+
+test('progress is told to all who wait, a log message only to one who waits alone', async () => {
+  const channel = new Channel();
+  const unasked: string[] = [];
+  channel.onNotification = ({ method }) => unasked.push(method);
+  const say = (method: string) => channel.say({ method, params: {} });
+  say('notifications/tools/list_changed');
+  const one = asked(channel);
+  say('notifications/message');
+  const two = asked(channel);
+  say('notifications/message');
+  say('notifications/progress');
+  expect(one.told).toEqual(['notifications/message', 'notifications/progress']);
+  expect(two.told).toEqual(['notifications/progress']);
+  expect(unasked).toHaveLength(4);
+  channel.say({ id: 1, result: {} });
+  await one.answer;
+  say('notifications/message');
+  expect(two.told).toHaveLength(2);
+  expect(one.told).toHaveLength(2);
+});
+
+describe('what is cancelled', () => {
+  test('is told to the upstream, and its late answer is nobody’s', async () => {
+    const channel = new Channel();
+    const { answer, cancel } = asked(channel);
+    cancel.abort();
+    expect(await refusal(answer)).toMatchObject({ message: 'the call was cancelled' });
+    expect(channel.of('notifications/cancelled')).toMatchObject([{ params: { requestId: 1 } }]);
+    channel.say({ id: 1, result: {} });
+    const alone = asked(channel);
+    channel.say({ method: 'notifications/message', params: {} });
+    expect(alone.told).toHaveLength(1);
+  });
+
+  test('after its answer, or before it was sent, says nothing', async () => {
+    const channel = new Channel();
+    const { answer, cancel } = asked(channel);
+    channel.say({ id: 1, result: {} });
+    await answer;
+    cancel.abort();
+    const early = channel.request('tools/call', {}, { signal: cancel.signal, onNotification: () => {} });
+    expect(await refusal(early)).toMatchObject({ message: 'the call was cancelled' });
+    expect(channel.sent).toHaveLength(1);
+  });
+});
+
+describe('an upstream that takes nothing', () => {
+  test('is sent 16 MiB and the request that goes beyond, and no other until it takes them', async () => {
+    const channel = new Channel();
+    const taken = Promise.withResolvers<void>();
+    let bytes = 0;
+    channel.onWrite = text => {
+      bytes += Buffer.byteLength(text);
+      return taken.promise;
+    };
+    // Of two bytes each in UTF-8: bytes count, not characters.
+    const text = 'é'.repeat(3 * 1024 * 1024);
+    asked(channel, 'tools/call', { text });
+    asked(channel, 'tools/call', { text });
+    asked(channel, 'tools/call', { text: '' });
+    const frame = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 4,
+      method: 'tools/call',
+      params: { text: '' },
+    }).length;
+    asked(channel, 'tools/call', { text: 'x'.repeat(MAX_UNTAKEN - bytes - frame) });
+    expect(bytes).toBe(MAX_UNTAKEN);
+    asked(channel);
+    expect(channel.sent).toHaveLength(5);
+    const refused = await refusal(asked(channel).answer);
+    expect(refused).toMatchObject({ message: 'the upstream does not take what it was sent before' });
+    expect(channel.sent).toHaveLength(5);
+    taken.resolve();
+    await settled();
+    asked(channel);
+    expect(channel.sent).toHaveLength(6);
+  });
+
+  test('gets eight answers to its own requests at a time', async () => {
+    const channel = new Channel();
+    const taken = Promise.withResolvers<void>();
+    channel.onWrite = () => taken.promise;
+    for (let each = 0; each < 20; each++) channel.say({ id: `theirs ${each}`, method: 'roots/list' });
+    expect(channel.sent.map(each => [each.id, each.error.code])).toEqual(
+      Array.from({ length: 8 }, (_, each) => [`theirs ${each}`, -32601]),
+    );
+    taken.resolve();
+    await settled();
+    channel.say({ id: 'later', method: 'roots/list' });
+    expect(channel.sent.at(-1).id).toBe('later');
+  });
+
+  test('is given up when a message cannot be sent', async () => {
+    const channel = new Channel();
+    channel.onWrite = () => Promise.reject(new Error('EPIPE'));
+    const { answer } = asked(channel);
+    expect(await refusal(answer)).toMatchObject({ message: 'the upstream takes no messages' });
+  });
+});
+
+test('a channel that breaks tells everybody who waits, once, and is not used again', async () => {
+  const channel = new Channel();
+  const reasons: string[] = [];
+  channel.onClosed = reason => reasons.push(reason);
+  const waiting = [asked(channel), asked(channel)];
+  channel.breaks('it is gone');
+  channel.breaks('it is gone again');
+  for (const { answer } of waiting) expect(await refusal(answer)).toMatchObject({ message: 'it is gone' });
+  expect(reasons).toEqual(['it is gone']);
+  expect(await refusal(asked(channel).answer)).toMatchObject({
+    unsent: true,
+    message: 'the upstream is gone',
+  });
+  const sent = channel.sent.length;
+  channel.say({ id: 'theirs', method: 'roots/list' });
+  for (const { cancel } of waiting) cancel.abort();
+  expect(channel.sent).toHaveLength(sent);
+});
+
+test('a channel that is closed is ended, and whoever waits is told', async () => {
+  const channel = new Channel();
+  const { answer } = asked(channel);
+  channel.close();
+  expect(await refusal(answer)).toMatchObject({ message: 'the connection was closed' });
+  expect(channel.ended).toBe(1);
+});
+
+test('a message with too many values breaks the channel; one that is none is passed over', async () => {
+  const channel = new Channel();
+  const { answer } = asked(channel);
+  channel.say('{"jsonrpc":"2.0","id":1}');
+  expect(channel.ended).toBe(0);
+  channel.say(`[${'0,'.repeat(MAX_VALUES)}0]`);
+  expect(await refusal(answer)).toMatchObject({ message: expect.stringContaining('values') });
+  expect(channel.ended).toBe(1);
+});
