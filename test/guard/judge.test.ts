@@ -396,6 +396,43 @@ for (const engine of await engines()) {
       }
     });
 
+    test('every verdict has its entry, with the approval that it rests on or asks for', async () => {
+      const look = request({ call: { serverName: 'prod', toolName: 'look' } });
+      const referenceId = await approved();
+      const answers = await judged(look, request({ referenceId }), request({ args: 2 }));
+      const rows = await store.db.all<{ id: string; decision: string; reference: string | null }>(
+        'SELECT id, decision, reference_id AS reference FROM audit ORDER BY id DESC LIMIT 3',
+      );
+      const [first, second, third] = answers as [Verdict, Verdict, Verdict];
+      expect(rows.reverse()).toEqual([
+        { id: first.toolCallId, decision: 'allow', reference: null },
+        { id: second.toolCallId, decision: 'allow', reference: referenceId },
+        { id: third.toolCallId, decision: 'pending', reference: third.referenceId ?? '' },
+      ]);
+    });
+
+    test('a held call is told that nothing was run, and on /mcp what became of the approval that it named', async () => {
+      const { message, latencyMs } = (await one({ referenceId: newId() })) as Verdict;
+      expect(message).toMatch(/^This is not the final outcome: .* webhook with this referenceId\.$/);
+      const begun = performance.now();
+      const named = (await one({ surface: 'mcp', referenceId: newId() })) as Verdict;
+      expect(named.message).toContain('webhook with this referenceId. The approval that was named');
+      expect(((await one({ surface: 'mcp' })) as Verdict).message).toBe(message as string);
+      expect(latencyMs).toBeGreaterThanOrEqual(0);
+      expect(named.latencyMs).toBeLessThanOrEqual(Math.ceil(performance.now() - begun));
+    });
+
+    test('a key whose policy is lost gets no verdict, and others do', async () => {
+      await store.db.run(
+        'DELETE FROM policy_versions WHERE policy_id = (SELECT policy_id FROM keys WHERE id = $1)',
+        [otherKeyId],
+      );
+      const look = { call: { serverName: 'prod', toolName: 'look' } };
+      expect(
+        await outcomes(request({ ...look, principal: principal(null, otherKeyId) }), request(look)),
+      ).toEqual(['audit_failed', 'allow']);
+    });
+
     test('a key whose settings cannot be read fails its own held calls, and nobody else’s', async () => {
       const broken = await newKey({ emails: ['a@example.com'] });
       await store.db.run("UPDATE keys SET notify_sealed = 'damaged' WHERE id = $1", [broken]);

@@ -152,6 +152,7 @@ for (const engine of await engines()) {
       clock = NOW + MINUTE;
       await rollOn();
       await write(clock);
+      expect(await counted(DAY)).toBe(1);
       clock += 3 * MINUTE;
       await rollOn();
       await write(clock - 2.5 * MINUTE);

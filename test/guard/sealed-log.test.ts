@@ -314,6 +314,19 @@ for (const engine of await engines()) {
       expect(await asked(second)).toContain('not what was signed');
     });
 
+    test('a log that lost its last entry is not gone on with, also where its hash is kept in a whole subtree', async () => {
+      await write(db, entries(256));
+      clock.now += 2 * MINUTE;
+      await one.settle();
+      await db.run('DELETE FROM seals WHERE seq = 255');
+      await write(db, entries(5, clock.now));
+      clock.now += 2 * MINUTE;
+      const other = await sealerOn(db, clock);
+      const refused = await other.settle().catch((error: Error) => error.message);
+      expect(refused).toContain('has lost its end: it had 256 entries');
+      expect((await readSealing(db)).size).toBe(256);
+    });
+
     test('a log that was cut, or whose hashes were changed, is not signed', async () => {
       await write(db, entries(300));
       clock.now += 2 * MINUTE;

@@ -221,6 +221,23 @@ for (const engine of await engines()) {
       });
     }
 
+    test('a receiver that gives no answer, or may not be called any more, is tried again, and why is recorded', async () => {
+      const id = await newWebhook();
+      await happens();
+      manner = 'reset';
+      const begun = performance.now();
+      expect(await attempt(id)).toMatchObject({ status: null, error: 'connection reset', response: null });
+      await store.db.run("UPDATE webhooks SET url = 'http://169.254.169.254/'");
+      expect(await attempt(id)).toMatchObject({
+        status: null,
+        error: expect.stringContaining('link-local'),
+        response: null,
+      });
+      expect(await deliveries(id)).toMatchObject([{ status: 'pending', attempts: 2 }]);
+      const [took] = await store.db.all<{ ms: number }>('SELECT max(duration_ms) AS ms FROM attempts');
+      expect(took?.ms).toBeLessThanOrEqual(Math.ceil(performance.now() - begun));
+    });
+
     test('the answer 410 is the end for the webhook and all that waits for it, and for no other', async () => {
       const [id, other] = [await newWebhook(), await newWebhook()];
       await happens();

@@ -1,0 +1,208 @@
+// The log of changes: whatever is changed through the administration is in it once, with who did it and to what, and
+// what changes nothing, or is refused, is not.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { resolveByLink, resolveByOperator, withdraw } from '../../src/guard/approvals.ts';
+import {
+  acceptDrift,
+  compareDefinitions,
+  connectTool,
+  disconnectTool,
+} from '../../src/guard/connected-tools.ts';
+import { endGrant } from '../../src/guard/grants.ts';
+import { type Guard, newId } from '../../src/guard/guard.ts';
+import { changeKey, createKey, endKey } from '../../src/guard/keys.ts';
+import { createPolicy, deletePolicy, replacePolicy } from '../../src/guard/policies.ts';
+import { mintToken } from '../../src/guard/secrets.ts';
+import { endAnySession, endSession, mintSession } from '../../src/guard/sessions.ts';
+import { type ApprovalRecord, insertApproval } from '../../src/store/approvals.ts';
+import { listChanges } from '../../src/store/changes.ts';
+import { listDefinitions } from '../../src/store/connected-tools.ts';
+import { approvalRecord, NOW, openStore, type TestStore } from '../store/stores.ts';
+import { engines } from '../support/service.ts';
+import { guardAt } from './guards.ts';
+
+const EVE = 'operator:eve@example.com' as const;
+const RULES = [{ tool: '*', action: 'allow' as const }];
+const KEY = { name: 'agent', requireSignInToApprove: false, expiresAt: null, notify: null, forward: [] };
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let now: number;
+    let guard: Guard;
+    let policyId: string;
+    let keyId: string;
+    let known: number;
+    beforeEach(async () => {
+      store = await openStore(engine);
+      now = NOW;
+      guard = guardAt(store.db, () => now);
+      policyId = (await createPolicy(guard, EVE, { name: 'prod', description: '', rules: RULES })).id;
+      keyId = (await createKey(guard, EVE, { ...KEY, policyId })).key.id;
+      known = 0;
+    });
+    afterEach(() => store.close());
+
+    /** What was recorded since this was asked last. */
+    async function recorded(): Promise<unknown[]> {
+      const all = (await listChanges(store.db, 100, 'z')).reverse();
+      const fresh = all
+        .slice(known)
+        .map(({ actor, action, target, detail }) => [actor, action, target, detail]);
+      known = all.length;
+      return fresh;
+    }
+    const codeOf = (work: Promise<unknown>) => work.then(() => 'done').catch(error => error.code);
+
+    test('policies and keys', async () => {
+      expect(await recorded()).toEqual([
+        [EVE, 'policy.create', policyId, { name: 'prod', rules: 1 }],
+        [EVE, 'key.create', keyId, { name: 'agent', policyId }],
+      ]);
+      await replacePolicy(guard, EVE, policyId, { rules: [], version: 1 });
+      await changeKey(guard, EVE, keyId, { name: 'other', requireSignInToApprove: true });
+      expect(await recorded()).toEqual([
+        [EVE, 'policy.update', policyId, { name: 'prod', version: 2, rules: 0 }],
+        [EVE, 'key.update', keyId, { changed: ['name', 'requireSignInToApprove'] }],
+      ]);
+      expect(await codeOf(replacePolicy(guard, EVE, policyId, { rules: [], version: 1 }))).toBe('conflict');
+      expect(await codeOf(replacePolicy(guard, EVE, newId(), { rules: [] }))).toBe('not_found');
+      expect(await codeOf(deletePolicy(guard, EVE, policyId))).toBe('conflict');
+      expect(await codeOf(deletePolicy(guard, EVE, newId()))).toBe('not_found');
+      expect(await codeOf(changeKey(guard, EVE, keyId, { policyId: newId() }))).toBe('invalid_input');
+      expect(await codeOf(changeKey(guard, EVE, newId(), {}))).toBe('not_found');
+      expect(await codeOf(endKey(guard, EVE, newId()))).toBe('not_found');
+      expect(await recorded()).toEqual([]);
+      await endKey(guard, EVE, keyId);
+      await endKey(guard, EVE, keyId);
+      await deletePolicy(guard, EVE, policyId);
+      expect(await codeOf(changeKey(guard, EVE, keyId, {}))).toBe('conflict');
+      expect(await recorded()).toEqual([
+        [EVE, 'key.revoke', keyId, { name: 'other' }],
+        [EVE, 'policy.delete', policyId, { name: 'prod' }],
+      ]);
+    });
+
+    test('sessions, which agents may end without a record', async () => {
+      await recorded();
+      const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
+      const mint = async (label: string) =>
+        (await mintSession(guard, principal, { label, ttlMinutes: 5, scopeTools: null })).session.id;
+      const [own, other] = [await mint('own'), await mint('other')];
+      await endSession(guard, principal, own);
+      expect(await codeOf(endSession(guard, { ...principal, keyId: newId() }, other))).toBe('not_found');
+      expect(await codeOf(endSession(guard, principal, newId()))).toBe('not_found');
+      expect(await recorded()).toEqual([]);
+      await endAnySession(guard, EVE, other);
+      await endAnySession(guard, EVE, other);
+      await endAnySession(guard, EVE, own);
+      expect(await codeOf(endAnySession(guard, EVE, newId()))).toBe('not_found');
+      expect(await recorded()).toEqual([[EVE, 'session.revoke', other, { keyId, label: 'other' }]]);
+    });
+
+    test('a session lives as long as was wished, and never longer than its key', async () => {
+      const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
+      const end = async (ttlMinutes: number) =>
+        (await mintSession(guard, principal, { label: '', ttlMinutes, scopeTools: null })).session.expiresAt;
+      expect(await end(5)).toBe(NOW + 300_000);
+      await changeKey(guard, EVE, keyId, { expiresAt: NOW + 60_000 });
+      expect(await end(5)).toBe(NOW + 60_000);
+      expect(await end(1)).toBe(NOW + 60_000);
+      now = NOW + 60_000;
+      expect(await codeOf(end(1))).toBe('unauthenticated');
+    });
+
+    test('Connected Tools', async () => {
+      await recorded();
+      const rules = { allowPrivate: true };
+      const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
+      const { id } = await connectTool(guard, EVE, rules, keyId, input);
+      expect(await codeOf(connectTool(guard, EVE, rules, keyId, input))).toBe('conflict');
+      expect(await codeOf(connectTool(guard, EVE, rules, newId(), input))).toBe('not_found');
+      const bad = { ...input, name: 'bad', transport: 'http' as const, target: 'http://169.254.169.254/' };
+      expect(await codeOf(connectTool(guard, EVE, rules, keyId, bad))).toBe('invalid_input');
+      for (const description of ['one', 'two'])
+        await compareDefinitions(guard, { id, keyId }, [{ toolName: 'a', definition: { description } }]);
+      const digest = (await listDefinitions(store.db, id))[0]?.changedDigest as string;
+      const accept = (tool: string, seen: string) =>
+        acceptDrift(guard, EVE, keyId, tool, { toolName: 'a', digest: seen });
+      expect(await codeOf(accept(id, 'another'))).toBe('conflict');
+      expect(await codeOf(accept(newId(), digest))).toBe('not_found');
+      await accept(id, digest);
+      expect(await codeOf(accept(id, digest))).toBe('conflict');
+      expect(await codeOf(disconnectTool(guard, EVE, newId(), id))).toBe('not_found');
+      await disconnectTool(guard, EVE, keyId, id);
+      expect(await codeOf(disconnectTool(guard, EVE, keyId, id))).toBe('not_found');
+      expect(await recorded()).toEqual([
+        [EVE, 'connected-tool.create', id, { keyId, name: 'up' }],
+        [EVE, 'connected-tool.accept', id, { toolName: 'a', digest }],
+        [EVE, 'connected-tool.delete', id, { keyId, name: 'up' }],
+      ]);
+    });
+
+    /** A question, and the link to its answer. */
+    async function asked(more: Partial<ApprovalRecord> = {}): Promise<{ id: string; token: string }> {
+      const approval = approvalRecord({ keyId, ...more });
+      const { token, hash } = mintToken('approval');
+      await store.db.transaction({}, async tx => insertApproval(tx, approval, hash));
+      return { id: approval.id, token };
+    }
+    const APPROVE = { action: 'approve' as const, grantMs: null };
+
+    test('answers by operators, of which one counts, and what takes them back', async () => {
+      await recorded();
+      const { id: one } = await asked();
+      await resolveByOperator(guard, EVE, one, APPROVE);
+      expect(await codeOf(resolveByOperator(guard, 'admin', one, APPROVE))).toBe('conflict');
+      await withdraw(guard, EVE, one);
+      expect(await codeOf(withdraw(guard, EVE, one))).toBe('conflict');
+      const { id: two } = await asked();
+      expect(await codeOf(withdraw(guard, EVE, two))).toBe('conflict');
+      await resolveByOperator(guard, EVE, two, { action: 'approve', grantMs: 1000 });
+      expect(await codeOf(withdraw(guard, EVE, two))).toBe('conflict');
+      const { id: three } = await asked();
+      await resolveByOperator(guard, EVE, three, { action: 'deny', grantMs: null });
+      expect(await codeOf(resolveByOperator(guard, EVE, newId(), APPROVE))).toBe('not_found');
+      expect(await codeOf(withdraw(guard, EVE, newId()))).toBe('not_found');
+      expect(await recorded()).toEqual([
+        [EVE, 'approval.approve', one, { grantExpiresAt: null }],
+        [EVE, 'approval.withdraw', one, {}],
+        [EVE, 'approval.approve', two, { grantExpiresAt: new Date(NOW + 1000).toISOString() }],
+        [EVE, 'approval.deny', three, { grantExpiresAt: null }],
+      ]);
+      const [grant] = await store.db.all<{ id: string }>('SELECT id FROM grants');
+      await endGrant(guard, EVE, grant?.id ?? '');
+      expect(await recorded()).toEqual([[EVE, 'grant.revoke', grant?.id ?? '', { referenceId: two }]]);
+    });
+
+    test('an answer by link is no change of the administration, unless the key wants a signed-in operator', async () => {
+      await recorded();
+      const open = await asked();
+      await resolveByLink(guard, open.token, APPROVE);
+      expect(await codeOf(resolveByLink(guard, open.token, APPROVE))).toBe('gone');
+      expect(await codeOf(resolveByLink(guard, mintToken('approval').token, APPROVE))).toBe('not_found');
+      expect(await codeOf(resolveByLink(guard, mintToken('key').token, APPROVE))).toBe('not_found');
+      expect(await recorded()).toEqual([]);
+      await changeKey(guard, EVE, keyId, { requireSignInToApprove: true });
+      await recorded();
+      const closed = await asked();
+      const eve = { signInId: 's', operatorId: 'o', email: 'eve@example.com' };
+      expect(await codeOf(resolveByLink(guard, closed.token, APPROVE))).toBe('sign_in_required');
+      const as = (role: 'viewer' | 'approver') =>
+        resolveByLink(guard, closed.token, APPROVE, { ...eve, role });
+      expect(await codeOf(as('viewer'))).toBe('forbidden');
+      expect((await as('approver')).resolvedBy).toBe(EVE);
+      expect(await recorded()).toEqual([[EVE, 'approval.approve', closed.id, { grantExpiresAt: null }]]);
+    });
+
+    test('a link ends at its very time, whether or not anybody noticed', async () => {
+      const [early, late] = [await asked({ expiresAt: NOW + 1000 }), await asked({ expiresAt: NOW + 1000 })];
+      now = NOW + 999;
+      expect((await resolveByLink(guard, early.token, APPROVE)).status).toBe('approved');
+      now += 1;
+      expect(await codeOf(resolveByLink(guard, late.token, APPROVE))).toBe('gone');
+      expect(await codeOf(resolveByOperator(guard, EVE, late.id, APPROVE))).toBe('conflict');
+    });
+  });
+}
