@@ -70,13 +70,17 @@ export function isJson(request: Request): boolean {
 }
 
 /** The JSON body, untrusted. An empty one is `{}` where a route says that it may be left out. */
-export async function readJson(request: Request, limit: number, mayBeEmpty: boolean): Promise<Json> {
+export async function readJson(
+  request: Request,
+  limit: number,
+  { mayBeEmpty, maxValues }: { mayBeEmpty: boolean; maxValues: number | undefined },
+): Promise<Json> {
   const type = request.headers.get('content-type');
   if (type !== null && !JSON_TYPE.test(type)) throw wrongType();
   const bytes = await readBytes(request, limit);
   if (bytes.length === 0 && mayBeEmpty) return {};
   if (type === null) throw wrongType();
-  return parseJsonBytes(bytes);
+  return parseJsonBytes(bytes, maxValues);
 }
 
 function wrongType(): GuardError {

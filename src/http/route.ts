@@ -92,6 +92,8 @@ export interface Route {
   /** The body may be left out; it then counts as `{}`. */
   bodyOptional?: boolean;
   bodyLimit?: BodyLimit;
+  /** How many values its JSON may have, where that is more than usual. */
+  maxValues?: number;
   /** Texts of the body may hold anything: none reaches the store unless its own schema refuses what cannot be stored. */
   anyText?: boolean;
   /** The body may also come as a browser sends a form. */

@@ -198,7 +198,10 @@ async function readBody(services: Services, route: Route, request: Request): Pro
   const value =
     route.form === true && isForm(request)
       ? await readForm(request, limit)
-      : await readJson(request, limit, route.bodyOptional ?? false);
+      : await readJson(request, limit, {
+          mayBeEmpty: route.bodyOptional ?? false,
+          maxValues: route.maxValues,
+        });
   const body = fit(route.body as z.ZodType, value);
   if (route.anyText !== true) requireStorable(value);
   return body;

@@ -1,6 +1,7 @@
 // Policies through the administration: versions, conflicts, and that a change decides from its answer on.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { MAX_RULES } from '../../src/core/policy.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 
@@ -24,6 +25,26 @@ for (const engine of await engines()) {
       expect(made.status).toBe(201);
       expect(made.body).toMatchObject({ name, description: 'For é.', version: 1, rules: deny });
       expect((await service.admin('GET', `/policies/${made.body.id}`)).body).toEqual(made.body);
+    });
+
+    test('as many rules as a policy may have, with every field, are taken; one more is not', async () => {
+      const rules = Array.from({ length: MAX_RULES }, (_, n) => ({
+        tool: `s__${n}`,
+        action: 'deny',
+        reason: 'No.',
+      }));
+      const { id } = await create(unique());
+      const name = unique();
+      const whole = { name, description: 'Large.', rules, version: 1 };
+      const replaced = await service.admin('PUT', `/policies/${id}`, whole);
+      expect([replaced.status, replaced.body.version]).toEqual([200, 2]);
+      expect((await service.admin('POST', '/policies', { name: unique(), rules })).status).toBe(201);
+      const beyond = [...rules, { tool: '*', action: 'allow' }];
+      expectProblem(
+        await service.admin('POST', '/policies', { name: unique(), rules: beyond }),
+        400,
+        'invalid_input',
+      );
     });
 
     test('a rule is checked like every input', async () => {

@@ -1,7 +1,7 @@
 // /admin/v1/policies: policies and their versions.
 
 import { z } from 'zod';
-import type { Rule } from '../../core/policy.ts';
+import { MAX_RULES, type Rule } from '../../core/policy.ts';
 import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/policies.ts';
 import {
   findPolicy,
@@ -42,6 +42,8 @@ function showWhole(policy: PolicyRecord, rules: readonly Rule[]) {
 }
 
 const tag = 'policies';
+/** Of the largest policy: each rule is an object with its fields. Only admins send one. */
+const MAX_VALUES = 50 + MAX_RULES * (1 + Object.keys(rules.element.shape).length);
 const NO_VERSION = Number.MAX_SAFE_INTEGER;
 
 export const policyRoutes: Route[] = [
@@ -66,6 +68,7 @@ export const policyRoutes: Route[] = [
     summary: 'Create a policy',
     body: z.strictObject({ name, description: description.default(''), rules }),
     bodyLimit: 'policyBodyLimit',
+    maxValues: MAX_VALUES,
     answers: { 201: { description: 'The policy, at version 1.', schema: whole } },
     handle: async incoming => {
       const policy = await createPolicy(incoming.services.guard, actorOf(incoming), incoming.body);
@@ -103,6 +106,7 @@ export const policyRoutes: Route[] = [
         .meta({ description: 'The version to replace, so that no newer one is lost unseen.' }),
     }),
     bodyLimit: 'policyBodyLimit',
+    maxValues: MAX_VALUES,
     answers: {
       200: { description: 'The policy at its new version.', schema: whole },
       409: { description: 'The name is taken, or the version is not the current one.' },
