@@ -43,6 +43,9 @@ export async function* readEvents(
       const line = pieces.join('') + text.slice(from, index);
       from = index + end.length;
       pieces = [];
+      // Blank lines and comments count too: a flood of them, which makes no event, held up everybody for seconds.
+      const othersTurn = turns.took(line.length);
+      if (othersTurn !== null) await othersTurn;
       if (line !== '') {
         lines.push(line);
         continue;
@@ -50,10 +53,7 @@ export async function* readEvents(
       const found = readEvent(lines);
       lines = [];
       ended = true;
-      if (found === null) continue;
-      yield found;
-      const othersTurn = turns.took(found.data.length);
-      if (othersTurn !== null) await othersTurn;
+      if (found !== null) yield found;
     }
     pieces.push(text.slice(from));
     if (ended) size = Buffer.byteLength(text.slice(from));

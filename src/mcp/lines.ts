@@ -1,6 +1,8 @@
 // Lines out of bytes that arrive in chunks, with a bound on what is kept of a line that has not ended. Each byte is
 // copied a few times at most, however finely the sender cuts: what is kept grows by doubling.
 
+import { Turns } from './turns.ts';
+
 const NEWLINE = 0x0a;
 const SMALLEST = 4096;
 
@@ -15,13 +17,12 @@ export class Lines {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in this chunk, without the blank ones. Throws when one is too long. */
+  /** The lines that end in this chunk. Throws when one is too long. */
   *take(chunk: Uint8Array): Generator<string> {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      const line = this.#line(chunk.subarray(from, end)).trim();
+      yield this.#line(chunk.subarray(from, end)).trim();
       from = end + 1;
-      if (line !== '') yield line;
     }
     this.#keep(chunk.subarray(from));
   }
@@ -45,6 +46,22 @@ export class Lines {
     }
     this.#kept.set(bytes, this.#length);
     this.#length = length;
+  }
+}
+
+/** The lines of all chunks, without the blank ones, in slices between which everything else has its turn. */
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<string> {
+  const lines = new Lines(maxBytes);
+  const turns = new Turns();
+  for await (const chunk of chunks) {
+    for (const line of lines.take(chunk)) {
+      const othersTurn = turns.took(line.length);
+      if (othersTurn !== null) await othersTurn;
+      if (line !== '') yield line;
+    }
   }
 }
 

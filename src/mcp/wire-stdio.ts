@@ -5,8 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { StdioServer } from '../server-file.ts';
 import { Duplex } from './duplex.ts';
-import { Lines, LineTooLong } from './lines.ts';
-import { Turns } from './turns.ts';
+import { LineTooLong, readLines } from './lines.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';
 
 /** What programs need to run at all; nothing that could hold a secret of ours. */
@@ -65,16 +64,8 @@ export class StdioWire extends Duplex {
 
   /** Not more is read than is taken, so a command that writes faster waits for us. */
   async #read(stdout: AsyncIterable<Uint8Array>): Promise<void> {
-    const lines = new Lines(MAX_MESSAGE_BYTES);
-    const turns = new Turns();
     try {
-      for await (const chunk of stdout) {
-        for (const line of lines.take(chunk)) {
-          this.take(line);
-          const othersTurn = turns.took(line.length);
-          if (othersTurn !== null) await othersTurn;
-        }
-      }
+      for await (const line of readLines(stdout, MAX_MESSAGE_BYTES)) this.take(line);
     } catch (error) {
       if (!(error instanceof LineTooLong)) return this.broken('the command cannot be read');
       this.broken('the command wrote a line that is too long');

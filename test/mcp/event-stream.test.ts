@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { readEvents } from '../../src/mcp/event-stream.ts';
+import { countTurns } from '../support/turns.ts';
 
 async function read(chunks: Uint8Array[], maxBytes = 1000) {
   const body = new ReadableStream<Uint8Array>({
@@ -58,4 +59,14 @@ test('an event that is too large ends the reading; many small ones do not', asyn
   expect(read([bytes(`data: ${'€'.repeat(30)}`), bytes('€'.repeat(4))], 100)).rejects.toThrow('too large');
   const manyLines = new Array(30).fill(bytes(`data: ${'x'.repeat(50)}\n`));
   expect(read(manyLines)).rejects.toThrow('too large');
+});
+
+test('a flood is read in slices, also where it makes no event, and everything else has its turn', async () => {
+  for (const unit of ['\n', ':\n\n', 'id: 1\n\n', 'data: x\n\n']) {
+    const others = countTurns();
+    const found = await read([bytes(unit.repeat(100_000))], 1_000_000);
+    const turns = others.stop();
+    expect([unit, found.length]).toEqual([unit, unit.startsWith('data') ? 100_000 : 0]);
+    expect(turns).toBeGreaterThan(50);
+  }
 });
