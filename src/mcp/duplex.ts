@@ -18,6 +18,8 @@ import { type Hooks, MessageTooLarge, readUpstream, UpstreamError, type Wire } f
 
 /** What may wait for an upstream that takes nothing; a request beyond it is refused. */
 const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
+/** On the older HTTP transport each is a socket, also when its call was cancelled and its place is free again. */
+const MAX_UNTAKEN = 1000;
 
 /**
  * Answers to an upstream's own requests that may wait to be taken; more are not given. One that asked without end and
@@ -35,6 +37,7 @@ export abstract class Duplex implements Wire {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #closed = false;
+  #untaken = 0;
   #untakenBytes = 0;
   #declining = 0;
   protocolVersion: string | null = null;
@@ -48,7 +51,7 @@ export abstract class Duplex implements Wire {
   request(method: string, params: JsonObject, hooks: Hooks): Promise<RpcResponse> {
     if (this.#closed) return Promise.reject(new UpstreamError('the upstream is gone', { unsent: true }));
     if (hooks.signal.aborted) return Promise.reject(new UpstreamError('the call was cancelled'));
-    if (this.#untakenBytes > MAX_UNTAKEN_BYTES)
+    if (!this.#hasRoom)
       return Promise.reject(new UpstreamError('the upstream does not take what it was sent before'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -56,6 +59,10 @@ export abstract class Duplex implements Wire {
       hooks.signal.addEventListener('abort', () => this.#cancel(id), { once: true });
       this.#send({ jsonrpc: '2.0', id, method, params });
     });
+  }
+
+  get #hasRoom(): boolean {
+    return this.#untaken < MAX_UNTAKEN && this.#untakenBytes <= MAX_UNTAKEN_BYTES;
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
@@ -105,12 +112,14 @@ export abstract class Duplex implements Wire {
   async #send(message: JsonObject): Promise<void> {
     const text = writeJson(message);
     const bytes = Buffer.byteLength(text);
+    this.#untaken++;
     this.#untakenBytes += bytes;
     try {
       await this.write(text);
     } catch {
       this.broken('the upstream takes no messages');
     } finally {
+      this.#untaken--;
       this.#untakenBytes -= bytes;
     }
   }
@@ -136,9 +145,8 @@ export abstract class Duplex implements Wire {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
-    this.#send(
-      notificationMessage('notifications/cancelled', { requestId: id, reason: 'cancelled by the client' }),
-    );
+    const why = { requestId: id, reason: 'cancelled by the client' };
+    if (this.#hasRoom) this.#send(notificationMessage('notifications/cancelled', why));
     waiting.reject(new UpstreamError('the call was cancelled'));
   }
 }

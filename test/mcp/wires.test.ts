@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { OUTBOUND } from '../../src/cli/outbound.ts';
 import { Upstream, type UpstreamLimits } from '../../src/mcp/upstream.ts';
 import { MAX_MESSAGE_BYTES, type Wire } from '../../src/mcp/wire.ts';
 import { HttpWire } from '../../src/mcp/wire-http.ts';
@@ -211,6 +212,23 @@ describe('a call under way', () => {
     expect(left).toBeGreaterThan(0);
     left = 0;
     await until('the upstream was told', () => server.of('notifications/cancelled').length === 1);
+  });
+});
+
+describe('a caller who hangs up again and again leaves a bounded number of requests at a server that takes none', () => {
+  test.each(['http', 'sse'])('%s', async transport => {
+    const script = join(import.meta.dir, 'hang-up.ts');
+    const env = { ...process.env, ...OUTBOUND };
+    const child = Bun.spawn([process.execPath, script, transport], {
+      env,
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+    const { most, refused } = JSON.parse(await new Response(child.stdout).text());
+    // Some that we have given up may be noticed there a moment later.
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(1200);
+    expect(refused > 0).toBe(transport === 'sse');
   });
 });
 
