@@ -119,11 +119,13 @@ async function recheck(guard: Guard, age: number): Promise<boolean> {
   const next = await nextAuditId(db, Math.max(mark ?? end, (await readMark(db, KEPT_FROM)) ?? 0));
   const from = next === null ? end : floorTo(timeOfId(next), MINUTE);
   if (from >= end) {
-    if (mark === null || mark < end || mark > end + CLOCK_JUMP_MS) await writeMark(db, name, end);
+    // Also back, after a clock that was ahead.
+    if (mark !== end) await writeMark(db, name, end);
     return false;
   }
-  const counted = await minuteTotals(db, from, Math.min(end, from + STEP_MINUTES * MINUTE));
-  const { to, entries } = stretch(counted, from, end);
+  const until = Math.min(end, from + STEP_MINUTES * MINUTE);
+  const counted = await minuteTotals(db, from, until);
+  const { to, entries } = stretch(counted, from, until);
   if ((await countAudit(db, from, to, REST)) !== entries) await mend(guard, counted, from, to);
   await writeMark(db, name, to);
   return to < end;
@@ -133,14 +135,14 @@ async function recheck(guard: Guard, age: number): Promise<boolean> {
 function stretch(
   counted: ReadonlyMap<number, number>,
   from: number,
-  end: number,
+  until: number,
 ): { to: number; entries: number } {
   let entries = 0;
   let to = from;
   do {
     entries += counted.get(to) ?? 0;
     to += MINUTE;
-  } while (to < end && to - from < STEP_MINUTES * MINUTE && entries < RECHECK_ENTRIES);
+  } while (to < until && entries < RECHECK_ENTRIES);
   return { to, entries };
 }
 

@@ -106,7 +106,12 @@ for (const engine of await engines()) {
       const end = async (ttlMinutes: number) =>
         (await mintSession(guard, principal, { label: '', ttlMinutes, scopeTools: null })).session.expiresAt;
       expect(await end(5)).toBe(NOW + 300_000);
+      await end(0.5);
       await changeKey(guard, EVE, keyId, { expiresAt: NOW + 60_000 });
+      const rows = await store.db.all<{ until: number }>(
+        'SELECT expires_at AS "until" FROM sessions ORDER BY 1',
+      );
+      expect(rows.map(row => row.until)).toEqual([NOW + 30_000, NOW + 60_000]);
       expect(await end(5)).toBe(NOW + 60_000);
       expect(await end(1)).toBe(NOW + 60_000);
       now = NOW + 60_000;
@@ -139,6 +144,21 @@ for (const engine of await engines()) {
         [EVE, 'connected-tool.accept', id, { toolName: 'a', digest }],
         [EVE, 'connected-tool.delete', id, { keyId, name: 'up' }],
       ]);
+    });
+
+    test('trouble of the store is not taken for a name that is taken', async () => {
+      const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
+      await store.db.run('ALTER TABLE changes RENAME TO elsewhere');
+      const policy = createPolicy(guard, EVE, { name: 'other', description: '', rules: [] });
+      expect(await codeOf(policy)).not.toBe('conflict');
+      expect(await codeOf(replacePolicy(guard, EVE, policyId, { rules: [] }))).not.toBe('conflict');
+      expect(await codeOf(connectTool(guard, EVE, { allowPrivate: true }, keyId, input))).not.toBe(
+        'conflict',
+      );
+      await store.db.run('ALTER TABLE elsewhere RENAME TO changes');
+      await createPolicy(guard, EVE, { name: 'other', description: '', rules: [] });
+      const taken = { name: 'prod', description: '', rules: [] };
+      expect(await codeOf(createPolicy(guard, EVE, taken))).toBe('conflict');
     });
 
     /** A question, and the link to its answer. */
