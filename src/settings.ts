@@ -133,7 +133,7 @@ export const SETTINGS = {
     'TOOLGATE_APPROVED_FOR',
     '24h',
     duration,
-    'How long an approved call may still be made: 30m, 24h.',
+    'How long after it was approved a call may still be made: 30m, 24h.',
   ),
   approvePage: setting(
     'TOOLGATE_APPROVE_PAGE',

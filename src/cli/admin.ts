@@ -199,7 +199,13 @@ const BY_ID = 'Use the id of the one you mean in place of its name:';
 
 export function theOne<T extends Named>(what: string, name: string, found: readonly T[], advice = BY_ID): T {
   const [first, ...others] = found;
-  if (first === undefined) throw new CliError(EXIT.failed, `There is no ${what} named "${name}".`);
+  if (first === undefined) {
+    const list = what === 'policy' ? 'policies' : 'keys';
+    throw new CliError(
+      EXIT.failed,
+      `There is no ${what} named "${name}"; \`toolgate ${list} list\` shows those there are.`,
+    );
+  }
   if (others.length === 0) return first;
   const list = found.map(({ id, prefix, createdAt }) => {
     const token = prefix === undefined ? '' : `  ${prefix}…`;

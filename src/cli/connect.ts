@@ -70,13 +70,13 @@ export function asKey(io: IO, options: KeyOptions): Http {
 /** The administration. */
 export function asAdmin(io: IO, options: AdminOptions): Http {
   const url = baseUrl(io, options);
-  const token = findAdminToken(io, options, url);
-  if (token === null) {
+  const found = findAdminToken(io, options, url);
+  if (found === null) {
     throw usageError(
       'No admin token: give --admin-token, set TOOLGATE_ADMIN_TOKEN, or run this where the data folder is (TOOLGATE_DATA_DIR).',
     );
   }
-  return new Http(`${url}/admin/v1`, token);
+  return new Http(`${url}/admin/v1`, found.token, found.from);
 }
 
 /** Whether the key is asking: where --key names it, or where TOOLGATE_API_KEY does and there is no admin token. */
@@ -89,17 +89,26 @@ export function actsAsKey(io: IO, options: KeyOptions & AdminOptions): boolean {
   );
 }
 
-function findAdminToken(io: IO, options: AdminOptions, url: string): string | null {
-  const given = options.adminToken || io.env['TOOLGATE_ADMIN_TOKEN'];
-  if (given) return header('admin token', given);
+interface FoundToken {
+  token: string;
+  /** Where it was found, for whoever is told that it is wrong. */
+  from: string;
+}
+
+function findAdminToken(io: IO, options: AdminOptions, url: string): FoundToken | null {
+  const [given, from] = options.adminToken
+    ? [options.adminToken, '--admin-token']
+    : [io.env['TOOLGATE_ADMIN_TOKEN'], 'TOOLGATE_ADMIN_TOKEN'];
+  if (given) return { token: header('admin token', given), from };
   // This machine's token is for this machine's service; another host must not be shown it.
   return isLoopback(url) ? storedToken(io) : null;
 }
 
-function storedToken(io: IO): string | null {
+function storedToken(io: IO): FoundToken | null {
+  const from = join(io.env['TOOLGATE_DATA_DIR'] || './data', 'admin.token');
   try {
-    const folder = io.env['TOOLGATE_DATA_DIR'] || './data';
-    return readFileSync(join(resolve(io.cwd, folder), 'admin.token'), 'utf8').trim() || null;
+    const token = readFileSync(resolve(io.cwd, from), 'utf8').trim();
+    return token === '' ? null : { token, from };
   } catch {
     return null;
   }

@@ -33,10 +33,13 @@ const PAGE = 1000;
 export class Http {
   readonly #root: string;
   readonly #token: string | null;
+  readonly #from: string | null;
 
-  constructor(root: string, token: string | null) {
+  /** `from` is where the token was found, said when it is refused. */
+  constructor(root: string, token: string | null, from: string | null = null) {
     this.#root = root;
     this.#token = token;
+    this.#from = from;
   }
 
   get<T>(path: string, query: Query = {}): Promise<T> {
@@ -115,7 +118,9 @@ export class Http {
     if (typeof problem?.detail !== 'string') {
       return new Unreachable(`${this.#root} answered ${status} and gave no reason; is Toolgate there?`);
     }
-    return new Refused(status, `${problem.detail} (${status})`);
+    const from =
+      this.#from !== null && (status === 401 || status === 403) ? ` It is from ${this.#from}.` : '';
+    return new Refused(status, `${problem.detail}${from} (${status})`);
   }
 
   #lost(error: Error): Unreachable {

@@ -24,12 +24,18 @@ function makeNew(target: string): void {
   try {
     closeSync(openSync(target, 'wx', 0o600));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new Error(
-      `${target} is there already, as a file or as a link; a backup never replaces one. Choose another name.`,
-      { cause: error },
-    );
+    throw new Error(`${target} ${whyNot(error as NodeJS.ErrnoException)}`, { cause: error });
   }
+}
+
+function whyNot({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EEXIST')
+    return 'is there already, as a file or as a link; a backup never replaces one. Choose another name.';
+  if (code === 'ENOENT')
+    return 'cannot be made: its folder is not there. Make the folder first, or name another place.';
+  if (code === 'EACCES' || code === 'EROFS')
+    return 'cannot be made: this user may not write there. Name another place, or run this as the user of the service.';
+  return `cannot be made: ${message}`;
 }
 
 function copy(db: Database, target: string): number {

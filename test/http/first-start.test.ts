@@ -63,7 +63,7 @@ for (const engine of await engines()) {
       const other = createServer().listen(0, '127.0.0.1');
       const { port } = other.address() as { port: number };
       const env = { TOOLGATE_PORT: String(port) };
-      expect(await failToStart({ ...store, env })).toContain('The port is taken');
+      expect(await failToStart({ ...store, env })).toContain('is taken');
       other.close();
       const service = await startService(store);
       const [key = ''] = keysIn(service);

@@ -33,11 +33,14 @@ const words: Record<string, string> = { admin: ADMIN_TOKEN, unknown: mintToken('
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'toolgate-messages-'));
   writeFileSync(join(folder, 'file'), 'This is no database, and no folder.'.repeat(100));
+  writeFileSync(join(folder, 'empty'), '');
   service = await startService();
   const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
   for (const name of ['plain', 'two words']) {
     const { body } = await service.admin('GET', '/policies');
-    await service.admin('POST', '/keys', { name, policyId: body.policies[0].id });
+    const made = await service.admin('POST', '/keys', { name, policyId: body.policies[0].id });
+    const down = { name: 'down', transport: 'http', url: `${NOWHERE}/mcp` };
+    await service.admin('POST', `/keys/${made.body.id}/connected-tools`, down);
   }
   const postgres = await (await sharedPostgres())?.createDatabase();
   const server = postgres?.replace(/\/[^/]*$/, '') ?? '';
@@ -102,6 +105,7 @@ function tellsRunning(line: string): Promise<string> {
   return printed([...PROGRAM, ...args], {
     TOOLGATE_BASE_URL: service.url,
     TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+    TOOLGATE_DATA_DIR: service.dataDir,
   });
 }
 

@@ -9,7 +9,7 @@ import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
-import { printJson, time, word } from '../print.ts';
+import { type Column, printJson, time, word } from '../print.ts';
 
 const REFERENCE = '01890000-0000-7000-8000-000000000000';
 
@@ -49,10 +49,21 @@ function listCommand(io: IO): Command {
           ['KEY', approval => visible(keys.get(approval.keyId) ?? approval.keyId)],
           ['ASKED', approval => time(approval.createdAt)],
           ['EXPIRES', approval => time(approval.expiresAt)],
+          ...(options.status === 'pending' ? [] : [USE]),
         ],
       });
     },
   );
+}
+
+/** What an approval frees, or what became of it. */
+const USE: Column<ApprovalResource> = ['USE', approval => use(approval)];
+
+function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ApprovalResource): string {
+  if (grantExpiresAt !== null) return `grant until ${time(grantExpiresAt)}`;
+  if (spentAt !== null) return `spent ${time(spentAt)}`;
+  if (withdrawnAt !== null) return `withdrawn ${time(withdrawnAt)}`;
+  return usableUntil === null ? '-' : `one call until ${time(usableUntil)}`;
 }
 
 function approveCommand(io: IO): Command {

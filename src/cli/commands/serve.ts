@@ -54,8 +54,10 @@ async function serveMany(io: IO, { workers }: ServeOptions): Promise<void> {
 }
 
 async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
+  let where = 'The port';
   try {
     const loaded = loadConfig(io.env, io.cwd);
+    where = `Port ${loaded.config.port} of ${loaded.config.host}`;
     const [{ createLog }, { start }] = await Promise.all([import('../../log.ts'), import('../../main.ts')]);
     const log = createLog(loaded.config.logLevel, line => io.stderr.write(line));
     for (const name of loaded.unknown)
@@ -77,7 +79,7 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
       });
     }
   } catch (error) {
-    say(io, `toolgate: ${explain(error)}`);
+    say(io, `toolgate: ${explain(error, where)}`);
     // A store or a listener that is half open must not keep the process alive.
     process.exit(EXIT.failed);
   }
@@ -104,20 +106,21 @@ function stopOnSignals(running: Running, log: Log): (signal: string) => Promise<
   return stop;
 }
 
-function explain(error: unknown): string {
+/** `where` is what was to be listened on, as the beginning of a sentence. */
+function explain(error: unknown, where = 'The port'): string {
   if (error instanceof ConfigError) return error.message;
   const { message, code } = error as Error & { code?: string };
-  return LISTENING[code ?? ''] ?? message;
+  return LISTENING[code ?? '']?.(where) ?? message;
 }
 
 /** Why a listener could not be opened; the system names neither the setting nor, for some, the address. */
-const LISTENING: Record<string, string> = {
-  EADDRINUSE: 'The port is taken. Choose another with TOOLGATE_PORT, or stop what uses it.',
-  EACCES:
-    'This user may not listen on that port; those below 1024 are for root. Choose another with TOOLGATE_PORT.',
-  EADDRNOTAVAIL:
+const LISTENING: Record<string, (where: string) => string> = {
+  EADDRINUSE: where => `${where} is taken. Choose another with TOOLGATE_PORT, or stop what uses it.`,
+  EACCES: where =>
+    `${where} is not for this user: ports below 1024 are for root. Choose another with TOOLGATE_PORT.`,
+  EADDRNOTAVAIL: () =>
     'This machine does not have the address in TOOLGATE_HOST. Use 127.0.0.1 for this machine alone, or 0.0.0.0 for every address it has.',
-  EINVAL:
+  EINVAL: () =>
     'TOOLGATE_HOST is not an address that can be listened on. Use 127.0.0.1 for this machine alone, or 0.0.0.0 for every address it has.',
 };
 

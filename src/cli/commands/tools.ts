@@ -37,7 +37,7 @@ function listCommand(io: IO): Command {
     const rows = tools.list.map(each => [
       each.name,
       each.transport,
-      visible(each.url ?? each.server ?? ''),
+      targetOf(each),
       each.health.error === null ? each.health.state : `${each.health.state}: ${visible(each.health.error)}`,
       String(each.tools.length),
       each.tools
@@ -47,6 +47,11 @@ function listCommand(io: IO): Command {
     ]);
     io.stdout.write(table([['NAME', 'TRANSPORT', 'TARGET', 'HEALTH', 'TOOLS', 'CHANGED'], ...rows]));
   });
+}
+
+/** Where it is, or the command it is. */
+function targetOf({ url, server }: ConnectedToolResource): string {
+  return visible(url ?? server ?? '');
 }
 
 interface AddOptions extends AdminOptions {
@@ -107,12 +112,15 @@ function testCommand(io: IO): Command {
     .argument('<tool>', 'the Connected Tool, by name or id');
   return withAdmin(made).action(async (key: string, name: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
-    const path = await toolPath(http, key, name);
+    const { path, tool } = await foundTool(http, key, name);
     const tried = await http.post<{ ok: boolean; error: string | null; tools: string[] }>(`${path}/test`);
     if (options.json) printJson(io, tried);
-    else for (const tool of tried.tools) io.stdout.write(`${visible(tool)}\n`);
+    else for (const each of tried.tools) io.stdout.write(`${visible(each)}\n`);
     if (!tried.ok)
-      throw new CliError(EXIT.failed, `It cannot be used: ${visible(tried.error ?? 'no reason')}.`);
+      throw new CliError(
+        EXIT.failed,
+        `"${tool.name}" (${targetOf(tool)}) cannot be used: ${visible(tried.error ?? 'no reason')}.`,
+      );
   });
 }
 
@@ -185,13 +193,16 @@ async function lookedAt(
   name: string,
   options: AdminOptions,
 ): Promise<string | null> {
+  const changed = (await changedDefinitions(http, path)).find(each => each.name === name);
+  if (changed === undefined)
+    throw new CliError(
+      EXIT.failed,
+      `No definition of "${visible(name)}" waits to be accepted. \`tools diff\` lists those that do, each by the tool’s own name.`,
+    );
   if (!io.stdin.isTTY || options.json)
     throw usageError(
       'Nobody can be asked here: name the definition with --digest, as `tools diff` shows it.',
     );
-  const changed = (await changedDefinitions(http, path)).find(each => each.name === name);
-  if (changed === undefined)
-    throw new CliError(EXIT.failed, `No definition of "${visible(name)}" waits to be accepted.`);
   showChange(io, changed);
   io.stderr.write('Accept it? [y/N] ');
   return /^y(es)?$/i.test((await io.stdin.line()).trim()) ? changed.changedDigest : null;
@@ -223,8 +234,24 @@ async function connectedTools(
 }
 
 async function toolPath(http: Http, key: string, nameOrId: string): Promise<string> {
+  return (await foundTool(http, key, nameOrId)).path;
+}
+
+async function foundTool(
+  http: Http,
+  key: string,
+  nameOrId: string,
+): Promise<{ path: string; tool: ConnectedToolResource }> {
   const { path, list } = await connectedTools(http, key);
-  const found = list.find(each => each.id === nameOrId || each.name === nameOrId);
-  if (found === undefined) throw new CliError(EXIT.failed, `This key has no Connected Tool "${nameOrId}".`);
-  return `${path}/${found.id}`;
+  const tool = list.find(each => each.id === nameOrId || each.name === nameOrId);
+  if (tool === undefined)
+    throw new CliError(
+      EXIT.failed,
+      `This key has no Connected Tool "${nameOrId}". These are its own: ${names(list)}.`,
+    );
+  return { path: `${path}/${tool.id}`, tool };
+}
+
+function names(list: readonly ConnectedToolResource[]): string {
+  return list.length === 0 ? 'none' : list.map(each => each.name).join(', ');
 }

@@ -208,7 +208,10 @@ export const connectedToolRoutes: Route[] = [
       tool: z.string().meta({ description: 'The tool’s own name.' }),
       digest: z
         .string()
-        .regex(/^[0-9a-f]{64}$/, 'must be the changedDigest of its definition')
+        .regex(
+          /^[0-9a-f]{64}$/,
+          'must be the 64 hexadecimal digits that …/definitions (on the command line: tools diff) shows for the changed definition',
+        )
         .meta({ description: 'The `changedDigest` of the definition that was looked at.' }),
     }),
     answers: {
