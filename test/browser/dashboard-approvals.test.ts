@@ -81,6 +81,26 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     expect(await approvalOf(no.referenceId)).toMatchObject({ status: 'denied', resolvedBy: by });
   });
 
+  test('on a phone, until when an approval can be used and the button to withdraw it stand beside their name', async () => {
+    const held = await hold();
+    await service.admin('POST', `/approvals/${held.referenceId}/resolve`, { action: 'approve' });
+    await visit(
+      browser,
+      service,
+      approver.cookie,
+      async page => {
+        await page.goto('/dashboard/approvals?view=history');
+        const use = page.getByRole('row').filter({ hasText: held.toolName }).locator('td[data-head="Use"]');
+        await use.getByRole('button', { name: 'Withdraw' }).waitFor();
+        // The name of the column is one cell of the grid; all the rest has to be the other.
+        const parts = use.evaluate(cell => [...cell.childNodes].map(each => each.nodeName));
+        expect(await parts).toEqual(['DIV']);
+        await looksRight(page);
+      },
+      PHONE,
+    );
+  });
+
   test('an approval for a while opens a grant, which an admin revokes after being asked', async () => {
     const held = await hold();
     await visit(browser, service, admin.cookie, async page => {

@@ -86,7 +86,7 @@ const using = (withdraw: (approval: ListedApproval) => Promise<void>): Column<Li
     const [what, at] = use(approval) ?? [];
     if (what === undefined || at === undefined) return null;
     return (
-      <>
+      <div>
         {what} <Time at={at} />{' '}
         {what === USABLE && mayResolve.value && (
           <Confirm label="Withdraw" title="Withdraw this approval?" run={() => withdraw(approval)}>
@@ -95,7 +95,7 @@ const using = (withdraw: (approval: ListedApproval) => Promise<void>): Column<Li
             again.
           </Confirm>
         )}
-      </>
+      </div>
     );
   },
 });
