@@ -142,6 +142,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     const held = ({ request, drift }: Case): Held => ({
       request,
       drift,
+      argsDigest: this.#guard.vault.callDigest(request),
       definitionDigest: definitions.digest(request),
     });
     return new Map(asking.map(each => [each, held(each)]));
@@ -177,7 +178,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     return { ...verdictOf(entry), referenceId: approval.id, message: pendingMessage(request, unfreed) };
   }
 
-  #approval({ request, definitionDigest }: Held, entry: AuditEntry, now: number): ApprovalRecord {
+  #approval({ argsDigest, definitionDigest }: Held, entry: AuditEntry, now: number): ApprovalRecord {
     return {
       id: newId(),
       toolCallId: entry.id,
@@ -187,7 +188,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
       surface: entry.surface,
       serverName: entry.serverName,
       toolName: entry.toolName,
-      argsDigest: this.#guard.vault.callDigest(request),
+      argsDigest,
       definitionDigest,
       reason: entry.reason,
       status: 'pending',

@@ -106,6 +106,8 @@ const placeOf = (connectedToolId: string, toolName: string): string => `${connec
 export interface Held {
   request: CheckRequest;
   drift: Drift | null;
+  /** Of the call's arguments; made once, since they may be large and many approvals are compared with it. */
+  argsDigest: string;
   /** Of what the tool shows now; null where the service does not run the call itself. */
   definitionDigest: string | null;
 }
@@ -143,8 +145,8 @@ export class ApprovalFacts {
     const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
     const references = requests.flatMap(each => each.referenceId ?? []);
     // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
-    const repeated = requests.filter(each => each.surface === 'mcp' && each.referenceId === null);
-    const digests = repeated.map(each => guard.vault.callDigest(each));
+    const repeated = held.filter(({ request }) => request.surface === 'mcp' && request.referenceId === null);
+    const digests = repeated.map(each => each.argsDigest);
     const after = now - guard.settings.approvedFor;
     const [, grants, open, known, named, unnamed, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
@@ -165,7 +167,7 @@ export class ApprovalFacts {
   freedom(held: Held): Freedom | null {
     const grant = this.#grants.find(each => isFor(each, held.request) && stillFor(each, held));
     if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
-    const approval = this.#spendable.find(each => this.#frees(each, held));
+    const approval = this.#spendable.find(each => frees(each, held));
     return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
   }
 
@@ -179,7 +181,7 @@ export class ApprovalFacts {
     if (!isFor(named, held.request)) return 'it is for another tool';
     if (named.unusable !== null) return named.unusable;
     if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
-    if (named.argsDigest !== this.#guard.vault.callDigest(held.request)) return 'it is for other arguments';
+    if (named.argsDigest !== held.argsDigest) return 'it is for other arguments';
     if (!sameDefinition(named, held)) return 'the definition of the tool has changed since';
     return 'it has been used';
   }
@@ -212,15 +214,15 @@ export class ApprovalFacts {
     this.#open.set(keyId, (this.#open.get(keyId) ?? 0) + open);
     if (sessionId !== null) this.#open.set(sessionId, (this.#open.get(sessionId) ?? 0) + open);
   }
+}
 
-  #frees(approval: Spendable, held: Held): boolean {
-    return (
-      isMeant(approval, held.request) &&
-      isFor(approval, held.request) &&
-      sameDefinition(approval, held) &&
-      approval.argsDigest === this.#guard.vault.callDigest(held.request)
-    );
-  }
+function frees(approval: Spendable, held: Held): boolean {
+  return (
+    isMeant(approval, held.request) &&
+    isFor(approval, held.request) &&
+    sameDefinition(approval, held) &&
+    approval.argsDigest === held.argsDigest
+  );
 }
 
 /** On the surface that asked; unnamed, only where the proxy is the executor, and for the very credential that asked. */

@@ -127,6 +127,22 @@ for (const engine of await engines()) {
         expect(outcome(await one({ referenceId, principal: principal(session) }))).toBe('allow');
       });
 
+      test('arguments are read once for a call, however many approvals it is compared with', async () => {
+        for (const target of ['red', 'green', 'white']) await approved({ surface: 'mcp', args: { target } });
+        const referenceId = await approved();
+        let reads = 0;
+        const args = (target: string) => ({
+          get target() {
+            reads++;
+            return target;
+          },
+        });
+        const mcp = ['white', 'black', 'red'].map(target => request({ surface: 'mcp', args: args(target) }));
+        const named = request({ referenceId, args: args('yellow') });
+        expect(await outcomes(...mcp, named)).toEqual(['allow', 'pending', 'allow', 'pending']);
+        expect(reads).toBe(4);
+      });
+
       test('frees one of two calls in the same group', async () => {
         const referenceId = await approved();
         const [first, second] = await judged(request({ referenceId }), request({ referenceId }));
