@@ -10,9 +10,16 @@ export function ourselves(): string[] {
   return bundled ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }
 
-/** The same process from its start, with the bound raised, for 24 ms of CPU. Nothing where somebody has chosen another bound. */
+/**
+ * The same process from its start, with the bound raised, for 24 ms of CPU. Nothing where somebody has chosen another
+ * bound, or where the system does not let us: to serve with the runtime's own bound is better than not to serve.
+ */
 export function raiseOutbound(): void {
   if (process.env['BUN_CONFIG_MAX_HTTP_REQUESTS'] !== undefined) return;
   const argv = [...ourselves(), ...process.argv.slice(2)];
-  process.execve?.(process.execPath, argv, { ...process.env, ...OUTBOUND } as Record<string, string>);
+  try {
+    process.execve?.(process.execPath, argv, { ...process.env, ...OUTBOUND } as Record<string, string>);
+  } catch {
+    // The program's file may have been replaced since it was started.
+  }
 }
