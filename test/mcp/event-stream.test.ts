@@ -1,7 +1,8 @@
-// Server-sent events read from an upstream, however it ends its lines and cuts its chunks.
+// Server-sent events: read from an upstream, however it ends its lines and cuts its chunks, and written to a client,
+// however slowly it reads.
 
-import { expect, test } from 'bun:test';
-import { readEvents } from '../../src/mcp/event-stream.ts';
+import { afterEach, describe, expect, jest, test } from 'bun:test';
+import { EventWriter, readEvents } from '../../src/mcp/event-stream.ts';
 import { countTurns } from '../support/turns.ts';
 
 async function read(chunks: Uint8Array[], maxBytes = 1000) {
@@ -69,4 +70,102 @@ test('a flood is read in slices, also where it makes no event, and everything el
     expect([unit, found.length]).toEqual([unit, unit.startsWith('data') ? 100_000 : 0]);
     expect(turns).toBeGreaterThan(50);
   }
+});
+
+test('an event of just the size that is allowed is taken, in one chunk or many', async () => {
+  const event = bytes('data: 0123456789\n\n');
+  expect(await read([event], event.length)).toEqual(['message=0123456789']);
+  expect(await read([event.slice(0, 9), event.slice(9)], event.length)).toEqual(['message=0123456789']);
+  expect(read([event], event.length - 1)).rejects.toThrow('too large');
+  // What stands behind an event counts to the next one.
+  const next = [bytes('data: 1\n\ndata: 0'), bytes('123456789\n\n')];
+  expect(await read(next, 18)).toEqual(['message=1', 'message=0123456789']);
+  expect(read(next, 17)).rejects.toThrow('too large');
+});
+
+describe('a stream to a client', () => {
+  const MOST = 1024 * 1024;
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+  function opened(onKeepAlive?: () => void) {
+    const ends = { count: 0 };
+    const writer = new EventWriter(() => ends.count++, onKeepAlive);
+    const reader = writer.body.getReader();
+    const next = async () => {
+      const { value, done } = await reader.read();
+      return done ? null : new TextDecoder().decode(value);
+    };
+    return { writer, next, ends, reader };
+  }
+
+  test('carries messages, named events, places and the first words, until it is closed, once', async () => {
+    const { writer, next, ends } = opened();
+    writer.open();
+    writer.place('7', 2000);
+    writer.send({ a: 1 });
+    writer.hint({ b: 2 });
+    writer.tell('call', { c: 3 }, '8');
+    expect([await next(), await next(), await next(), await next(), await next()]).toEqual([
+      ': open\n\n',
+      'retry: 2000\nid: 7\n\n',
+      'event: message\ndata: {"a":1}\n\n',
+      'event: message\ndata: {"b":2}\n\n',
+      'id: 8\nevent: call\ndata: {"c":3}\n\n',
+    ]);
+    writer.close();
+    writer.close();
+    writer.send({ too: 'late' });
+    expect(await next()).toBeNull();
+    expect(ends.count).toBe(1);
+  });
+
+  test('that the client leaves is over', async () => {
+    const { writer, ends, reader } = opened();
+    await reader.cancel();
+    writer.send({});
+    writer.close();
+    expect(ends.count).toBe(1);
+  });
+
+  test('of a client that does not read: hints are lost, answers are kept, named events end it', async () => {
+    const { writer, next, ends } = opened();
+    const frame = 'event: message\ndata: ""\n\n'.length;
+    writer.send('x'.repeat(MOST - frame - 1));
+    // One byte is left.
+    writer.hint({ last: true });
+    writer.hint({ lost: true });
+    writer.send({ answer: true });
+    writer.tell('call', {}, '9');
+    expect(ends.count).toBe(1);
+    expect((await next())?.length).toBe(MOST - 1);
+    expect(await next()).toContain('last');
+    expect(await next()).toContain('answer');
+    expect(await next()).toBeNull();
+    const full = opened();
+    full.writer.send('x'.repeat(MOST - frame));
+    full.writer.hint({ lost: true });
+    full.writer.close();
+    await full.next();
+    expect(await full.next()).toBeNull();
+  });
+
+  test('is kept alive every five seconds, unless the client does not read, and not after its end', async () => {
+    jest.useFakeTimers();
+    let looks = 0;
+    const { writer, next } = opened(() => looks++);
+    jest.advanceTimersByTime(4999);
+    expect(looks).toBe(0);
+    jest.advanceTimersByTime(1);
+    expect(looks).toBe(1);
+    expect(await next()).toBe(': keep-alive\n\n');
+    writer.send('x'.repeat(MOST));
+    jest.advanceTimersByTime(5000);
+    expect(looks).toBe(2);
+    writer.close();
+    jest.advanceTimersByTime(20_000);
+    expect(looks).toBe(2);
+    await next();
+    expect(await next()).toBeNull();
+  });
 });
