@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { took } from './tests.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-/** Of one test, in milliseconds; most changes that hang a test hang it for good. */
+/** Of one test, in milliseconds; most changes that hang a test hang it for good. A quick file's tests get less. */
 const TEST_MS = 60_000;
+const QUICK_TEST_MS = 15_000;
 /** A test's own mutation does not apply (test/support/mutant.ts): that says nothing about the change. */
 const NOT_APPLIED = 86;
 /** A busy machine may take so many times as long as a quiet one. */
@@ -25,13 +26,15 @@ async function passes(tree: string, test: string): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-mutant-run-'));
   // PostgreSQL may run as another user, who has to get there.
   chmodSync(folder, 0o755);
-  const child = spawn(process.execPath, ['test', '--bail', '--timeout', String(TEST_MS), test], {
+  const patience = PATIENCE * took(test);
+  const testMs = Math.min(TEST_MS, QUICK_TEST_MS + patience);
+  const child = spawn(process.execPath, ['test', '--bail', '--timeout', String(testMs), test], {
     cwd: tree,
     env: { ...process.env, TMPDIR: folder, TOOLGATE_TEST_UNCHANGED: ROOT },
     stdio: 'ignore',
     detached: true,
   });
-  const timer = setTimeout(() => end(child), TEST_MS + PATIENCE * took(test));
+  const timer = setTimeout(() => end(child), testMs + patience);
   const code = await new Promise<number | null>(resolve => child.on('exit', resolve));
   clearTimeout(timer);
   end(child);

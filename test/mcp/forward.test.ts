@@ -2,7 +2,16 @@
 // setting says so, each access recorded first.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { auditOf, connect, LegacyClient, META, modern, RecordingUpstream } from '../support/mcp.ts';
+import {
+  auditOf,
+  connect,
+  error,
+  type Heard,
+  LegacyClient,
+  META,
+  modern,
+  RecordingUpstream,
+} from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const METHODS = [
@@ -152,4 +161,54 @@ test('an upstream without prompts is not asked for them', async () => {
   expect(plain.of('prompts/list')).toEqual([]);
   expect(await auditOf(service, keyId)).toEqual([]);
   await plain.stop();
+});
+
+test('what completes a resource names it as the client knows it, and the upstream as it does', async () => {
+  const { key } = await keyThat(['completion'], upstreams.legacy);
+  const client = await LegacyClient.open(service, key);
+  const ask = (ref: object) =>
+    client.request('completion/complete', { ref, argument: { name: 'x', value: '' } });
+  const uri = 'up+file:///{x}';
+  expect((await ask({ type: 'ref/resource', uri })).result.completion.values).toEqual(['file:///{x}']);
+  for (const ref of [{ type: 'ref/resource', name: 'up__hello' }, { type: 'ref/prompt', uri }, {}])
+    expect((await ask(ref)).error.code).toBe(-32602);
+});
+
+test('an error of the upstream passes, about the address that the client knows; one that fails is said to', async () => {
+  const failing = offering('legacy');
+  const { key, keyId } = await keyThat(['resources', 'prompts'], failing);
+  const client = await LegacyClient.open(service, key);
+  const refuse = (data?: object) => (heard: Heard) => error(heard, -32002, 'not there', data);
+  failing.options.others['resources/read'] = refuse({ uri: 'file:///a', more: 1 });
+  failing.options.others['prompts/get'] = refuse({ more: 2 });
+  const read = () => client.request('resources/read', ASKED['resources/read']);
+  const get = () => client.request('prompts/get', ASKED['prompts/get']);
+  expect((await read()).error).toEqual({
+    code: -32002,
+    message: 'not there',
+    data: { uri: 'up+file:///a', more: 1 },
+  });
+  expect((await get()).error).toEqual({ code: -32002, message: 'not there', data: { more: 2 } });
+  failing.options.others['resources/read'] = refuse();
+  failing.options.others['prompts/get'] = refuse();
+  expect((await read()).error.data).toEqual({ uri: 'up+file:///a' });
+  expect((await get()).error).toEqual({ code: -32002, message: 'not there' });
+  failing.options.others['prompts/get'] = () => new Response('busy', { status: 503 });
+  expect((await get()).error).toEqual({
+    code: -32603,
+    message: 'The request failed: the upstream answered with HTTP status 503.',
+  });
+  // What has no contents, or contents that are no objects, stays as it is.
+  failing.options.others['resources/read'] = () => ({ contents: ['odd', { uri: 'file:///b' }] });
+  expect((await read()).result).toEqual({ contents: ['odd', { uri: 'up+file:///b' }] });
+  failing.options.others['resources/read'] = () => ({ odd: true });
+  expect((await read()).result).toEqual({ odd: true });
+  // One that cannot be listed is left out of the list, and the others are in it.
+  failing.options.others['resources/list'] = () => new Response('busy', { status: 503 });
+  await connect(service, keyId, 'other', upstreams.legacy.url);
+  const another = await LegacyClient.open(service, key);
+  expect((await another.request('resources/list')).result.resources).toEqual([
+    { uri: 'other+file:///a', name: 'a' },
+  ]);
+  await failing.stop();
 });

@@ -7,6 +7,8 @@ import {
   connect,
   ECHO,
   envelope,
+  error,
+  type Heard,
   LegacyClient,
   META,
   modern,
@@ -31,10 +33,12 @@ const asksFirst = new RecordingUpstream({
   onCall: ({ id, params }) => {
     if (params.arguments?.log) {
       return streamed(send => {
-        send({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } });
+        for (const level of params.arguments.levels ?? ['info'])
+          send({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: 'x' } });
         send({ jsonrpc: '2.0', id, result: { resultType: 'complete', content: [] } });
       });
     }
+    if (params.arguments?.code) return error({ id } as Heard, params.arguments.code, 'no', { at: 'a' });
     if (params.name === 'ask' && params.inputResponses === undefined) {
       const question = { method: 'elicitation/create', params: { message: 'Sure?' } };
       return { resultType: 'input_required', inputRequests: { q: question }, requestState: 'opaque' };
@@ -208,6 +212,49 @@ test('log messages come only to requests that name a level', async () => {
   const told = await modern(service, key, 'tools/call', params);
   expect(told.messages.map(each => each.method)).toEqual(['notifications/message', undefined]);
   expect(asksFirst.calls.at(-1)!.params._meta[`${META}logLevel`]).toBe('info');
+});
+
+test('log messages come from the level that was named upwards, to clients of either era', async () => {
+  const args = { log: true, levels: ['debug', 'info', 'warning', 'no level'] };
+  const params = (level: string) => ({
+    name: 'new__headed',
+    arguments: args,
+    _meta: { [`${META}logLevel`]: level },
+  });
+  const levels = (messages: { params?: { level: string } }[]) =>
+    messages.slice(0, -1).map(each => each.params?.level);
+  const told = async (level: string) =>
+    levels((await modern(service, key, 'tools/call', params(level))).messages);
+  expect(await told('debug')).toEqual(['debug', 'info', 'warning']);
+  expect(await told('info')).toEqual(['info', 'warning']);
+  expect(await told('error')).toEqual([]);
+  const client = await LegacyClient.open(service, key);
+  expect(levels((await client.call('new__headed', args)).messages)).toEqual(['info', 'warning']);
+  await client.request('logging/setLevel', { level: 'warning' });
+  expect(levels((await client.call('new__headed', args)).messages)).toEqual(['warning']);
+});
+
+test('an error of the upstream passes, unless its code speaks of the leg between it and us', async () => {
+  const client = await LegacyClient.open(service, key);
+  for (const [code, older, newer] of [
+    [-32019, -32019, -32019],
+    [-32020, -32603, -32603],
+    [-32021, -32603, -32021],
+    [-32099, -32603, -32603],
+    [-32100, -32100, -32100],
+    [5, 5, 5],
+  ] as const) {
+    const params = { name: 'new__headed', arguments: { code } };
+    const said = await modern(service, key, 'tools/call', params);
+    expect(said.error).toEqual({ code: newer, message: 'no', data: { at: 'a' } });
+    expect(said.status).toBe(newer === -32021 ? 400 : 200);
+    expect((await client.call('new__headed', { code })).error.code).toBe(older);
+  }
+});
+
+test('a call with nothing but a name goes on with nothing but a name', async () => {
+  await modern(service, key, 'tools/call', { name: await unicodeName() });
+  expect(legacy.calls.at(-1)!.params).toEqual({ name: 'ünïcode' });
 });
 
 test('a client that goes away cancels: a newer upstream loses its connection, an older one is told', async () => {

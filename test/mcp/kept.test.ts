@@ -1,0 +1,274 @@
+// What a replica keeps in memory of clients and tools, held against the store: connections with their streams and calls,
+// the Connected Tools of a key, and what those offer.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Principal } from '../../src/guard/credentials.ts';
+import { type Guard, newId } from '../../src/guard/guard.ts';
+import { giveHint } from '../../src/guard/hints.ts';
+import { Connections } from '../../src/mcp/connections.ts';
+import { EventWriter } from '../../src/mcp/event-stream.ts';
+import { Hub } from '../../src/mcp/hub.ts';
+import { Listing } from '../../src/mcp/listing.ts';
+import type { Upstream } from '../../src/mcp/upstream.ts';
+import { insertConnectedTool, removeConnectedTool } from '../../src/store/connected-tools.ts';
+import { removeConnection } from '../../src/store/connections.ts';
+import { guardAt } from '../guard/guards.ts';
+import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { until } from '../support/faults.ts';
+import { ECHO, RecordingUpstream } from '../support/mcp.ts';
+import { refusal } from '../support/refusal.ts';
+
+const VERSION = '2025-11-25';
+const MINUTE = 60_000;
+const credential = (keyId: string = newId(), sessionId: string | null = null): Principal => ({
+  kind: sessionId === null ? 'key' : 'session',
+  keyId,
+  sessionId,
+  scope: null,
+});
+
+let store: TestStore;
+let guard: Guard;
+const now = NOW;
+beforeAll(async () => {
+  store = await openStore('sqlite');
+  guard = guardAt(store.db, () => now);
+});
+afterAll(() => store.close());
+
+describe('a connection of a client', () => {
+  test('is found by the credential that opened it, and by no other', async () => {
+    const connections = new Connections(guard);
+    const mine = credential();
+    const id = await connections.open(mine, VERSION);
+    expect(await connections.find(id, mine)).toMatchObject({ id, protocolVersion: VERSION });
+    for (const other of [credential(), credential(mine.keyId, newId())])
+      expect(await refusal(connections.find(id, other))).toMatchObject({ code: 'not_found' });
+    expect(await refusal(connections.find(newId(), mine))).toMatchObject({ code: 'not_found' });
+  });
+
+  test('that was found is believed for a moment, and what is changed here is seen at once', async () => {
+    const connections = new Connections(guard);
+    const mine = credential();
+    const id = await connections.open(mine, VERSION);
+    await connections.find(id, mine);
+    const begun = performance.now();
+    await removeConnection(store.db, id);
+    const believed = await connections.find(id, mine).catch(() => null);
+    if (performance.now() - begun < 500) expect(believed?.id).toBe(id);
+    await until('it is not believed any more', () =>
+      connections.find(id, mine).then(
+        () => false,
+        () => true,
+      ),
+    );
+    const other = await connections.open(mine, VERSION);
+    expect((await connections.find(other, mine)).logLevel).toBeNull();
+    await connections.setLevel(other, 'debug');
+    expect((await connections.find(other, mine)).logLevel).toBe('debug');
+  });
+
+  test('that is ended is gone on every replica, with its stream', async () => {
+    const [here, there] = [new Connections(guard), new Connections(guard)];
+    const mine = credential();
+    const id = await here.open(mine, VERSION);
+    await there.find(id, mine);
+    const ended: string[] = [];
+    here.stream(id, mine, new EventWriter(() => ended.push('here')));
+    there.stream(id, mine, new EventWriter(() => ended.push('there')));
+    expect(await refusal(here.end(id, credential()))).toMatchObject({ code: 'not_found' });
+    expect(ended).toEqual([]);
+    await here.end(id, mine);
+    await until('both streams are closed', () => ended.length === 2);
+    for (const each of [here, there])
+      expect(await refusal(each.find(id, mine))).toMatchObject({ code: 'not_found' });
+  });
+
+  test('has one stream, its newest; a key has a hundred', async () => {
+    const connections = new Connections(guard);
+    const [mine, other] = [credential(), credential()];
+    const ended: number[] = [];
+    const writers = Array.from({ length: 102 }, (_, n) => {
+      const id = n === 101 ? '0' : `${n}`;
+      const writer: EventWriter = new EventWriter(() => {
+        ended.push(n);
+        connections.streamEnded(id, writer);
+      });
+      return writer;
+    });
+    for (let n = 0; n < 100; n++) {
+      connections.admitStream(`${n}`, mine);
+      connections.stream(`${n}`, mine, writers[n]!);
+    }
+    expect(() => connections.admitStream('100', mine)).toThrow('This key has 100 streams open here');
+    connections.admitStream('100', other);
+    connections.stream('100', other, writers[100]!);
+    // One that takes the place of another is no more.
+    connections.admitStream('0', mine);
+    connections.stream('0', mine, writers[101]!);
+    expect(ended).toEqual([0]);
+    expect(() => connections.admitStream('100', mine)).toThrow('100 streams');
+    writers[5]!.close();
+    connections.admitStream('101', mine);
+    connections.close();
+    expect(ended).toHaveLength(102);
+  });
+
+  test('lets its calls be cancelled by their ids, wherever they are', async () => {
+    const [here, there] = [new Connections(guard), new Connections(guard)];
+    const calls = [1, '1', 2, 3].map(id => ({ id, cancel: new AbortController() }));
+    const forget = calls.map(({ id, cancel }) => here.follow('c', id, cancel));
+    const cancelled = () => calls.map(each => each.cancel.signal.aborted);
+    here.cancel('other', 1);
+    here.cancel('c', 1);
+    expect(cancelled()).toEqual([true, false, false, false]);
+    there.cancel('c', '1');
+    await until('it came by the other replica', () => calls[1]!.cancel.signal.aborted);
+    forget[2]!();
+    here.cancel('c', 2);
+    there.cancel('c', 2);
+    // An id that is used again is the newer call's, also once the older has ended.
+    const newer = new AbortController();
+    const forgetNewer = here.follow('c', 3, newer);
+    forget[3]!();
+    here.cancel('c', 3);
+    expect([newer.signal.aborted, ...cancelled()]).toEqual([true, true, true, false, false]);
+    forgetNewer();
+    const last = new AbortController();
+    here.follow('c', 4, last);
+    here.close();
+    expect(last.signal.aborted).toBe(true);
+  });
+});
+
+describe('the Connected Tools of a key', () => {
+  const closing: (() => unknown)[] = [];
+  afterAll(async () => {
+    for (const close of closing) await close();
+  });
+  function newHub(): Hub {
+    const settings = { stdioServers: {}, stdioStderr: 'drop' as const, upstreamStart: MINUTE };
+    const hub = new Hub(guard, { rules: { allowPrivate: true }, ...settings });
+    closing.push(() => hub.close());
+    return hub;
+  }
+  async function connected(server: { url: string }, keyId: string = newId(), name = 'up') {
+    const id = newId();
+    const row = { id, keyId, name, target: server.url, headersSealed: null, createdAt: now };
+    await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'http' }));
+    return { keyId, id };
+  }
+  const serving = (options?: ConstructorParameters<typeof RecordingUpstream>[0]) => {
+    const server = new RecordingUpstream(options);
+    closing.push(() => server.stop());
+    return server;
+  };
+
+  test('are those of the store, each one connection, and one that was removed is closed', async () => {
+    const hub = newHub();
+    const server = serving();
+    const { keyId, id } = await connected(server);
+    const second = await connected(server, keyId, 'zoo');
+    const [up, other] = (await hub.of(keyId)) as [Upstream, Upstream];
+    expect([up.tool.name, other.tool.name]).toEqual(['up', 'zoo']);
+    expect(await hub.find(keyId, id)).toBe(up);
+    expect(await hub.find(keyId, newId())).toBeNull();
+    await up.connect();
+    await other.connect();
+    await store.db.transaction({}, async tx => removeConnectedTool(tx, id));
+    giveHint(store.db, 'tools', keyId);
+    await until('it is seen', async () => (await hub.of(keyId)).length === 1);
+    expect(await hub.of(keyId)).toEqual([other]);
+    expect([up.health.state, other.health.state]).toEqual(['idle', 'ready']);
+    expect(second.id).toBe(other.tool.id);
+    hub.close();
+    expect([other.health.state, hub.size]).toEqual(['idle', 0]);
+  });
+
+  test('tell whoever listens that tools changed, for as long as they listen', async () => {
+    const hub = newHub();
+    const server = serving();
+    const { keyId } = await connected(server);
+    const [upstream] = await hub.of(keyId);
+    const told: string[] = [];
+    const stops = ['one', 'two'].map(name => hub.onListChanged(keyId, () => told.push(name)));
+    hub.onListChanged(newId(), () => told.push('another key'));
+    await upstream!.connect();
+    await until('it listens', () => server.listening === 1);
+    const say = async () => {
+      const { changes } = upstream!;
+      server.say('notifications/tools/list_changed');
+      await until('it was heard', () => upstream!.changes > changes);
+    };
+    await say();
+    expect(told).toEqual(['one', 'two']);
+    stops[0]!();
+    await say();
+    expect(told).toEqual(['one', 'two', 'two']);
+    stops[1]!();
+    await say();
+    expect(told).toHaveLength(3);
+  });
+
+  test('offer what they last offered; where calls depend on it, only what was seen', async () => {
+    const hub = newHub();
+    const errors: string[] = [];
+    const server = serving();
+    const { keyId } = await connected(server);
+    const [upstream] = (await hub.of(keyId)) as [Upstream];
+    const onError = (_: Upstream, error: unknown) => errors.push((error as Error).message);
+    const [loose, strict] = [false, true].map(each => new Listing(guard, hub, each, onError)) as [
+      Listing,
+      Listing,
+    ];
+    expect((await loose.list(keyId)).map(each => each.exposedName)).toEqual(['up__echo']);
+    const known = (await loose.find(keyId, 'up__echo'))!;
+    expect(known).toMatchObject({ serverName: 'up', toolName: 'echo', upstream });
+    expect(loose.confirmed(known)).toBeNull();
+    expect(await loose.find(keyId, 'up__other')).toBeNull();
+    expect(await loose.find(keyId, 'down__echo')).toBeNull();
+    expect(await strict.find(keyId, 'up__echo')).not.toBeNull();
+    expect(strict.confirmed(known)).toBe(upstream.changes);
+    expect(await loose.test(upstream)).toEqual({ ok: true, error: null, tools: ['up__echo'] });
+    expect([errors, loose.health(upstream).error]).toEqual([[], null]);
+    server.options.others = { 'tools/list': () => new Response('busy', { status: 503 }) };
+    const failure = 'the upstream answered with HTTP status 503';
+    expect(await loose.test(upstream)).toEqual({ ok: false, error: failure, tools: [] });
+    expect(await loose.list(keyId)).toEqual([]);
+    expect(errors).toContain(failure);
+    expect(loose.health(upstream)).toMatchObject({ state: 'ready', error: failure });
+    // A tool that is known stays known; another replica knows it from the store.
+    expect(await loose.find(keyId, 'up__echo')).toMatchObject({ toolName: 'echo' });
+    const fresh = new Listing(guard, newHub(), false, onError);
+    expect(await fresh.find(keyId, 'up__echo')).toMatchObject({ toolName: 'echo', definition: ECHO });
+    const freshStrict = new Listing(guard, hub, true, onError);
+    expect(await freshStrict.find(keyId, 'up__echo')).toMatchObject({ toolName: 'echo' });
+    expect(() => freshStrict.confirmed(known)).toThrow(
+      `whether the tool has changed could not be seen: ${failure}`,
+    );
+  });
+
+  test('are shown under names that model APIs take; of a name twice the first stands', async () => {
+    const hub = newHub();
+    const long = 'x'.repeat(70);
+    const named = (name: unknown, description = '') => ({ ...ECHO, name, description });
+    const tools = [
+      named('echo', 'first'),
+      named('echo', 'second'),
+      named('a.b'),
+      named(long),
+      named(7),
+      named(''),
+    ];
+    const { keyId } = await connected(serving({ tools: [...tools, named('x'.repeat(60))] as never }));
+    const listed = await new Listing(guard, hub, false, () => {}).list(keyId);
+    expect(listed.map(each => [each.exposedName.replace(/[0-9a-f]{10}$/, '#'), each.toolName])).toEqual([
+      ['up__echo', 'echo'],
+      ['up__a_b_#', 'a.b'],
+      [`up__${'x'.repeat(49)}_#`, long],
+      [`up__${'x'.repeat(60)}`, 'x'.repeat(60)],
+    ]);
+    expect(listed[0]?.definition).toMatchObject({ description: 'first' });
+    expect(listed.map(each => each.exposedName.length <= 64)).toEqual([true, true, true, true]);
+  });
+});
