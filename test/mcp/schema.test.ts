@@ -58,12 +58,27 @@ test('annotations for headers are taken out at every depth, and used on the leg 
   const definition = { name: 'x', inputSchema, vendor: { kept: true } };
   const shown = exposedDefinition(definition, 'up__x');
   expect(JSON.stringify(shown)).not.toContain('x-mcp-header');
-  expect(shown).toMatchObject({ name: 'up__x', vendor: { kept: true } });
+  expect(shown).toEqual({
+    name: 'up__x',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        region: { type: 'string' },
+        count: { type: 'number' },
+        list: { type: 'array', items: { type: 'string' } },
+      },
+    },
+    vendor: { kept: true },
+  });
   expect(paramHeaders(definition, { region: 'eu', count: 3, list: ['a'] })).toEqual({
     'Mcp-Param-Region': 'eu',
     'Mcp-Param-Count': '3',
   });
-  expect(paramHeaders(definition, { region: null })).toEqual({});
+  for (const args of [{ region: null }, { region: {} }, { list: 'no header' }, {}, undefined, ['eu']])
+    expect(paramHeaders(definition, args)).toEqual({});
+  const odd = { properties: { a: { 'x-mcp-header': 7 }, b: 'x', c: {} } };
+  for (const schema of [odd, { properties: [] }, {}, 'none', undefined])
+    expect(paramHeaders({ ...(schema && { inputSchema: schema }) }, { a: 1, b: 1, c: 1 })).toEqual({});
 });
 
 test('a header value is plain where it can be, else base64, and reads back the same', () => {

@@ -344,6 +344,19 @@ describe('the limits of a request', () => {
     expect(await message(call(chatting({}, 200), limits))).toBe(told);
   });
 
+  test('after progress it may not be silent for longer either, and not go on for ever', async () => {
+    const answers = { 'tools/call': () => undefined };
+    const { upstream, opened } = upstreamOn(() => new Channel(answers));
+    const asked = call(upstream, { timeoutMs: 50, maxMs: 60_000 }, mine);
+    await settled();
+    opened[0]?.say({ method: PROGRESS, params: { progressToken: 'mine' } });
+    expect(await message(asked)).toBe('the upstream did not answer within 0.05 s');
+    const endless = chatting({ progressToken: 'mine' }, 1000);
+    expect(await message(call(endless, { timeoutMs: 60_000, maxMs: 100 }, mine))).toBe(
+      'the upstream did not finish within 0.1 s, whatever progress it reported',
+    );
+  });
+
   test('one that was answered has none left', async () => {
     const cancel = new AbortController();
     await call(upstreamOn(() => new Channel(ECHO)).upstream, { cancel, timeoutMs: 20, maxMs: 20 });
