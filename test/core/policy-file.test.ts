@@ -86,6 +86,10 @@ describe('reports, where it stands,', () => {
       '3:11 error "reason" must be a string',
     ],
     'a name that is a number': [`name: 5\nrules:\n${RULE}\n`, '1:7 error "name" must be a string'],
+    'a description that is a list': [
+      `description: [x]\nrules:\n${RULE}\n`,
+      '1:14 error "description" must be a string',
+    ],
     'an empty name': [`name: ''\nrules:\n${RULE}\n`, '1:7 error "name" must not be empty'],
     'a duplicate key': ['- tool: a\n  tool: b\n  action: deny\n', /^2:3 error .*unique/i],
     'a second document': [`rules:\n${RULE}\n---\nrules: []\n`, /error .*document/i],

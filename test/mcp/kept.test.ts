@@ -2,6 +2,8 @@
 // the Connected Tools of a key, and what those offer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Principal } from '../../src/guard/credentials.ts';
 import { type Guard, newId } from '../../src/guard/guard.ts';
 import { giveHint } from '../../src/guard/hints.ts';
@@ -10,12 +12,13 @@ import { EventWriter } from '../../src/mcp/event-stream.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import type { Upstream } from '../../src/mcp/upstream.ts';
+import type { StdioServer } from '../../src/server-file.ts';
 import { insertConnectedTool, removeConnectedTool } from '../../src/store/connected-tools.ts';
 import { removeConnection } from '../../src/store/connections.ts';
 import { guardAt } from '../guard/guards.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
-import { until } from '../support/faults.ts';
-import { ECHO, RecordingUpstream } from '../support/mcp.ts';
+import { newDataDir, until } from '../support/faults.ts';
+import { ECHO, RecordingUpstream, stdioScript } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
 
 const VERSION = '2025-11-25';
@@ -146,8 +149,8 @@ describe('the Connected Tools of a key', () => {
   afterAll(async () => {
     for (const close of closing) await close();
   });
-  function newHub(): Hub {
-    const settings = { stdioServers: {}, stdioStderr: 'drop' as const, upstreamStart: MINUTE };
+  function newHub(stdioServers: Record<string, StdioServer> = {}): Hub {
+    const settings = { stdioServers, stdioStderr: 'drop' as const, upstreamStart: MINUTE };
     const hub = new Hub(guard, { rules: { allowPrivate: true }, ...settings });
     closing.push(() => hub.close());
     return hub;
@@ -246,6 +249,40 @@ describe('the Connected Tools of a key', () => {
     expect(() => freshStrict.confirmed(known)).toThrow(
       `whether the tool has changed could not be seen: ${failure}`,
     );
+  });
+
+  test('are asked at once by an operator, whatever the pause after a failure', async () => {
+    const hub = newHub();
+    const server = serving();
+    const { keyId } = await connected(server);
+    const [upstream] = (await hub.of(keyId)) as [Upstream];
+    const listing = new Listing(guard, hub, false, () => {});
+    await server.stop();
+    const failed = await listing.test(upstream);
+    expect(failed).toEqual({ ok: false, error: 'the upstream cannot be reached', tools: [] });
+    await server.restart();
+    // The clock stands still, and so the pause is not over.
+    expect(await listing.list(keyId)).toEqual([]);
+    expect(await listing.test(upstream)).toMatchObject({ ok: true, tools: ['up__echo'] });
+  });
+
+  test('that are commands are those that the server file declares, by their own names', async () => {
+    const folder = newDataDir();
+    closing.push(() => rmSync(folder, { recursive: true, force: true }));
+    const declared = { args: [], env: {}, ...stdioScript('good', join(folder, 'heard')) };
+    const hub = newHub({ declared });
+    const keyId = newId();
+    for (const [name, target] of ['declared', 'undeclared', 'constructor'].entries()) {
+      const row = { id: newId(), keyId, name: `up${name}`, target, headersSealed: null, createdAt: now };
+      await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'stdio' }));
+    }
+    const [one, ...others] = (await hub.of(keyId)) as [Upstream, ...Upstream[]];
+    await one.connect();
+    expect(one.offers('tools')).toBe(true);
+    for (const each of others) {
+      const message = `no stdio server "${each.tool.target}" is declared`;
+      expect(await refusal(each.connect())).toMatchObject({ message });
+    }
   });
 
   test('are shown under names that model APIs take; of a name twice the first stands', async () => {
