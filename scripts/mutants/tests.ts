@@ -58,29 +58,31 @@ const NAMED: [RegExp, string][] = [
   [/^guard\/secrets/, 'core/canonical guard/credentials http/credentials faults/p19'],
   [
     /^store\/(approvals|grants|notifications)/,
-    'store/records approvals/approve approvals/grants approvals/spend approvals/lapse approvals/admin approvals/withdraw',
+    'store/records approvals/admin approvals/lapse approvals/spend',
   ],
   [/^store\/(audit|audit-search|audit-tally|contexts|slots)/, 'store/audit store/audit-search http/audit'],
-  [
-    /^store\/(deliveries|webhooks|outcomes)/,
-    'approvals/webhooks approvals/endpoints faults/p10 store/records',
-  ],
+  [/^store\/(deliveries|webhooks|outcomes)/, 'store/records faults/p10 approvals/endpoints'],
   [
     /^store\/(keys|sessions|policies|settings)/,
     'store/records http/keys http/sessions http/policies http/credentials',
   ],
-  [/^store\/(connected-tools|connections)/, 'mcp/administration mcp/drift mcp/sessions'],
+  [/^store\/(connected-tools|connections)/, 'mcp/administration mcp/drift'],
   [
     /^store\/(operators|sign-ins|identities|request-counts)/,
-    'operators/operators operators/times operators/sign-in guard/rate-limit operators/single-sign-on',
+    'store/records guard/rate-limit operators/times operators/operators',
   ],
   [/^store\/(retention|rollups|marks)/, 'guard/retention guard/rollups'],
-  [/^store\/(seals|checkpoints)/, 'guard/sealed-log http/seals cli/audit-verify'],
+  [/^store\/(seals|checkpoints)/, 'http/seals cli/audit-verify'],
   [/^store\/(migrate|backup)/, 'store/migrate cli/backup'],
   [
-    /^store\/(postgres|sqlite|db|committed-memory)/,
-    'store/sqlite store/transaction store/wake store/records replicas/ended-connections http/failures',
+    /^store\/(sqlite|file-lock|thread|sync-thread|db)/,
+    'store/sqlite store/transaction store/wake store/records http/failures',
   ],
+  [
+    /^store\/(postgres|db)/,
+    'store/postgres store/transaction store/wake store/records replicas/ended-connections replicas/pooling replicas/failover http/failures',
+  ],
+  [/^store\/committed-memory/, 'store/audit.'],
   [
     /^mcp\/(answers|call|connections|endpoint|forward|legacy|modern|negotiate|offered|hub|listing|pages|protocol|schema)/,
     'mcp/refusals mcp/modern mcp/forward mcp/names mcp/passing',

@@ -25,6 +25,5 @@ export class CommittedMemory<Key, Value> {
   committed(): void {
     if (this.#known.size + this.#uncommitted.size > REMEMBERED) this.#known.clear();
     for (const [key, value] of this.#uncommitted) this.#known.set(key, value);
-    this.#uncommitted.clear();
   }
 }

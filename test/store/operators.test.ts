@@ -81,9 +81,10 @@ await onEachEngine(store => {
     const { db } = store;
     await add();
     for (const hash of ['l1', 'l2', 'l3']) await operators.insertSetupLink(db, hash, NOW);
+    const stand = () => Promise.all(['l1', 'l2', 'l3'].map(hash => operators.setupLinkStands(db, hash)));
+    expect(await stand()).toEqual([true, true, true]);
     expect(await operators.takeSetupLink(db, 'unknown')).toBe(false);
     expect(await operators.takeSetupLink(db, 'l1')).toBe(true);
-    const stand = () => Promise.all(['l1', 'l2', 'l3'].map(hash => operators.setupLinkStands(db, hash)));
     expect(await stand()).toEqual([false, true, true]);
     await operators.removeSetupLinks(db);
     expect(await stand()).toEqual([false, false, false]);

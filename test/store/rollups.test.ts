@@ -118,11 +118,12 @@ await onEachEngine(store => {
 
   test('minutes and hours are forgotten after their time, days never', async () => {
     const [minutes, hours] = [KEPT[MINUTE] ?? 0, KEPT[HOUR] ?? 0];
-    await begin([NOW, call('a')], [NOW - MINUTE, call('b')]);
+    await begin([NOW, call('a')], [NOW - MINUTE, [...call('b'), count('key', 'key-1', 1)]]);
     await sumUp(-DAY, DAY);
     await rollups.pruneRollups(store.db, NOW + minutes);
     expect(await tools(MINUTE, -DAY, DAY)).toEqual({ a: 1 });
     expect(await tools(HOUR, -DAY, DAY)).toEqual({ a: 1, b: 1 });
+    expect(await rollups.rollupCounts(store.db, MINUTE, NOW - DAY, NOW + DAY, 'key')).toEqual([]);
     await rollups.pruneRollups(store.db, NOW + hours);
     expect(await tools(MINUTE, -DAY, DAY)).toEqual({});
     expect(await tools(HOUR, -DAY, DAY)).toEqual({ a: 1 });

@@ -3,9 +3,22 @@
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { linkSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { newDataDir } from '../support/faults.ts';
+import { FatalStoreError, StoreError, UniqueViolation } from '../../src/store/db.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { newDataDir, until } from '../support/faults.ts';
 import { need } from '../support/need.ts';
 import { refusal } from '../support/refusal.ts';
 import { failToStart, startService } from '../support/service.ts';
@@ -143,4 +156,157 @@ test('a read that fails while a sync is due fails for whoever asked, and for nob
   process.off('unhandledRejection', take);
   expect(unhandled).toEqual([]);
   await close();
+});
+
+/** The descriptors of this process by which a store syncs its log: SQLite writes to it through others. */
+function syncing(path: string): number[] {
+  return readdirSync('/proc/self/fd').flatMap(descriptor => {
+    try {
+      const reads = /^flags:\s+\d*0$/m.test(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'));
+      return reads && readlinkSync(`/proc/self/fd/${descriptor}`) === `${path}-wal`
+        ? [Number(descriptor)]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const ON_LINUX = need(process.platform === 'linux', 'the folder /proc, which Linux has');
+const put = (db: { run(sql: string, params: string[]): Promise<number> }, name: string) =>
+  db.run("INSERT INTO settings (name, value) VALUES ($1, '')", [name]);
+const pathOf = ({ url }: { url: string }) => url.replace(/^sqlite:/, '');
+
+test.skipIf(!ON_LINUX)('a closed store can be opened again, and its log is not open any more', async () => {
+  const folder = newDataDir();
+  const path = join(folder, 'toolgate.db');
+  for (let round = 0; round < 2; round++) {
+    const db = openSqlite(path, () => {});
+    await db.run('CREATE TABLE IF NOT EXISTS rows (id text)');
+    expect(syncing(path)).toHaveLength(1);
+    await db.close();
+    expect(syncing(path)).toEqual([]);
+  }
+  rmSync(folder, { recursive: true });
+});
+
+test.skipIf(!ON_LINUX)('whoever was refused because the file was moved holds no lock beside it', async () => {
+  const folder = newDataDir();
+  const [path, moved] = [join(folder, 'toolgate.db'), join(folder, 'moved.db')];
+  const db = openSqlite(path, () => {});
+  renameSync(path, moved);
+  expect(() => openSqlite(moved, () => {})).toThrow(`Another process has ${moved} open`);
+  const lock = new Database(`${moved}.lock`);
+  lock.exec('BEGIN EXCLUSIVE');
+  lock.close();
+  renameSync(moved, path);
+  await db.run('CREATE TABLE rows (id text)');
+  await db.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('the lock beside the file holds by itself, where the system has no other', async () => {
+  const store = await openStore('sqlite');
+  const lock = `${pathOf(store)}.lock`;
+  const other = new Database(lock);
+  expect(() => other.exec('BEGIN EXCLUSIVE')).toThrow('locked');
+  other.close();
+  await store.db.close();
+  const holder = new Database(lock);
+  holder.exec('BEGIN EXCLUSIVE');
+  await expect(store.again()).rejects.toThrow('Another process has');
+  holder.close();
+  await (await store.again()).close();
+  rmSync(join(pathOf(store), '..'), { recursive: true });
+});
+
+test('a folder is no store', () => {
+  const folder = newDataDir();
+  expect(() => openSqlite(folder, () => {})).toThrow(`${folder} is a folder; the store is a file`);
+  rmSync(folder, { recursive: true });
+});
+
+test.skipIf(!ON_LINUX)(
+  'a disk that fails to sync is fatal, and nobody learns of what it may lose',
+  async () => {
+    const folder = newDataDir();
+    const path = join(folder, 'toolgate.db');
+    const fatal: Error[] = [];
+    const db = openSqlite(path, error => fatal.push(error));
+    await db.run('CREATE TABLE rows (id text)');
+    await db.run("INSERT INTO rows VALUES ('kept')");
+    expect(await db.all('SELECT id FROM rows')).toEqual([{ id: 'kept' }]);
+    closeSync(syncing(path)[0] as number);
+    expect(await db.run("INSERT INTO rows VALUES ('lost')").catch((error: unknown) => error)).toBeInstanceOf(
+      FatalStoreError,
+    );
+    expect(fatal).toHaveLength(1);
+    expect(await db.all('SELECT id FROM rows').catch((error: unknown) => error)).toBeInstanceOf(
+      FatalStoreError,
+    );
+    await db.close().catch(() => {});
+    rmSync(folder, { recursive: true });
+  },
+);
+
+test('a transaction waits for a process that holds the file, and others go on; in the end it fails', async () => {
+  const store = await openStore('sqlite');
+  const other = new Database(pathOf(store));
+  other.exec('BEGIN IMMEDIATE');
+  let turns = 0;
+  const turning = setInterval(() => turns++, 1);
+  await expect(put(store.db, 'too late')).rejects.toThrow('locked');
+  expect(turns).toBeGreaterThan(1);
+  const waiting = put(store.db, 'in time');
+  await Bun.sleep(1);
+  other.exec('COMMIT');
+  expect(await waiting).toBe(1);
+  clearInterval(turning);
+  other.close();
+  expect(await store.db.all("SELECT name FROM settings WHERE name LIKE '%time%'")).toEqual([
+    { name: 'in time' },
+  ]);
+  await store.close();
+});
+
+test('a read never writes', async () => {
+  const store = await openStore('sqlite');
+  await put(store.db, 'stays');
+  await expect(store.db.all('DELETE FROM settings RETURNING name')).rejects.toBeInstanceOf(StoreError);
+  expect(await store.db.all('SELECT name FROM settings')).toEqual([{ name: 'stays' }]);
+  await store.close();
+});
+
+test('an error that ended its transaction comes out as it is, and so does a mistake of ours', async () => {
+  const store = await openStore('sqlite');
+  await put(store.db, 'once');
+  const twice = store.db.run("INSERT OR ROLLBACK INTO settings (name, value) VALUES ('once', '')");
+  await expect(twice).rejects.toBeInstanceOf(UniqueViolation);
+  const mistaken = store.db.run('INSERT INTO settings (name, value) VALUES ($1, $2)', ['x', {} as never]);
+  expect(await mistaken.catch((error: unknown) => error)).not.toBeInstanceOf(StoreError);
+  await put(store.db, 'next');
+  await store.close();
+});
+
+test('rows live in the tree of their primary key, except where the store gives numbers', async () => {
+  const store = await openStore('sqlite');
+  const rows = await store.db.all<{ name: string }>(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%WITHOUT ROWID%' ORDER BY name",
+  );
+  expect(rows.map(row => row.name)).toEqual(['audit_contexts', 'migrations']);
+  await store.close();
+});
+
+test('a word, and a hint that there is work, reach the one process', async () => {
+  const store = await openStore('sqlite');
+  const words: string[] = [];
+  let woken = 0;
+  store.db.onTold(word => words.push(word));
+  store.db.onWake(() => woken++);
+  store.db.tell('word');
+  await until('the word came', () => words.length === 1);
+  expect([words, woken]).toEqual([['word'], 0]);
+  store.db.wake();
+  await until('the hint came', () => woken === 1);
+  await store.close();
 });
