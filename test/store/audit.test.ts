@@ -1,10 +1,16 @@
 // The audit log on both engines: groups of every size, pages that neither skip nor repeat, each filter.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
+import {
+  type AuditEntry,
+  AuditWriter,
+  findAudit,
+  insertAudit,
+  listAuditSince,
+} from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { countAudit, nextAuditId, type Tally, tallies } from '../../src/store/audit-tally.ts';
-import { UniqueViolation } from '../../src/store/db.ts';
+import { type Transaction, UniqueViolation } from '../../src/store/db.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
@@ -117,6 +123,65 @@ for (const engine of await engines()) {
       const write = store.db.transaction({}, async tx => insertAudit(tx, group));
       expect(await refusal(write)).toBeInstanceOf(UniqueViolation);
       expect(await readAll({ keyId: 'twice' }, 10)).toEqual([]);
+    });
+
+    test('a page that is exactly full says that it is the last', async () => {
+      const filter = { keyId: 'key-1', to: NOW + 50 };
+      const all = ENTRIES.filter(entry => entry.keyId === 'key-1').length;
+      expect((await searchAudit(store.db, filter, all, 'z')).next).toBeNull();
+      const page = await searchAudit(store.db, filter, all - 1, 'z');
+      expect([page.entries.length, page.next]).toEqual([all - 1, page.entries.at(-1)?.id ?? null]);
+    });
+
+    test('entries after an id come newest first, and one by its id', async () => {
+      const [first, second, third] = ENTRIES.slice(-3) as [AuditEntry, AuditEntry, AuditEntry];
+      const since = (limit: number) => listAuditSince(store.db, first.id, limit);
+      expect((await since(1000)).slice(-2)).toEqual([third, second]);
+      expect(await since(1)).toHaveLength(1);
+      expect(await findAudit(store.db, second.id)).toEqual(second);
+      expect(await findAudit(store.db, 'unknown')).toBeNull();
+    });
+
+    /** One writer's transactions, and which tables each wrote to besides the entries. */
+    async function writing(group: AuditEntry[], writer: AuditWriter, fails = false): Promise<string[]> {
+      const wrote = new Set<string>();
+      const noted = (text: string) => {
+        const table = /INTO (audit_(?:contexts|slots))/.exec(text)?.[1];
+        if (table !== undefined) wrote.add(table);
+        return text;
+      };
+      const write = store.db.transaction({}, async tx => {
+        const noting: Transaction = {
+          all: (text, params) => tx.all(noted(text), params),
+          run: (text, params) => tx.run(noted(text), params),
+          defer: (text, params) => tx.defer(noted(text), params),
+          lock: locks => tx.lock(locks),
+          script: text => tx.script(text),
+        };
+        await writer.insert(noting, group);
+        if (fails) throw new RangeError('rolled back');
+      });
+      await write.then(() => writer.committed()).catch(error => expect(error).toBeInstanceOf(RangeError));
+      return [...wrote].sort();
+    }
+
+    test('what a rolled-back transaction wrote is written again; what was committed is not', async () => {
+      const writer = new AuditWriter();
+      const at = NOW - 3_600_000;
+      const group = (n: number) => [
+        auditEntry({ id: idAt(at, n), at, keyId: 'shared', toolName: 'shared' }),
+        auditEntry({ id: idAt(at, n + 1), at, keyId: 'shared', toolName: 'shared' }),
+      ];
+      const both = ['audit_contexts', 'audit_slots'];
+      expect(await writing(group(0), writer, true)).toEqual(both);
+      expect(await writing(group(2), writer)).toEqual(both);
+      expect(await writing(group(4), writer)).toEqual([]);
+      // The next slot of a known context.
+      const next = auditEntry({ id: idAt(at + 16), at: at + 16, keyId: 'shared', toolName: 'shared' });
+      expect(await writing([next], writer)).toEqual(['audit_slots']);
+      const wanted = [next, ...group(4).toReversed(), ...group(2).toReversed()];
+      expect(await readAll({ keyId: 'shared' }, 10)).toEqual(wanted);
+      expect(await readAll({ tool: 'shared' }, 2)).toEqual(wanted);
     });
 
     async function tallied(from: number, to: number): Promise<Tally[]> {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { MIGRATIONS, migrate, schemaVersion } from '../../src/store/migrate.ts';
+import { isNewStore, MIGRATIONS, migrate, schemaVersion } from '../../src/store/migrate.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines, failToStart, startService } from '../support/service.ts';
 import { NOW, newStore, openStore } from './stores.ts';
@@ -12,7 +12,10 @@ const NEWEST = MIGRATIONS.at(-1)?.version ?? 0;
 for (const engine of await engines()) {
   describe(engine, () => {
     test('running them again changes nothing', async () => {
-      const store = await openStore(engine);
+      const store = await newStore(engine);
+      expect(await isNewStore(store.db)).toBe(true);
+      expect(await migrate(store.db, NOW)).toBe(NEWEST);
+      expect(await isNewStore(store.db)).toBe(false);
       const before = await store.db.all('SELECT * FROM migrations ORDER BY version');
       expect(before).toHaveLength(MIGRATIONS.length);
       expect(await migrate(store.db, NOW + 1)).toBe(NEWEST);

@@ -9,8 +9,10 @@ import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
 import { insertNotification } from '../../src/store/notifications.ts';
 import * as operators from '../../src/store/operators.ts';
+import { findOutcome, insertOutcomes } from '../../src/store/outcomes.ts';
 import * as policies from '../../src/store/policies.ts';
 import * as sessions from '../../src/store/sessions.ts';
+import { keepSetting, readSetting, removeSetting } from '../../src/store/settings.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
 import { approvalRecord, idAt, keyRecord, NOW, openStore, sessionRecord, type TestStore } from './stores.ts';
@@ -323,6 +325,20 @@ for (const engine of await engines()) {
           row => row.id,
         ),
       ).toEqual(all.toReversed());
+    });
+
+    test('outcomes and settings, each by its own name', async () => {
+      const { db } = store;
+      const outcome = (toolCallId: string) =>
+        ({ toolCallId, outcome: 'ok', durationMs: 3, at: NOW }) as const;
+      await db.transaction({}, async tx => insertOutcomes(tx, [outcome('c1'), outcome('c2')]));
+      expect(await findOutcome(db, 'c2')).toEqual(outcome('c2'));
+      expect(await findOutcome(db, 'unknown')).toBeNull();
+      expect(await keepSetting(db, 's1', 'first')).toBe('first');
+      expect(await keepSetting(db, 's2', 'other')).toBe('other');
+      expect(await keepSetting(db, 's1', 'second')).toBe('first');
+      await removeSetting(db, 's1');
+      expect([await readSetting(db, 's1'), await readSetting(db, 's2')]).toEqual([null, 'other']);
     });
 
     test('events with their deliveries and notifications share their transaction', async () => {

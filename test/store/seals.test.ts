@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { type Hash, leafHash, Tree } from '../../src/core/merkle.ts';
 import { insertAudit } from '../../src/store/audit.ts';
 import * as seals from '../../src/store/seals.ts';
+import { refusal } from '../support/refusal.ts';
 import { auditEntry, idAt, NOW, onEachEngine } from './stores.ts';
 
 /** Two whole subtrees of the first kept level, and some leaves. */
@@ -48,7 +49,9 @@ await onEachEngine(store => {
 
   test('a store that has lost the row of its sealing says so', async () => {
     await store.db.run("UPDATE sealing SET name = 'lost'");
-    await expect(seals.readSealing(store.db)).rejects.toThrow('the table "sealing" has lost its row');
+    expect(String(await refusal(seals.readSealing(store.db)))).toContain(
+      'the table "sealing" has lost its row',
+    );
     await store.db.run("UPDATE sealing SET name = 'audit'");
   });
 
@@ -125,7 +128,7 @@ await onEachEngine(store => {
     }
     expect(await seals.wholeHashes(db, { from: 0, to: LEAVES })).toHaveLength(4);
     await db.run('DELETE FROM seals WHERE seq = 3');
-    await expect(seals.subtreeHash(db, { from: 0, to: 4 })).rejects.toThrow(
+    expect(String(await refusal(seals.subtreeHash(db, { from: 0, to: 4 })))).toContain(
       'The sealed log is not whole: run toolgate audit verify.',
     );
   });

@@ -1,0 +1,29 @@
+// A backup that fails leaves nothing behind, and says what was in its way.
+
+import { afterAll, expect, test } from 'bun:test';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backupSqlite } from '../../src/store/backup.ts';
+import { newDataDir } from '../support/faults.ts';
+import { openStore } from './stores.ts';
+
+const folder = newDataDir();
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('a copy is for its owner alone, and never replaces a file', async () => {
+  const store = await openStore('sqlite');
+  const target = join(folder, 'copy.db');
+  const bytes = backupSqlite(store.url.replace('sqlite:', ''), target);
+  expect(statSync(target)).toMatchObject({ size: bytes, mode: 0o100600 });
+  expect(() => backupSqlite(store.url.replace('sqlite:', ''), target)).toThrow('is there already');
+  const nowhere = join(folder, 'missing/copy.db');
+  expect(() => backupSqlite(store.url.replace('sqlite:', ''), nowhere)).toThrow('ENOENT');
+  await store.close();
+});
+
+test('what is no store leaves no copy', () => {
+  const [source, target] = [join(folder, 'letter.txt'), join(folder, 'letter.db')];
+  writeFileSync(source, 'No database at all.'.repeat(100));
+  expect(() => backupSqlite(source, target)).toThrow('not a database');
+  expect(existsSync(target)).toBe(false);
+});
