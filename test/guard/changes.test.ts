@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { resolveByLink, resolveByOperator, withdraw } from '../../src/guard/approvals.ts';
+import { callableBy } from '../../src/guard/callable.ts';
 import {
   acceptDrift,
   compareDefinitions,
@@ -82,6 +83,14 @@ for (const engine of await engines()) {
         [EVE, 'key.revoke', keyId, { name: 'other' }],
         [EVE, 'policy.delete', policyId, { name: 'prod' }],
       ]);
+    });
+
+    test('a key that is not there could call nothing, and one that is what its policy lets through', async () => {
+      const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
+      expect((await callableBy(guard, principal))('prod', 'deploy')).toBe(true);
+      expect((await callableBy(guard, { ...principal, keyId: newId() }))('prod', 'deploy')).toBe(false);
+      await replacePolicy(guard, EVE, policyId, { rules: [{ tool: 'deploy', action: 'deny' }] });
+      expect((await callableBy(guard, principal))('prod', 'deploy')).toBe(false);
     });
 
     test('sessions, which agents may end without a record', async () => {

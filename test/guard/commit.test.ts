@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { GroupCommit } from '../../src/guard/commit.ts';
 import type { Transaction } from '../../src/store/db.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
-import { withMutant } from '../support/faults.ts';
+import { until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { engines } from '../support/service.ts';
 
@@ -81,6 +81,37 @@ for (const engine of await engines()) {
       expect(groups.flatMap(({ checks }) => checks.map(each => each.number))).toEqual([
         ...Array(1200).keys(),
       ]);
+    });
+
+    test('so many wait, the next is told to come again, and an answer makes room', async () => {
+      const gate = Promise.withResolvers<void>();
+      let judged = 0;
+      const work = {
+        keyOf: ({ keyId }: Check) => keyId,
+        callerOf: () => '',
+        shares: () => [],
+        judge: async (_: Transaction, checks: readonly Check[]) => {
+          judged += checks.length;
+          await gate.promise;
+          return checks.map(each => each.number);
+        },
+        committed: () => {},
+      };
+      const commit = new GroupCommit<Check, number>(store.db, work, 3, observer);
+      const submit = (number: number) =>
+        commit.submit({ keyId: 'key', number }).catch((error: { code: string }) => error.code);
+      const first = submit(0);
+      await until('the first is being judged', () => judged === 1);
+      const waiting = [1, 2, 3].map(submit);
+      expect([commit.depth, commit.overloaded]).toEqual([4, true]);
+      expect(await submit(4)).toBe('overloaded');
+      gate.resolve();
+      // A machine that stalls for three seconds answers these too late.
+      const answers = await Promise.all([first, ...waiting]);
+      for (const [number, answer] of answers.entries()) expect([number, 'audit_failed']).toContain(answer);
+      await commit.drain();
+      expect([commit.depth, commit.overloaded]).toEqual([0, false]);
+      expect([5, 'audit_failed']).toContain(await submit(5));
     });
 
     test('mutants without a limit are found out', async () => {
