@@ -36,35 +36,37 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
       await db.close();
     }
   };
+  const others = async ({ db }: TestStore) =>
+    (
+      await db.all(
+        'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
+    ).length;
   const listeners = async (url: string) => (await sql<{ pid: number }>(url, LISTENERS)).map(row => row.pid);
 
   test('a closed handle leaves no connection behind', () =>
     withStore(async store => {
-      const others = async () =>
-        (
-          await store.db.all(
-            'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-          )
-        ).length;
-      await until('those of the migrations are gone', async () => (await others()) === 0);
+      await until('those of the migrations are gone', async () => (await others(store)) === 0);
       const db = await openPostgres(store.url, POOL);
       db.onWake(() => {});
       await pid(db.lane());
       await Promise.all([pid(db), pid(db)]);
       expect(await db.exclusively(async lane => setting(lane, 'lock_timeout'))).toBe('300ms');
-      await until('the connection that listens', async () => (await others()) >= 4);
-      await until('those of the exclusive work are gone', async () => (await others()) === 4);
+      await until('the connection that listens', async () => (await others(store)) >= 4);
+      await until('those of the exclusive work are gone', async () => (await others(store)) === 4);
       await db.close();
-      await until('all are gone', async () => (await others()) === 0);
+      await until('all are gone', async () => (await others(store)) === 0);
     }));
 
   test('a server that may lose what it has committed is refused, and nothing stays open', () =>
-    withStore(async ({ url, db }) => {
+    withStore(async store => {
+      const { url, db } = store;
       const [{ name } = { name: '' }] = await db.all<{ name: string }>('SELECT current_database() AS name');
       await sql(url, `ALTER DATABASE "${name}" SET synchronous_commit = off`);
       expect(String(await refusal(openPostgres(url, POOL)))).toMatch(
         /^(?:Error: )?PostgreSQL runs with synchronous_commit=off: an audit entry could be lost after it was promised. Turn it on.$/,
       );
+      await until('no connection is left', async () => (await others(store)) === 0);
     }));
 
   test('a server that cannot be reached, or refuses, is told apart, without the password', () =>
