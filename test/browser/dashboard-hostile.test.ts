@@ -67,7 +67,8 @@ describe.if(withBrowser)('hostile names', () => {
       url: `${receiver.url}?<img/onerror=pwned()>`,
     });
     Object.assign(ids, { policy: policy.body.id, key: key.body.id, webhook: hook.body.id });
-    const scopeTools = [`s__${name(10)}`];
+    // A scope has no wildcards.
+    const scopeTools = [`s__${name(10).replaceAll('*', '')}`];
     const session = await service.json('POST', '/v1/sessions', key.body.key, {
       label: hostile(11),
       scopeTools,
