@@ -23,8 +23,8 @@ const LOGGED: Patch = {
 };
 const TOLD: Patch = {
   file: 'src/guard/check.ts',
-  find: 'reason: entry.reason,',
-  replace: 'reason: entry.reason + JSON.stringify(request.args),',
+  find: 'this.#approval(held, entry, now)',
+  replace: 'this.#approval(held, { ...entry, reason: entry.reason + JSON.stringify(request.args) }, now)',
 };
 const ECHOED: Patch = {
   file: 'src/http/server.ts',
