@@ -3,7 +3,7 @@
 // imports the file, need not be named.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '../..');
 
@@ -130,5 +130,5 @@ const timings: Record<string, number> = existsSync(TIMINGS)
   : {};
 
 export function took(test: string): number {
-  return timings[test] ?? timings[basename(test)] ?? 5000;
+  return timings[test] ?? 5000;
 }
