@@ -1,7 +1,8 @@
 // npm run mutants: makes a few hundred small changes to the program, one at a time, in copies of the tree, and holds
-// each against the tests that know its file (mutants/tests.ts). A change that no test notices survives. Writes the
-// share of survivors, and each of them, into docs/mutants.md. `--count N`, `--seed N` and `--only TEXT` choose the
-// changes, `--at-once N` how many are tried at the same time; with `--only` the page is left as it is.
+// each against the tests that know its file (mutants/tests.ts). A change that no test notices survives; one that makes
+// no difference (mutants/alike.ts) is not tried. Writes the share of survivors, and each of them, into docs/mutants.md.
+// `--count N`, `--seed N` and `--only TEXT` choose the changes, `--at-once N` how many are tried at the same time; with
+// `--only` the page is left as it is.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,8 +10,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { random } from '../test/support/faults.ts';
 import { commit, machine } from './conditions.ts';
+import { alike, strangers } from './mutants/alike.ts';
 import { type Change, changed, changesIn } from './mutants/changes.ts';
-import { page, type Tried } from './mutants/page.ts';
+import { page, type Same, type Tried } from './mutants/page.ts';
 import { failsOn } from './mutants/run.ts';
 import { testsOf } from './mutants/tests.ts';
 
@@ -29,13 +31,15 @@ const { values } = parseArgs({
   },
 });
 
+const source = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
 /** As many as wanted, taken from the whole program by chance; the same ones for the same seed and source. */
 function chosen(): Change[] {
   const files = [...new Bun.Glob(SOURCES).scanSync({ cwd: ROOT })]
     .filter(file => !LEFT_OUT.test(file))
     .sort();
   const all = files
-    .flatMap(file => changesIn(file, readFileSync(join(ROOT, file), 'utf8')))
+    .flatMap(file => changesIn(file, source(file)))
     .filter(({ file, line }) => values.only === undefined || `${file}:${line}`.includes(values.only));
   const next = random(Number(values.seed));
   const drawn = all.map(change => ({ change, at: next() })).sort((a, b) => a.at - b.at);
@@ -78,7 +82,15 @@ async function holdsUnchanged(tree: string, test: string): Promise<void> {
   sound.add(test);
 }
 
-const changes = chosen();
+for (const { file, line } of strangers(source))
+  throw new Error(`scripts/mutants/alike.ts: ${file} has no line "${line}".`);
+const same: Same[] = [];
+const changes: Change[] = [];
+for (const change of chosen()) {
+  const why = alike(change, source(change.file));
+  if (why === null) changes.push(change);
+  else same.push({ change, why });
+}
 const trees = Array.from({ length: Number(values['at-once']) }, copyOfTree);
 const tried: Tried[] = [];
 try {
@@ -100,9 +112,9 @@ try {
 
 const survived = tried.filter(each => each.foundBy === null).length;
 console.log(
-  `${survived} of ${tried.length} changes survived (${((100 * survived) / tried.length).toFixed(1)} %).`,
+  `${survived} of ${tried.length} changes survived (${((100 * survived) / tried.length).toFixed(1)} %); ${same.length} more make no difference.`,
 );
 if (values.only === undefined) {
-  writeFileSync(PAGE, page(tried, { seed: values.seed, commit: commit(), machine: machine() }));
+  writeFileSync(PAGE, page(tried, same, { seed: values.seed, commit: commit(), machine: machine() }));
   console.log('docs/mutants.md is written.');
 }

@@ -8,15 +8,25 @@ export interface Tried {
   foundBy: string | null;
 }
 
+/** A change that nobody could tell from the program as it is. */
+export interface Same {
+  change: Change;
+  why: string;
+}
+
 export interface Conditions {
   seed: string;
   commit: string;
   machine: string;
 }
 
-export function page(tried: readonly Tried[], { seed, commit, machine }: Conditions): string {
+export function page(
+  tried: readonly Tried[],
+  same: readonly Same[],
+  { seed, commit, machine }: Conditions,
+): string {
   const folders = [...new Set(tried.map(({ change }) => folderOf(change)))].sort();
-  const survivors = tried.filter(each => each.foundBy === null).map(each => each.change);
+  const survivors = tried.filter(each => each.foundBy === null);
   return `# Small changes that a test should notice
 
 \`npm run mutants\` makes small changes to the program, one at a time, chosen by chance: a bound moved by one, a condition
@@ -31,13 +41,22 @@ ${[...folders.map(folder => row(folder, inFolder(tried, folder))), row('all', tr
 
 ## Survivors
 
-${survivors.length === 0 ? 'None.' : 'Some of them change nothing that anybody could see: a shortcut, a limit of time, a hint to wake a worker sooner.'}
+A better test would find these.
 
-${survivors
-  .sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line)
-  .map(shown)
-  .join('\n')}
+${listed(survivors, ({ change }) => shown(change))}
+
+## Changes without a difference
+
+${same.length} more were drawn and not tried: each makes no difference that anybody could tell, for the reason beside it.
+
+${listed(same, ({ change, why }) => `${shown(change)}. ${why}`)}
 `;
+}
+
+function listed<Each extends { change: Change }>(all: readonly Each[], line: (each: Each) => string): string {
+  const byPlace = (a: Each, b: Each) =>
+    a.change.file.localeCompare(b.change.file) || a.change.line - b.change.line;
+  return [...all].sort(byPlace).map(line).join('\n') || 'None.';
 }
 
 function folderOf({ file }: Change): string {

@@ -1,0 +1,68 @@
+// Changes that make no difference that anybody could tell from outside, each with the reason. They are told apart from
+// survivors, which a better test would find. An entry that no longer fits the source is refused: it would hide
+// whatever comes to stand there.
+
+import type { Change } from './changes.ts';
+
+interface Alike {
+  file: string;
+  /** The whole line, without its indentation. */
+  line: string;
+  /** Of the change; null for every change to the line. */
+  was: string | null;
+  why: string;
+}
+
+export const ALIKE: readonly Alike[] = [
+  {
+    file: 'src/core/json.ts',
+    line: 'for (let at = 0; at < text.length; at++) {',
+    was: '<',
+    why: 'Behind the end of a text there is no character that counts.',
+  },
+  {
+    file: 'src/core/diff.ts',
+    line: 'while (start < before.length && start < after.length && before[start] === after[start]) start++;',
+    was: '<',
+    why: 'Behind the end of one list stands nothing that the other could have.',
+  },
+  {
+    file: 'src/store/sessions.ts',
+    line: "await tx.run('UPDATE sessions SET expires_at = $2 WHERE key_id = $1 AND expires_at > $2', [",
+    was: '>',
+    why: 'A session that ends with its key is set to the time that it has.',
+  },
+  {
+    file: 'src/store/audit-search.ts',
+    line: 'return conditions.length === 0 ? powerOfTwo(limit + 1) : FIRST_ENTRIES;',
+    was: '+',
+    why: 'How many entries are looked at in one go changes the number of questions, not the answer.',
+  },
+  {
+    file: 'src/mcp/hub.ts',
+    line: 'if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS) return this.#read(keyId);',
+    was: '-',
+    why: 'What is never believed is read anew each time, which costs time alone.',
+  },
+];
+
+/** Why a change makes no difference; null when it should. `text` is the source of its file. */
+export function alike({ file, from, was }: Change, text: string): string | null {
+  const line = lineAt(text, from);
+  const found = ALIKE.find(each => each.file === file && each.line === line && (each.was ?? was) === was);
+  return found?.why ?? null;
+}
+
+function lineAt(text: string, at: number): string {
+  return text.slice(text.lastIndexOf('\n', at - 1) + 1, text.indexOf('\n', at)).trim();
+}
+
+/** The entries whose line does not stand in its file. */
+export function strangers(read: (file: string) => string): Alike[] {
+  return ALIKE.filter(
+    ({ file, line }) =>
+      !read(file)
+        .split('\n')
+        .some(each => each.trim() === line),
+  );
+}
