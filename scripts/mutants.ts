@@ -24,7 +24,7 @@ const LEFT_OUT = /\/demo\/|\.d\.ts$/;
 
 const { values } = parseArgs({
   options: {
-    count: { type: 'string', default: '400' },
+    count: { type: 'string', default: '300' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
     'at-once': { type: 'string', default: '2' },
@@ -92,23 +92,26 @@ for (const change of chosen()) {
   else same.push({ change, why });
 }
 const trees = Array.from({ length: Number(values['at-once']) }, copyOfTree);
-const tried: Tried[] = [];
-try {
-  const waiting = [...changes];
-  await Promise.all(
-    trees.map(async tree => {
-      for (let change = waiting.shift(); change !== undefined; change = waiting.shift()) {
-        const result = await tryOut(tree, change);
-        tried.push(result);
-        const { file, line, was, becomes } = change;
-        const end = result.foundBy === null ? 'SURVIVED' : `found by ${result.foundBy}`;
-        console.log(`${tried.length}/${changes.length} ${file}:${line} ${was} -> ${becomes}: ${end}`);
-      }
-    }),
-  );
-} finally {
+process.on('exit', () => {
   for (const tree of trees) rmSync(join(tree, '..'), { recursive: true, force: true });
-}
+});
+const tried: Tried[] = [];
+const waiting = [...changes];
+await Promise.all(
+  trees.map(async tree => {
+    for (let change = waiting.shift(); change !== undefined; change = waiting.shift()) {
+      const started = performance.now();
+      const result = await tryOut(tree, change);
+      tried.push(result);
+      const seconds = Math.round((performance.now() - started) / 1000);
+      const { file, line, was, becomes } = change;
+      const end = result.foundBy === null ? 'SURVIVED' : `found by ${result.foundBy}`;
+      console.log(
+        `${tried.length}/${changes.length} ${file}:${line} ${was} -> ${becomes}: ${end}, ${seconds} s`,
+      );
+    }
+  }),
+);
 
 const survived = tried.filter(each => each.foundBy === null).length;
 console.log(

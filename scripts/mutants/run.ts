@@ -16,6 +16,11 @@ const NOT_APPLIED = 86;
 /** A busy machine may take so many times as long as a quiet one. */
 const PATIENCE = 8;
 
+/** Each test is in a process group of its own, which Ctrl-C does not reach. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => running.forEach(end));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
 /** The first of the tests that fails in this tree, or does not come to an end; null when all pass. */
 export async function failsOn(tree: string, tests: readonly string[]): Promise<string | null> {
   for (const test of tests) if (!(await passes(tree, test))) return test;
@@ -34,10 +39,12 @@ async function passes(tree: string, test: string): Promise<boolean> {
     stdio: 'ignore',
     detached: true,
   });
+  running.add(child);
   const timer = setTimeout(() => end(child), testMs + patience);
   const code = await new Promise<number | null>(resolve => child.on('exit', resolve));
   clearTimeout(timer);
   end(child);
+  running.delete(child);
   rmSync(folder, { recursive: true, force: true });
   if (code === NOT_APPLIED)
     throw new Error(`${test} makes a mutant whose patch does not apply; mend that first.`);
