@@ -44,6 +44,24 @@ export const ALIKE: readonly Alike[] = [
     was: '-',
     why: 'What is never believed is read anew each time, which costs time alone.',
   },
+  {
+    file: 'src/mcp/lines.ts',
+    line: 'if (this.#length === 0 && end.length <= this.#maxBytes) return text(end);',
+    was: '<=',
+    why: 'A line of just the bound is kept and read back, which costs a copy.',
+  },
+  {
+    file: 'src/mcp/lines.ts',
+    line: 'if (length > this.#kept.length) {',
+    was: '>',
+    why: 'What is kept grows one piece earlier.',
+  },
+  {
+    file: 'src/mcp/turns.ts',
+    line: 'if (this.#taken < SLICE_BYTES) return null;',
+    was: '<',
+    why: 'A slice may end one line later.',
+  },
 ];
 
 /** Why a change makes no difference; null when it should. `text` is the source of its file. */

@@ -58,14 +58,15 @@ test('progress is told to all who wait, a log message only to one who waits alon
 describe('what is cancelled', () => {
   test('is told to the upstream, and its late answer is nobody’s', async () => {
     const channel = new Channel();
-    const { answer, cancel } = asked(channel);
+    const { answer, cancel, told } = asked(channel);
     cancel.abort();
     expect(await refusal(answer)).toMatchObject({ message: 'the call was cancelled' });
     expect(channel.of('notifications/cancelled')).toMatchObject([{ params: { requestId: 1 } }]);
-    channel.say({ id: 1, result: {} });
     const alone = asked(channel);
     channel.say({ method: 'notifications/message', params: {} });
-    expect(alone.told).toHaveLength(1);
+    channel.say({ id: 1, result: {} });
+    channel.say({ method: 'notifications/message', params: {} });
+    expect([told, alone.told]).toEqual([[], Array(2).fill('notifications/message')]);
   });
 
   test('after its answer, or before it was sent, says nothing', async () => {
@@ -111,6 +112,25 @@ describe('an upstream that takes nothing', () => {
     await settled();
     asked(channel);
     expect(channel.sent).toHaveLength(6);
+  });
+
+  test('is sent a thousand messages, and no other until it takes one, be it to say that one is cancelled', async () => {
+    const channel = new Channel();
+    const taken: (() => void)[] = [];
+    channel.onWrite = () => new Promise(resolve => taken.push(resolve));
+    const all = Array.from({ length: 1000 }, () => asked(channel));
+    expect(await refusal(asked(channel).answer)).toMatchObject({
+      message: 'the upstream does not take what it was sent before',
+    });
+    all[0]?.cancel.abort();
+    expect(await refusal(all[0]!.answer)).toMatchObject({ message: 'the call was cancelled' });
+    expect(channel.sent).toHaveLength(1000);
+    taken[0]?.();
+    await settled();
+    all[1]?.cancel.abort();
+    expect(channel.sent).toHaveLength(1001);
+    expect(channel.of('notifications/cancelled')).toHaveLength(1);
+    expect(await refusal(asked(channel).answer)).toMatchObject({ unsent: false });
   });
 
   test('gets eight answers to its own requests at a time', async () => {

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { Lines, readLines } from '../../src/mcp/lines.ts';
 import { countTurns } from '../support/turns.ts';
 
+const MIB = 1024 * 1024;
 const bytes = (text: string) => new TextEncoder().encode(text);
 const read = (chunks: Uint8Array[], maxBytes = 1000) => {
   const lines = new Lines(maxBytes);
@@ -46,5 +47,35 @@ test('a flood is read in slices, also where it holds nothing, and everything els
     const turns = others.stop();
     expect([unit, found]).toEqual([unit, unit === '{}\n' ? 100_000 : 0]);
     expect(turns).toBeGreaterThan(50);
+    // Not after each line: every turn may cost as much as others have to do.
+    expect(turns).toBeLessThan(1000);
   }
+});
+
+test('a long line is whole, however it is cut, and each byte of it is copied a few times at most', () => {
+  const line = Array.from({ length: 4 * MIB }, (_, n) => (n % 1000 === 0 ? 'é' : 'x')).join('');
+  const whole = bytes(`${line}\n`);
+  const pieces = function* (size: number) {
+    for (let at = 0; at < whole.length; at += size) yield whole.subarray(at, at + size);
+  };
+  // In the smallest pieces it would take minutes to copy all that was kept with each.
+  for (const size of [16, 5000, MIB]) {
+    const [read_] = read([...pieces(size)], 5 * MIB);
+    expect(read_ === line).toBe(true);
+  }
+});
+
+test('what was kept of a long line is let go with its end', () => {
+  const external = () => {
+    Bun.gc(true);
+    return process.memoryUsage().external;
+  };
+  const readers = Array.from({ length: 10 }, () => new Lines(5 * MIB));
+  const long = new Uint8Array(4 * MIB).fill(0x78);
+  const before = external();
+  for (const lines of readers) expect([...lines.take(long)]).toEqual([]);
+  expect(external() - before).toBeGreaterThan(40 * MIB);
+  for (const lines of readers) expect([...lines.take(bytes('\n'))][0]).toHaveLength(4 * MIB);
+  expect(external() - before).toBeLessThan(10 * MIB);
+  expect(readers).toHaveLength(10);
 });

@@ -1,7 +1,7 @@
 // Results pass as the upstream gave them, in meaning to the last digit; errors, progress and outcomes likewise.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { until } from '../support/faults.ts';
+import { sql, until } from '../support/faults.ts';
 import {
   type Answering,
   auditOf,
@@ -23,6 +23,12 @@ const upstream = new RecordingUpstream({ onCall: call => ways[call.params.argume
 const json = (call: Heard, result: string) =>
   raw('application/json', write => write(`{"jsonrpc":"2.0","id":${call.id},"result":${result}}`));
 afterAll(() => upstream.stop());
+
+const durationsOf = (service: TestService, keyId: string) =>
+  sql<{ ms: number }>(
+    service.databaseUrl,
+    `SELECT o.duration_ms AS ms FROM outcomes o JOIN audit a ON a.id = o.tool_call_id WHERE a.key_id = '${keyId}'`,
+  );
 
 /** Whether the upstream was told that nobody waits for these calls any more. */
 function toldOf(way: string): boolean {
@@ -127,6 +133,7 @@ for (const engine of await engines()) {
         ways[way] = answering;
         return caller.call('up__echo', { way, canary: 'CANARY-ARGUMENT' }, undefined, { id: way });
       };
+      const begun = performance.now();
       await ask('ok', () => ({ content: [{ type: 'text', text: 'CANARY-RESULT' }] }));
       await ask('tool error', () => ({ isError: true, content: [] }));
       await ask('protocol error', heard => error(heard, -32000, 'CANARY-ERROR'));
@@ -140,6 +147,7 @@ for (const engine of await engines()) {
       await arrived.promise;
       await caller.notify('notifications/cancelled', { requestId: 'cancel' });
       const unanswered = await cancelled;
+      const took = Math.ceil(performance.now() - begun);
       expect([unanswered.status, unanswered.text]).toEqual([202, '']);
       const wanted = ['ok', 'tool_error', 'tool_error', 'upstream_failure', 'cancelled'];
       await until(
@@ -147,6 +155,11 @@ for (const engine of await engines()) {
         async () => (await outcomesOf(service, own.keyId)).length === wanted.length,
       );
       expect(await outcomesOf(service, own.keyId)).toEqual(wanted);
+      // None of them can have taken longer than all of them together.
+      for (const { ms } of await durationsOf(service, own.keyId)) {
+        expect(Number(ms)).toBeGreaterThanOrEqual(0);
+        expect(Number(ms)).toBeLessThanOrEqual(took);
+      }
       expect((await auditOf(service, own.keyId)).every(each => each.decision === 'allow')).toBe(true);
       expect((await auditOf(service, own.keyId)).every(each => each.surface === 'mcp')).toBe(true);
       expect(service.output).not.toContain('CANARY');
