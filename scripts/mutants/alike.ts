@@ -62,6 +62,78 @@ export const ALIKE: readonly Alike[] = [
     was: '<',
     why: 'A slice may end one line later.',
   },
+  {
+    file: 'src/mcp/time-limit.ts',
+    line: 'if (this.exceeded === null) this.#silent = this.#waitForSign();',
+    was: 'if (this.exceeded === null)',
+    why: 'A timer that is set after the time was up ends what has been ended.',
+  },
+  {
+    file: 'src/mcp/upstream.ts',
+    line: "signal.removeEventListener('abort', cancelled);",
+    was: null,
+    why: 'Refusing a promise that is settled does nothing.',
+  },
+  {
+    file: 'src/mcp/upstream.ts',
+    line: 'clearTimeout(timer);',
+    was: null,
+    why: 'The timer refuses or aborts what has come to its end.',
+  },
+  {
+    file: 'src/mcp/upstream.ts',
+    line: 'this.#stopOpening = null;',
+    was: null,
+    why: 'Nobody listens any more to the end of an opening that is over.',
+  },
+  {
+    file: 'src/mcp/hub.ts',
+    line: 'if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS) return this.#read(keyId);',
+    was: 'if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS)',
+    why: 'What is never believed is read anew each time, which costs time alone.',
+  },
+  {
+    file: 'src/mcp/hub.ts',
+    line: 'if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS) return this.#read(keyId);',
+    was: '>=',
+    why: 'No reading is exactly so old.',
+  },
+  {
+    file: 'src/mcp/hub.ts',
+    line: 'clearInterval(this.#idle);',
+    was: null,
+    why: 'What is closed has no keys left to close.',
+  },
+  {
+    file: 'src/mcp/offered.ts',
+    line: 'if (this.#tools === null) await this.#recall();',
+    was: 'if (this.#tools === null)',
+    why: 'The store is asked again, and its answer is not taken.',
+  },
+  {
+    file: 'src/mcp/offered.ts',
+    line: 'clearTimeout(timer);',
+    was: null,
+    why: 'The timer aborts a reading that is over.',
+  },
+  {
+    file: 'src/mcp/offered.ts',
+    line: 'const lately = last !== null && performance.now() - last.at < AGAIN_MS;',
+    was: '<',
+    why: 'No reading is exactly so old.',
+  },
+  {
+    file: 'src/mcp/answers.ts',
+    line: 'if (status === 200 && headers === undefined) return Response.json(message);',
+    was: 'if (status === 200 && headers === undefined)',
+    why: 'A response without options is the one with the options left as they are.',
+  },
+  {
+    file: 'src/mcp/connections.ts',
+    line: 'if (known !== undefined && known.until > performance.now() && known.principal === principal) {',
+    was: '>',
+    why: 'No moment is exactly the last.',
+  },
 ];
 
 /** Why a change makes no difference; null when it should. `text` is the source of its file. */

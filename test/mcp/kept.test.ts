@@ -71,22 +71,6 @@ describe('a connection of a client', () => {
     expect((await connections.find(other, mine)).logLevel).toBe('debug');
   });
 
-  test('that is ended is gone on every replica, with its stream', async () => {
-    const [here, there] = [new Connections(guard), new Connections(guard)];
-    const mine = credential();
-    const id = await here.open(mine, VERSION);
-    await there.find(id, mine);
-    const ended: string[] = [];
-    here.stream(id, mine, new EventWriter(() => ended.push('here')));
-    there.stream(id, mine, new EventWriter(() => ended.push('there')));
-    expect(await refusal(here.end(id, credential()))).toMatchObject({ code: 'not_found' });
-    expect(ended).toEqual([]);
-    await here.end(id, mine);
-    await until('both streams are closed', () => ended.length === 2);
-    for (const each of [here, there])
-      expect(await refusal(each.find(id, mine))).toMatchObject({ code: 'not_found' });
-  });
-
   test('has one stream, its newest; a key has a hundred', async () => {
     const connections = new Connections(guard);
     const [mine, other] = [credential(), credential()];
@@ -180,7 +164,7 @@ describe('the Connected Tools of a key', () => {
     await other.connect();
     await store.db.transaction({}, async tx => removeConnectedTool(tx, id));
     giveHint(store.db, 'tools', keyId);
-    await until('it is seen', async () => (await hub.of(keyId)).length === 1);
+    await new Promise(resolve => setImmediate(resolve));
     expect(await hub.of(keyId)).toEqual([other]);
     expect([up.health.state, other.health.state]).toEqual(['idle', 'ready']);
     expect(second.id).toBe(other.tool.id);

@@ -134,6 +134,17 @@ test('an envelope without capabilities: 400, -32602', async () => {
   expect([status, error.code]).toEqual([400, -32602]);
 });
 
+test('the header of this era without its envelope: 400, -32602; beside initialize it means nothing', async () => {
+  const headers = { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/list' };
+  const ask = (method: string) =>
+    postMcp(service, key, { jsonrpc: '2.0', id: 1, method, params: {} }, { headers });
+  const { status, error } = await ask('tools/list');
+  expect([status, error.code]).toEqual([400, -32602]);
+  expect(error.message).toContain('protocolVersion');
+  const opened = await ask('initialize');
+  expect([opened.status, opened.result.protocolVersion]).toEqual([200, '2025-11-25']);
+});
+
 test('an unknown method, and one that the key does not forward: 404, -32601', async () => {
   for (const method of [
     'nothing/there',

@@ -4,7 +4,15 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import net from 'node:net';
 import { until, withMutant } from '../support/faults.ts';
-import { auditOf, connect, LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
+import {
+  auditOf,
+  connect,
+  envelope,
+  LegacyClient,
+  modern,
+  postMcp,
+  RecordingUpstream,
+} from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { freePort } from '../support/port.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
@@ -117,6 +125,46 @@ test('another type is 415, a body over the limit 413, another method 405', async
   expect(plain.status).toBe(415);
   expect((await client.request('ping', { pad: 'x'.repeat(5000) })).status).toBe(413);
   expect((await service.json('PUT', '/mcp', key, {})).status).toBe(405);
+});
+
+test('a credential that was revoked a moment ago is refused, whatever is the first that it asks', async () => {
+  const message = { jsonrpc: '2.0', id: 1 };
+  const initialize = { ...message, method: 'initialize', params: { protocolVersion: '2025-11-25' } };
+  const asks: Record<string, (client: LegacyClient) => Promise<{ status: number }>> = {
+    initialize: client => postMcp(service, client.token, initialize),
+    ping: client => client.request('ping'),
+    'tools/list': client => client.request('tools/list'),
+    'prompts/list': client => client.request('prompts/list'),
+    'a notification': client => client.notify('notifications/initialized'),
+    'a notification like a call': client => client.notify('tools/call', { name: 'up__yes' }),
+    'an answer': client => client.post({ ...message, result: {} }),
+    'a call': client => client.request('tools/call', { name: 'up__yes' }),
+    'a stream': client => client.listen(),
+    'the end of a session': client =>
+      service.request('DELETE', '/mcp', {
+        headers: { 'Mcp-Session-Id': client.sessionId, Authorization: `Bearer ${client.token}` },
+      }),
+    'newer: server/discover': client => modern(service, client.token, 'server/discover'),
+    'newer: tools/list': client => modern(service, client.token, 'tools/list'),
+    'newer: prompts/list': client => modern(service, client.token, 'prompts/list'),
+    'newer: a call': client => modern(service, client.token, 'tools/call', { name: 'up__yes' }),
+    'newer: a notification': client =>
+      postMcp(service, client.token, {
+        jsonrpc: '2.0',
+        method: 'notifications/initialized',
+        params: { _meta: envelope() },
+      }),
+  };
+  for (const [what, ask] of Object.entries(asks)) {
+    const made = await service.newKey([{ tool: '*', action: 'allow' }], { forward: ['prompts'] });
+    await connect(service, made.keyId, 'up', upstream.url);
+    const client = await LegacyClient.open(service, made.key);
+    await client.tools();
+    const before = upstream.calls.length;
+    await service.admin('DELETE', `/keys/${made.keyId}`);
+    expect([what, (await ask(client)).status]).toEqual([what, 401]);
+    expect(upstream.calls.length).toBe(before);
+  }
 });
 
 test('what is not JSON, or not a message, is a JSON-RPC error with status 400', async () => {

@@ -171,6 +171,20 @@ describe('what is closed', () => {
   });
 });
 
+describe('a connection that is closed at the last words of its opening', () => {
+  test('is not kept', async () => {
+    const { upstream, opened } = upstreamOn(() => {
+      const channel = new Channel();
+      channel.onWrite = text => {
+        if (text.includes('notifications/initialized')) upstream.close();
+      };
+      return channel;
+    });
+    expect(await message(upstream.connect())).toBe('the connection was closed');
+    expect([opened[0]?.ended, upstream.health.state, upstream.changes]).toEqual([1, 'idle', 0]);
+  });
+});
+
 describe('a request', () => {
   /** Refuses its first requests, saying whether it saw them. */
   class Forgetful extends Channel {
@@ -190,8 +204,14 @@ describe('a request', () => {
 
   test('that surely was not seen is sent once more, on a new connection', async () => {
     const first = new Forgetful(unsent);
-    const { upstream, opened } = upstreamOn(() => (opened.length === 0 ? first : new Channel(ECHO)));
+    const states: string[] = [];
+    const { upstream, opened } = upstreamOn(() => {
+      states.push(upstream.health.state);
+      return opened.length === 0 ? first : new Channel(ECHO);
+    });
     expect((await call(upstream)).error).toBeNull();
+    // What we let go ourselves has not broken down.
+    expect(states).toEqual(['idle', 'ready']);
     expect([first.asked, first.ended, opened.length]).toEqual([1, 1, 2]);
     const again = upstreamOn(() => new Forgetful(unsent));
     expect(await message(call(again.upstream))).toBe('it forgot us');
@@ -301,6 +321,29 @@ describe('of the newer era', () => {
       expect(opened[0]?.of('tools/call')[0].params).toEqual({ name: 'echo' });
       expect(opened[0]?.listened).toBe(1);
     }
+  });
+
+  /** Fails at the question which era it speaks. */
+  class Undiscovered extends Channel {
+    readonly #error: Error;
+    constructor(error: Error) {
+      super(ECHO);
+      this.#error = error;
+    }
+    override request(...[method, params, hooks]: Parameters<Channel['request']>) {
+      if (method === 'server/discover') return Promise.reject(this.#error);
+      return super.request(method, params, hooks);
+    }
+  }
+
+  test('an upstream that answers with another HTTP status is initialized, one that does not answer is not', async () => {
+    const on = (told: string) =>
+      upstreamOn(() => new Undiscovered(new UpstreamError(told)), { transport: 'http' });
+    const older = on('the upstream answered with HTTP status 405');
+    expect((await call(older.upstream)).error).toBeNull();
+    const away = on('the upstream cannot be reached');
+    expect(await message(call(away.upstream))).toBe('the upstream cannot be reached');
+    expect(away.opened[0]?.sent).toEqual([]);
   });
 
   test('one that gives no version is spoken to in our newest of the older ones', async () => {

@@ -183,6 +183,10 @@ describe('a call under way', () => {
     upstream.closeIfIdle(now - 1000);
     expect(upstream.health.state).toBe('idle');
     await until('the upstream was told', () => server.sessions.size === 0);
+    // The next one is made on a new connection, not on the one that was closed.
+    expect((await call(upstream)).result).toEqual({ content: [] });
+    expect([server.calls.length, server.of('tools/call').length]).toEqual([2, 2]);
+    expect(server.of('initialize')).toHaveLength(2);
   });
 
   test('is ended by its overall limit, whatever progress is reported', async () => {
