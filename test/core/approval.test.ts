@@ -1,7 +1,13 @@
 // Durations as people write them, the states of an approval, and the waits between attempts of a delivery.
 
 import { describe, expect, test } from 'bun:test';
-import { parseDuration, parseGrantDuration, statusAfter } from '../../src/core/approval.ts';
+import {
+  durationText,
+  isReference,
+  parseDuration,
+  parseGrantDuration,
+  statusAfter,
+} from '../../src/core/approval.ts';
 import { ATTEMPT_WAITS, waitAfter } from '../../src/core/event.ts';
 
 const MINUTE = 60_000;
@@ -38,6 +44,17 @@ describe('durations', () => {
     for (const text of WRONG) expect(parseDuration(text)).toBeNull();
   });
 
+  test('are written as short as they can be', () => {
+    const texts = ['90s', '1m', '90m', '1h', '25h', '1d', '7d', '61s'];
+    expect(texts.map(text => durationText(parseDuration(text) as number))).toEqual(texts);
+    expect(['60s', '60m', '24h', '3600s'].map(text => durationText(parseDuration(text) as number))).toEqual([
+      '1m',
+      '1h',
+      '1d',
+      '1h',
+    ]);
+  });
+
   test('of grants go from 1 minute to 7 days and have no seconds', () => {
     expect(parseGrantDuration('1m')).toBe(MINUTE);
     expect(parseGrantDuration('2h')).toBe(2 * HOUR);
@@ -52,6 +69,14 @@ describe('durations', () => {
 test('approve and deny lead to approved and denied', () => {
   expect(statusAfter('approve')).toBe('approved');
   expect(statusAfter('deny')).toBe('denied');
+});
+
+test('a reference is a UUID, in small or capital letters, and a text', () => {
+  const id = '019b76da-a800-7000-8000-00000000000a';
+  expect([id, id.toUpperCase(), crypto.randomUUID()].map(isReference)).toEqual([true, true, true]);
+  const wrong = ['', 'x', `${id}0`, ` ${id}`, id.replaceAll('-', ''), id.replace('-7', '-9'), id.slice(1)];
+  // A list with one text in it reads as that text wherever it is made one.
+  for (const value of [...wrong, [id], { id }, 5, null, undefined]) expect(isReference(value)).toBe(false);
 });
 
 describe('the schedule of deliveries', () => {
