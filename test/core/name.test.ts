@@ -2,7 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { joinName, serverNameFault, splitName, textFault, toolNameFault } from '../../src/core/name.ts';
+import {
+  joinName,
+  scopeFault,
+  serverNameFault,
+  splitName,
+  textFault,
+  toolNameFault,
+} from '../../src/core/name.ts';
 
 test('1 to 128 code points, counted as such', () => {
   for (const fault of [serverNameFault, toolNameFault]) {
@@ -40,6 +47,14 @@ test('a full name splits at its first "__"', () => {
   for (const text of ['', 'github', 's_a', '__a', 's__', '_s__a', 's__a\n', `${'s'.repeat(129)}__a`]) {
     expect(splitName(text)).toBeNull();
   }
+});
+
+test('a scope names a tool in full, without a wildcard', () => {
+  for (const entry of ['github__get_issue', 's__a__b']) expect(scopeFault(entry)).toBeNull();
+  for (const entry of ['', 'github', '__a', 's__']) {
+    expect(scopeFault(entry)).toBe('must be a full tool name, <server>__<tool>');
+  }
+  for (const entry of ['*', 'github__*', '*__a']) expect(scopeFault(entry)).toContain('have no wildcards');
 });
 
 test('join and split are each other’s inverse for every valid pair', () => {
