@@ -1,6 +1,7 @@
 // Policy files, YAML and JSON: what is read, and every problem with its line and column.
 
 import { describe, expect, test } from 'bun:test';
+import { MAX_RULES } from '../../src/core/policy.ts';
 import { parsePolicy } from '../../src/core/policy-file.ts';
 
 /** Problems as `line:column severity message`. */
@@ -141,3 +142,10 @@ test('a file of ten thousand rules is read', () => {
   const rules = Array.from({ length: 10_000 }, (_, i) => ({ tool: `tool_${i}`, action: 'allow' }));
   expect(parsePolicy(JSON.stringify(rules)).policy?.rules).toHaveLength(10_000);
 });
+
+test('more rules than a policy may have are refused', () => {
+  // What is no rule is read in less time than a rule.
+  const first = (count: number) => problems(`[${'0,'.repeat(count)}]`)[0];
+  expect(first(MAX_RULES)).toStartWith('1:2 error rule 0 must be an object');
+  expect(first(MAX_RULES + 1)).toBe('1:1 error a policy has at most 100000 rules');
+}, 60_000);
