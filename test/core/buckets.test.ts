@@ -6,10 +6,12 @@ import {
   DAY,
   floorTo,
   HOUR,
+  KEPT,
   latencyClass,
   MINUTE,
   pieces,
   SPANS,
+  type Span,
   sliceOf,
   windowStart,
 } from '../../src/core/buckets.ts';
@@ -36,22 +38,55 @@ test('pieces cover a range without gap or overlap, each of whole buckets', () =>
   );
 });
 
+test('pieces are of the longest buckets that fit', () => {
+  const noon = Date.UTC(2030, 1, 3, 12);
+  const cut = (from: number, to: number, longest: number) =>
+    pieces(from, to, longest).map(({ span, from, to }) => [span, (to - from) / span]);
+  const [from, to] = [noon - 2 * MINUTE, noon + 2 * DAY + HOUR + MINUTE];
+  expect(cut(from, to, DAY)).toEqual([
+    [MINUTE, 2],
+    [HOUR, 12],
+    [DAY, 1],
+    [HOUR, 13],
+    [MINUTE, 1],
+  ]);
+  expect(cut(from, to, DAY - 1)).toEqual([
+    [MINUTE, 2],
+    [HOUR, 49],
+    [MINUTE, 1],
+  ]);
+  expect(cut(from, to, 1)).toEqual([[MINUTE, 2 + 49 * 60 + 1]]);
+  expect(pieces(to, to, DAY)).toEqual([]);
+  expect(pieces(to, from, DAY)).toEqual([]);
+});
+
 test('a window has at most 60 slices, which whole buckets fill', () => {
   for (const window of [MINUTE, HOUR, 3 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 90 * DAY, 366 * DAY]) {
     const step = sliceOf(window);
     expect(window / step).toBeLessThanOrEqual(60);
-    for (const { span } of pieces(windowStart(Date.UTC(2030, 1, 3, 4, 5, 6), window), 0, step)) {
-      expect(step % span).toBe(0);
-    }
+    const now = Date.UTC(2030, 1, 3, 4, 5);
+    const cut = pieces(windowStart(now, window), now, step);
+    expect(cut.length).toBeGreaterThan(0);
+    for (const { span } of cut) expect(step % span).toBe(0);
   }
   expect(sliceOf(DAY)).toBe(30 * MINUTE);
+  expect([sliceOf(HOUR), sliceOf(HOUR + 1)]).toEqual([MINUTE, 2 * MINUTE]);
 });
 
 test('a window begins no later than asked for, at a bucket that is kept by then', () => {
   const now = Date.UTC(2030, 5, 6, 7, 8, 9);
-  expect(windowStart(now, DAY)).toBe(floorTo(now - DAY, MINUTE));
-  expect(windowStart(now, 90 * DAY)).toBe(floorTo(now - 90 * DAY, HOUR));
-  expect(windowStart(now, 366 * DAY)).toBe(floorTo(now - 366 * DAY, DAY));
+  const begins: [number, number][] = [
+    [DAY, MINUTE],
+    [2 * DAY, MINUTE],
+    [2 * DAY + 1, HOUR],
+    [93 * DAY, HOUR],
+    [93 * DAY + 1, DAY],
+    [366 * DAY, DAY],
+  ];
+  for (const [window, span] of begins) {
+    expect(windowStart(now, window)).toBe(floorTo(now - window, span));
+    expect(now - windowStart(now, window)).toBeLessThan(KEPT[span as Span] ?? Number.POSITIVE_INFINITY);
+  }
 });
 
 test('latencies are exact up to 100 ms, then rounded up to two digits', () => {
