@@ -56,7 +56,8 @@ test('a grant or a spent approval frees a held call only, and the reason names i
     const facts = { ...FACTS, freedom: { kind, referenceId: 'ref-1' } };
     const freed = core.decide(policy, { serverName: 's', toolName: 'ask' }, facts);
     expect(freed).toMatchObject({ decision: 'allow', ruleIndex: 0, freedBy: facts.freedom });
-    expect(freed.reason).toContain('ref-1');
+    const by = { grant: 'a grant opened by approval', approval: 'approval' }[kind];
+    expect(freed.reason).toEndWith(`; freed by ${by} ref-1.`);
     const denied = core.decide(policy, { serverName: 's', toolName: 'no' }, facts);
     expect(denied).toMatchObject({ decision: 'deny', ruleIndex: 1, freedBy: null });
     expect(core.decide(policy, { serverName: 's', toolName: 'other' }, facts).decision).toBe('deny');
@@ -78,6 +79,31 @@ test('a held call is told why the approval that it names does not free it, and o
   expect(reason({ unfreed, approvalLimit: 'it is full' })).toBe(`${asks}, but it is full. ${named}`);
   const freedom = { kind: 'grant', referenceId: 'r' } as const;
   expect(reason({ unfreed, freedom })).not.toContain('was named');
+});
+
+test('where nothing more can be forwarded, what would pass is denied, and frees nothing', () => {
+  const list: Rule[] = [
+    { tool: 'yes', action: 'allow' },
+    { tool: 'ask', action: 'require_approval' },
+    { tool: 'no', action: 'deny' },
+  ];
+  const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
+  const call = (toolName: string) => ({ serverName: 's', toolName, noPlace: 'too many calls run' });
+  expect(core.decide(policy, call('yes'), FACTS)).toEqual({
+    decision: 'deny',
+    reason: 'Rule 0 of policy "prod" allows s__yes, but too many calls run.',
+    ruleIndex: 0,
+    freedBy: null,
+  });
+  const freedom = { kind: 'approval', referenceId: 'ref-1' } as const;
+  expect(core.decide(policy, call('ask'), { ...FACTS, freedom })).toMatchObject({
+    decision: 'deny',
+    freedBy: null,
+  });
+  for (const toolName of ['ask', 'no'])
+    expect(core.decide(policy, call(toolName), FACTS)).toEqual(
+      core.decide(policy, { serverName: 's', toolName }, FACTS),
+    );
 });
 
 test('past the limit of open approvals a held call is denied with that reason', () => {
