@@ -2,12 +2,16 @@
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { SQL } from 'bun';
 import { isNewStore, MIGRATIONS, migrate, schemaVersion } from '../../src/store/migrate.ts';
+import { until } from '../support/faults.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines, failToStart, startService } from '../support/service.ts';
 import { NOW, newStore, openStore } from './stores.ts';
 
 const NEWEST = MIGRATIONS.at(-1)?.version ?? 0;
+const WAITING = `SELECT pid FROM pg_locks WHERE relation = 'settings'::regclass AND NOT granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 for (const engine of await engines()) {
   describe(engine, () => {
@@ -74,5 +78,26 @@ describe.skipIf(!(await engines()).includes('postgres'))('postgres', () => {
       expect(await store.db.all('SELECT version FROM migrations')).toHaveLength(MIGRATIONS.length);
       await Promise.all([other.close(), store.close()]);
     }
+  });
+
+  test('one that a long transaction holds up is tried until that has ended', async () => {
+    const store = await openStore('postgres');
+    const server = new SQL(store.url, { max: 1 });
+    const dump = await server.reserve();
+    await dump.unsafe('BEGIN; LOCK TABLE settings IN ACCESS SHARE MODE');
+    const next = {
+      version: NEWEST + 1,
+      name: 'next',
+      sql: 'ALTER TABLE settings ADD COLUMN note text;',
+    };
+    const migrated = migrate(store.db, NOW, [...MIGRATIONS, next]).catch(String);
+    const waits = async () => (await store.db.all(WAITING)).length > 0;
+    await until('it waits for the table', waits);
+    await until('it lets others pass', async () => !(await waits()));
+    await dump.unsafe('COMMIT');
+    expect(await migrated).toBe(NEWEST + 1);
+    expect(await store.db.all('SELECT note FROM settings')).toEqual([]);
+    await server.close({ timeout: 0 });
+    await store.close();
   });
 });
