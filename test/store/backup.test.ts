@@ -1,7 +1,8 @@
 // A backup that fails leaves nothing behind, and says what was in its way.
 
+import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupSqlite } from '../../src/store/backup.ts';
 import { newDataDir } from '../support/faults.ts';
@@ -19,6 +20,19 @@ test('a copy is for its owner alone, and never replaces a file', async () => {
   const nowhere = join(folder, 'missing/copy.db');
   expect(() => backupSqlite(store.url.replace('sqlite:', ''), nowhere)).toThrow('its folder is not there');
   await store.close();
+});
+
+test.if(existsSync('/proc/self/fd'))('a refusal keeps no file open', () => {
+  const [source, target] = [join(folder, 'source.db'), join(folder, 'closed.db')];
+  const db = new Database(source);
+  db.run('CREATE TABLE things (id integer)');
+  db.close();
+  writeFileSync(target, '');
+  expect(() => backupSqlite(source, target)).toThrow('is there already');
+  // The list's own descriptor is in it, and gone by now.
+  const links = readdirSync('/proc/self/fd').map(fd => `/proc/self/fd/${fd}`);
+  const open = links.filter(link => existsSync(link)).map(link => readlinkSync(link));
+  expect(open.filter(file => file.startsWith(folder))).toEqual([]);
 });
 
 test('what is no store leaves no copy', () => {
