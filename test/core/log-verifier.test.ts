@@ -4,35 +4,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Checkpoint } from '../../src/core/checkpoint.ts';
-import { entryLeaf } from '../../src/core/entry.ts';
-import { type Finding, LogVerifier, type Place } from '../../src/core/log-verifier.ts';
-import { Tree } from '../../src/core/merkle.ts';
+import { LogVerifier, type Place } from '../../src/core/log-verifier.ts';
 import { idAt, NOW } from '../store/stores.ts';
-
-const leafOf = (entry: object) => Buffer.from(entryLeaf(entry)).toString('base64');
-
-function placeOf(seq: number, more: object = {}, at = NOW + seq): Place {
-  const entryId = idAt(at, seq);
-  const entry = { id: entryId, decision: 'allow', ...more };
-  return { seq, entryId, entry, leafHash: leafOf(entry) };
-}
-
-function checkpointsOf(places: readonly Place[], sizes: readonly number[]): Checkpoint[] {
-  return sizes.map(size => {
-    const tree = new Tree();
-    for (const place of places.slice(0, size))
-      tree.append(new Uint8Array(Buffer.from(place.leafHash, 'base64')));
-    const root = Buffer.from(tree.root()).toString('base64');
-    const [at, through] = [NOW + size, NOW + size];
-    return { origin: 'log', size, root, at, through, pruned: 0, retention: 'forever', givenUp: null };
-  });
-}
-
-function findings(places: readonly Place[], checkpoints: readonly Checkpoint[]): Finding[] {
-  const verifier = new LogVerifier(checkpoints);
-  for (const place of places) verifier.take(place);
-  return verifier.end();
-}
+import { checkpointsOf, findings, placeOf } from './logs.ts';
 
 /** A log, the sizes that were signed (its whole size too), and a place in it. */
 const logs = fc.integer({ min: 1, max: 80 }).chain(size =>
