@@ -49,3 +49,17 @@ test('four million pairs of lines are compared, and more are not', () => {
   expect(kept(2000, 2000)).toBe(1);
   expect(kept(2001, 2000)).toBe(0);
 });
+
+test('what both ends share is set aside, however long it is', () => {
+  const shared = Array.from({ length: 5000 }, (_, at) => `line ${at}`);
+  const changed = (before: readonly string[], after: readonly string[]) =>
+    diffLines(before, after).filter(({ mark }) => mark !== ' ');
+  const [gone, came] = [
+    { mark: '-', text: 'old' },
+    { mark: '+', text: 'new' },
+  ] as const;
+  expect(changed(['old', ...shared], ['new', ...shared])).toEqual([gone, came]);
+  expect(changed([...shared, 'old'], [...shared, 'new'])).toEqual([gone, came]);
+  expect(changed([...shared, 'old', ...shared], [...shared, 'new', ...shared])).toEqual([gone, came]);
+  expect(changed([...shared, ...shared], [...shared, 'new', ...shared])).toEqual([came]);
+});
