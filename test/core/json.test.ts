@@ -27,6 +27,8 @@ function refusal(parse: () => unknown): string {
   throw new Error('it was accepted');
 }
 
+const LONG_NUMBER = '9007199254740993';
+
 const REFUSED: Record<string, string> = {
   nothing: '',
   'only space': ' \n\t',
@@ -104,12 +106,16 @@ describe('refused', () => {
   test('65 levels, while 64 pass, whatever they are made of', () => {
     const lists = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
-    for (const nested of [lists, objects]) {
-      expect(writeJson(parseJson(nested(MAX_DEPTH)))).toBe(nested(MAX_DEPTH));
+    const spaced = (depth: number) => '[ '.repeat(depth) + ']'.repeat(depth);
+    const among = (depth: number) => `${'[0,'.repeat(depth - 1)}[]${']'.repeat(depth - 1)}`;
+    // A number that a double would change is for our own parser.
+    const long = (depth: number) => '['.repeat(depth) + LONG_NUMBER + ']'.repeat(depth);
+    for (const nested of [lists, objects, spaced, among, long]) {
+      expect(writeJson(parseJson(nested(MAX_DEPTH)))).toBe(nested(MAX_DEPTH).replaceAll(' ', ''));
       expect(refusal(() => parseJson(nested(MAX_DEPTH + 1)))).toContain('64 levels');
     }
     expect(MAX_DEPTH).toBe(64);
-    refusal(() => parseJson('['.repeat(MAX_VALUES - 1)));
+    refusal(() => parseJson('['.repeat(MAX_VALUES)));
     refusal(() => parseJson(lists(MAX_VALUES - 1)));
     // Brackets in strings are no levels, and neither are neighbours.
     expect(parseJson(`["${'['.repeat(100)}",${'[],'.repeat(100)}1]`)).toHaveLength(102);
@@ -120,7 +126,16 @@ describe('refused', () => {
     for (const text of [`{"${secret}":1,"${secret}":2}`, `["${secret}" "${secret}"]`, `{"a":${secret}}`]) {
       expect(refusal(() => parseJson(text))).not.toContain(secret);
     }
-    expect(refusal(() => parseJson('{"a":1,"a":2}'))).toBe('Not valid JSON: duplicate key, at character 8.');
+    const places: Record<string, string> = {
+      '{"a":1,"a":2}': 'duplicate key, at character 8.',
+      '[1,': 'unexpected end, at character 4.',
+      '[1,x]': 'unexpected character, at character 4.',
+      '"abc': 'unterminated string, at character 2.',
+      '"ab\\ncd': 'unterminated string, at character 7.',
+    };
+    for (const [text, place] of Object.entries(places)) {
+      expect(refusal(() => parseJson(text))).toBe(`Not valid JSON: ${place}`);
+    }
   });
 });
 
@@ -134,7 +149,9 @@ describe('kept', () => {
   });
 
   test('every escape', () => {
-    expect(parseJson('"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00"')).toBe('"\\/\b\f\n\r\té😀');
+    const [text, read] = ['"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00"', '"\\/\b\f\n\r\té😀'];
+    expect(parseJson(text)).toBe(read);
+    expect(parseJson(`[${LONG_NUMBER},${text}]`)).toEqual([new ExactNumber(LONG_NUMBER), read]);
   });
 
   test('an escaped lone surrogate, and it is written back as an escape', () => {
@@ -152,6 +169,7 @@ describe('kept', () => {
       '1e400',
       '-1e400',
       '1e-400',
+      '1E400',
     ];
     for (const text of [...exact, '0.1234567890123456789', '4503599627370497.3', '9007199254740991.4']) {
       const value = parseJson(text);
@@ -168,10 +186,11 @@ describe('kept', () => {
     expect(parseJson('0.1')).toBe(0.1);
   });
 
-  test('space between all tokens', () => {
-    expect(writeJson(parseJson(' {\t"a" :\r\n[ 1 , true , false , null ] } '))).toBe(
-      '{"a":[1,true,false,null]}',
-    );
+  test('space between all tokens, whichever parser it is', () => {
+    for (const number of ['1', LONG_NUMBER]) {
+      const text = ` {\t"a" :\r\n[ ${number} , true , false , null ] , "b" : { } , "c" : [ ] } `;
+      expect(writeJson(parseJson(text))).toBe(`{"a":[${number},true,false,null],"b":{},"c":[]}`);
+    }
   });
 });
 
@@ -181,6 +200,8 @@ test('whatever JSON.stringify writes is read back the same and written the same'
       const text = JSON.stringify(value);
       expect(JSON.parse(writeJson(parseJson(text)))).toEqual(JSON.parse(text));
       expect(writeJson(parseJson(writeJson(parseJson(text))))).toBe(writeJson(parseJson(text)));
+      const beside = `[${LONG_NUMBER},${text}]`;
+      expect(writeJson(parseJson(beside))).toBe(`[${LONG_NUMBER},${writeJson(parseJson(text))}]`);
     }),
     { numRuns: 3000, seed: 5 },
   );
