@@ -30,7 +30,7 @@ describe('bounds', () => {
 
   test('of what was edited, 20,000 are asked whether they stand in another’s place', () => {
     const places = placesOf(20_001);
-    const edited = places.map(place => ({ ...place, entry: {} }));
+    const edited = places.map<Place>(place => ({ ...place, entry: {} }));
     const [first, second] = edited as [Place, Place];
     const changed = edited
       .with(0, { ...first, entry: places[19_999]?.entry ?? null })
