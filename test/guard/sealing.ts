@@ -4,8 +4,8 @@ import { type Checkpoint, isSignedBy, parseCheckpoint } from '../../src/core/che
 import { entryLeaf, shownEntry } from '../../src/core/entry.ts';
 import { Tree } from '../../src/core/merkle.ts';
 import type { Guard } from '../../src/guard/guard.ts';
-import { logKey, SealedLog } from '../../src/guard/sealed-log.ts';
-import { Sealer, type SealerOptions } from '../../src/guard/sealer.ts';
+import { type Lag, logKey, SealedLog } from '../../src/guard/sealed-log.ts';
+import { Sealer, type SealerObserver, type SealerOptions } from '../../src/guard/sealer.ts';
 import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
 import { type CheckpointRecord, listCheckpoints } from '../../src/store/checkpoints.ts';
 import type { Db } from '../../src/store/db.ts';
@@ -25,6 +25,10 @@ export interface TestSealer {
   sealer: Sealer;
   notes: string[];
   failures: unknown[];
+  /** Everything else that its observer was told, in order. */
+  lags: Lag[];
+  checkpointed: number[];
+  sent: [number, unknown][];
   /** Ticks until a tick finds nothing more to seal. */
   settle: () => Promise<void>;
 }
@@ -32,6 +36,9 @@ export interface TestSealer {
 export interface SealerParts {
   retention?: number | null;
   send?: SealerOptions['send'];
+  /** Called with each signed note, and whenever the lag is told. */
+  keep?: SealerOptions['keep'];
+  lag?: (lag: Lag) => void;
   /** The project's own, or a mutant's. */
   make?: typeof SealedLog;
 }
@@ -39,22 +46,29 @@ export interface SealerParts {
 export async function sealerOn(
   db: Db,
   clock: Clock,
-  { retention = null, send = null, make = SealedLog }: SealerParts = {},
+  { retention = null, send = null, keep, lag, make = SealedLog }: SealerParts = {},
 ): Promise<TestSealer> {
   const guard = guardAt(db, () => clock.now);
   const log = new make(guard, await logKey(guard), retention);
   const notes: string[] = [];
   const failures: unknown[] = [];
-  const keep = async (note: string) => {
+  const lags: Lag[] = [];
+  const checkpointed: number[] = [];
+  const sent: [number, unknown][] = [];
+  const keeping = async (note: string) => {
     notes.push(note);
+    await keep?.(note);
   };
-  const observer = {
-    lag: () => {},
-    checkpointed: () => {},
-    sent: () => {},
-    failed: (error: unknown) => failures.push(error),
+  const observer: SealerObserver = {
+    lag: told => {
+      lags.push(told);
+      lag?.(told);
+    },
+    checkpointed: ({ number }) => checkpointed.push(number),
+    sent: ({ number }, error) => sent.push([number, error]),
+    failed: error => failures.push(error),
   };
-  const sealer = new Sealer(guard, log, { checkpointInterval: MINUTE, keep, send }, observer);
+  const sealer = new Sealer(guard, log, { checkpointInterval: MINUTE, keep: keeping, send }, observer);
   const settle = async () => {
     let before = -1;
     for (let size = 0; size !== before; size = (await log.lag()).size) {
@@ -62,7 +76,7 @@ export async function sealerOn(
       await sealer.tick();
     }
   };
-  return { guard, log, sealer, notes, failures, settle };
+  return { guard, log, sealer, notes, failures, lags, checkpointed, sent, settle };
 }
 
 /** So many entries, a millisecond apart, from `at` on. */
