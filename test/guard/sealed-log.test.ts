@@ -2,11 +2,14 @@
 // what is sealed; and what contradicts a checkpoint is never signed.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { type Checkpoint, checkpointText, signedNote } from '../../src/core/checkpoint.ts';
 import { proveInclusion } from '../../src/guard/proofs.ts';
+import { logKey } from '../../src/guard/sealed-log.ts';
 import type { Db } from '../../src/store/db.ts';
 import { readSealing } from '../../src/store/seals.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
+import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
 import { Clock, entries, MINUTE, sealedLog, sealerOn, type TestSealer, write } from './sealing.ts';
 
@@ -325,6 +328,49 @@ for (const engine of await engines()) {
       const refused = await other.settle().catch((error: Error) => error.message);
       expect(refused).toContain('has lost its end: it had 256 entries');
       expect((await readSealing(db)).size).toBe(256);
+    });
+
+    test('what is given up is what was signed of this log, and nothing is on another log’s word', async () => {
+      const retention = 24 * HOUR;
+      const pruning = await sealerOn(db, clock, { retention });
+      for (const count of [10, 20]) {
+        await write(db, entries(count, clock.now));
+        clock.now += 2 * MINUTE;
+        await pruning.settle();
+      }
+      const [first] = (await sealed()).checkpoints as [Checkpoint];
+      const put = async (checkpoint: Checkpoint) => {
+        const text = checkpointText(checkpoint);
+        const note = signedNote(text, await logKey(one.guard), one.guard.vault.signCheckpoint(text));
+        await db.run('UPDATE checkpoints SET note = $1 WHERE number = 1', [note]);
+      };
+      clock.now += retention - 2 * MINUTE;
+      // Signed by our key and of the right size, as a store would have it that went on from a backup.
+      await put({ ...first, root: Buffer.alloc(32, 1).toString('base64') });
+      expect(await refusal(pruning.settle())).toMatchObject({
+        message: expect.stringContaining('contradicts its checkpoint of 10 entries'),
+      });
+      await put(first);
+      await pruning.settle();
+      const { checkpoints } = await sealed();
+      expect(checkpoints.map(({ size, pruned }) => [size, pruned])).toEqual([
+        [10, 0],
+        [30, 0],
+        [30, 10],
+      ]);
+    });
+
+    test('a log that was cut, and its length with it, is refused at once, not only once it has grown again', async () => {
+      await write(db, entries(300));
+      clock.now += 2 * MINUTE;
+      await one.settle();
+      await db.run('DELETE FROM seals WHERE seq = 299');
+      await db.run('UPDATE sealing SET size = 299');
+      const other = await sealerOn(db, clock);
+      clock.now += 2 * MINUTE;
+      expect(await refusal(other.settle())).toMatchObject({
+        message: expect.stringContaining('contradicts its checkpoint of 300 entries'),
+      });
     });
 
     test('a log that was cut, or whose hashes were changed, is not signed', async () => {
