@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { GuardError } from '../../src/core/errors.ts';
-import { PrincipalMemory } from '../../src/guard/credentials.ts';
+import { authenticate, PrincipalMemory } from '../../src/guard/credentials.ts';
 import type { Guard } from '../../src/guard/guard.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { identify } from '../../src/http/auth.ts';
@@ -32,6 +32,21 @@ const ANY_SCOPES: Patch = {
   find: ' && this.#scopes <= REMEMBERED_SCOPES',
   replace: '',
 };
+
+test('what is no token is told from a token that is unknown, and the store is not asked about it', async () => {
+  // Whoever asks a store that is closed is refused otherwise.
+  const { db, close } = await openStore('sqlite');
+  await close();
+  const closed = guardAt(db);
+  for (const token of ['', 'sesame', mintToken('key').token.slice(0, -1)]) {
+    for (const asked of [authenticate(closed, token), new PrincipalMemory(closed).learn(token)]) {
+      expect(await refusal(asked)).toMatchObject({
+        code: 'unauthenticated',
+        message: expect.stringContaining('Was it copied whole?'),
+      });
+    }
+  }
+});
 
 for (const engine of await engines()) {
   describe(engine, () => {
