@@ -43,6 +43,7 @@ for (const engine of await engines()) {
     /** The groups that checks of these keys are put into, all of them submitted at once; each is answered its number. */
     async function groupsOf(keyIds: readonly string[], Commit = GroupCommit): Promise<Group[]> {
       const groups: Group[] = [];
+      const told: number[] = [];
       let locks: string[] = [];
       const work = {
         keyOf: ({ keyId }: Check) => keyId,
@@ -58,9 +59,11 @@ for (const engine of await engines()) {
         },
         committed: () => {},
       };
-      const commit = new Commit<Check, number>(store.db, work, keyIds.length, observer);
+      const watched = { ...observer, committed: (size: number) => told.push(size) };
+      const commit = new Commit<Check, number>(store.db, work, keyIds.length, watched);
       const answers = await Promise.all(keyIds.map((keyId, number) => commit.submit({ keyId, number })));
       expect(answers).toEqual(keyIds.map((_, number) => number));
+      expect(told).toEqual(groups.map(({ checks }) => checks.length));
       return groups;
     }
 

@@ -92,6 +92,22 @@ describe('the message', () => {
     }
   });
 
+  test('both say what the links do, and what happens without them', () => {
+    for (const text of [plainText(message), htmlText(message)]) {
+      expect(text).toContain(
+        'Approving frees this one call. The links work once; do not pass this message on. If you do nothing, the call stays blocked.',
+      );
+    }
+  });
+
+  test('both links of the HTML are buttons, each in a colour of its own', () => {
+    const style =
+      'display:inline-block;padding:12px 28px;margin:0 8px 8px 0;border-radius:8px;color:#ffffff;font-weight:600;text-decoration:none';
+    const html = htmlText(message);
+    expect(html).toContain(`<a href="${message.approveUrl}" style="${style};background:#15803d">Approve</a>`);
+    expect(html).toContain(`<a href="${message.denyUrl}" style="${style};background:#b91c1c">Deny</a>`);
+  });
+
   test('a call without a session shows none, one without a label says so', () => {
     expect(plainText({ ...message, sessionLabel: null })).not.toContain('Session');
     expect(plainText({ ...message, sessionLabel: '' })).toMatch(/Session: +\(no label\)/);

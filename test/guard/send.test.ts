@@ -52,7 +52,10 @@ interface Receiver {
 }
 
 /** A receiver that says exactly what `behave` writes, once it has the request. */
-async function receiver(behave: (socket: Socket) => void): Promise<Receiver> {
+async function receiver(
+  behave: (socket: Socket) => void,
+  at = { host: '127.0.0.1', port: 0 },
+): Promise<Receiver> {
   const sockets = new Set<Socket>();
   const drop = () => {
     for (const socket of sockets) socket.destroy();
@@ -71,7 +74,7 @@ async function receiver(behave: (socket: Socket) => void): Promise<Receiver> {
       seen.received += chunk.toString('latin1');
     });
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) => server.on('error', reject).listen(at, resolve));
   closing.push(() => {
     drop();
     server.close();
@@ -342,6 +345,32 @@ describe('the address that was checked', () => {
     expect(seen.opened).toBe(0);
   });
 });
+
+/** Receivers on the ports that a URL does not name; null where only root may listen on them. */
+async function onDefaultPorts(host: string): Promise<{ plain: Receiver; secure: Receiver } | null> {
+  try {
+    const plain = await receiver(socket => socket.end(withBody('plain')), { host, port: 80 });
+    return { plain, secure: await receiver(socket => socket.destroy(), { host, port: 443 }) };
+  } catch {
+    return null;
+  }
+}
+
+const HOST = '127.80.4.43';
+const standard = await onDefaultPorts(HOST);
+
+test.if(need(standard !== null, 'the right to listen on the ports 80 and 443'))(
+  'a URL without a port leads to the one of its scheme',
+  async () => {
+    const { plain, secure } = standard as NonNullable<typeof standard>;
+    expect((await send(0, { url: `http://${HOST}/` })).response).toBe('plain');
+    expect([plain.opened, secure.opened]).toEqual([1, 0]);
+    await failure(send(0, { url: `https://${HOST}/` }));
+    expect([plain.opened, secure.opened]).toEqual([1, 1]);
+    // How a TLS handshake begins.
+    expect(secure.received.charCodeAt(0)).toBe(0x16);
+  },
+);
 
 /** Sends once from a process of its own, since some of what matters is read from the environment at start. */
 async function inChild(

@@ -21,6 +21,7 @@ import { type Engine, engines } from '../support/service.ts';
 import { guardAt } from './guards.ts';
 
 const RULES = { allowPrivate: true };
+const POLL_MS = 1000;
 const PER_TARGET = 4;
 const EVENTS = 10;
 /** A stop waits no longer than this: a machine that stalls for so long has to be asked again. */
@@ -271,6 +272,18 @@ for (const engine of await engines()) {
     });
   });
 }
+
+test('between two looks it rests for a second, also when they fail', async () => {
+  const desk = await Desk.open('sqlite');
+  await desk.db.run('ALTER TABLE approvals RENAME TO elsewhere');
+  const begun = performance.now();
+  desk.worker.start();
+  await until('three looks failed', () => desk.failures.length >= 3);
+  // The first comes at once. A timer may come some milliseconds early by this clock.
+  expect(performance.now() - begun).toBeGreaterThan(2 * POLL_MS - 100);
+  await desk.worker.stop();
+  await desk.close();
+});
 
 const TARGET = { keyId: 'key-1', channel: 'http' } as const;
 const notification = () => ({
