@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:net';
 import { dump } from '../approvals/gate.ts';
-import { until } from '../support/faults.ts';
+import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
 import { engines, startService } from '../support/service.ts';
 import { invite, join, newAddress, PASSWORD, signIn } from './people.ts';
@@ -236,6 +236,23 @@ for (const engine of await engines()) {
         expect(each.length).toBe(43);
         expect(stored).not.toContain(each);
       }
+    });
+
+    test('a sign-on that nobody came back from is removed from the store, and none that is under way', async () => {
+      const { databaseUrl } = door.service;
+      const kept = async () =>
+        (await sql<{ hash: string }>(databaseUrl, 'SELECT hash FROM sign_ons')).map(({ hash }) => hash);
+      await sql(databaseUrl, 'DELETE FROM sign_ons');
+      await door.begin();
+      const [lapsed] = await kept();
+      await sql(databaseUrl, 'UPDATE sign_ons SET expires_at = 1000');
+      const { login } = door.person({ groups: ['staff'] });
+      const begun = await door.begin();
+      await door.begin();
+      expect(await kept()).toHaveLength(2);
+      expect(await kept()).not.toContain(lapsed);
+      const landed = await door.back(begun.visitor, await door.atProvider(begun, login));
+      expect(landed.status).toBe(303);
     });
 
     test('an approval’s link goes on where it led', async () => {
