@@ -136,6 +136,84 @@ export const ALIKE: readonly Alike[] = [
     was: '>',
     why: 'No moment is exactly the last.',
   },
+  {
+    file: 'src/guard/sealer.ts',
+    line: 'if (this.#timer !== null) clearInterval(this.#timer);',
+    was: 'if (this.#timer !== null)',
+    why: 'To clear no timer does nothing.',
+  },
+  {
+    file: 'src/guard/worker.ts',
+    line: 'if (this.#timer !== null) clearInterval(this.#timer);',
+    was: 'if (this.#timer !== null)',
+    why: 'To clear no timer does nothing.',
+  },
+  {
+    file: 'src/guard/sealer.ts',
+    line: 'this.#timer = null;',
+    was: 'this.#timer = null;',
+    why: 'A timer that was cleared is looked at once more by a second stop alone, which clears it again.',
+  },
+  {
+    file: 'src/guard/sealer.ts',
+    line: 'while (this.#more && !this.#stopping);',
+    was: '!',
+    why: 'What one run leaves, the next look a second later goes on with.',
+  },
+  {
+    file: 'src/guard/sealer.ts',
+    line: 'this.#more = true;',
+    was: 'this.#more = true;',
+    why: 'What one run leaves, the next look a second later goes on with.',
+  },
+  {
+    file: 'src/guard/sealer.ts',
+    line: 'for (let batch = 0; batch < RUN; batch++) {',
+    was: '<',
+    why: 'How many batches there are between two looks at the clock is nobody’s business.',
+  },
+  {
+    file: 'src/guard/sealer.ts',
+    line: 'if (send === null || this.#sending !== null || performance.now() < this.#sendAfter) return;',
+    was: '<',
+    why: 'Nobody can tell the very moment at which a wait ends from the one after it.',
+  },
+  {
+    file: 'src/guard/sealed-log.ts',
+    line: 'if (last !== null && last.size > state.size && (await readSealing(db)).revision !== state.revision)',
+    was: '>',
+    why: 'Who was overtaken at the same size would not get the checkpoint written either.',
+  },
+  {
+    file: 'src/guard/provider.ts',
+    line: 'if (this.#learnt !== null && now < this.#learnAgainAt) return this.#learnt;',
+    was: '<',
+    why: 'Nobody can tell the very moment at which a wait ends from the one after it.',
+  },
+  {
+    file: 'src/guard/policies.ts',
+    line: 'if (compiled === null) continue;',
+    was: 'if (compiled === null)',
+    why: 'What is kept as nothing is answered as nothing, and read again the next time.',
+  },
+  {
+    file: 'src/guard/rate-limit.ts',
+    line: 'if (this.#shared === null) return;',
+    was: 'if (this.#shared === null)',
+    why: 'A store that is not there does not say anything, and then the count of this process decides alone.',
+  },
+  {
+    file: 'src/guard/check.ts',
+    line: 'const held = asking.length > 0 ? await this.#held(tx, asking, definitions) : NOTHING_HELD;',
+    was: '>',
+    why: 'Of no calls none is held, and no question is asked to find that out.',
+  },
+  {
+    file: 'src/guard/facts.ts',
+    line: 'if (connectedToolId === undefined) continue;',
+    was: 'if (connectedToolId === undefined)',
+    why: 'A look-up of no Connected Tool finds none, which costs time alone.',
+  },
 ];
 
 /** Why a change makes no difference; null when it should. `text` is the source of its file. */
