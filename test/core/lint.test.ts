@@ -136,3 +136,29 @@ test('a pattern that looks like a regular expression is told so, a plain one is 
 test('a policy without rules is told that it denies everything', () => {
   expect(warningsOf([])).toEqual([{ index: null, message: expect.stringContaining('denies every call') }]);
 });
+
+test('a rule that shares its underscores with the separator is covered only where those names are', () => {
+  const shadowed = (...tools: string[]) => shadowedRules(policy(...tools));
+  // What is left of the last rule is a__b each time.
+  expect(shadowed('*__a*_b', 'a*__*_b', 'a*_b')).toEqual([]);
+  expect(shadowed('*__a*_b', 'a*__*_b', 'a*__b', 'a*_b')).toMatchObject([{ index: 3 }]);
+  const others = ['*__a_*_b', 'a_*__*_b', 'a__*_b', 'a_*__b'];
+  expect(shadowed(...others, 'a_*_b')).toEqual([]);
+  expect(shadowed(...others, 'a__b', 'a_*_b')).toMatchObject([{ index: 5 }]);
+});
+
+test('a warning names the rule and what covers it, in order, or what to write in its place', () => {
+  const messages = (...tools: string[]) => warningsOf(policy(...tools)).map(({ message }) => message);
+  expect(messages('a*', 'ab')).toEqual(['rule 1 (ab) can never match: rule 0 (a*) covers it']);
+  expect(messages('a*__*_b', '*__a*_b', 'a*__b', 'a*_b')).toEqual([
+    'rule 3 (a*_b) can never match: rule 0 (a*__*_b) and rule 1 (*__a*_b) and rule 2 (a*__b) cover it',
+  ]);
+  expect(messages('_a__b')).toEqual([
+    'rule 0 (_a__b) can never match: with "__" in it, it is compared with full names only, <server>__<tool>, ' +
+      'and this is none; begin it with * to mean any server',
+  ]);
+  expect(messages('^a__b')).toEqual([
+    'rule 0 (^a__b) looks like a regular expression, which a pattern is not: only * is special, and stands for any ' +
+      'run of characters; every tool of a server is <server>__*',
+  ]);
+});
