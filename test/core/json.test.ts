@@ -183,6 +183,10 @@ describe('kept', () => {
     const numbers: Record<string, number> = { '0': 0, '-1.5e3': -1500, '9007199254740991': 9007199254740991 };
     for (const [text, value] of Object.entries(numbers)) expect(parseJson(text)).toBe(value);
     expect(parseJson('1000000000000000000000')).toBe(1e21);
+    for (const text of ['0e5', '0.00000000000000000000', '0.0e-300']) expect(parseJson(text)).toBe(0);
+    // Nobody writes an exponent of ten digits, and what it would take to read is not tried.
+    expect(parseJson('1e000000005')).toBe(100_000);
+    expect(parseJson('1e0000000005')).toBeInstanceOf(ExactNumber);
     expect(parseJson('0.1')).toBe(0.1);
   });
 
