@@ -35,6 +35,14 @@ test.if(existsSync('/proc/self/fd'))('a refusal keeps no file open', () => {
   expect(open.filter(file => file.startsWith(folder))).toEqual([]);
 });
 
+test.if(existsSync('/sys/kernel'))('a place where nobody may write is told as such', async () => {
+  const store = await openStore('sqlite');
+  expect(() => backupSqlite(store.url.replace('sqlite:', ''), '/sys/copy.db')).toThrow(
+    '/sys/copy.db cannot be made: this user may not write there.',
+  );
+  await store.close();
+});
+
 test('what is no store leaves no copy', () => {
   const [source, target] = [join(folder, 'letter.txt'), join(folder, 'letter.db')];
   writeFileSync(source, 'No database at all.'.repeat(100));
