@@ -2,6 +2,7 @@
 // they are, settings that hold, words that reach every replica, and nothing left open at the end.
 
 import { describe, expect, test } from 'bun:test';
+import { GuardError } from '../../src/core/errors.ts';
 import { type Db, StoreError, UniqueViolation } from '../../src/store/db.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { sql, until } from '../support/faults.ts';
@@ -110,6 +111,20 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
       await db.close();
     }));
 
+  test('two thousand wait for a connection, and one more is told at once', () =>
+    withStore(async ({ url }) => {
+      const db = await openPostgres(url, 1);
+      const released = Promise.withResolvers<void>();
+      const holding = db.transaction({}, () => released.promise).catch(() => {});
+      const waiting = Array.from({ length: 2000 }, () => db.all('SELECT 1').catch((error: unknown) => error));
+      expect(await refusal(db.all('SELECT 1'))).toMatchObject({ code: 'overloaded', retryAfter: 1 });
+      released.resolve();
+      await holding;
+      // On a slow machine some of them waited for too long; none was one too many.
+      expect((await Promise.all(waiting)).filter(each => each instanceof GuardError)).toEqual([]);
+      await db.close();
+    }));
+
   test('work that takes too long ends with its connection; others keep theirs', () =>
     withStore(async ({ db }) => {
       const [slow, other] = [db.lane(), db.lane()];
@@ -178,6 +193,21 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
           return heard > 0;
         });
       });
+    }));
+
+  test('a handle that was closed does not listen anew, also when it was about to', () =>
+    withStore(async ({ url, db }) => {
+      const [{ name } = { name: '' }] = await db.all<{ name: string }>('SELECT current_database() AS name');
+      await sql(url, `ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
+      await withDb(url, async misled => {
+        misled.onWake(() => {});
+        for (let n = 0; n < 2; n++) {
+          expect(String(await refusal(put(misled.lane(), 'read-only')))).toContain('read-only');
+        }
+      });
+      // It would have listened anew two seconds after a refusal.
+      await Bun.sleep(3000);
+      expect(await listeners(url)).toEqual([]);
     }));
 
   test('limits of time hold for a session, or for one transaction behind a proxy that pools', () =>
