@@ -118,6 +118,13 @@ describe('reports, where it stands,', () => {
       '4:5 error rule 1 lacks "tool"',
       '7:5 error unknown field "when" in rule 2; known: tool, action, reason',
     ]);
+    // Only what could be read as a rule has a line.
+    expect(parsePolicy(`${text}  - { tool: b, action: deny }`).lines).toEqual([5, 8]);
+    expect(problems('[{"tool":5,"actio":"x","action":"no"}]')).toEqual([
+      '1:10 error "tool" must be a string',
+      '1:12 error unknown field "actio" in rule 0; known: tool, action, reason',
+      '1:33 error "action" must be one of allow, deny, require_approval',
+    ]);
   });
 
   test('a star without quotes, with the advice to quote it', () => {
