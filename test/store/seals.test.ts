@@ -7,8 +7,8 @@ import * as seals from '../../src/store/seals.ts';
 import { refusal } from '../support/refusal.ts';
 import { auditEntry, idAt, NOW, onEachEngine } from './stores.ts';
 
-/** Two whole subtrees of the first kept level, and some leaves. */
-const LEAVES = 2 * 256 + 7;
+/** Four whole subtrees of the first kept level, and some leaves. */
+const LEAVES = 4 * 256 + 7;
 
 const entry = (number: number) => auditEntry({ id: idAt(NOW + number, number), at: NOW + number });
 const text = (hash: Hash) => Buffer.from(hash).toString('base64');
@@ -108,6 +108,8 @@ await onEachEngine(store => {
     expect(await db.all('SELECT level, position FROM seal_nodes ORDER BY position')).toEqual([
       { level: 8, position: 0 },
       { level: 8, position: 1 },
+      { level: 8, position: 2 },
+      { level: 8, position: 3 },
     ]);
     const rootOf = (from: number, to: number) => {
       const part = new Tree();
@@ -119,10 +121,12 @@ await onEachEngine(store => {
       [0, 1],
       [0, 100],
       [128, 256],
+      [0, 256],
       [256, 512],
       [0, 512],
+      [512, 1024],
       [0, LEAVES],
-      [512, LEAVES],
+      [1024, LEAVES],
     ] as const) {
       expect(text(await seals.subtreeHash(db, { from, to }))).toBe(rootOf(from, to));
     }
