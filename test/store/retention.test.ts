@@ -59,6 +59,16 @@ await onEachEngine(store => {
     expect(await remove(NOW, NOW + 2 * SLOT)).toEqual({ count: 0, until: null });
   });
 
+  test('what is younger is neither removed nor touched, however much it is', async () => {
+    const young = Array.from({ length: BATCH + 1 }, (_, n) => entryAt(SLOT * (n + 1), n));
+    await write([entryAt(0), ...young]);
+    const written = () => store.db.all('SELECT * FROM audit_slots WHERE slot > $1', [slotOf(BOUND)]);
+    const before = await written();
+    expect(await remove(NOW, NOW + SLOT)).toEqual({ count: 1, until: null });
+    expect(await left('audit_entries')).toEqual(ids(young));
+    expect(await written()).toHaveLength(before.length);
+  });
+
   test('the slot in which the period ends stays whole', async () => {
     const rows = [entryAt(0), entryAt(SLOT), entryAt(SLOT + 5)];
     await write(rows);
