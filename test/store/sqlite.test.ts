@@ -16,8 +16,8 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { FatalStoreError, StoreError, UniqueViolation } from '../../src/store/db.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { type Db, FatalStoreError, StoreError, UniqueViolation } from '../../src/store/db.ts';
+import { openSqlite, readSqlite } from '../../src/store/sqlite.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { need } from '../support/need.ts';
 import { refusal } from '../support/refusal.ts';
@@ -266,6 +266,17 @@ test('a transaction waits for a process that holds the file, and others go on; i
   expect(await store.db.all("SELECT name FROM settings WHERE name LIKE '%time%'")).toEqual([
     { name: 'in time' },
   ]);
+  await store.close();
+});
+
+test('whoever reads beside the service waits a second for the file; the service itself waits in steps', async () => {
+  const store = await openStore('sqlite');
+  const beside = readSqlite(pathOf(store));
+  const patience = async (db: Pick<Db, 'all'>) => (await db.all('PRAGMA busy_timeout'))[0]?.['timeout'];
+  expect([await patience(beside), await patience(store.db)]).toEqual([1000, 10]);
+  expect(await store.db.transaction({}, patience)).toBe(10);
+  expect(String(await refusal(beside.run('DELETE FROM settings')))).toContain('open for reading only');
+  await beside.close();
   await store.close();
 });
 
