@@ -232,4 +232,82 @@ export const ALIKE_IN_CORE: readonly Alike[] = [
     was: null,
     why: 'To sleep for no time, or for less, is not to sleep.',
   },
+  {
+    file: 'src/store/retention.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a line of source
+    line: 'SELECT id FROM audit_entries WHERE id >= $1 AND id < $2 ${placed} ORDER BY id LIMIT ${BATCH + 1}) AS batch`,',
+    was: '>=',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a line of source
+    line: 'SELECT id FROM audit_entries WHERE id >= $1 AND id < $2 ${placed} ORDER BY id LIMIT ${BATCH + 1}) AS batch`,',
+    was: '<',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a line of source
+    line: '`DELETE FROM audit_entries WHERE id >= $1 AND id < $2 ${placed}',
+    was: '>=',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a line of source
+    line: '`DELETE FROM audit_entries WHERE id >= $1 AND id < $2 ${placed}',
+    was: '<',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    line: 'FROM audit WHERE id >= $1 AND id < $2`,',
+    was: '>=',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    line: 'FROM audit WHERE id >= $1 AND id < $2`,',
+    was: '<',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a line of source
+    line: "SELECT ${id} FROM ${table} WHERE ${id} < $1 ${over === null ? '' : `AND ${over}`} ORDER BY ${id} LIMIT ${BATCH})`,",
+    was: '<',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a line of source
+    line: "`SELECT id FROM deliveries WHERE id < $1 AND status <> 'pending' ORDER BY id LIMIT ${BATCH}`,",
+    was: '<',
+    why: 'The bound is the beginning of an id, and no whole one.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    line: 'if (gone.length > 0) await deleteSlots(tx, gone, firstIdAt(from), end);',
+    was: '>',
+    why: 'Entries that are none have no slots, and none is deleted.',
+  },
+  {
+    file: 'src/store/retention.ts',
+    line: 'if (rows.length === 0) return 0;',
+    was: 'if (rows.length === 0)',
+    why: 'A list without ids names no row.',
+  },
+  {
+    file: 'src/store/file-lock.ts',
+    line: 'for (let left = ATTEMPTS; fcntl !== null && left > 0; left--) {',
+    was: '>',
+    why: 'It is tried once more.',
+  },
+  {
+    file: 'src/store/sign-ins.ts',
+    line: "await db.run('UPDATE sign_ins SET used_at = $2 WHERE id = $1 AND used_at < $2', [id, now]);",
+    was: '<',
+    why: 'It is set to what it is.',
+  },
 ];
