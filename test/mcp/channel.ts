@@ -69,11 +69,12 @@ export function upstreamOn(
     transport = 'stdio',
     limits = PLENTY,
     now = Date.now,
-  }: { transport?: 'stdio' | 'http'; limits?: UpstreamLimits; now?: () => number } = {},
+    id = 'id',
+  }: { transport?: 'stdio' | 'http'; limits?: UpstreamLimits; now?: () => number; id?: string } = {},
 ): Made {
   const opened: Channel[] = [];
   let changed = 0;
-  const row = { id: 'id', keyId: 'key', name: 'up', target: '', headersSealed: null, createdAt: 0 };
+  const row = { id, keyId: 'key', name: 'up', target: '', headersSealed: null, createdAt: 0 };
   const upstream = new Upstream(
     { ...row, transport },
     async (_tool, signal) => {

@@ -12,6 +12,7 @@ import {
   modern,
   postMcp,
   RecordingUpstream,
+  streamed,
 } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { freePort } from '../support/port.ts';
@@ -241,13 +242,36 @@ test('batches are of revision 2025-03-26 alone, with 1 to 100 messages', async (
   const old = await LegacyClient.open(service, key, '2025-03-26');
   expect((await old.post([ping])).status).toBe(200);
   expect((await old.post([])).status).toBe(400);
-  expect((await old.post(new Array(101).fill({ jsonrpc: '2.0', method: 'x' }))).status).toBe(400);
+  const notices = (count: number) => new Array(count).fill({ jsonrpc: '2.0', method: 'x' });
+  expect((await old.post(notices(100))).status).toBe(202);
+  expect((await old.post(notices(101))).status).toBe(400);
   expect((await old.post([{ jsonrpc: '2.0', method: 'notifications/initialized' }])).status).toBe(202);
   const newer = await LegacyClient.open(service, key, '2025-06-18');
   expect((await newer.post([ping])).status).toBe(400);
   const headers = { 'MCP-Protocol-Version': '2025-11-25' };
   expect((await old.post([ping], { headers })).error.code).toBe(-32600);
   expect((await postMcp(service, key, [ping])).status).toBe(200);
+});
+
+test('what ends a session has to name it', async () => {
+  const headers = { Authorization: `Bearer ${key}` };
+  expect((await service.request('DELETE', '/mcp', { headers })).status).toBe(400);
+});
+
+test('a call of a batch is answered with its result alone, whatever its upstream says before', async () => {
+  const chatty = new RecordingUpstream({
+    onCall: ({ id }) =>
+      streamed(send => {
+        send({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: 'x' } });
+        send({ jsonrpc: '2.0', id, result: { content: [] } });
+      }),
+  });
+  const made = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await connect(service, made.keyId, 'up', chatty.url);
+  const client = await LegacyClient.open(service, made.key, '2025-03-26');
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'up__echo' } };
+  expect((await client.post([call])).message).toEqual([{ jsonrpc: '2.0', id: 1, result: { content: [] } }]);
+  await chatty.stop();
 });
 
 test('a batch of a dead session or credential is refused as a whole', async () => {
