@@ -214,6 +214,30 @@ export const ALIKE: readonly Alike[] = [
     was: 'if (connectedToolId === undefined)',
     why: 'A look-up of no Connected Tool finds none, which costs time alone.',
   },
+  {
+    file: 'src/mcp/wire-http.ts',
+    line: 'await response.body?.cancel();',
+    was: null,
+    why: 'What is not read is let go by the collector a moment later.',
+  },
+  {
+    file: 'src/mcp/wire-http.ts',
+    line: 'await response?.body?.cancel();',
+    was: null,
+    why: 'What is not read is let go by the collector a moment later.',
+  },
+  {
+    file: 'src/mcp/wire-sse.ts',
+    line: 'await response.body?.cancel();',
+    was: null,
+    why: 'What is not read is let go by the collector a moment later.',
+  },
+  {
+    file: 'src/mcp/listening.ts',
+    line: 'await response.body?.cancel();',
+    was: null,
+    why: 'What is not read is let go by the collector a moment later.',
+  },
 ];
 
 /** Why a change makes no difference; null when it should. `text` is the source of its file. */

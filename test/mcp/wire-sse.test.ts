@@ -1,0 +1,152 @@
+// The older HTTP transport on the wire: what it takes to be opened, what breaks it, and that nothing is held open at the
+// upstream after that.
+
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { SseWire } from '../../src/mcp/wire-sse.ts';
+import { until } from '../support/faults.ts';
+import { raw } from '../support/mcp.ts';
+import { refusal } from '../support/refusal.ts';
+
+type Write = (text: string) => void;
+
+/** Requests that came to the upstream, and those of them that we have given up. */
+const came = { GET: 0, POST: 0 };
+const gone = { GET: 0, POST: 0 };
+let stream: (write: Write) => Promise<void> | void;
+let opening: () => Response;
+let taken: () => Response;
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  idleTimeout: 0,
+  fetch: request => {
+    const method = request.method as keyof typeof came;
+    came[method]++;
+    request.signal.addEventListener('abort', () => gone[method]++);
+    return method === 'GET' ? opening() : taken();
+  },
+});
+afterAll(() => server.stop(true));
+
+const NAMED = 'event: endpoint\ndata: /messages\n\n';
+const never = () => new Promise<void>(() => {});
+const endless = (status: number) =>
+  new Response(
+    raw('text/plain', write => {
+      write('and so on');
+      return never();
+    }).body,
+    { status },
+  );
+beforeEach(() => {
+  for (const each of [came, gone]) Object.assign(each, { GET: 0, POST: 0 });
+  opening = () => raw('text/event-stream', stream);
+  taken = () => new Response(null, { status: 202 });
+  stream = write => {
+    write(NAMED);
+    return never();
+  };
+});
+
+const opened = (signal = new AbortController().signal, url = server.url.href) =>
+  SseWire.open({ url, headers: {}, rules: { allowPrivate: true } }, signal);
+const ask = (wire: SseWire) =>
+  wire.request('tools/call', {}, { signal: new AbortController().signal, onNotification: () => {} });
+
+test('one that is closed holds no stream', async () => {
+  const wire = await opened();
+  const answer = ask(wire);
+  await until('the call arrived', () => came.POST === 1);
+  wire.close();
+  expect(await refusal(answer)).toMatchObject({ message: 'the connection was closed' });
+  await until('it is gone', () => gone.GET === 1);
+});
+
+describe('one that is not opened', () => {
+  test('in time says so, and holds no stream', async () => {
+    const arrived = Promise.withResolvers<void>();
+    stream = () => {
+      arrived.resolve();
+      return never();
+    };
+    const late = new AbortController();
+    const refused = refusal(opened(late.signal));
+    await arrived.promise;
+    late.abort();
+    expect(await refused).toMatchObject({ message: 'the upstream did not answer in time', unsent: true });
+    await until('it is gone', () => gone.GET === 1);
+  });
+
+  test('because of its status says which, and holds nothing', async () => {
+    opening = () => endless(404);
+    expect(await refusal(opened())).toMatchObject({
+      message: 'the upstream answered with HTTP status 404',
+      unsent: true,
+    });
+    await until('it is gone', () => gone.GET === 1);
+  });
+
+  test('because nobody listens says that', async () => {
+    const away = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+    const url = away.url.href;
+    await away.stop(true);
+    expect(await refusal(opened(undefined, url))).toMatchObject({
+      message: 'the upstream cannot be reached',
+      unsent: true,
+    });
+  });
+});
+
+describe('whoever waits is told', () => {
+  test('that the stream has ended', async () => {
+    const ending = Promise.withResolvers<void>();
+    stream = write => {
+      write(NAMED);
+      return ending.promise;
+    };
+    const wire = await opened();
+    const reasons: string[] = [];
+    wire.onClosed = reason => reasons.push(reason);
+    const answer = ask(wire);
+    ending.resolve();
+    const message = 'the upstream closed its stream';
+    expect(await refusal(answer)).toMatchObject({ message });
+    expect(reasons).toEqual([message]);
+  });
+
+  test('that something in it was too large', async () => {
+    let say: Write = () => {};
+    stream = write => {
+      say = write;
+      write(NAMED);
+      return never();
+    };
+    const wire = await opened();
+    const answer = ask(wire);
+    say(`data: ${'x'.repeat(17 * 1024 * 1024)}`);
+    expect(await refusal(answer)).toMatchObject({ message: expect.stringContaining('too large') });
+  });
+
+  test('that a message was refused', async () => {
+    const wire = await opened();
+    taken = () => new Response('no', { status: 500 });
+    expect(await refusal(ask(wire))).toMatchObject({ message: 'the upstream takes no messages' });
+  });
+});
+
+test('what an upstream says to a message is not read, and events of other names are none', async () => {
+  let say: Write = () => {};
+  stream = write => {
+    say = write;
+    write(NAMED);
+    return never();
+  };
+  const wire = await opened();
+  taken = () => endless(202);
+  const answer = ask(wire);
+  await until('it was let go', () => gone.POST === 1);
+  const result = (n: number) => `data: {"jsonrpc":"2.0","id":1,"result":{"n":${n}}}\n\n`;
+  say(`event: other\n${result(1)}${result(2)}`);
+  expect((await answer).result).toEqual({ n: 2 });
+  wire.close();
+});
