@@ -1,0 +1,223 @@
+// Calls on a connection of a client, in one process: however a call ends, nothing of it is kept, and only what speaks of
+// it gets to the client.
+
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { Judge } from '../../src/guard/check.ts';
+import { GroupCommit } from '../../src/guard/commit.ts';
+import type { Principal } from '../../src/guard/credentials.ts';
+import { type Guard, newId } from '../../src/guard/guard.ts';
+import { createKey, endKey } from '../../src/guard/keys.ts';
+import { OutcomeLog } from '../../src/guard/outcomes.ts';
+import { createPolicy } from '../../src/guard/policies.ts';
+import type { Asked, McpServices } from '../../src/mcp/answers.ts';
+import { CallCancelled, callTool } from '../../src/mcp/call.ts';
+import { Connections } from '../../src/mcp/connections.ts';
+import { post } from '../../src/mcp/endpoint.ts';
+import { Hub } from '../../src/mcp/hub.ts';
+import { Listing } from '../../src/mcp/listing.ts';
+import { Places } from '../../src/mcp/places.ts';
+import { insertConnectedTool } from '../../src/store/connected-tools.ts';
+import { guardAt } from '../guard/guards.ts';
+import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { until } from '../support/faults.ts';
+import { type Answering, ECHO, RecordingUpstream, raw } from '../support/mcp.ts';
+import { refusal } from '../support/refusal.ts';
+
+const MINUTE = 60_000;
+
+/** Counts the calls that may be cancelled. */
+class CountingConnections extends Connections {
+  following = 0;
+  override follow(...given: Parameters<Connections['follow']>): () => void {
+    const forget = super.follow(...given);
+    this.following++;
+    return () => {
+      this.following--;
+      forget();
+    };
+  }
+}
+
+let answering: Answering;
+const upstream = new RecordingUpstream({
+  tools: [ECHO, { ...ECHO, name: 'forbidden' }],
+  onCall: call => answering(call),
+});
+const says = (messages: (call: { id: unknown; token: unknown }) => object[]): Answering => {
+  return ({ id, params }) =>
+    raw('text/event-stream', write => {
+      const told = messages({ id, token: params._meta?.progressToken });
+      write(told.map(each => `data: ${JSON.stringify({ jsonrpc: '2.0', ...each })}\n\n`).join(''));
+    });
+};
+const LOG = { method: 'notifications/message', params: { level: 'error', data: 'x' } };
+const never = () => new Promise<never>(() => {});
+
+let store: TestStore;
+let guard: Guard;
+let services: McpServices;
+let connections: CountingConnections;
+let principal: Principal;
+let connectionId: string;
+const verdicts: string[] = [];
+beforeAll(async () => {
+  store = await openStore('sqlite');
+  guard = guardAt(store.db);
+  connections = new CountingConnections(guard);
+  const settings = { stdioServers: {}, stdioStderr: 'drop' as const, upstreamStart: MINUTE };
+  const hub = new Hub(guard, { rules: { allowPrivate: true }, ...settings });
+  const checks = new GroupCommit(guard.db, new Judge(guard), 100, { committed: () => {}, failed: () => {} });
+  services = {
+    version: 'test',
+    checks,
+    hub,
+    connections,
+    listing: new Listing(guard, hub, false, () => {}),
+    outcomes: new OutcomeLog(guard, () => {}),
+    places: new Places({ perKey: 1, perConnectedTool: 1 }),
+    timeoutMs: MINUTE,
+    maxMs: MINUTE,
+    onVerdict: ({ decision }) => verdicts.push(decision),
+    callable: null,
+    forwards: async () => [],
+    recordAccess: never,
+  };
+  principal = await newPrincipal();
+  connectionId = await connections.open(principal, '2025-11-25');
+});
+afterEach(() => {
+  expect(connections.following).toBe(0);
+  verdicts.length = 0;
+});
+afterAll(async () => {
+  services.hub.close();
+  await services.outcomes.flush();
+  await store.close();
+  await upstream.stop();
+});
+
+async function newPrincipal(): Promise<Principal> {
+  const name = newId();
+  const rules = [
+    { tool: 'forbidden', action: 'deny' as const },
+    { tool: '*', action: 'allow' as const },
+  ];
+  const { id: policyId } = await createPolicy(guard, 'admin', { name, description: '', rules });
+  const input = { name, policyId, requireSignInToApprove: false, expiresAt: null, notify: null, forward: [] };
+  const { key } = await createKey(guard, 'admin', input);
+  const row = { id: newId(), keyId: key.id, name: 'up', headersSealed: null, createdAt: NOW };
+  await store.db.transaction({}, async tx =>
+    insertConnectedTool(tx, { ...row, transport: 'http', target: upstream.url }),
+  );
+  return { kind: 'key', keyId: key.id, sessionId: null, scope: null };
+}
+
+function asked(who = principal, connection = connectionId): Asked {
+  const headers = { 'Mcp-Session-Id': connection, Accept: 'application/json, text/event-stream' };
+  const request = new Request('http://localhost/mcp', { headers });
+  return { request, principal: who, startedAt: performance.now(), confirm: async () => {} };
+}
+
+const call = (params: object = { name: 'up__echo' }, by = asked(), within = services) =>
+  post(within, by, { jsonrpc: '2.0', id: 1, method: 'tools/call', params } as never);
+const notify = (method: string) =>
+  post(services, asked(), { jsonrpc: '2.0', method, params: { requestId: 1 } });
+
+/** A call that has arrived, and is answered when the test says so. */
+async function underWay(answer: Answering = never): Promise<{ answered: Promise<Response> }> {
+  const before = upstream.calls.length;
+  answering = answer;
+  const answered = call();
+  await until('it arrived', () => upstream.calls.length > before);
+  expect(connections.following).toBe(1);
+  return { answered };
+}
+
+test('a call that is answered, as JSON or as a stream', async () => {
+  answering = () => ({ content: [] });
+  expect(await (await call()).json()).toMatchObject({ id: 1, result: { content: [] } });
+  expect(verdicts).toEqual(['allow']);
+  answering = says(({ id }) => [LOG, { id, result: { content: [] } }]);
+  expect(await (await call()).text()).toContain('"result"');
+  answering = says(({ id }) => [LOG, { id, error: { code: -32000, message: 'no' } }]);
+  expect(await (await call()).text()).toContain('"error":{"code":-32000,"message":"no"}');
+});
+
+test('a call that is refused by the protocol', async () => {
+  expect(await (await call({ name: 7 })).json()).toMatchObject({ error: { code: -32602 } });
+  expect(verdicts).toEqual([]);
+});
+
+test('a call of a credential that has died', async () => {
+  const dead = await newPrincipal();
+  const connection = await connections.open(dead, '2025-11-25');
+  await endKey(guard, 'admin', dead.keyId);
+  expect(await refusal(call(undefined, asked(dead, connection)))).toMatchObject({ code: 'unauthenticated' });
+});
+
+test('a call that is cancelled, before anything was said and after', async () => {
+  const silent = await underWay();
+  expect((await notify('notifications/cancelled')).status).toBe(202);
+  expect((await silent.answered).status).toBe(202);
+  const begun = await underWay(() =>
+    raw('text/event-stream', async write => {
+      write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...LOG })}\n\n`);
+      await never();
+    }),
+  );
+  const response = await begun.answered;
+  await notify('notifications/cancelled');
+  const told = await response.text();
+  expect(told).toContain('notifications/message');
+  expect(told).not.toContain('"id"');
+});
+
+test('a notification of another name cancels nothing', async () => {
+  const release = Promise.withResolvers<object>();
+  const { answered } = await underWay(() => release.promise);
+  expect((await notify('notifications/progress')).status).toBe(202);
+  release.resolve({ content: [] });
+  expect(await (await answered).json()).toMatchObject({ result: { content: [] } });
+});
+
+test('what bears the token of a call and is no progress is not told', async () => {
+  answering = says(({ id, token }) => [
+    { method: 'notifications/other', params: { progressToken: token } },
+    { method: 'notifications/progress', params: { progressToken: token, progress: 1 } },
+    { id, result: { content: [] } },
+  ]);
+  const told = await (await call({ name: 'up__echo', _meta: { progressToken: 'mine' } })).text();
+  expect([told.includes('notifications/other'), told.includes('notifications/progress')]).toEqual([
+    false,
+    true,
+  ]);
+});
+
+test('what a policy denies is said to be denied, also where there is no place', async () => {
+  const full = { ...services, places: new Places({ perKey: 0, perConnectedTool: 0 }) };
+  const said = async (name: string) => {
+    const { result } = (await (await call({ name }, asked(), full)).json()) as never;
+    return (result as { content: { text: string }[] }).content[0]?.text;
+  };
+  expect(await said('up__forbidden')).toStartWith('Blocked by policy: ');
+  expect(await said('up__echo')).toStartWith('Not forwarded: ');
+});
+
+test('an error that came before the cancellation is the answer, and the only outcome', async () => {
+  answering = says(({ id }) => [LOG, { id, error: { code: -32000, message: 'no' } }]);
+  const outcomes: string[] = [];
+  class Noting extends OutcomeLog {
+    override record(...[given]: Parameters<OutcomeLog['record']>): void {
+      outcomes.push(given.outcome);
+      super.record(given);
+    }
+  }
+  const cancel = new AbortController();
+  const noting = { ...services, outcomes: new Noting(guard, () => {}) };
+  const about = { principal, params: { name: 'up__echo' }, startedAt: 0, cancel, modern: false };
+  const error = await refusal(callTool(noting, { ...about, onNotification: () => cancel.abort() }));
+  expect(error).toMatchObject({ code: -32000, message: 'no' });
+  expect(error).not.toBeInstanceOf(CallCancelled);
+  expect(outcomes).toEqual(['tool_error']);
+  await noting.outcomes.flush();
+});
