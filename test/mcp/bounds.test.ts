@@ -1,8 +1,10 @@
 // What clients can make the proxy keep in memory has a bound: keys that were used, and streams held open.
 
+import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import { newId } from '../../src/guard/guard.ts';
 import { Hub } from '../../src/mcp/hub.ts';
+import { Places } from '../../src/mcp/places.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { guardAt } from '../guard/guards.ts';
 import { NOW, openStore } from '../store/stores.ts';
@@ -65,6 +67,23 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
   hub.close();
   await server.stop();
   await store.close();
+});
+
+test('keys and Connected Tools that have no call under way take no memory', () => {
+  const places = new Places({ perKey: 1, perConnectedTool: 1 });
+  const used = () => {
+    Bun.gc(true);
+    return heapStats().heapSize;
+  };
+  const before = used();
+  for (let n = 0; n < 200_000; n++) {
+    const { none, free } = places.take({ keyId: `key ${n} ${newId()}`, id: `tool ${n} ${newId()}` });
+    expect(none).toBeUndefined();
+    free();
+  }
+  // A hundred bytes for each would be 40 MB.
+  expect(used() - before).toBeLessThan(10_000_000);
+  expect(places).toBeDefined();
 });
 
 for (const engine of await engines()) {

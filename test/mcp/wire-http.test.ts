@@ -1,7 +1,7 @@
 // Streamable HTTP on the wire: which answer counts, what is said to have been unseen, which headers go along, and what
 // an upstream is told when a call is cancelled or the connection closed.
 
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
 import { createServer } from 'node:net';
 import { Listening } from '../../src/mcp/listening.ts';
 import { MAX_MESSAGE_BYTES } from '../../src/mcp/wire.ts';
@@ -295,6 +295,50 @@ describe('the stream for what is said unasked', () => {
     paused.stream.stop();
     await paused.ended;
     expect(paused.opened).toBe(1);
+  });
+
+  describe('with time in the test’s hands', () => {
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    test('is tried again after growing pauses, and after a short one again once it has lasted', async () => {
+      jest.useFakeTimers();
+      // The clock begins at its zero, at which no time is long ago.
+      jest.advanceTimersByTime(1_000_000);
+      let end: (() => void) | null = null;
+      let lasts = false;
+      const lasting = () =>
+        new Response(
+          new ReadableStream({
+            start: each => {
+              end = () => each.close();
+            },
+          }),
+        );
+      const heard = listening(() => (lasts ? lasting() : new Response(null, { status: 503 })));
+      const passes = async (ms: number) => {
+        jest.advanceTimersByTime(ms);
+        for (let turn = 0; turn < 100; turn++) await null;
+      };
+      await passes(0);
+      for (const [tried, pause] of [1000, 5000, 15_000, 60_000, 60_000].entries()) {
+        await passes(pause - 1);
+        expect([pause, heard.opened]).toEqual([pause, tried + 1]);
+        lasts = tried === 4;
+        await passes(1);
+        expect([pause, heard.opened]).toEqual([pause, tried + 2]);
+      }
+      await passes(60_001);
+      lasts = false;
+      (end as (() => void) | null)?.();
+      await passes(0);
+      expect(heard.opened).toBe(6);
+      await passes(1000);
+      expect(heard.opened).toBe(7);
+      heard.stream.stop();
+      await heard.ended;
+    });
   });
 
   test('is held for 256 upstreams of a process, and no more', async () => {

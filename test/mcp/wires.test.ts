@@ -13,6 +13,7 @@ import { SseWire } from '../../src/mcp/wire-sse.ts';
 import { StdioWire } from '../../src/mcp/wire-stdio.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { RecordingUpstream, stdioScript, streamed } from '../support/mcp.ts';
+import { refusal } from '../support/refusal.ts';
 import { SseUpstream } from '../support/sse-upstream.ts';
 
 const rules = { allowPrivate: true };
@@ -298,6 +299,7 @@ describe('a command', () => {
     'is not there': [['no-such-program-here'], '"command" in the server file is the program alone'],
     'has its arguments beside it': [['sleep 1'], 'its arguments go into "args"'],
     'cannot be executed': [['/etc/passwd'], 'cannot be executed'],
+    'is killed': [['sh', '-c', 'kill -9 $$'], 'the command was killed; TOOLGATE_STDIO_STDERR=inherit'],
     'ends by itself': [['false'], 'exit code 1; TOOLGATE_STDIO_STDERR=inherit shows its output'],
   };
   for (const [name, [[command = '', ...args], says]] of Object.entries(ENDS)) {
@@ -306,6 +308,16 @@ describe('a command', () => {
       await expect(upstream.connect()).rejects.toThrow(says);
     });
   }
+
+  test('whose words make us fail is given up, and is not said to have written too much', async () => {
+    const wire = started('good', 'good');
+    wire.onNotification = () => {
+      throw new Error('at line 3');
+    };
+    const answer = wire.request('tools/call', { name: 'echo' }, hooks());
+    expect(await refusal(answer)).toMatchObject({ message: 'the command cannot be read' });
+    wire.close();
+  });
 
   test('that does not read is not sent more than it may leave lying', async () => {
     const upstream = upstreamOn('stdio', async () => started('deaf', 'deaf'));
