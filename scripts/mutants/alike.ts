@@ -244,6 +244,12 @@ export const ALIKE: readonly Alike[] = [
     was: '>',
     why: 'No stream lasts exactly so long.',
   },
+  {
+    file: 'src/guard/names.ts',
+    line: 'readAt = changed;',
+    was: 'readAt = changed;',
+    why: 'The name servers are read again for each name, and are the same.',
+  },
 ];
 
 /** Why a change makes no difference; null when it should. `text` is the source of its file. */

@@ -1,5 +1,5 @@
 // A name server of the test's own, for a service in a process of its own: silent about every name under silent.test,
-// and with one address for any other. A small library in C, compiled here, leads the service to it (names.c), so
+// until it is told to fail them, and with one address for any other. A small library in C, compiled here, leads the service to it (names.c), so
 // that no file of the system has to be changed.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { udp } from 'bun';
 
 const ANSWERED = 0x8180;
+const FAILED = 0x8182;
 const TYPE_A = 1;
 
 export class NameServer {
@@ -15,12 +16,17 @@ export class NameServer {
   readonly asked: string[] = [];
   /** For the processes that are to ask it. */
   readonly env: Record<string, string>;
+  /** The file that names this server. */
+  readonly servers: string;
   readonly #folder: string;
   readonly #socket: udp.Socket<'buffer'>;
+  /** Sends a failure to each who asked about a silent name; null once nothing is silent any more. */
+  #silent: (() => void)[] | null = [];
 
   private constructor(folder: string, socket: udp.Socket<'buffer'>, library: string, servers: string) {
     this.#folder = folder;
     this.#socket = socket;
+    this.servers = servers;
     this.env = { LD_PRELOAD: library, TEST_NAME_SERVERS: servers };
   }
 
@@ -38,13 +44,25 @@ export class NameServer {
       socket: {
         data: (from, question, port, host) => {
           const answer = names.#answer(question, address);
-          if (answer !== null) from.send(answer, port, host);
+          if (answer === null) names.#hold(() => from.send(failure(question), port, host));
+          else from.send(answer, port, host);
         },
       },
     });
     writeFileSync(servers, `nameserver 127.0.0.1:${socket.port}\nsearch corp.test\n`);
     const names: NameServer = new NameServer(folder, socket, library, servers);
     return names;
+  }
+
+  /** From now on silent names fail, also those that were asked about before. */
+  failSilent(): void {
+    for (const fail of this.#silent ?? []) fail();
+    this.#silent = null;
+  }
+
+  #hold(fail: () => void): void {
+    if (this.#silent === null) fail();
+    else this.#silent.push(fail);
   }
 
   close(): void {
@@ -75,4 +93,10 @@ export class NameServer {
     const record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, ...address.split('.').map(Number)];
     return Buffer.concat([head, question.subarray(12, at + 5), Buffer.from(found === 1 ? record : [])]);
   }
+}
+
+function failure(question: Buffer): Buffer {
+  const answer = Buffer.from(question);
+  answer.writeUInt16BE(FAILED, 2);
+  return answer;
 }
