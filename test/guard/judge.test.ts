@@ -12,6 +12,7 @@ import { changeKey, createKey, endKey, type NotifyTargets } from '../../src/guar
 import { createPolicy } from '../../src/guard/policies.ts';
 import { endSession, mintSession } from '../../src/guard/sessions.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
 import { guardAt } from './guards.ts';
 
@@ -437,6 +438,38 @@ for (const engine of await engines()) {
       expect(latencyMs).toBeGreaterThanOrEqual(0);
       expect(named.latencyMs).toBeLessThanOrEqual(Math.ceil(performance.now() - begun));
     });
+
+    // PostgreSQL wakes its listeners for its own reasons, too.
+    test.if(engine === 'sqlite')(
+      'a call that is held wakes whoever asks, and so does the answer',
+      async () => {
+        let woken = 0;
+        store.db.onWake(() => woken++);
+        const judge = new Judge(guard);
+        const wakes = async (work: Promise<unknown>) => {
+          const before = woken;
+          await work;
+          // Listeners are called in a turn of their own.
+          await Bun.sleep(0);
+          return woken - before;
+        };
+        const committed = async (...requests: CheckRequest[]) => {
+          const answers = await store.db.transaction({}, tx => judge.judge(tx, requests));
+          judge.committed(answers);
+          return answers;
+        };
+        const look = { call: { serverName: 'prod', toolName: 'look' } };
+        const dead = { principal: principal(null, newId()) };
+        expect(await wakes(committed(request(look), request(dead)))).toBe(0);
+        const holding = committed(request(look), request());
+        expect(await wakes(holding)).toBe(1);
+        const referenceId = referenceOf((await holding)[1] as Answer);
+        const answer = () =>
+          resolveByOperator(guard, 'admin', referenceId, { action: 'approve', grantMs: null });
+        expect(await wakes(answer())).toBe(1);
+        expect(await wakes(refusal(answer()))).toBe(0);
+      },
+    );
 
     test('a key whose policy is lost gets no verdict, and others do', async () => {
       await store.db.run(
