@@ -215,30 +215,6 @@ export const ALIKE: readonly Alike[] = [
     why: 'A look-up of no Connected Tool finds none, which costs time alone.',
   },
   {
-    file: 'src/mcp/wire-http.ts',
-    line: 'await response.body?.cancel();',
-    was: null,
-    why: 'What is not read is let go by the collector a moment later.',
-  },
-  {
-    file: 'src/mcp/wire-http.ts',
-    line: 'await response?.body?.cancel();',
-    was: null,
-    why: 'What is not read is let go by the collector a moment later.',
-  },
-  {
-    file: 'src/mcp/wire-sse.ts',
-    line: 'await response.body?.cancel();',
-    was: null,
-    why: 'What is not read is let go by the collector a moment later.',
-  },
-  {
-    file: 'src/mcp/listening.ts',
-    line: 'await response.body?.cancel();',
-    was: null,
-    why: 'What is not read is let go by the collector a moment later.',
-  },
-  {
     file: 'src/mcp/listening.ts',
     line: 'tries = performance.now() - since > LASTED_MS ? 0 : tries;',
     was: '>',

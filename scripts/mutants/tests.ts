@@ -46,7 +46,7 @@ const NAMED: [RegExp, string][] = [
   ],
   [
     /^guard\/(operators|sign-ins|throttle|passwords|hashing-thread|admins|setup)/,
-    'operators/operators operators/passwords operators/times operators/sign-in operators/reset operators/first-admin',
+    'operators/operators operators/passwords operators/times operators/sign-in operators/reset operators/first-admin operators/single-sign-on.',
   ],
   [/^guard\/(single-sign-on|provider|claims)/, 'guard/claims operators/single-sign-on'],
   [/^guard\/(connected-tools|callable)/, 'guard/key-lock mcp/administration mcp/drift mcp/names http/keys'],
