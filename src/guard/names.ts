@@ -40,8 +40,6 @@ function shared(host: string): Promise<Found[]> {
   if (asked.size >= MAX_NAMES) throw new Error('too many names are being looked up');
   followServers();
   const answer = Bun.dns.lookup(host, { backend: BACKEND }).finally(() => asked.delete(host));
-  // Its end is nobody's business once all who waited have given up.
-  answer.catch(() => {});
   asked.set(host, answer);
   return answer;
 }

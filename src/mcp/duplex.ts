@@ -46,6 +46,7 @@ export abstract class Duplex implements Wire {
 
   /** Writes one message's text to the channel; resolves once the other side has taken it. */
   protected abstract write(text: string): Promise<void>;
+  /** Lets go of the channel, once. */
   protected abstract end(): void;
 
   request(method: string, params: JsonObject, hooks: Hooks): Promise<RpcResponse> {
@@ -71,7 +72,6 @@ export abstract class Duplex implements Wire {
 
   close(): void {
     this.broken('the connection was closed');
-    this.end();
   }
 
   /** One message arrived. */
@@ -81,10 +81,7 @@ export abstract class Duplex implements Wire {
     try {
       message = readUpstream(text);
     } catch (error) {
-      if (error instanceof MessageTooLarge) {
-        this.broken(error.message);
-        this.end();
-      }
+      if (error instanceof MessageTooLarge) this.broken(error.message);
       return;
     }
     if (message.kind === 'response') this.#answer(message);
@@ -100,10 +97,11 @@ export abstract class Duplex implements Wire {
     this.#declining--;
   }
 
-  /** The channel is no more; whoever waits is told. */
+  /** The channel is of no more use: it is ended, and whoever waits is told. */
   protected broken(reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.end();
     for (const waiting of this.#waiting.values()) waiting.reject(new UpstreamError(reason));
     this.#waiting.clear();
     this.onClosed(reason);

@@ -1,6 +1,6 @@
 // A Connected Tool as a child process, one JSON message per line. Only commands from the operator's file, as an
 // exact argv, with an empty environment plus what the file and an allow-list give. Its standard error may repeat
-// arguments, so it is counted and dropped. No child outlives us, however we end.
+// arguments, so it is dropped. No child outlives us, however we end.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { StdioServer } from '../server-file.ts';
@@ -21,8 +21,6 @@ const CLOSE_MS = 2000;
 
 export class StdioWire extends Duplex {
   readonly #child: ChildProcess;
-  /** Bytes of standard error that were dropped. */
-  stderrBytes = 0;
 
   constructor(server: StdioServer, stderr: 'drop' | 'inherit') {
     super();
@@ -36,9 +34,7 @@ export class StdioWire extends Duplex {
     this.#child.on('exit', code => this.#exited(code));
     this.#child.stdin?.on('error', () => this.broken('the command takes no messages'));
     if (this.#child.stdout !== null) this.#read(this.#child.stdout);
-    this.#child.stderr?.on('data', (bytes: Uint8Array) => {
-      this.stderrBytes += bytes.length;
-    });
+    this.#child.stderr?.resume();
   }
 
   protected write(text: string): Promise<void> {
@@ -67,9 +63,8 @@ export class StdioWire extends Duplex {
     try {
       for await (const line of readLines(stdout, MAX_MESSAGE_BYTES)) this.take(line);
     } catch (error) {
-      if (!(error instanceof LineTooLong)) return this.broken('the command cannot be read');
-      this.broken('the command wrote a line that is too long');
-      this.#release();
+      const tooLong = error instanceof LineTooLong;
+      this.broken(tooLong ? 'the command wrote a line that is too long' : 'the command cannot be read');
     }
   }
 }

@@ -58,6 +58,7 @@ test('one whose turn another took in the middle of its work leaves the rest, and
   await write(db, entries(3 * BATCH));
   clock.now += MINUTE;
   expect(await one.sealer.tick()).toBe(false);
+  expect(taken).not.toBeNull();
   expect((await readSealing(db)).size).toBe(BATCH);
   expect([one.notes, one.failures]).toEqual([[], []]);
 });

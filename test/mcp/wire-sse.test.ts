@@ -131,6 +131,7 @@ describe('whoever waits is told', () => {
     const wire = await opened();
     taken = () => new Response('no', { status: 500 });
     expect(await refusal(ask(wire))).toMatchObject({ message: 'the upstream takes no messages' });
+    await until('its stream is gone', () => gone.GET === 1);
   });
 });
 

@@ -309,14 +309,15 @@ describe('a command', () => {
     });
   }
 
-  test('whose words make us fail is given up, and is not said to have written too much', async () => {
+  test('whose words make us fail is ended, and is not said to have written too much', async () => {
     const wire = started('good', 'good');
     wire.onNotification = () => {
       throw new Error('at line 3');
     };
     const answer = wire.request('tools/call', { name: 'echo' }, hooks());
     expect(await refusal(answer)).toMatchObject({ message: 'the command cannot be read' });
-    wire.close();
+    const pid = /pid (\d+)/.exec(readFileSync(join(folder, 'good'), 'utf8'))?.[1];
+    await until('it is gone', () => !existsSync(`/proc/${pid}`));
   });
 
   test('that does not read is not sent more than it may leave lying', async () => {
