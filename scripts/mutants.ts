@@ -1,6 +1,6 @@
 // npm run mutants: makes a few hundred small changes to the program, one at a time, in copies of the tree, and holds
 // each against the tests that know its file (mutants/tests.ts). A change that no test notices survives; one that makes
-// no difference (mutants/alike.ts) is not tried. Writes the share of survivors, and each of them, into docs/mutants.md.
+// no difference (mutants/alike.yaml) is not tried. Writes the share of survivors, and each of them, into docs/mutants.md.
 // `--count N`, `--seed N` and `--only TEXT` choose the changes, `--at-once N` how many are tried at the same time; with
 // `--only` the page is left as it is.
 
@@ -83,7 +83,7 @@ async function holdsUnchanged(tree: string, test: string): Promise<void> {
 }
 
 for (const { file, line } of strangers(source))
-  throw new Error(`scripts/mutants/alike.ts: ${file} has no line "${line}".`);
+  throw new Error(`scripts/mutants/alike.yaml: ${file} has no line "${line}".`);
 const same: Same[] = [];
 const changes: Change[] = [];
 for (const change of chosen()) {
