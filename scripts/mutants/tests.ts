@@ -49,7 +49,10 @@ const NAMED: [RegExp, string][] = [
     'operators/operators operators/passwords operators/times operators/sign-in operators/reset operators/first-admin operators/single-sign-on.',
   ],
   [/^guard\/(single-sign-on|provider|claims)/, 'guard/claims operators/single-sign-on'],
-  [/^guard\/(connected-tools|callable)/, 'guard/key-lock mcp/administration mcp/drift mcp/names http/keys'],
+  [
+    /^guard\/(connected-tools|callable)/,
+    'guard/key-lock mcp/administration mcp/drift mcp/names http/keys mcp/hostile-list',
+  ],
   [/^guard\/(connections|outcomes|hints)/, 'mcp/sessions http/audit replicas/hints'],
   [/^guard\/first-start/, 'http/first-start'],
   [/^guard\/rate-limit/, 'guard/rate-limit approvals/rate-limit'],
