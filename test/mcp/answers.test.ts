@@ -22,6 +22,7 @@ import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, RecordingUpstream, raw } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
+import { HUB_SETTINGS } from './channel.ts';
 
 const MINUTE = 60_000;
 
@@ -64,8 +65,7 @@ beforeAll(async () => {
   store = await openStore('sqlite');
   guard = guardAt(store.db);
   connections = new CountingConnections(guard);
-  const settings = { stdioServers: {}, stdioStderr: 'drop' as const, upstreamStart: MINUTE };
-  const hub = new Hub(guard, { rules: { allowPrivate: true }, ...settings });
+  const hub = new Hub(guard, HUB_SETTINGS);
   const checks = new GroupCommit(guard.db, new Judge(guard), 100, { committed: () => {}, failed: () => {} });
   services = {
     version: 'test',

@@ -11,6 +11,7 @@ import { NOW, openStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
 import { engines, startService } from '../support/service.ts';
+import { HUB_SETTINGS } from './channel.ts';
 
 const MINUTE = 60_000;
 const MOST_STREAMS = 100;
@@ -20,12 +21,7 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
   let now = NOW;
   const hub = new Hub(
     guardAt(store.db, () => now),
-    {
-      rules: { allowPrivate: true },
-      stdioServers: {},
-      stdioStderr: 'drop',
-      upstreamStart: MINUTE,
-    },
+    HUB_SETTINGS,
   );
   const answer = Promise.withResolvers<object>();
   const server = new RecordingUpstream({ onCall: () => answer.promise });

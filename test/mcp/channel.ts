@@ -9,6 +9,14 @@ type Any = any;
 
 export const PLENTY: UpstreamLimits = { connectMs: 60_000, startMs: 60_000, patienceMs: 60_000 };
 
+/** Of a hub that is made by itself, without commands. */
+export const HUB_SETTINGS = {
+  rules: { allowPrivate: true },
+  stdioServers: {},
+  stdioStderr: 'drop' as const,
+  upstreamStart: 60_000,
+};
+
 export class Channel extends Duplex {
   readonly sent: Any[] = [];
   ended = 0;

@@ -10,6 +10,7 @@ import { Hub } from '../../src/mcp/hub.ts';
 import { guardAt } from '../guard/guards.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { refusal } from '../support/refusal.ts';
+import { HUB_SETTINGS } from './channel.ts';
 
 const MOST_STREAMS = 100;
 
@@ -32,8 +33,7 @@ let hub: CountingHub;
 beforeAll(async () => {
   store = await openStore('sqlite');
   guard = guardAt(store.db);
-  const settings = { stdioServers: {}, stdioStderr: 'drop' as const, upstreamStart: 60_000 };
-  hub = new CountingHub(guard, { rules: { allowPrivate: true }, ...settings });
+  hub = new CountingHub(guard, HUB_SETTINGS);
 });
 afterAll(async () => {
   hub.close();

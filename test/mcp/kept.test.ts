@@ -20,9 +20,9 @@ import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { ECHO, RecordingUpstream, stdioScript } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
+import { HUB_SETTINGS } from './channel.ts';
 
 const VERSION = '2025-11-25';
-const MINUTE = 60_000;
 const credential = (keyId: string = newId(), sessionId: string | null = null): Principal => ({
   kind: sessionId === null ? 'key' : 'session',
   keyId,
@@ -134,8 +134,7 @@ describe('the Connected Tools of a key', () => {
     for (const close of closing) await close();
   });
   function newHub(stdioServers: Record<string, StdioServer> = {}): Hub {
-    const settings = { stdioServers, stdioStderr: 'drop' as const, upstreamStart: MINUTE };
-    const hub = new Hub(guard, { rules: { allowPrivate: true }, ...settings });
+    const hub = new Hub(guard, { ...HUB_SETTINGS, stdioServers });
     closing.push(() => hub.close());
     return hub;
   }

@@ -10,7 +10,7 @@ import type { Db } from '../../src/store/db.ts';
 import { guardAt } from '../guard/guards.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { ECHO, RecordingUpstream } from '../support/mcp.ts';
-import { Channel, upstreamOn } from './channel.ts';
+import { Channel, HUB_SETTINGS, upstreamOn } from './channel.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a message is whatever was sent
 type Any = any;
@@ -26,8 +26,7 @@ let hub: Hub;
 beforeAll(async () => {
   store = await openStore('sqlite');
   guard = guardAt(store.db);
-  const settings = { stdioServers: {}, stdioStderr: 'drop' as const, upstreamStart: 60_000 };
-  hub = new Hub(guard, { rules: { allowPrivate: true }, ...settings });
+  hub = new Hub(guard, HUB_SETTINGS);
 });
 afterEach(() => {
   jest.useRealTimers();

@@ -50,6 +50,16 @@ beforeEach(() => {
 
 const opened = (signal = new AbortController().signal, url = server.url.href) =>
   SseWire.open({ url, headers: {}, rules: { allowPrivate: true } }, signal);
+/** One whose upstream says on its stream what the test says. */
+async function speaking(): Promise<{ wire: SseWire; say: Write }> {
+  let say: Write = () => {};
+  stream = write => {
+    say = write;
+    write(NAMED);
+    return never();
+  };
+  return { wire: await opened(), say };
+}
 const ask = (wire: SseWire) =>
   wire.request('tools/call', {}, { signal: new AbortController().signal, onNotification: () => {} });
 
@@ -115,13 +125,7 @@ describe('whoever waits is told', () => {
   });
 
   test('that something in it was too large', async () => {
-    let say: Write = () => {};
-    stream = write => {
-      say = write;
-      write(NAMED);
-      return never();
-    };
-    const wire = await opened();
+    const { wire, say } = await speaking();
     const answer = ask(wire);
     say(`data: ${'x'.repeat(17 * 1024 * 1024)}`);
     expect(await refusal(answer)).toMatchObject({ message: expect.stringContaining('too large') });
@@ -136,13 +140,7 @@ describe('whoever waits is told', () => {
 });
 
 test('what an upstream says to a message is not read, and events of other names are none', async () => {
-  let say: Write = () => {};
-  stream = write => {
-    say = write;
-    write(NAMED);
-    return never();
-  };
-  const wire = await opened();
+  const { wire, say } = await speaking();
   taken = () => endless(202);
   const answer = ask(wire);
   await until('it was let go', () => gone.POST === 1);
