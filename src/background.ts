@@ -3,16 +3,16 @@
 
 import type { Config } from './config.ts';
 import { appendCheckpoint } from './data-dir.ts';
-import type { TargetRules } from './guard/addresses.ts';
-import { sendCheckpoint } from './guard/checkpoint-target.ts';
 import { Chores } from './guard/chores.ts';
-import type { Attempt } from './guard/deliver.ts';
+import { retire } from './guard/log/retention.ts';
+import { rolledUpTo, rollUp } from './guard/log/rollups.ts';
+import { SealedLog } from './guard/log/sealed-log.ts';
+import { Sealer, type SealerOptions } from './guard/log/sealer.ts';
+import type { TargetRules } from './guard/outgoing/addresses.ts';
+import { sendCheckpoint } from './guard/outgoing/checkpoint-target.ts';
+import type { Attempt } from './guard/outgoing/deliver.ts';
+import { Worker } from './guard/outgoing/worker.ts';
 import { forgetRequests } from './guard/rate-limit.ts';
-import { retire } from './guard/retention.ts';
-import { rolledUpTo, rollUp } from './guard/rollups.ts';
-import { SealedLog } from './guard/sealed-log.ts';
-import { Sealer, type SealerOptions } from './guard/sealer.ts';
-import { Worker } from './guard/worker.ts';
 import type { Services } from './http/route.ts';
 import type { ChannelKind } from './store/notifications.ts';
 

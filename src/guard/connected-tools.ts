@@ -18,11 +18,11 @@ import {
 } from '../store/connected-tools.ts';
 import { UniqueViolation } from '../store/db.ts';
 import { findKey } from '../store/keys.ts';
-import { type TargetRules, wantTarget } from './addresses.ts';
 import { recordChange } from './changes.ts';
 import { type Actor, type Guard, keyLock, newId } from './guard.ts';
 import { giveHint } from './hints.ts';
 import { noSuchKey } from './keys.ts';
+import { type TargetRules, wantTarget } from './outgoing/addresses.ts';
 import { hashToken, type Vault } from './secrets.ts';
 
 export interface ConnectedToolInput {

@@ -4,7 +4,7 @@
 import { GuardError } from '../core/errors.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findSessionByHash } from '../store/sessions.ts';
-import { overloaded } from './commit.ts';
+import { overloaded } from './check/commit.ts';
 import type { Guard } from './guard.ts';
 import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
 

@@ -8,9 +8,9 @@ import { findKey, revokeKey } from '../store/keys.ts';
 import { isNewStore } from '../store/migrate.ts';
 import { keepSetting, readSetting, removeSetting } from '../store/settings.ts';
 import { recordChange } from './changes.ts';
+import { addPolicy } from './check/policies.ts';
 import { type Guard, keyLock, POLICIES_LOCK } from './guard.ts';
 import { addKey } from './keys.ts';
-import { addPolicy } from './policies.ts';
 
 const SET_UP = 'set_up';
 const SET_UP_LOCK = '0 set-up';

@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
-import { findQuestion, type Question, resolveByLink, resolver } from '../guard/approvals.ts';
+import { findQuestion, type Question, resolveByLink, resolver } from '../guard/approvals/approvals.ts';
 import type { Guard } from '../guard/guard.ts';
-import { keepReturnPath } from '../guard/return-targets.ts';
+import { keepReturnPath } from '../guard/people/return-targets.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
 import {
   type ApprovalFacts,

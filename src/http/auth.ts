@@ -5,8 +5,8 @@
 import type { Config } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
 import { authenticate } from '../guard/credentials.ts';
+import { recognise, requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
 import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
-import { recognise, requireRole, type SignedIn } from '../guard/sign-ins.ts';
 import type { Role } from '../store/operators.ts';
 import { readCookie } from './cookie.ts';
 import type { Access, Services, Who } from './route.ts';

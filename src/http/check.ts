@@ -6,7 +6,7 @@ import { GuardError } from '../core/errors.ts';
 import { ExactNumber } from '../core/exact-number.ts';
 import { type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
-import type { CheckRequest } from '../guard/check.ts';
+import type { CheckRequest } from '../guard/check/check.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { fit, gone } from './body.ts';
 import { text, uuid } from './fields.ts';

@@ -2,8 +2,8 @@
 // browsers refuse that prefix over plain http, so there they have other names.
 
 import type { Config } from '../config.ts';
-import { SIGN_IN_MS } from '../guard/sign-ins.ts';
-import { SIGN_ON_MS } from '../guard/single-sign-on.ts';
+import { SIGN_IN_MS } from '../guard/people/sign-ins.ts';
+import { SIGN_ON_MS } from '../guard/people/single-sign-on.ts';
 
 function isSecure({ publicUrl }: Config): boolean {
   return publicUrl !== null && new URL(publicUrl).protocol === 'https:';

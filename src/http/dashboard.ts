@@ -3,7 +3,7 @@
 // administration's own routes.
 
 import { GuardError } from '../core/errors.ts';
-import { keepReturnPath } from '../guard/return-targets.ts';
+import { keepReturnPath } from '../guard/people/return-targets.ts';
 import { signedInOperator } from './auth.ts';
 import { type Asset, dashboard } from './dashboard-assets.ts';
 import { framePage } from './dashboard-page.ts';

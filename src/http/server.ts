@@ -4,7 +4,7 @@
 
 import type { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
-import { overloaded } from '../guard/commit.ts';
+import { overloaded } from '../guard/check/commit.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';

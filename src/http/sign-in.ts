@@ -3,9 +3,9 @@
 
 import { z } from 'zod';
 import type { GuardError } from '../core/errors.ts';
-import { invitedBy, joinOperators } from '../guard/operators.ts';
-import { takeReturnPath } from '../guard/return-targets.ts';
-import { signOut } from '../guard/sign-ins.ts';
+import { invitedBy, joinOperators } from '../guard/people/operators.ts';
+import { takeReturnPath } from '../guard/people/return-targets.ts';
+import { signOut } from '../guard/people/sign-ins.ts';
 import { credentials, joining, signInFrom } from './admin/sign-ins.ts';
 import { requireOwnPage } from './auth.ts';
 import { cookieGone, readCookie } from './cookie.ts';

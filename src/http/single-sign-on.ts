@@ -3,9 +3,9 @@
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
-import type { Provider } from '../guard/provider.ts';
-import { takeReturnPath } from '../guard/return-targets.ts';
-import { beginSignOn, finishSignOn, takeReturned } from '../guard/single-sign-on.ts';
+import type { Provider } from '../guard/people/provider.ts';
+import { takeReturnPath } from '../guard/people/return-targets.ts';
+import { beginSignOn, finishSignOn, takeReturned } from '../guard/people/single-sign-on.ts';
 import { baseUrl } from './admin/operators.ts';
 import { cookieFor, readCookie, readSignOnCookie, signOnCookie, signOnCookieGone } from './cookie.ts';
 import { HOME } from './dashboard.ts';

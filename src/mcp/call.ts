@@ -3,10 +3,10 @@
 
 import { isReference } from '../core/approval.ts';
 import type { Json } from '../core/json.ts';
-import type { CheckRequest, Verdict } from '../guard/check.ts';
-import type { GroupCommit } from '../guard/commit.ts';
+import type { CheckRequest, Verdict } from '../guard/check/check.ts';
+import type { GroupCommit } from '../guard/check/commit.ts';
+import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { Principal } from '../guard/credentials.ts';
-import type { OutcomeLog } from '../guard/outcomes.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
 import type { Listing } from './listing.ts';
 import type { KnownTool } from './offered.ts';

@@ -3,7 +3,7 @@
 
 import type { ToolCall } from '../core/decide.ts';
 import type { Json } from '../core/json.ts';
-import type { Verdict } from '../guard/check.ts';
+import type { Verdict } from '../guard/check/check.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
 import { metaForUpstream } from './call.ts';

@@ -1,10 +1,10 @@
 // The upstreams of every key that is in use on this replica, kept in step with the store. Connections are all
 // that lives here: what a key's Connected Tools are, the store says.
 
-import type { TargetRules } from '../guard/addresses.ts';
 import { openHeaders } from '../guard/connected-tools.ts';
 import type { Guard } from '../guard/guard.ts';
 import { onHint } from '../guard/hints.ts';
+import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { StdioServer } from '../server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
 import { Upstream } from './upstream.ts';

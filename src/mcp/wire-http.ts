@@ -2,8 +2,8 @@
 // credentials never come near this file.
 
 import { writeJson } from '../core/json.ts';
-import type { TargetRules } from '../guard/addresses.ts';
-import { PinnedFetch } from '../guard/pinned-fetch.ts';
+import type { TargetRules } from '../guard/outgoing/addresses.ts';
+import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { readEvents } from './event-stream.ts';
 import { Listening } from './listening.ts';
 import {

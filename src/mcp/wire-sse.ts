@@ -1,7 +1,7 @@
 // The older HTTP transport: one stream of events from the upstream, whose first event names the address to
 // which messages are posted. It has to be on the same origin.
 
-import { PinnedFetch } from '../guard/pinned-fetch.ts';
+import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
 import { MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';

@@ -10,7 +10,7 @@ import { openGate } from './gate.ts';
 for (const engine of await engines()) {
   test(`${engine}: a link is dead at its end even though no sweeper has run`, async () => {
     const noSweeper = {
-      file: 'src/guard/worker.ts',
+      file: 'src/guard/outgoing/worker.ts',
       find: 'while ((await lapse(this.#guard, LAPSE_BATCH)) === LAPSE_BATCH);',
       replace: 'if (LAPSE_BATCH < 0) await lapse(this.#guard, LAPSE_BATCH);',
     };

@@ -17,13 +17,13 @@ import {
   verifierKeyText,
 } from '../../src/core/checkpoint.ts';
 import { shownEntry } from '../../src/core/entry.ts';
-import { retire } from '../../src/guard/retention.ts';
-import { rollUp } from '../../src/guard/rollups.ts';
-import { logKey } from '../../src/guard/sealed-log.ts';
+import { retire } from '../../src/guard/log/retention.ts';
+import { rollUp } from '../../src/guard/log/rollups.ts';
+import { logKey } from '../../src/guard/log/sealed-log.ts';
 import { insertCheckpoint, newestCheckpoint } from '../../src/store/checkpoints.ts';
 import type { Db } from '../../src/store/db.ts';
 import { listSealed, readSealing } from '../../src/store/seals.ts';
-import { Clock, entries, MINUTE, sealerOn, type TestSealer, write } from '../guard/sealing.ts';
+import { Clock, entries, MINUTE, sealerOn, type TestSealer, write } from '../guard/log/sealing.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';
 import { captured } from './captured.ts';

@@ -9,10 +9,10 @@ import { type InclusionProof, ProofRejected, verifyInclusion } from '../../clien
 import { verifierKey, verifierKeyText } from '../../src/core/checkpoint.ts';
 import { verifyEd25519 as serviceVerifies } from '../../src/core/ed25519.ts';
 import { shownEntry } from '../../src/core/entry.ts';
-import { proveInclusion } from '../../src/guard/proofs.ts';
-import { logKey } from '../../src/guard/sealed-log.ts';
+import { proveInclusion } from '../../src/guard/log/proofs.ts';
+import { logKey } from '../../src/guard/log/sealed-log.ts';
 import { keepSetting } from '../../src/store/settings.ts';
-import { Clock, entries, MINUTE, sealedLog, sealerOn, write } from '../guard/sealing.ts';
+import { Clock, entries, MINUTE, sealedLog, sealerOn, write } from '../guard/log/sealing.ts';
 import { auditEntry, idAt, NOW, openStore } from '../store/stores.ts';
 import { need } from '../support/need.ts';
 import { onPath, ROOT } from '../support/service.ts';

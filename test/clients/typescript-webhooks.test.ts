@@ -9,7 +9,7 @@ import {
   verifyWebhook,
   type WebhookRejected,
 } from '../../clients/typescript/src/index.ts';
-import { newWebhookSecret } from '../../src/guard/sign.ts';
+import { newWebhookSecret } from '../../src/guard/outgoing/sign.ts';
 
 const secret = newWebhookSecret();
 

@@ -20,14 +20,14 @@ const LEAST_VERDICTS = 50;
 
 /** The audit log fed from a buffer in the background, as other systems do it. */
 const LATER: Patch = {
-  file: 'src/guard/check.ts',
+  file: 'src/guard/check/check.ts',
   find: 'await this.#log.insert(tx, entries);',
   replace:
     'setTimeout(() => this.#guard.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 100);',
 };
 /** The verdict resolved inside the transaction, before it is committed. */
 const BEFORE_COMMIT: Patch = {
-  file: 'src/guard/commit.ts',
+  file: 'src/guard/check/commit.ts',
   find: `tx =>
         this.#work.judge(tx, requests),
       );`,

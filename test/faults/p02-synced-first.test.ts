@@ -34,7 +34,7 @@ const SLOW_SYNC = 'inject=fsync,fdatasync:delay_enter=10000';
 const TRACED = need(canTrace(), 'strace, and the right to trace');
 
 const BEFORE_COMMIT: Patch = {
-  file: 'src/guard/commit.ts',
+  file: 'src/guard/check/commit.ts',
   find: `tx =>
         this.#work.judge(tx, requests),
       );`,

@@ -286,17 +286,17 @@ async function postgresStore(root?: string): Promise<ServiceOptions> {
 /** A verdict was made; that its commit failed is only logged. */
 const ANYWAY: Patch[] = [
   {
-    file: 'src/guard/commit.ts',
+    file: 'src/guard/check/commit.ts',
     find: 'let results: (Result | GuardError)[];',
     replace: 'let results: (Result | GuardError)[] = [];',
   },
   {
-    file: 'src/guard/commit.ts',
+    file: 'src/guard/check/commit.ts',
     find: 'this.#work.judge(tx, requests),',
     replace: 'this.#work.judge(tx, requests).then(done => (results = done)),',
   },
   {
-    file: 'src/guard/commit.ts',
+    file: 'src/guard/check/commit.ts',
     find: 'if (error instanceof StoreError) throw error;',
     replace: `if (results.length === 0) throw error;
       group.forEach((each, index) => this.#answer(each, results[index] as Result | GuardError));

@@ -14,7 +14,7 @@ const CONNECTIONS = 64;
 const DECISIONS = ['allow', 'deny', 'pending'];
 
 const insert = (entries: string): Patch => ({
-  file: 'src/guard/check.ts',
+  file: 'src/guard/check/check.ts',
   find: 'this.#log.insert(tx, entries);',
   replace: `this.#log.insert(tx, ${entries});`,
 });

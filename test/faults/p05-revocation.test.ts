@@ -63,25 +63,25 @@ const KINDS: Record<string, (service: TestService) => Promise<Ending>> = {
 };
 
 const NO_LOCKS: Patch = {
-  file: 'src/guard/check.ts',
+  file: 'src/guard/check/check.ts',
   find: 'return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];',
   replace: 'return keyIds.size < 0 ? [POLICIES_LOCK, keyLock("")] : [];',
 };
 const TRUSTING: Patch[] = [
   {
-    file: 'src/guard/facts.ts',
+    file: 'src/guard/check/facts.ts',
     find: 'const key = this.#keys.get(principal.keyId);',
     replace: 'const key = this.#keys.get(principal.keyId);\n    if (key !== undefined) return key;',
   },
 ];
 const CACHED_POLICY: Patch[] = [
   {
-    file: 'src/guard/policies.ts',
+    file: 'src/guard/check/policies.ts',
     find: 'kept?.version === policyVersion ? kept',
     replace: 'kept !== undefined ? kept',
   },
   {
-    file: 'src/guard/policies.ts',
+    file: 'src/guard/check/policies.ts',
     find: 'return kept?.version === version ? kept : null;',
     replace: 'return kept ?? null;',
   },

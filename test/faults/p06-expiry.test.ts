@@ -29,7 +29,7 @@ const MUTANTS: Record<string, Patch> = {
     replace: 'print, now = log.warn !== undefined ? Date.now : clockOf(log) }',
   },
   'whose sessions do not end': {
-    file: 'src/guard/facts.ts',
+    file: 'src/guard/check/facts.ts',
     find: 'session.revokedAt === null && session.expiresAt > now;',
     replace: 'session.revokedAt === null;',
   },

@@ -26,7 +26,7 @@ const UNCONDITIONAL: Patch = {
 
 /** Harmless by itself. On SQLite everything between the look and the update otherwise runs in one turn. */
 const WAITING: Patch = {
-  file: 'src/guard/approvals.ts',
+  file: 'src/guard/approvals/approvals.ts',
   find: 'const settled = await guard.db.transaction(',
   replace: 'await new Promise(setImmediate);\n  const settled = await guard.db.transaction(',
 };

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ATTEMPT_WAITS } from '../../src/core/event.ts';
 import type { Guard } from '../../src/guard/guard.ts';
-import type { Worker } from '../../src/guard/worker.ts';
+import type { Worker } from '../../src/guard/outgoing/worker.ts';
 import type { Db } from '../../src/store/db.ts';
 import { figures, newDataDir, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -21,7 +21,7 @@ const MUTANT_EVENTS = 2;
 const MANNERS: Manner[] = [500, 'reset', 'redirect', 503, 404];
 
 const DROPPED: Patch = {
-  file: 'src/guard/deliver.ts',
+  file: 'src/guard/outgoing/deliver.ts',
   find: 'recordAttempt(tx, record, then);',
   replace: `recordAttempt(tx, record, then);
     if (then.status === 'failed') tx.defer('DELETE FROM deliveries WHERE id = $1', [leased.id]);`,
@@ -85,7 +85,8 @@ class Bench {
     const { openPostgres } = await load<typeof import('../../src/store/postgres.ts')>('store/postgres.ts');
     const { migrate } = await load<typeof import('../../src/store/migrate.ts')>('store/migrate.ts');
     const { Vault } = await load<typeof import('../../src/guard/secrets.ts')>('guard/secrets.ts');
-    const { Worker } = await load<typeof import('../../src/guard/worker.ts')>('guard/worker.ts');
+    const { Worker } =
+      await load<typeof import('../../src/guard/outgoing/worker.ts')>('guard/outgoing/worker.ts');
     const db = databaseUrl.startsWith('sqlite:')
       ? openSqlite(databaseUrl.slice('sqlite:'.length), fail)
       : await openPostgres(databaseUrl, 4);
@@ -117,14 +118,16 @@ class Bench {
   }
 
   async register(url: string): Promise<string> {
-    const { createWebhook } =
-      await this.#load<typeof import('../../src/guard/webhooks.ts')>('guard/webhooks.ts');
+    const { createWebhook } = await this.#load<typeof import('../../src/guard/outgoing/webhooks.ts')>(
+      'guard/outgoing/webhooks.ts',
+    );
     const input = { url, keyId: null, events: ['approval.created', 'approval.resolved'] };
     return (await createWebhook(this.guard, 'admin', { allowPrivate: true }, input)).secret;
   }
 
   async emit(): Promise<void> {
-    const { emit } = await this.#load<typeof import('../../src/guard/outbox.ts')>('guard/outbox.ts');
+    const { emit } =
+      await this.#load<typeof import('../../src/guard/outgoing/outbox.ts')>('guard/outgoing/outbox.ts');
     const { listSubscribers } =
       await this.#load<typeof import('../../src/store/deliveries.ts')>('store/deliveries.ts');
     const ids = {
@@ -157,7 +160,9 @@ class Bench {
   }
 
   async redeliver(id: string): Promise<void> {
-    const { redeliver } = await this.#load<typeof import('../../src/guard/webhooks.ts')>('guard/webhooks.ts');
+    const { redeliver } = await this.#load<typeof import('../../src/guard/outgoing/webhooks.ts')>(
+      'guard/outgoing/webhooks.ts',
+    );
     await redeliver(this.guard, 'admin', id);
   }
 

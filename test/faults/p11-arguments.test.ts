@@ -22,7 +22,7 @@ const LOGGED: Patch = {
   replace: 'const call = { serverName, toolName };\n  services.log.debug(JSON.stringify(body));',
 };
 const TOLD: Patch = {
-  file: 'src/guard/check.ts',
+  file: 'src/guard/check/check.ts',
   find: 'this.#approval(held, entry, now)',
   replace: 'this.#approval(held, { ...entry, reason: entry.reason + JSON.stringify(request.args) }, now)',
 };

@@ -28,7 +28,7 @@ const FORWARD_FIRST: Patch = {
   if (verdict.decision === 'allow') return early;`,
 };
 const BEFORE_COMMIT: Patch = {
-  file: 'src/guard/commit.ts',
+  file: 'src/guard/check/commit.ts',
   find: `tx =>
         this.#work.judge(tx, requests),
       );`,

@@ -63,7 +63,7 @@ const OUTAGES: Record<string, Outage> = {
 };
 
 const FAIL_OPEN: Patch = {
-  file: 'src/guard/commit.ts',
+  file: 'src/guard/check/commit.ts',
   find: 'for (const each of group) each.reject(failed);',
   replace: `const made = { decision: 'allow', reason: '', policyId: '', toolCallId: crypto.randomUUID(), latencyMs: 0 };
       for (const each of group) failed ? each.resolve(made as Result) : each.reject(failed);`,
@@ -75,7 +75,7 @@ const PATIENT: Patch[] = [
     replace: 'const TRANSACTION_MS = 60_000;',
   },
   {
-    file: 'src/guard/commit.ts',
+    file: 'src/guard/check/commit.ts',
     find: 'const CHECK_LIMIT_MS = 2900;',
     replace: 'const CHECK_LIMIT_MS = 60_000;',
   },

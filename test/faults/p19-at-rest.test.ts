@@ -18,24 +18,24 @@ const ROUNDS = LONG ? 20 : 3;
 const MUTANTS: Record<string, Patch[]> = {
   'webhook secrets': [
     {
-      file: 'src/guard/webhooks.ts',
+      file: 'src/guard/outgoing/webhooks.ts',
       find: '=> vault.seal(secret, about(id));',
       replace: '=> (vault && about(id) ? secret : secret);',
     },
     {
-      file: 'src/guard/webhooks.ts',
+      file: 'src/guard/outgoing/webhooks.ts',
       find: 'vault.open(sealed, about(id))',
       replace: '(vault && about(id) ? sealed : sealed)',
     },
   ],
   'tokens of unsent links': [
     {
-      file: 'src/guard/check.ts',
+      file: 'src/guard/check/check.ts',
       find: 'this.#guard.vault.seal(token,',
       replace: '((plain: string, _about: string) => plain)(token,',
     },
     {
-      file: 'src/guard/notify/notify.ts',
+      file: 'src/guard/approvals/notify/notify.ts',
       find: 'vault.open(leased.tokenSealed,',
       replace: '((plain: string, _about: string) => plain)(leased.tokenSealed,',
     },

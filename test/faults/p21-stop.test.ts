@@ -24,7 +24,7 @@ const STOPPED_WITHIN_MS = 60_000;
 
 /** Entries wait in memory, longer than any stop takes, and the stop does not wait for them. */
 const BUFFERED: Patch = {
-  file: 'src/guard/check.ts',
+  file: 'src/guard/check/check.ts',
   find: 'await this.#log.insert(tx, entries);',
   replace:
     'setTimeout(() => this.#guard.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 10_000);',

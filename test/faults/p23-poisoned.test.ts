@@ -38,17 +38,17 @@ const UNCHECKED: Patch = {
   replace: "if (typeof reference === 'string') return reference;",
 };
 const NOTIFY_THROWS: Patch = {
-  file: 'src/guard/check.ts',
+  file: 'src/guard/check/check.ts',
   find: '    } catch (error) {\n      return auditFailed(',
   replace: '    } catch (error) {\n      throw (',
 };
 const POLICY_THROWS: Patch = {
-  file: 'src/guard/check.ts',
+  file: 'src/guard/check/check.ts',
   find: 'if (policy === null) return auditFailed(unreadable(key));',
   replace: 'if (policy === null) throw unreadable(key);',
 };
 const WHOLE: Patch = {
-  file: 'src/guard/commit.ts',
+  file: 'src/guard/check/commit.ts',
   find: 'if (group.length > 1) await this.#divide(group);',
   replace: '',
 };

@@ -37,12 +37,12 @@ const SYNC_IN_THE_POOL: Patch = {
 const MUTANTS: Record<string, Patch[]> = {
   'that looks names up where it syncs': [
     SYNC_IN_THE_POOL,
-    { file: 'src/guard/names.ts', find: "'c-ares' : 'system'", replace: "'system' : 'system'" },
+    { file: 'src/guard/outgoing/names.ts', find: "'c-ares' : 'system'", replace: "'system' : 'system'" },
   ],
   'that hashes where it syncs': [
     SYNC_IN_THE_POOL,
     {
-      file: 'src/guard/passwords.ts',
+      file: 'src/guard/people/passwords.ts',
       find: 'return await line.ask(order);',
       replace: 'return await Bun.password.verify(order.password, order.hash ?? NOBODY);',
     },

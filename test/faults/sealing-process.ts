@@ -4,7 +4,7 @@
 const [root = '', url = ''] = process.argv.slice(2);
 const { openSqlite } = await import(`${root}/src/store/sqlite.ts`);
 const { openPostgres } = await import(`${root}/src/store/postgres.ts`);
-const { SealedLog, logKey } = await import(`${root}/src/guard/sealed-log.ts`);
+const { SealedLog, logKey } = await import(`${root}/src/guard/log/sealed-log.ts`);
 const { readSealing } = await import(`${root}/src/store/seals.ts`);
 const { Vault } = await import(`${root}/src/guard/secrets.ts`);
 

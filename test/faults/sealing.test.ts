@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { guardAt } from '../guard/guards.ts';
-import { Clock, entries, sealedLog, sealerOn, write } from '../guard/sealing.ts';
+import { Clock, entries, sealedLog, sealerOn, write } from '../guard/log/sealing.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { figures, foundOut, random, SEED, sql, until } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -17,7 +17,7 @@ const PER_KILL = 1500;
 
 /** The state moves on in a transaction of its own, before the seals are in. */
 const ADVANCE_FIRST: Patch = {
-  file: 'src/guard/sealed-log.ts',
+  file: 'src/guard/log/sealed-log.ts',
   find: `const committed = await db.transaction({}, async tx => {
       if (!(await this.#update(tx, state, { ...moved(end), size: tree.size }))) return false;`,
   replace: `const won = await this.#update(db, state, { ...moved(end), size: tree.size });
@@ -28,12 +28,12 @@ const ADVANCE_FIRST: Patch = {
 /** What lies behind the newest id is taken for sealed. */
 const TRUST_IDS: Patch[] = [
   {
-    file: 'src/guard/sealed-log.ts',
+    file: 'src/guard/log/sealed-log.ts',
     find: 'const span = this.#behind(state, state.recentId);',
     replace: 'return Promise.resolve(false); const span = this.#behind(state, state.recentId);',
   },
   {
-    file: 'src/guard/sealed-log.ts',
+    file: 'src/guard/log/sealed-log.ts',
     find: 'if (now < state.fullAfter) return;',
     replace: 'return;',
   },
@@ -146,7 +146,7 @@ async function scattered(engine: Engine, root: string) {
   const chance = random(SEED);
   const store = await openStore(engine);
   const clock = new Clock();
-  const { SealedLog } = await import(join(root, 'src/guard/sealed-log.ts'));
+  const { SealedLog } = await import(join(root, 'src/guard/log/sealed-log.ts'));
   const one = await sealerOn(store.db, clock, { make: SealedLog });
   const waiting = Array.from({ length: 600 }, (_, n) => {
     const at = NOW + n * 100;

@@ -2,18 +2,18 @@
 // what changes nothing, or is refused, is not.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { resolveByLink, resolveByOperator, withdraw } from '../../src/guard/approvals.ts';
-import { callableBy } from '../../src/guard/callable.ts';
+import { resolveByLink, resolveByOperator, withdraw } from '../../src/guard/approvals/approvals.ts';
+import { endGrant } from '../../src/guard/approvals/grants.ts';
+import { callableBy } from '../../src/guard/check/callable.ts';
+import { createPolicy, deletePolicy, replacePolicy } from '../../src/guard/check/policies.ts';
 import {
   acceptDrift,
   compareDefinitions,
   connectTool,
   disconnectTool,
 } from '../../src/guard/connected-tools.ts';
-import { endGrant } from '../../src/guard/grants.ts';
 import { type Guard, newId } from '../../src/guard/guard.ts';
 import { changeKey, createKey, endKey } from '../../src/guard/keys.ts';
-import { createPolicy, deletePolicy, replacePolicy } from '../../src/guard/policies.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { endAnySession, endSession, mintSession } from '../../src/guard/sessions.ts';
 import { type ApprovalRecord, insertApproval } from '../../src/store/approvals.ts';

@@ -3,8 +3,8 @@
 // writer at a time, and no such locks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { endGrant } from '../../src/guard/approvals/grants.ts';
 import { acceptDrift, compareDefinitions, connectTool } from '../../src/guard/connected-tools.ts';
-import { endGrant } from '../../src/guard/grants.ts';
 import { type Guard, keyLock, newId } from '../../src/guard/guard.ts';
 import { endAnySession } from '../../src/guard/sessions.ts';
 import { listChanges } from '../../src/store/changes.ts';

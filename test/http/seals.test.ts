@@ -11,7 +11,7 @@ import { entryLeaf, shownEntry } from '../../src/core/entry.ts';
 import { extendsTree, Tree } from '../../src/core/merkle.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { Shell } from '../cli/shell.ts';
-import { entries, write } from '../guard/sealing.ts';
+import { entries, write } from '../guard/log/sealing.ts';
 import { newStore } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { ADMIN_TOKEN, engines, startService, type TestService } from '../support/service.ts';

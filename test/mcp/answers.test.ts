@@ -2,13 +2,13 @@
 // it gets to the client.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { Judge } from '../../src/guard/check.ts';
-import { GroupCommit } from '../../src/guard/commit.ts';
+import { Judge } from '../../src/guard/check/check.ts';
+import { GroupCommit } from '../../src/guard/check/commit.ts';
+import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
+import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import { type Guard, newId } from '../../src/guard/guard.ts';
 import { createKey, endKey } from '../../src/guard/keys.ts';
-import { OutcomeLog } from '../../src/guard/outcomes.ts';
-import { createPolicy } from '../../src/guard/policies.ts';
 import type { Asked, McpServices } from '../../src/mcp/answers.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';
 import { Connections } from '../../src/mcp/connections.ts';

@@ -36,7 +36,11 @@ const CASES: Record<string, Case> = {
     },
   },
   'a viewer’s answer by link': {
-    patch: { file: 'src/guard/approvals.ts', find: "  requireRole(operator, 'approver');\n", replace: '' },
+    patch: {
+      file: 'src/guard/approvals/approvals.ts',
+      find: "  requireRole(operator, 'approver');\n",
+      replace: '',
+    },
     holds: async gate => {
       const { cookie } = await newPerson(gate.service, 'viewer');
       const { token } = await gate.ask(await gate.key(ASK_ALL, { requireSignInToApprove: true }));
@@ -45,7 +49,7 @@ const CASES: Record<string, Case> = {
   },
   'attempts that come all at once': {
     patch: {
-      file: 'src/guard/throttle.ts',
+      file: 'src/guard/people/throttle.ts',
       find: '    await insertFailure(tx, { id: newId(), account, ip, at });\n',
       replace:
         '    setTimeout(() => guard.db.transaction({}, late => insertFailure(late, { id: newId(), account, ip, at })), 60_000).unref();\n',
@@ -57,7 +61,11 @@ const CASES: Record<string, Case> = {
     },
   },
   'a deleted operator’s sign-in': {
-    patch: { file: 'src/guard/operators.ts', find: '    await removeOperator(tx, id);\n', replace: '' },
+    patch: {
+      file: 'src/guard/people/operators.ts',
+      find: '    await removeOperator(tx, id);\n',
+      replace: '',
+    },
     holds: async ({ service }) => {
       const { id, email } = await newPerson(service, 'viewer');
       await service.admin('DELETE', `/operators/${id}`);

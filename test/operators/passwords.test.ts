@@ -1,7 +1,7 @@
 // Which passwords will do, and that hashing waits in line.
 
 import { expect, test } from 'bun:test';
-import { hashPassword, passwordFault, passwordFits } from '../../src/guard/passwords.ts';
+import { hashPassword, passwordFault, passwordFits } from '../../src/guard/people/passwords.ts';
 
 const EMAIL = 'ada.lovelace@example.com';
 
@@ -48,7 +48,7 @@ test('a password fits its own hash, however its characters are composed, and no 
 
 test('the work for an unknown account is that for a known one', async () => {
   const cost = (hash: string) => hash.split('$').slice(1, 4).join('$');
-  const source = await Bun.file(`${import.meta.dir}/../../src/guard/passwords.ts`).text();
+  const source = await Bun.file(`${import.meta.dir}/../../src/guard/people/passwords.ts`).text();
   const nobody = /'(\$argon2id\$[^']+)'/.exec(source)?.[1] ?? '';
   expect(cost(nobody)).toBe(cost(await hashPassword('violet kettle orbit lantern')));
 });

@@ -286,7 +286,7 @@ async function atRest(service: TestService): Promise<string[]> {
 
 test('a mutant that stores the cookie as it is is found out', async () => {
   const patch = {
-    file: 'src/guard/sign-ins.ts',
+    file: 'src/guard/people/sign-ins.ts',
     find: 'await insertSignIn(tx, record, hashToken(secret));',
     replace: 'await insertSignIn(tx, record, secret);',
   };

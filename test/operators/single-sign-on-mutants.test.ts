@@ -30,7 +30,7 @@ const CASES: Record<string, Case> = {
   },
   'a token with another nonce': {
     patch: {
-      file: 'src/guard/provider.ts',
+      file: 'src/guard/people/provider.ts',
       find: '      expectedNonce: nonce,\n',
       replace: "      expectedNonce: nonce && 'another',\n",
     },
@@ -43,7 +43,7 @@ const CASES: Record<string, Case> = {
   },
   'an e-mail that is not verified': {
     patch: {
-      file: 'src/guard/claims.ts',
+      file: 'src/guard/people/claims.ts',
       find: "if (said === false || said === 'false')",
       replace: "if (said === 'never')",
     },
@@ -52,7 +52,7 @@ const CASES: Record<string, Case> = {
   },
   'somebody who was removed': {
     patch: {
-      file: 'src/guard/operators.ts',
+      file: 'src/guard/people/operators.ts',
       find: '    await markRemoved(tx, operator, guard.now());\n',
       replace: '',
     },
@@ -66,7 +66,7 @@ const CASES: Record<string, Case> = {
   },
   'somebody without a role': {
     patch: {
-      file: 'src/guard/single-sign-on.ts',
+      file: 'src/guard/people/single-sign-on.ts',
       find: '  if (role === null) throw noRole();\n  const operator: OperatorRecord = { id: newId(), email, role,',
       replace: "  const operator: OperatorRecord = { id: newId(), email, role: role ?? 'viewer',",
     },

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { SURFACES } from '../../core/event.ts';
-import { resolveByOperator, withdraw } from '../../guard/approvals.ts';
+import { resolveByOperator, withdraw } from '../../guard/approvals/approvals.ts';
 import { approvalListed, listApprovals } from '../../store/approvals.ts';
 import { resolution } from '../approve.ts';
 import { before, isoTime, list, page, paged, uuid } from '../fields.ts';

@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
-import { urlFault } from '../../guard/addresses.ts';
 import { acceptDrift, connectTool, disconnectTool, noSuchTool } from '../../guard/connected-tools.ts';
 import { noSuchKey } from '../../guard/keys.ts';
+import { urlFault } from '../../guard/outgoing/addresses.ts';
 import type { Upstream } from '../../mcp/upstream.ts';
 import {
   type ConnectedTool,

@@ -1,7 +1,7 @@
 // /admin/v1/grants: what approvals with a duration opened.
 
 import { z } from 'zod';
-import { endGrant } from '../../guard/grants.ts';
+import { endGrant } from '../../guard/approvals/grants.ts';
 import { listGrants } from '../../store/grants.ts';
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';

@@ -2,7 +2,7 @@
 // answer that makes it and nowhere else.
 
 import { z } from 'zod';
-import { changeRole, deleteOperator, inviteOperator, resetOperator } from '../../guard/operators.ts';
+import { changeRole, deleteOperator, inviteOperator, resetOperator } from '../../guard/people/operators.ts';
 import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '../../store/operators.ts';
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route, type Services } from '../route.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { MAX_RULES, type Rule } from '../../core/policy.ts';
-import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/policies.ts';
+import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/check/policies.ts';
 import {
   findPolicy,
   findPolicyVersion,

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { parseCheckpoint, verifierKeyText } from '../../core/checkpoint.ts';
 import { GuardError } from '../../core/errors.ts';
-import { proveConsistency, proveInclusion } from '../../guard/proofs.ts';
+import { proveConsistency, proveInclusion } from '../../guard/log/proofs.ts';
 import { type CheckpointRecord, listCheckpoints, newestCheckpoint } from '../../store/checkpoints.ts';
 import type { Queries } from '../../store/db.ts';
 import { listSealed, readSealing } from '../../store/seals.ts';

@@ -1,7 +1,7 @@
 // /admin/v1/setup: the first admin, by the one-time link that the start prints.
 
 import { z } from 'zod';
-import { setUpFirstAdmin } from '../../guard/setup.ts';
+import { setUpFirstAdmin } from '../../guard/people/setup.ts';
 import { ROLES } from '../../store/operators.ts';
 import { iso, isoTime, uuid } from '../fields.ts';
 import { type Route, route } from '../route.ts';

@@ -2,8 +2,8 @@
 // same for people without script is http/sign-in.ts's.
 
 import { z } from 'zod';
-import { changePassword, joinOperators } from '../../guard/operators.ts';
-import { signIn, signInsAlive, signOut, signOutEverywhere } from '../../guard/sign-ins.ts';
+import { changePassword, joinOperators } from '../../guard/people/operators.ts';
+import { signIn, signInsAlive, signOut, signOutEverywhere } from '../../guard/people/sign-ins.ts';
 import { listSignIns } from '../../store/sign-ins.ts';
 import { refuseForeignPage, requireOwnPage } from '../auth.ts';
 import { cookieFor, cookieGone, readCookie } from '../cookie.ts';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../../core/approval.ts';
 import type { Guard } from '../../guard/guard.ts';
-import { type Named, type Stats, stats } from '../../guard/stats.ts';
+import { type Named, type Stats, stats } from '../../guard/log/stats.ts';
 import { countPending } from '../../store/approvals.ts';
 import { firstIdAt } from '../../store/audit.ts';
 import { type DeliveryStatus, deliveryTally, oldestPending } from '../../store/deliveries.ts';

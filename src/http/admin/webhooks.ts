@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { EVENT_TYPES } from '../../core/event.ts';
-import { urlFault } from '../../guard/addresses.ts';
-import { tryOnce } from '../../guard/deliver.ts';
 import { newId } from '../../guard/guard.ts';
+import { urlFault } from '../../guard/outgoing/addresses.ts';
+import { tryOnce } from '../../guard/outgoing/deliver.ts';
 import {
   ALL_EVENTS,
   changeWebhook,
@@ -13,7 +13,7 @@ import {
   redeliver,
   rotateSecret,
   wantWebhook,
-} from '../../guard/webhooks.ts';
+} from '../../guard/outgoing/webhooks.ts';
 import {
   type AttemptRecord,
   type DeliveryRecord,

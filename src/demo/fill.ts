@@ -1,0 +1,218 @@
+// Fills a store with a believable week, for newcomers and for pictures: what scenario.ts describes and week.ts
+// lives through, written as if it had happened. Nothing is sent anywhere, and no secret of it is kept but the
+// sign-in, which is shown once.
+
+import { randomInt } from 'node:crypto';
+import { canonicalJson } from '../core/canonical.ts';
+import { type CompiledPolicy, compilePolicy } from '../core/decide.ts';
+import { GuardError } from '../core/errors.ts';
+import type { Actor, Guard } from '../guard/guard.ts';
+import { countAgain } from '../guard/log/rollups.ts';
+import { hashPassword } from '../guard/people/passwords.ts';
+import { hashToken, mintToken } from '../guard/secrets.ts';
+import { nextAuditId } from '../store/audit-tally.ts';
+import { insertChange } from '../store/changes.ts';
+import { insertConnectedTool, markDrift, pinDefinition } from '../store/connected-tools.ts';
+import type { Transaction } from '../store/db.ts';
+import { insertKey, listKeys, revokeKey } from '../store/keys.ts';
+import { anyOperator, findOperatorCredential, insertInvitation, insertOperator } from '../store/operators.ts';
+import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
+import { sealedSize } from '../store/seals.ts';
+import {
+  ADMIN,
+  AGENTS,
+  type DemoAgent,
+  type DemoPolicy,
+  type DemoServer,
+  OPERATORS,
+  POLICIES,
+  RETIRED,
+} from './scenario.ts';
+import { DAY, daysBefore, idAt, liveWeek, type Resident, type Week } from './week.ts';
+import { writeHooks, writeWeek } from './write.ts';
+
+export interface Demo {
+  /** Null when there were operators with these e-mails already. */
+  signIn: { email: string; password: string; others: { email: string; role: string }[] } | null;
+  verdicts: number;
+  approvals: number;
+  waiting: number;
+}
+
+const BY: Actor = `operator:${ADMIN}`;
+
+export async function fillDemo(
+  guard: Guard,
+  force: boolean,
+  progress: (what: string) => void,
+): Promise<Demo> {
+  await wantUnsealed(guard);
+  if (!force) await wantFresh(guard);
+  const now = guard.now();
+  progress('operators');
+  const signIn = await addOperators(guard, now);
+  progress('policies and keys');
+  const residents = await guard.db.transaction({}, tx => addResidents(tx, now));
+  progress('a week of calls');
+  const week: Week = liveWeek(residents, now, guard.settings.approvalTimeout);
+  await writeWeek(guard, week);
+  await countAgain(guard, now - 7 * DAY);
+  progress('webhooks and deliveries');
+  await writeHooks(guard, week, residents);
+  const waiting = week.approvals.filter(each => each.status === 'pending').length;
+  return { signIn, verdicts: week.entries.length, approvals: week.approvals.length, waiting };
+}
+
+/** In a sealed log the invented entries would look put in afterwards, which they are. */
+async function wantUnsealed({ db }: Guard): Promise<void> {
+  if ((await sealedSize(db)) === 0) return;
+  throw new GuardError(
+    'conflict',
+    'The audit log of this store is sealed, and nothing may be put into it afterwards. The demo needs another store: choose one with TOOLGATE_DATA_DIR or TOOLGATE_DATABASE_URL.',
+  );
+}
+
+/** Nobody signed in, nothing checked, nothing made but what a first start makes. */
+async function wantFresh({ db }: Guard): Promise<void> {
+  const used =
+    (await anyOperator(db)) ||
+    (await nextAuditId(db, 0)) !== null ||
+    (await listKeys(db, 2, 'z')).length > 1 ||
+    (await listPolicies(db, 2, 'z')).length > 1;
+  if (!used) return;
+  throw new GuardError(
+    'conflict',
+    'This store is in use. The demo fills a fresh one: choose another with TOOLGATE_DATA_DIR or TOOLGATE_DATABASE_URL, or add to this one with --force.',
+  );
+}
+
+async function addOperators(guard: Guard, now: number): Promise<Demo['signIn']> {
+  const password = newPassword();
+  const passwordHash = await hashPassword(password);
+  return guard.db.transaction({}, async tx => {
+    if ((await findOperatorCredential(tx, ADMIN)) !== null) return null;
+    for (const { email, role, daysAgo, invited } of OPERATORS) {
+      if ((await findOperatorCredential(tx, email)) !== null) continue;
+      const createdAt = daysBefore(now, daysAgo);
+      const operator = { id: idAt(createdAt), email, role, createdAt };
+      await insertOperator(tx, operator, invited ? null : passwordHash);
+      await note(tx, 'operator.invite', operator.id, createdAt, { email, role });
+      if (!invited) continue;
+      const hash = hashToken(newPassword());
+      await insertInvitation(tx, {
+        hash,
+        operatorId: operator.id,
+        createdAt,
+        expiresAt: createdAt + 7 * DAY,
+      });
+    }
+    const others = OPERATORS.filter(each => each.email !== ADMIN && !each.invited);
+    return { email: ADMIN, password, others: others.map(({ email, role }) => ({ email, role })) };
+  });
+}
+
+/** Five groups of four, without characters that look alike: 98 bits. */
+function newPassword(): string {
+  const group = () => Array.from({ length: 4 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+  return Array.from({ length: 5 }, group).join('-');
+}
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+async function addResidents(tx: Transaction, now: number): Promise<Resident[]> {
+  const taken = new Set((await listPolicies(tx, 1000, 'z')).map(each => each.name));
+  const policies = new Map<string, Resident['policyAt']>();
+  for (const policy of POLICIES)
+    policies.set(policy.name, await addPolicy(tx, policy, freeName(policy.name, taken), now));
+  const residents: Resident[] = [];
+  for (const agent of AGENTS) {
+    const policyAt = policies.get(agent.policy) as Resident['policyAt'];
+    const keyId = await addKey(tx, agent, policyAt(now).id, now);
+    for (const server of agent.servers)
+      await addServer(tx, server, keyId, daysBefore(now, agent.daysAgo), now);
+    residents.push({ agent, keyId, policyAt });
+  }
+  const { policy, revokedDaysAgo, ...retired } = RETIRED;
+  const policyId = policies.get(policy)?.(now).id ?? '';
+  const id = await addKey(tx, { ...retired, requireSignInToApprove: false }, policyId, now);
+  await revokeKey(tx, id, daysBefore(now, revokedDaysAgo));
+  await note(tx, 'key.revoke', id, daysBefore(now, revokedDaysAgo), { name: retired.name });
+  return residents;
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number++) free = `${name} ${number}`;
+  return free;
+}
+
+async function addPolicy(
+  tx: Transaction,
+  { description, versions }: DemoPolicy,
+  name: string,
+  now: number,
+): Promise<Resident['policyAt']> {
+  const times = versions.map(each => daysBefore(now, each.daysAgo));
+  const [createdAt = now] = times;
+  const id = idAt(createdAt);
+  const updatedAt = times.at(-1) ?? now;
+  await insertPolicy(tx, { id, name, description, version: versions.length, createdAt, updatedAt });
+  const compiled: { at: number; policy: CompiledPolicy }[] = [];
+  for (const [index, { rules }] of versions.entries()) {
+    const version = index + 1;
+    const at = times[index] as number;
+    await insertPolicyVersion(tx, id, { version, name, rules, createdAt: at, createdBy: BY });
+    const action = version === 1 ? 'policy.create' : 'policy.update';
+    await note(tx, action, id, at, { name, version, rules: rules.length });
+    compiled.push({ at, policy: compilePolicy({ id, version, name, rules }) });
+  }
+  return at => (compiled.findLast(each => each.at <= at) ?? compiled[0])?.policy as CompiledPolicy;
+}
+
+async function addKey(
+  tx: Transaction,
+  { name, daysAgo, requireSignInToApprove }: Pick<DemoAgent, 'name' | 'daysAgo' | 'requireSignInToApprove'>,
+  policyId: string,
+  now: number,
+): Promise<string> {
+  const createdAt = daysBefore(now, daysAgo);
+  const { hash, prefix } = mintToken('key');
+  const id = idAt(createdAt);
+  const rest = { notifySealed: null, forward: [], createdAt, expiresAt: null, revokedAt: null };
+  await insertKey(tx, { id, name, prefix, policyId, requireSignInToApprove, ...rest }, hash);
+  await note(tx, 'key.create', id, createdAt, { name, policyId });
+  return id;
+}
+
+async function addServer(
+  tx: Transaction,
+  { name, url, tools }: DemoServer,
+  keyId: string,
+  createdAt: number,
+  now: number,
+): Promise<void> {
+  const id = idAt(createdAt);
+  const tool = { id, keyId, name, transport: 'http' as const, target: url, headersSealed: null, createdAt };
+  await insertConnectedTool(tx, tool);
+  await note(tx, 'connected-tool.create', id, createdAt, { keyId, name });
+  for (const each of tools) {
+    const pin = definition(each.name, each.description);
+    pinDefinition(tx, { connectedToolId: id, toolName: each.name, seenAt: createdAt, ...pin });
+    if (each.changedTo === undefined) continue;
+    markDrift(tx, id, each.name, { ...definition(each.name, each.changedTo), at: daysBefore(now, 2.3) });
+  }
+}
+
+function definition(name: string, description: string): { digest: string; definition: string } {
+  const shown = { name, description, inputSchema: { type: 'object', additionalProperties: true } };
+  return { digest: hashToken(canonicalJson(shown)), definition: JSON.stringify(shown) };
+}
+
+function note(
+  tx: Transaction,
+  action: string,
+  target: string,
+  at: number,
+  detail: Record<string, unknown>,
+): Promise<void> {
+  return insertChange(tx, { id: idAt(at), at, actor: BY, action, target, detail });
+}

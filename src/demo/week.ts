@@ -1,0 +1,252 @@
+// A week of calls, invented but decided by the real decider: verdicts, questions and their answers, grants. Writes
+// nothing; ids carry the time at which a thing happened, as they do in a store that lived through it.
+
+import { type CompiledPolicy, decide, type Freedom } from '../core/decide.ts';
+import type { ApprovalRecord } from '../store/approvals.ts';
+import type { AuditEntry } from '../store/audit.ts';
+import type { GrantRecord } from '../store/grants.ts';
+import type { OutcomeRecord } from '../store/outcomes.ts';
+import type { SessionRecord } from '../store/sessions.ts';
+import { ADMIN, type DemoAgent, OPERATORS, WAITING } from './scenario.ts';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+const RUN_MS = 4 * HOUR;
+
+export interface Week {
+  entries: AuditEntry[];
+  approvals: ApprovalRecord[];
+  grants: GrantRecord[];
+  outcomes: OutcomeRecord[];
+  sessions: SessionRecord[];
+}
+
+/** An agent as it is in the store. */
+export interface Resident {
+  agent: DemoAgent;
+  keyId: string;
+  /** The version of its policy that decided at a time. */
+  policyAt: (at: number) => CompiledPolicy;
+}
+
+/** So many days before a moment, in whole milliseconds. */
+export function daysBefore(now: number, days: number): number {
+  return Math.floor(now - days * DAY);
+}
+
+/** An id made at a time. */
+export function idAt(ms: number): string {
+  return Bun.randomUUIDv7('hex', ms);
+}
+
+/** The same numbers in the same order, every time. */
+export function dice(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function liveWeek(residents: readonly Resident[], now: number, approvalTimeout: number): Week {
+  const week = new Living(now, approvalTimeout);
+  for (const resident of residents) week.live(resident);
+  for (const { agent, server, tool, minutesAgo } of WAITING) {
+    const resident = residents.find(each => each.agent.name === agent);
+    if (resident !== undefined) week.wait(resident, server, tool, now - minutesAgo * MINUTE);
+  }
+  return week;
+}
+
+class Living implements Week {
+  readonly entries: AuditEntry[] = [];
+  readonly approvals: ApprovalRecord[] = [];
+  readonly grants: GrantRecord[] = [];
+  readonly outcomes: OutcomeRecord[] = [];
+  readonly sessions: SessionRecord[] = [];
+  readonly #now: number;
+  readonly #timeout: number;
+  readonly #roll = dice(7);
+
+  constructor(now: number, timeout: number) {
+    this.#now = now;
+    this.#timeout = timeout;
+  }
+
+  /** One agent, hour after hour. */
+  live(resident: Resident): void {
+    const { agent } = resident;
+    for (let hour = this.#now - 7 * DAY; hour < this.#now; hour += HOUR) {
+      const expected = agent.perHour * busyness(agent, hour) * (0.7 + 0.6 * this.#roll());
+      const count = Math.floor(expected + this.#roll());
+      const times = Array.from({ length: count }, () => Math.floor(hour + this.#roll() * HOUR)).sort();
+      for (const at of times.filter(each => each < this.#now)) {
+        const [server, tool] = this.#pick(agent);
+        this.#call(resident, server, tool, at);
+      }
+    }
+  }
+
+  /** A question that is still open. */
+  wait(resident: Resident, server: string, tool: string, at: number): void {
+    const entry = this.#record(resident, server, tool, at, null);
+    if (entry.decision === 'pending') this.approvals.push(this.#question(entry));
+  }
+
+  #call(resident: Resident, server: string, tool: string, at: number): void {
+    const grant = this.grants.find(
+      each =>
+        each.keyId === resident.keyId &&
+        each.serverName === server &&
+        each.toolName === tool &&
+        each.createdAt <= at &&
+        each.expiresAt > at,
+    );
+    const freedom: Freedom | null = grant ? { kind: 'grant', referenceId: grant.referenceId } : null;
+    const entry = this.#record(resident, server, tool, at, freedom);
+    if (entry.decision === 'pending') this.#ask(resident, entry);
+  }
+
+  #record(
+    resident: Resident,
+    serverName: string,
+    toolName: string,
+    at: number,
+    freedom: Freedom | null,
+  ): AuditEntry {
+    const { agent, keyId } = resident;
+    const policy = resident.policyAt(at);
+    const facts = { scope: null, drift: null, freedom, approvalLimit: null };
+    const made = decide(policy, { serverName, toolName }, facts);
+    const entry: AuditEntry = {
+      id: idAt(at),
+      at,
+      keyId,
+      sessionId: this.#session(resident, at),
+      surface: agent.surface,
+      serverName,
+      toolName,
+      decision: made.decision,
+      reason: made.reason,
+      policyId: policy.id,
+      policyVersion: policy.version,
+      ruleIndex: made.ruleIndex,
+      referenceId: freedom?.referenceId ?? null,
+      latencyMs: this.#latency(),
+    };
+    this.entries.push(entry);
+    if (agent.surface === 'mcp' && made.decision === 'allow') this.outcomes.push(this.#outcome(entry));
+    return entry;
+  }
+
+  /** Mostly one or two milliseconds, now and then a slow disk. */
+  #latency(): number {
+    const tail = this.#roll();
+    return tail > 0.995 ? Math.round(12 + 25 * this.#roll()) : Math.round(1 + 3 * this.#roll() ** 3);
+  }
+
+  #outcome({ id: toolCallId, at }: AuditEntry): OutcomeRecord {
+    const luck = this.#roll();
+    const outcome = luck > 0.995 ? 'timed_out' : luck > 0.97 ? 'tool_error' : 'ok';
+    const durationMs = outcome === 'timed_out' ? 55_000 : Math.round(40 + 900 * this.#roll() ** 3);
+    return { toolCallId, outcome, durationMs, at: at + durationMs };
+  }
+
+  #question(entry: AuditEntry): ApprovalRecord {
+    const id = idAt(entry.at);
+    entry.referenceId = id;
+    const { keyId, sessionId, policyId, surface, serverName, toolName, reason, at } = entry;
+    const about = { keyId, sessionId, policyId, surface, serverName, toolName, reason };
+    const ends = { grantExpiresAt: null, spentAt: null, withdrawnAt: null };
+    const answer = { resolvedAt: null, resolvedBy: null, ...ends };
+    const times = { createdAt: at, expiresAt: at + this.#timeout };
+    return {
+      id,
+      toolCallId: entry.id,
+      argsDigest: '',
+      definitionDigest: null,
+      status: 'pending',
+      ...about,
+      ...times,
+      ...answer,
+    };
+  }
+
+  /** Asked, and answered in its time: approved more often than not, sometimes for a while, sometimes by nobody. */
+  #ask(resident: Resident, entry: AuditEntry): void {
+    const approval = this.#question(entry);
+    this.approvals.push(approval);
+    const luck = this.#roll();
+    const resolvedAt = Math.floor(entry.at + MINUTE + this.#roll() ** 2 * 30 * MINUTE);
+    if (luck > 0.88 && approval.expiresAt < this.#now) {
+      Object.assign(approval, { status: 'timed_out', resolvedAt: approval.expiresAt });
+    } else if (resolvedAt < Math.min(this.#now, approval.expiresAt)) {
+      const by = this.#answerer(resident.agent);
+      const status = luck > 0.7 ? 'denied' : 'approved';
+      Object.assign(approval, { status, resolvedAt, resolvedBy: by });
+      if (status === 'approved') this.#free(resident, approval, resolvedAt);
+    }
+  }
+
+  #answerer(agent: DemoAgent): string {
+    if (!agent.requireSignInToApprove && this.#roll() < 0.5) return 'link';
+    const approvers = OPERATORS.filter(each => each.role === 'approver');
+    const one = approvers[Math.floor(this.#roll() * approvers.length)];
+    return `operator:${one?.email ?? ADMIN}`;
+  }
+
+  /** Opens a grant, or frees the one call, which then comes again. */
+  #free(resident: Resident, approval: ApprovalRecord, at: number): void {
+    const { id: referenceId, keyId, serverName, toolName } = approval;
+    if (this.#roll() < 0.2) {
+      const hours = [1, 4, 8, 24][Math.floor(this.#roll() * 4)] ?? 1;
+      approval.grantExpiresAt = at + hours * HOUR;
+      const grant = { referenceId, keyId, serverName, toolName, createdAt: at };
+      const ends = { definitionDigest: null, expiresAt: approval.grantExpiresAt };
+      this.grants.push({ id: idAt(at), ...grant, ...ends });
+      return;
+    }
+    const again = Math.floor(at + 2000 + this.#roll() * 40_000);
+    if (again >= this.#now) return;
+    this.#record(resident, serverName, toolName, again, { kind: 'approval', referenceId });
+    approval.spentAt = again;
+  }
+
+  /** A run of a few hours; the agent uses its key when it has none. */
+  #session({ agent, keyId }: Resident, at: number): string | null {
+    if (agent.runs.length === 0) return null;
+    const run = Math.floor(at / RUN_MS);
+    // A run begins a few minutes before its first call, and never on the dot.
+    const createdAt = run * RUN_MS - ((run * 7919) % (9 * MINUTE));
+    const known = this.sessions.find(each => each.keyId === keyId && each.createdAt === createdAt);
+    if (known !== undefined) return known.id;
+    const label = agent.runs[run % agent.runs.length] ?? '';
+    const expiresAt = createdAt + RUN_MS + 10 * MINUTE;
+    const session = { id: idAt(createdAt), keyId, prefix: '', label, scopeTools: null, revokedAt: null };
+    this.sessions.push({ ...session, createdAt, expiresAt });
+    return session.id;
+  }
+
+  #pick(agent: DemoAgent): [server: string, tool: string] {
+    let left = this.#roll() * agent.calls.reduce((sum, [, , weight]) => sum + weight, 0);
+    for (const [server, tool, weight] of agent.calls) {
+      left -= weight;
+      if (left <= 0) return [server, tool];
+    }
+    const [server, tool] = agent.calls[0] ?? ['', ''];
+    return [server, tool];
+  }
+}
+
+/** From 0 to 1: a working day has its morning and its afternoon. */
+function busyness(agent: DemoAgent, at: number): number {
+  const time = new Date(at);
+  const hour = time.getHours();
+  const weekend = time.getDay() === 0 || time.getDay() === 6;
+  const daylight = Math.exp(-(((hour - 10.5) / 2.6) ** 2)) + 0.9 * Math.exp(-(((hour - 15.5) / 2.4) ** 2));
+  if (agent.officeHours) return (weekend ? 0.3 : 1) * (0.04 + daylight);
+  return (weekend ? 0.7 : 1) * (0.25 + 0.8 * daylight);
+}

@@ -1,0 +1,223 @@
+// The demo's week on its way into the store, by the store's own functions: verdicts, questions and answers, and
+// what webhooks would have been sent. In pieces, since a transaction has its time limit.
+
+import type { Event, EventType } from '../core/event.ts';
+import type { Guard } from '../guard/guard.ts';
+import { newWebhookSecret } from '../guard/outgoing/sign.ts';
+import { sealSecret } from '../guard/outgoing/webhooks.ts';
+import { mintToken } from '../guard/secrets.ts';
+import {
+  type ApprovalRecord,
+  approvalView,
+  insertApproval,
+  lapseApprovals,
+  resolveApproval,
+  spendApproval,
+} from '../store/approvals.ts';
+import { insertAudit } from '../store/audit.ts';
+import { insertChange } from '../store/changes.ts';
+import type { Transaction } from '../store/db.ts';
+import { insertDelivery, insertEvent, recordAttempt } from '../store/deliveries.ts';
+import { insertGrant } from '../store/grants.ts';
+import { insertOutcomes } from '../store/outcomes.ts';
+import { insertSession } from '../store/sessions.ts';
+import { insertWebhook, updateWebhook, type WebhookRecord } from '../store/webhooks.ts';
+import { WEBHOOKS } from './scenario.ts';
+import { daysBefore, dice, idAt, type Resident, type Week } from './week.ts';
+
+const PIECE = 256;
+
+export async function writeWeek(guard: Guard, week: Week): Promise<void> {
+  const inTime = week.entries.sort((a, b) => (a.id < b.id ? -1 : 1));
+  await inPieces(guard, inTime, async (tx, entries) => insertAudit(tx, entries));
+  await inPieces(guard, week.outcomes, async (tx, outcomes) => insertOutcomes(tx, outcomes));
+  await inPieces(guard, week.sessions, async (tx, sessions) => {
+    for (const session of sessions) {
+      const { hash, prefix } = mintToken('session');
+      await insertSession(tx, { ...session, prefix }, hash);
+    }
+  });
+  await inPieces(
+    guard,
+    week.approvals,
+    each((tx, approval) => ask(guard, tx, approval)),
+  );
+  await inPieces(guard, week.approvals, async (tx, approvals) => {
+    for (const approval of approvals) await answer(tx, approval);
+  });
+  await inPieces(guard, lapsed(week.approvals), async (tx, approvals) => {
+    for (const { expiresAt } of approvals) await lapseApprovals(tx, expiresAt, 1);
+  });
+  await inPieces(guard, week.grants, each(insertGrant));
+}
+
+async function inPieces<T>(
+  guard: Guard,
+  rows: readonly T[],
+  write: (tx: Transaction, rows: readonly T[]) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += PIECE) {
+    await guard.db.transaction({}, tx => write(tx, rows.slice(at, at + PIECE)));
+  }
+}
+
+const each =
+  <T>(write: (tx: Transaction, row: T) => void) =>
+  async (tx: Transaction, rows: readonly T[]): Promise<void> => {
+    for (const row of rows) write(tx, row);
+  };
+
+function ask(guard: Guard, tx: Transaction, approval: ApprovalRecord): void {
+  const argsDigest = guard.vault.callDigest({ args: { demo: approval.id } });
+  insertApproval(tx, { ...approval, argsDigest, status: 'pending' }, mintToken('approval').hash);
+}
+
+async function answer(tx: Transaction, approval: ApprovalRecord): Promise<void> {
+  const { id, status, resolvedAt, resolvedBy, grantExpiresAt, spentAt } = approval;
+  if (resolvedAt === null || resolvedBy === null || (status !== 'approved' && status !== 'denied')) return;
+  await resolveApproval(tx, id, { status, at: resolvedAt, by: resolvedBy, grantExpiresAt });
+  if (spentAt !== null) await spendApproval(tx, id, spentAt);
+  if (resolvedBy === 'link') return;
+  const action = status === 'approved' ? 'approval.approve' : 'approval.deny';
+  const detail = { grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString() };
+  await insertChange(tx, {
+    id: idAt(resolvedAt),
+    at: resolvedAt,
+    actor: resolvedBy,
+    action,
+    target: id,
+    detail,
+  });
+}
+
+/** By the time at which they lapsed: each is then the next one that the store lapses. */
+function lapsed(approvals: readonly ApprovalRecord[]): ApprovalRecord[] {
+  const found = approvals.filter(approval => approval.status === 'timed_out');
+  return found.sort((a, b) => a.expiresAt - b.expiresAt);
+}
+
+interface Hook {
+  id: string;
+  keyId: string | null;
+  goneAt: number | null;
+  /** From then on it does not answer well any more. */
+  downFrom: number;
+  /** Only one delivery hears the 410; it switches the webhook off. */
+  saidGone: boolean;
+}
+
+interface Told {
+  type: EventType;
+  at: number;
+  approval: ApprovalRecord;
+}
+
+/** Deliveries that a receiver takes badly before it goes. */
+const LAST_FAILED = 3;
+
+export async function writeHooks(guard: Guard, week: Week, residents: readonly Resident[]): Promise<void> {
+  const hooks = await guard.db.transaction({}, tx => addHooks(guard, tx, residents));
+  const roll = dice(11);
+  const all = events(week.approvals);
+  for (const hook of hooks) {
+    if (hook.goneAt !== null) hook.downFrom = all.filter(told => hears(hook, told)).at(-LAST_FAILED)?.at ?? 0;
+  }
+  await inPieces(
+    guard,
+    all,
+    each((tx, told) => tell(tx, told, hooks, roll)),
+  );
+}
+
+function addHooks(guard: Guard, tx: Transaction, residents: readonly Resident[]): Promise<Hook[]> {
+  const add = async ({ url, agent, daysAgo, goneDaysAgo }: (typeof WEBHOOKS)[number]): Promise<Hook> => {
+    const createdAt = daysBefore(guard.now(), daysAgo);
+    const goneAt = goneDaysAgo === null ? null : daysBefore(guard.now(), goneDaysAgo);
+    const id = idAt(createdAt);
+    const keyId = residents.find(each => each.agent.name === agent)?.keyId ?? null;
+    const webhook: WebhookRecord = {
+      id,
+      url,
+      keyId,
+      events: agent === null ? ['approval.created', 'approval.resolved'] : ['approval.resolved'],
+      secretSealed: sealSecret(guard.vault, id, newWebhookSecret()),
+      previousSecretSealed: null,
+      previousSecretUntil: null,
+      createdAt,
+      disabledAt: goneAt,
+      disabledReason: goneAt === null ? null : 'its receiver answered 410 Gone',
+    };
+    await insertWebhook(tx, webhook);
+    await updateWebhook(tx, webhook);
+    return { id, keyId, goneAt, downFrom: Number.POSITIVE_INFINITY, saidGone: false };
+  };
+  return Promise.all(WEBHOOKS.map(add));
+}
+
+/** What was said about the approvals, the first first. */
+function events(approvals: readonly ApprovalRecord[]): Told[] {
+  const all: Told[] = approvals.flatMap(approval => {
+    const { createdAt, resolvedAt } = approval;
+    const asked = {
+      ...approval,
+      status: 'pending',
+      resolvedAt: null,
+      resolvedBy: null,
+      grantExpiresAt: null,
+    };
+    const opened: Told = { type: 'approval.created', at: createdAt, approval: asked as ApprovalRecord };
+    return resolvedAt === null ? [opened] : [opened, { type: 'approval.resolved', at: resolvedAt, approval }];
+  });
+  return all.sort((a, b) => a.at - b.at);
+}
+
+function tell(
+  tx: Transaction,
+  { type, at, approval }: Told,
+  hooks: readonly Hook[],
+  roll: () => number,
+): void {
+  const eventId = idAt(at);
+  const event: Event = { type, timestamp: new Date(at).toISOString(), data: approvalView(approval) };
+  insertEvent(tx, { id: eventId, event, createdAt: at });
+  for (const hook of hooks) {
+    if (!hears(hook, { type, at, approval })) continue;
+    const id = idAt(at);
+    insertDelivery(tx, { id, eventId, webhookId: hook.id, createdAt: at });
+    attempt(tx, id, at, hook, roll);
+  }
+}
+
+function hears({ keyId, goneAt }: Hook, { type, at, approval }: Told): boolean {
+  if (keyId !== null && (keyId !== approval.keyId || type !== 'approval.resolved')) return false;
+  return goneAt === null || at <= goneAt;
+}
+
+/** Most arrive at once; some need a second try; a receiver about to go is down first. */
+function attempt(tx: Transaction, deliveryId: string, at: number, hook: Hook, roll: () => number): void {
+  const durationMs = Math.round(35 + 260 * roll() ** 2);
+  const made = { deliveryId, durationMs, response: null };
+  const delivered = { status: 'delivered', nextAttemptAt: null } as const;
+  const luck = roll();
+  if (hook.goneAt !== null && at >= hook.downFrom) {
+    const waits = { status: 'pending', nextAttemptAt: hook.goneAt } as const;
+    recordAttempt(tx, { ...made, id: idAt(at), at, status: 503, error: 'answered 503' }, waits);
+    fail(tx, deliveryId, hook, hook.goneAt);
+  } else if (luck > 0.06) {
+    recordAttempt(tx, { ...made, id: idAt(at), at, status: 200, error: null }, delivered);
+  } else {
+    const again = at + 1000 + Math.round(400 * roll());
+    const waits = { status: 'pending', nextAttemptAt: again } as const;
+    recordAttempt(tx, { ...made, id: idAt(at), at, status: 503, error: 'answered 503' }, waits);
+    recordAttempt(tx, { ...made, id: idAt(again), at: again, status: 200, error: null }, delivered);
+  }
+}
+
+function fail(tx: Transaction, deliveryId: string, hook: Hook, at: number): void {
+  const answer = hook.saidGone
+    ? { status: null, durationMs: 0, error: 'the webhook is switched off' }
+    : { status: 410, durationMs: 58, error: 'answered 410' };
+  hook.saidGone = true;
+  const then = { status: 'failed', nextAttemptAt: null } as const;
+  recordAttempt(tx, { id: idAt(at), deliveryId, at, response: null, ...answer }, then);
+}

@@ -1,0 +1,191 @@
+// The answers to approvals. Of all who answer at once exactly one wins, by one conditional update; the event,
+// the grant and the end of unsent notifications are in its transaction. Asking is check.ts's.
+
+import { type Resolution, statusAfter } from '../../core/approval.ts';
+import { GuardError } from '../../core/errors.ts';
+import {
+  type ApprovalRecord,
+  findApproval,
+  findApprovalByToken,
+  lapseApprovals,
+  resolveApproval,
+  withdrawApproval,
+} from '../../store/approvals.ts';
+import type { Transaction } from '../../store/db.ts';
+import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
+import { insertGrant } from '../../store/grants.ts';
+import { findKey } from '../../store/keys.ts';
+import { dropNotifications } from '../../store/notifications.ts';
+import { findSession } from '../../store/sessions.ts';
+import { recordChange } from '../changes.ts';
+import { type Actor, type Guard, newId } from '../guard.ts';
+import { emit } from '../outgoing/outbox.ts';
+import { requireRole, type SignedIn } from '../people/sign-ins.ts';
+import { hashToken, tokenKind } from '../secrets.ts';
+
+export interface Resolve {
+  action: Resolution;
+  /** Milliseconds of the grant that an approval opens; null: it frees that call only. */
+  grantMs: number | null;
+}
+
+/** What a person is shown before answering. */
+export interface Question {
+  approval: ApprovalRecord;
+  keyName: string;
+  sessionLabel: string | null;
+  requiresSignIn: boolean;
+  /** Why it can no longer be answered; null while it can. */
+  ended: 'approved' | 'denied' | 'timed_out' | null;
+}
+
+/** The question behind a link, or null when the link is unknown. */
+export async function findQuestion(guard: Guard, token: string): Promise<Question | null> {
+  const approval = await approvalBehind(guard, token);
+  if (approval === null) return null;
+  const [key, session] = await Promise.all([
+    findKey(guard.db, approval.keyId),
+    approval.sessionId === null ? null : findSession(guard.db, approval.sessionId),
+  ]);
+  return {
+    approval,
+    keyName: key?.name ?? '',
+    sessionLabel: session?.label || null,
+    requiresSignIn: key?.requireSignInToApprove ?? true,
+    ended: ended(approval, guard.now()),
+  };
+}
+
+/** The answer given by a link. It needs no credential but the link, unless the key wants a signed-in operator. */
+export async function resolveByLink(
+  guard: Guard,
+  token: string,
+  resolve: Resolve,
+  operator: SignedIn | null = null,
+): Promise<ApprovalRecord> {
+  const question = await findQuestion(guard, token);
+  if (question === null) throw new GuardError('not_found', 'This approval link is unknown.');
+  if (question.ended !== null) throw usedUp();
+  const by = question.requiresSignIn ? resolver(operator) : 'link';
+  const resolved = await settle(guard, question.approval, resolve, by);
+  if (resolved === null) throw usedUp();
+  return resolved;
+}
+
+/** How the operator is named who may answer; refuses whoever may not. */
+export function resolver(operator: SignedIn | null): Actor {
+  if (operator === null) {
+    throw new GuardError('sign_in_required', 'Approvals of this key need a signed-in operator.');
+  }
+  requireRole(operator, 'approver');
+  return `operator:${operator.email}`;
+}
+
+/** The answer given through the administration. */
+export async function resolveByOperator(
+  guard: Guard,
+  actor: Actor,
+  referenceId: string,
+  resolve: Resolve,
+): Promise<ApprovalRecord> {
+  const approval = await findApproval(guard.db, referenceId);
+  if (approval === null) throw noSuchApproval();
+  const resolved = await settle(guard, approval, resolve, actor);
+  if (resolved === null) throw new GuardError('conflict', 'This approval is already answered or has lapsed.');
+  return resolved;
+}
+
+/**
+ * Takes back an approval of one call: no call is freed by it once this returned. Of withdrawing and spending at once
+ * exactly one wins, by their conditional updates. A grant is ended by itself (grants.ts).
+ */
+export async function withdraw(guard: Guard, actor: Actor, referenceId: string): Promise<void> {
+  await guard.db.transaction({}, async tx => {
+    const withdrawn = await withdrawApproval(tx, referenceId, guard.now());
+    const approval = await findApproval(tx, referenceId);
+    if (approval === null) throw noSuchApproval();
+    if (!withdrawn) throw new GuardError('conflict', notToWithdraw(approval));
+    await recordChange(tx, guard, actor, 'approval.withdraw', referenceId, {});
+  });
+}
+
+function notToWithdraw({ status, spentAt, grantExpiresAt }: ApprovalRecord): string {
+  if (status !== 'approved') return 'Only an approval that was given can be withdrawn, and this one was not.';
+  if (grantExpiresAt !== null) return 'This approval opened a grant. Revoke the grant instead.';
+  return spentAt === null
+    ? 'This approval was withdrawn before.'
+    : 'This approval is spent: the call was allowed.';
+}
+
+/** Ends approvals that nobody answered in time; answers how many this call ended. */
+export async function lapse(guard: Guard, limit: number): Promise<number> {
+  const lapsed = await guard.db.transaction({}, async tx => {
+    const now = guard.now();
+    const approvals = await lapseApprovals(tx, now, limit);
+    if (approvals.length === 0) return 0;
+    const subscribers = await listSubscribers(tx);
+    for (const approval of approvals) tell(tx, subscribers, approval, now);
+    return approvals.length;
+  });
+  if (lapsed > 0) guard.db.wake();
+  return lapsed;
+}
+
+async function settle(
+  guard: Guard,
+  approval: ApprovalRecord,
+  { action, grantMs }: Resolve,
+  by: Actor | 'link',
+): Promise<ApprovalRecord | null> {
+  const settled = await guard.db.transaction({}, async tx => {
+    const at = guard.now();
+    const grantExpiresAt = grantMs === null ? null : at + grantMs;
+    const status = statusAfter(action);
+    if (!(await resolveApproval(tx, approval.id, { status, at, by, grantExpiresAt }))) return null;
+    const after: ApprovalRecord = { ...approval, status, resolvedAt: at, resolvedBy: by, grantExpiresAt };
+    if (grantExpiresAt !== null) openGrant(tx, after, at, grantExpiresAt);
+    tell(tx, await listSubscribers(tx), after, at);
+    if (by !== 'link')
+      await recordChange(tx, guard, by, `approval.${action}`, approval.id, {
+        grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
+      });
+    return after;
+  });
+  if (settled !== null) guard.db.wake();
+  return settled;
+}
+
+function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number, expiresAt: number): void {
+  const { id: referenceId, keyId, serverName, toolName, definitionDigest } = approval;
+  const about = { referenceId, keyId, serverName, toolName, definitionDigest };
+  insertGrant(tx, { id: newId(), ...about, createdAt, expiresAt });
+}
+
+/** Everybody who waits for the outcome learns it; nobody is asked any more. */
+function tell(
+  tx: Transaction,
+  subscribers: readonly Subscriber[],
+  approval: ApprovalRecord,
+  now: number,
+): void {
+  dropNotifications(tx, approval.id);
+  emit(tx, subscribers, 'approval.resolved', approval, now);
+}
+
+/** A link dies at `expiresAt`, whether or not the worker has noticed. */
+function ended(approval: ApprovalRecord, now: number): Question['ended'] {
+  if (approval.status !== 'pending') return approval.status;
+  return approval.expiresAt <= now ? 'timed_out' : null;
+}
+
+function approvalBehind(guard: Guard, token: string): Promise<ApprovalRecord | null> | null {
+  return tokenKind(token) === 'approval' ? findApprovalByToken(guard.db, hashToken(token)) : null;
+}
+
+function noSuchApproval(): GuardError {
+  return new GuardError('not_found', 'There is no approval with this referenceId.');
+}
+
+function usedUp(): GuardError {
+  return new GuardError('gone', 'This approval link was used or has expired.');
+}

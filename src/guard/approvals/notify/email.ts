@@ -1,0 +1,125 @@
+// The notification by e-mail: plain text and HTML, each complete on its own, over the operator's mail server.
+// Every send has its own connection and one time limit, so a server that stalls holds up nothing else.
+
+import { isIP } from 'node:net';
+import { visible } from '../../../core/visible.ts';
+import { lookUp } from '../../outgoing/names.ts';
+import { clipped, fullName, htmlText, type NotificationMessage, plainText } from './message.ts';
+
+const TIMEOUT_MS = 15_000;
+const NAME_CHARS = 120;
+const KEY_CHARS = 60;
+
+export interface MailRoute {
+  /** smtp:// or smtps://, with the credentials in it. */
+  smtpUrl: string;
+  from: string;
+  to: string[];
+  timeoutMs?: number;
+}
+
+export interface MailResult {
+  /** Addresses that the server refused while it took the message for others. */
+  rejected: string[];
+}
+
+/** Throws with a short sentence without secrets unless the server took the message for somebody. */
+export async function sendEmail(route: MailRoute, message: NotificationMessage): Promise<MailResult> {
+  const timeoutMs = route.timeoutMs ?? TIMEOUT_MS;
+  const transport = await openTransport(await located(route.smtpUrl), timeoutMs);
+  const late = Promise.withResolvers<never>();
+  // The transport's own limits are per step: a server that trickles its replies would pass them all.
+  const timer = setTimeout(() => late.reject({ code: 'ETIMEDOUT' }), timeoutMs);
+  try {
+    const sent = await Promise.race([transport.sendMail(mailOf(route, message)), late.promise]);
+    return { rejected: sent.rejected };
+  } catch (error) {
+    throw told(error, timeoutMs);
+  } finally {
+    clearTimeout(timer);
+    transport.close({ force: true });
+  }
+}
+
+interface Server {
+  url: string;
+  /** The name that its certificate has to be for. */
+  servername?: string;
+}
+
+/** With an address in place of the name: the library would look it up in the runtime's thread pool. */
+async function located(smtpUrl: string): Promise<Server> {
+  const url = new URL(smtpUrl);
+  const servername = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(servername) !== 0) return { url: smtpUrl };
+  const found = await lookUp(servername).catch(cause => {
+    throw new Error(SENTENCES['EDNS'], { cause });
+  });
+  const addresses = found.map(each => each.address);
+  // IPv4 where there is one, as in addresses.ts; any of them, so that the next attempt may meet another.
+  const four = addresses.filter(each => isIP(each) === 4);
+  const usable = four.length > 0 ? four : addresses;
+  const address = usable[Math.floor(Math.random() * usable.length)] ?? servername;
+  url.hostname = address.includes(':') ? `[${address}]` : address;
+  return { url: url.href, servername };
+}
+
+/** The library is a fifth of what a start loads, and few send mail: it is loaded by the first who does. */
+async function openTransport(server: Server, timeoutMs: number) {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
+    ...server,
+    // A pool of one: only a pool can be closed while it is busy.
+    pool: true,
+    maxConnections: 1,
+    maxRequeues: 0,
+    dnsTimeout: timeoutMs,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+function mailOf({ from, to }: MailRoute, message: NotificationMessage) {
+  return {
+    from,
+    // As objects, so that an address is never read as a list of addresses.
+    to: to.map(address => ({ name: '', address })),
+    subject: subject(message),
+    text: plainText(message),
+    html: htmlText(message),
+    // The same for every attempt: a mail program that got it twice can show it once.
+    messageId: `<approval.${message.referenceId}@${domainOf(from)}>`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  };
+}
+
+function subject(message: NotificationMessage): string {
+  const name = clipped(fullName(message), NAME_CHARS);
+  return `Approve ${name}? (key "${clipped(visible(message.keyName), KEY_CHARS)}")`;
+}
+
+function domainOf(from: string): string {
+  return /@([A-Za-z0-9.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
+}
+
+const SENTENCES: Record<string, string> = {
+  EAUTH: 'the mail server refused the user name or password',
+  ENOAUTH: 'the mail server refused the user name or password',
+  EENVELOPE: 'the mail server refused the sender or every recipient',
+  EMESSAGE: 'the mail server refused the message',
+  EDNS: 'the name of the mail server could not be resolved',
+  ETLS: 'no secure connection to the mail server',
+  ECONNECTION: 'the mail server closed the connection',
+  EPROTOCOL: 'the mail server gave an answer that is not SMTP',
+};
+
+/** What servers and libraries say can repeat addresses and credentials; the reply code cannot. */
+function told(error: unknown, timeoutMs: number): Error {
+  const { code, responseCode } = (error ?? {}) as { code?: string; responseCode?: number };
+  if (code === 'ETIMEDOUT') return new Error(`no answer from the mail server within ${timeoutMs / 1000} s`);
+  const sentence = SENTENCES[code ?? ''] ?? 'no connection to the mail server';
+  return new Error(responseCode ? `${sentence} (${responseCode})` : sentence, { cause: error });
+}

@@ -1,0 +1,148 @@
+// One attempt at one notification: the link is made from the sealed token, goes out by its channel, and the
+// token is dropped once it was sent or the approval has ended. Texts and transports are the channels'.
+
+import { waitAfter } from '../../../core/event.ts';
+import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
+import { findKey, type KeyRecord } from '../../../store/keys.ts';
+import { type LeasedNotification, settleNotification } from '../../../store/notifications.ts';
+import { findSession } from '../../../store/sessions.ts';
+import type { Guard } from '../../guard.ts';
+import { type NotifyTargets, openTargets } from '../../keys.ts';
+import type { TargetRules } from '../../outgoing/addresses.ts';
+import { sendEmail } from './email.ts';
+import { sendNotification } from './http.ts';
+import { approvalLinks, type NotificationMessage } from './message.ts';
+import { sendSlack } from './slack.ts';
+import { terminalText } from './terminal.ts';
+
+/** Where notifications go unless a key says otherwise, and how. */
+export interface NotifySettings {
+  publicUrl: string;
+  smtpUrl: string | null;
+  mailFrom: string | null;
+  approverEmails: readonly string[];
+  slackWebhookUrl: string | null;
+  notifyUrl: string | null;
+  /** For targets that came by the API. What the operator configured may be anywhere. */
+  rules: TargetRules;
+  print: (text: string) => void;
+}
+
+const OPERATORS_OWN: TargetRules = { allowPrivate: true };
+
+/** Answers what went wrong, or null. */
+export async function notify(
+  guard: Guard,
+  settings: NotifySettings,
+  leased: LeasedNotification,
+): Promise<string | null> {
+  const approval = await findApproval(guard.db, leased.approvalId);
+  if (approval === null || approval.status !== 'pending' || approval.expiresAt <= guard.now()) {
+    await settleNotification(guard.db, leased.id, { status: 'dropped', nextAttemptAt: null, error: null });
+    return null;
+  }
+  const key = await findKey(guard.db, approval.keyId);
+  const secrets = opened(guard, leased, key);
+  const error = secrets === null ? LOST : await attempt(guard, settings, leased, approval, key, secrets);
+  await settleNotification(guard.db, leased.id, { ...next(guard, error, leased, approval), error });
+  return error;
+}
+
+interface Secrets {
+  token: string;
+  targets: NotifyTargets | null;
+}
+
+const LOST = 'its link or its address cannot be opened: damaged, or sealed with another master key';
+
+function opened({ vault }: Guard, leased: LeasedNotification, key: KeyRecord | null): Secrets | null {
+  try {
+    const token = vault.open(leased.tokenSealed, `notification ${leased.id}`);
+    return { token, targets: key === null ? null : openTargets(vault, key.id, key.notifySealed) };
+  } catch {
+    return null;
+  }
+}
+
+async function attempt(
+  guard: Guard,
+  settings: NotifySettings,
+  leased: LeasedNotification,
+  approval: ApprovalRecord,
+  key: KeyRecord | null,
+  { token, targets }: Secrets,
+): Promise<string | null> {
+  const message = await messageFor(guard, settings, token, approval, key);
+  return send(settings, targets, leased.channel, message).then(
+    () => null,
+    (failure: Error) => failure.message,
+  );
+}
+
+async function messageFor(
+  guard: Guard,
+  settings: NotifySettings,
+  token: string,
+  approval: ApprovalRecord,
+  key: KeyRecord | null,
+): Promise<NotificationMessage> {
+  const session = approval.sessionId === null ? null : await findSession(guard.db, approval.sessionId);
+  return {
+    referenceId: approval.id,
+    keyName: key?.name ?? '',
+    sessionLabel: session?.label ?? null,
+    serverName: approval.serverName,
+    toolName: approval.toolName,
+    reason: approval.reason,
+    ...approvalLinks(settings.publicUrl, token),
+    expiresAt: new Date(approval.expiresAt).toISOString(),
+  };
+}
+
+async function send(
+  settings: NotifySettings,
+  targets: NotifyTargets | null,
+  channel: string,
+  message: NotificationMessage,
+): Promise<void> {
+  switch (channel) {
+    case 'email': {
+      const { smtpUrl, mailFrom } = settings;
+      if (smtpUrl === null || mailFrom === null)
+        throw new Error('no mail server is configured (TOOLGATE_SMTP_URL)');
+      await sendEmail(
+        { smtpUrl, from: mailFrom, to: [...(targets?.emails ?? settings.approverEmails)] },
+        message,
+      );
+      return;
+    }
+    case 'slack':
+      return toUrl(sendSlack, targets?.slackWebhookUrl, settings.slackWebhookUrl, settings.rules, message);
+    case 'http':
+      return toUrl(sendNotification, targets?.url, settings.notifyUrl, settings.rules, message);
+    default:
+      settings.print(terminalText(message));
+  }
+}
+
+type ToUrl = (url: string, message: NotificationMessage, rules: TargetRules) => Promise<void>;
+
+function toUrl(
+  send: ToUrl,
+  own: string | undefined,
+  operators: string | null,
+  rules: TargetRules,
+  message: NotificationMessage,
+): Promise<void> {
+  if (own !== undefined) return send(own, message, rules);
+  if (operators === null) throw new Error('this channel has no address any more');
+  return send(operators, message, OPERATORS_OWN);
+}
+
+function next(guard: Guard, error: string | null, leased: LeasedNotification, approval: ApprovalRecord) {
+  if (error === null) return { status: 'sent', nextAttemptAt: null } as const;
+  const wait = waitAfter(leased.attempts + 1, Math.random());
+  const at = wait === null ? null : guard.now() + wait;
+  if (at === null || at >= approval.expiresAt) return { status: 'failed', nextAttemptAt: null } as const;
+  return { status: 'pending', nextAttemptAt: at } as const;
+}

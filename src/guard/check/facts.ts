@@ -1,0 +1,259 @@
+// Reads, inside the audit transaction, what a group of checks depends on: whether key and session live, the
+// current policy version, which definitions the tools show, and, only where a rule asks for approval, the
+// grants, the approval to spend and how many approvals are open. The locks taken before keep all of it true
+// until the commit.
+
+import type { Drift, Freedom } from '../../core/decide.ts';
+import {
+  type ApprovalRecord,
+  countOpen,
+  findApprovals,
+  findSpendable,
+  findSpendableByDigest,
+  type Spendable,
+  spendApproval,
+} from '../../store/approvals.ts';
+import { type ShownDefinition, shownDefinitions } from '../../store/connected-tools.ts';
+import type { Transaction } from '../../store/db.ts';
+import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
+import { type GrantRecord, openGrants } from '../../store/grants.ts';
+import { type KeyFacts, keyFacts } from '../../store/keys.ts';
+import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';
+import { keyLives } from '../credentials.ts';
+import { approvalsLock, type Guard } from '../guard.ts';
+import type { CheckRequest } from './check.ts';
+import { whyUnusable } from './unusable.ts';
+
+export class CredentialFacts {
+  readonly #keys: Map<string, KeyFacts>;
+  readonly #sessions: Map<string, SessionFacts>;
+
+  private constructor(keys: KeyFacts[], sessions: SessionFacts[]) {
+    this.#keys = new Map(keys.map(key => [key.id, key]));
+    this.#sessions = new Map(sessions.map(session => [session.id, session]));
+  }
+
+  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<CredentialFacts> {
+    const keyIds = new Set<string>();
+    const sessionIds = new Set<string>();
+    for (const { principal } of requests) {
+      keyIds.add(principal.keyId);
+      if (principal.sessionId !== null) sessionIds.add(principal.sessionId);
+    }
+    const [keys, sessions] = await Promise.all([
+      keyFacts(tx, [...keyIds]),
+      sessionIds.size > 0 ? sessionFacts(tx, [...sessionIds]) : [],
+    ]);
+    return new CredentialFacts(keys, sessions);
+  }
+
+  /** The policy versions that decide for these keys. */
+  policyVersions(): Iterable<Pick<KeyFacts, 'policyId' | 'policyVersion'>> {
+    return this.#keys.values();
+  }
+
+  /** The key, when it and the session still live. */
+  live({ principal }: CheckRequest, now: number): KeyFacts | null {
+    const key = this.#keys.get(principal.keyId);
+    if (key === undefined || !keyLives(key, now)) return null;
+    if (principal.sessionId === null) return key;
+    const session = this.#sessions.get(principal.sessionId);
+    const lives = session !== undefined && session.revokedAt === null && session.expiresAt > now;
+    return lives ? key : null;
+  }
+}
+
+/** Which definitions the tools of a group's calls show, where the service runs the calls itself. */
+export class DefinitionFacts {
+  readonly #shown: Map<string, ShownDefinition>;
+
+  private constructor(shown: ShownDefinition[]) {
+    this.#shown = new Map(shown.map(each => [placeOf(each.connectedToolId, each.toolName), each]));
+  }
+
+  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<DefinitionFacts> {
+    const ids = new Set<string>();
+    const names = new Set<string>();
+    for (const { connectedToolId, call } of requests) {
+      if (connectedToolId === undefined) continue;
+      ids.add(connectedToolId);
+      names.add(call.toolName);
+    }
+    return new DefinitionFacts(ids.size > 0 ? await shownDefinitions(tx, [...ids], [...names]) : []);
+  }
+
+  /** Whether the tool is another than the accepted one; so is one of which no definition is known. */
+  changed(request: CheckRequest): boolean {
+    if (request.connectedToolId === undefined) return false;
+    const shown = this.#of(request);
+    return shown === undefined || shown.changedDigest !== null;
+  }
+
+  /** The digest of what the tool shows; null where none is known. */
+  digest(request: CheckRequest): string | null {
+    const shown = this.#of(request);
+    return shown?.changedDigest ?? shown?.digest ?? null;
+  }
+
+  #of({ connectedToolId = '', call }: CheckRequest): ShownDefinition | undefined {
+    return this.#shown.get(placeOf(connectedToolId, call.toolName));
+  }
+}
+
+const placeOf = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;
+
+/** A call that is held unless something frees it. */
+export interface Held {
+  request: CheckRequest;
+  drift: Drift | null;
+  /** Of the call's arguments; made once, since they may be large and many approvals are compared with it. */
+  argsDigest: string;
+  /** Of what the tool shows now; null where the service does not run the call itself. */
+  definitionDigest: string | null;
+}
+
+/** What the held calls of a group depend on. Kept up to date while the group is judged one by one. */
+export class ApprovalFacts {
+  readonly #guard: Guard;
+  readonly #grants: GrantRecord[];
+  #spendable: Spendable[];
+  /** The approvals that the calls name, in whatever state, and why each could not be spent. */
+  readonly #named = new Map<string, ApprovalRecord & { unusable: string | null }>();
+  readonly #open = new Map<string, number>();
+  readonly subscribers: readonly Subscriber[];
+
+  private constructor(
+    guard: Guard,
+    grants: GrantRecord[],
+    spendable: Spendable[],
+    subscribers: Subscriber[],
+  ) {
+    this.#guard = guard;
+    this.#grants = grants;
+    this.#spendable = spendable;
+    this.subscribers = subscribers;
+  }
+
+  /** Waits until no other replica opens or spends approvals of the same keys. */
+  static async read(
+    guard: Guard,
+    tx: Transaction,
+    held: readonly Held[],
+    now: number,
+  ): Promise<ApprovalFacts> {
+    const requests = held.map(each => each.request);
+    const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
+    const references = requests.flatMap(each => each.referenceId ?? []);
+    // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
+    const repeated = held.filter(({ request }) => request.surface === 'mcp' && request.referenceId === null);
+    const digests = repeated.map(each => each.argsDigest);
+    const after = now - guard.settings.approvedFor;
+    const [, grants, open, known, named, unnamed, subscribers] = await Promise.all([
+      tx.lock({ exclusive: keyIds.map(approvalsLock) }),
+      openGrants(tx, keyIds, now),
+      countOpen(tx, keyIds, now),
+      references.length > 0 ? findApprovals(tx, references) : [],
+      references.length > 0 ? findSpendable(tx, references, after) : [],
+      digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests, after) : [],
+      listSubscribers(tx),
+    ]);
+    const facts = new ApprovalFacts(guard, grants, [...named, ...unnamed], subscribers);
+    for (const each of known) facts.#named.set(each.id, { ...each, unusable: whyUnusable(each, now, after) });
+    for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
+    return facts;
+  }
+
+  /** What would free the call: a grant, or else the approval of this very call. */
+  freedom(held: Held): Freedom | null {
+    const grant = this.#grants.find(each => isFor(each, held.request) && stillFor(each, held));
+    if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
+    const approval = this.#spendable.find(each => frees(each, held));
+    return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
+  }
+
+  /** Why the approval that the caller names does not free the call; null when none is named. */
+  unfreed(held: Held): string | null {
+    const { principal, surface, referenceId } = held.request;
+    if (referenceId === null) return null;
+    const named = this.#named.get(referenceId);
+    // Another key's looks like none.
+    if (named === undefined || named.keyId !== principal.keyId) return 'there is none with this id';
+    if (!isFor(named, held.request)) return 'it is for another tool';
+    if (named.unusable !== null) return named.unusable;
+    if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
+    if (named.argsDigest !== held.argsDigest) return 'it is for other arguments';
+    if (!sameDefinition(named, held)) return 'the definition of the tool has changed since';
+    return 'it has been used';
+  }
+
+  /** Takes the one use of what freed a call; false when it is gone, and then it frees nothing any more. */
+  async spend(tx: Transaction, { kind, referenceId }: Freedom, now: number): Promise<boolean> {
+    if (kind === 'grant') return true;
+    this.#spendable = this.#spendable.filter(each => each.id !== referenceId);
+    return spendApproval(tx, referenceId, now);
+  }
+
+  /** The sentence about the limit that forbids one more open approval, or null. */
+  limit({ principal }: CheckRequest): string | null {
+    const { maxOpenApprovalsPerKey, maxOpenApprovalsPerSession } = this.#guard.settings;
+    if ((this.#open.get(principal.keyId) ?? 0) >= maxOpenApprovalsPerKey) {
+      return `this key already has ${maxOpenApprovalsPerKey} open approvals`;
+    }
+    if (principal.sessionId === null) return null;
+    if ((this.#open.get(principal.sessionId) ?? 0) >= maxOpenApprovalsPerSession) {
+      return `this session already has ${maxOpenApprovalsPerSession} open approvals`;
+    }
+    return null;
+  }
+
+  opened({ principal }: CheckRequest): void {
+    this.#count(principal.keyId, principal.sessionId, 1);
+  }
+
+  #count(keyId: string, sessionId: string | null, open: number): void {
+    this.#open.set(keyId, (this.#open.get(keyId) ?? 0) + open);
+    if (sessionId !== null) this.#open.set(sessionId, (this.#open.get(sessionId) ?? 0) + open);
+  }
+}
+
+function frees(approval: Spendable, held: Held): boolean {
+  return (
+    isMeant(approval, held.request) &&
+    isFor(approval, held.request) &&
+    sameDefinition(approval, held) &&
+    approval.argsDigest === held.argsDigest
+  );
+}
+
+/** On the surface that asked; unnamed, only where the proxy is the executor, and for the very credential that asked. */
+function isMeant(approval: Spendable, { surface, principal, referenceId }: CheckRequest): boolean {
+  if (approval.surface !== surface) return false;
+  if (referenceId !== null) return approval.id === referenceId;
+  return surface === 'mcp' && approval.sessionId === principal.sessionId;
+}
+
+interface About {
+  keyId: string;
+  serverName: string;
+  toolName: string;
+  definitionDigest: string | null;
+}
+
+function isFor(about: About, { principal, call }: CheckRequest): boolean {
+  return (
+    about.keyId === principal.keyId &&
+    about.serverName === call.serverName &&
+    about.toolName === call.toolName
+  );
+}
+
+/** A grant is for the accepted tool, whichever it is, and for a changed one only if it was asked for with that. */
+function stillFor(grant: About, { drift, definitionDigest }: Held): boolean {
+  return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
+}
+
+/** An approval is for the tool as it was when it was asked for; where that is not known, for the accepted one. */
+function sameDefinition(approval: About, { drift, definitionDigest }: Held): boolean {
+  if (approval.definitionDigest === null) return drift === null;
+  return approval.definitionDigest === definitionDigest;
+}

@@ -1,0 +1,37 @@
+// Records what came of forwarded calls, a moment later and many at a time: the audit entry is what must be
+// durable first; this is a note beside it. A stop writes what is left.
+
+import { insertOutcomes, type OutcomeRecord } from '../../store/outcomes.ts';
+import type { Guard } from '../guard.ts';
+
+const FLUSH_MS = 100;
+
+export class OutcomeLog {
+  readonly #guard: Guard;
+  readonly #failed: (error: unknown) => void;
+  #waiting: OutcomeRecord[] = [];
+  #timer: Timer | null = null;
+
+  constructor(guard: Guard, failed: (error: unknown) => void) {
+    this.#guard = guard;
+    this.#failed = failed;
+  }
+
+  record(outcome: Omit<OutcomeRecord, 'at'>): void {
+    this.#waiting.push({ ...outcome, at: this.#guard.now() });
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+  }
+
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const outcomes = this.#waiting;
+    this.#waiting = [];
+    if (outcomes.length === 0) return;
+    try {
+      await this.#guard.db.transaction({}, async tx => insertOutcomes(tx, outcomes));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// Policies: created, replaced by a new version, deleted while no key uses them. Compiled versions are kept
+// in memory; a version never changes, so what is kept is never stale.
+
+import { type CompiledPolicy, compilePolicy } from '../../core/decide.ts';
+import { GuardError } from '../../core/errors.ts';
+import type { Rule } from '../../core/policy.ts';
+import { type Queries, type Transaction, UniqueViolation } from '../../store/db.ts';
+import { policyInUse } from '../../store/keys.ts';
+import {
+  findPolicy,
+  insertPolicy,
+  insertPolicyVersion,
+  markPolicyDeleted,
+  type PolicyRecord,
+  policyVersionText,
+  updatePolicy,
+} from '../../store/policies.ts';
+import { recordChange } from '../changes.ts';
+import { type Actor, type Guard, newId, POLICIES_LOCK } from '../guard.ts';
+
+export interface PolicyInput {
+  name: string;
+  description: string;
+  rules: Rule[];
+}
+
+export function createPolicy(guard: Guard, actor: Actor, input: PolicyInput): Promise<PolicyRecord> {
+  return namedOnce(input.name, () =>
+    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, tx => addPolicy(tx, guard, actor, input)),
+  );
+}
+
+export async function addPolicy(
+  tx: Transaction,
+  guard: Guard,
+  actor: Actor,
+  input: PolicyInput,
+): Promise<PolicyRecord> {
+  const now = guard.now();
+  const { name, description, rules } = input;
+  const policy = { id: newId(), name, description, version: 1, createdAt: now, updatedAt: now };
+  await insertPolicy(tx, policy);
+  await insertPolicyVersion(tx, policy.id, version(policy, rules, actor));
+  await recordChange(tx, guard, actor, 'policy.create', policy.id, { name, rules: rules.length });
+  return policy;
+}
+
+export interface PolicyChange {
+  name?: string | undefined;
+  description?: string | undefined;
+  rules: Rule[];
+  /** The version that is replaced; whichever is current, when left out. */
+  version?: number | undefined;
+}
+
+/** A new version; it decides from the moment this returns. */
+export async function replacePolicy(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+  input: PolicyChange,
+): Promise<PolicyRecord> {
+  const now = guard.now();
+  return namedOnce(input.name ?? '', () =>
+    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
+      const current = await findPolicy(tx, id);
+      if (current === null) throw noSuchPolicy();
+      if (input.version !== undefined && input.version !== current.version) {
+        throw new GuardError(
+          'conflict',
+          `Version ${current.version} was saved meanwhile. Look at it before you replace it.`,
+        );
+      }
+      const policy: PolicyRecord = {
+        ...current,
+        name: input.name ?? current.name,
+        description: input.description ?? current.description,
+        version: current.version + 1,
+        updatedAt: now,
+      };
+      await insertPolicyVersion(tx, id, version(policy, input.rules, actor));
+      await updatePolicy(tx, policy);
+      await recordChange(tx, guard, actor, 'policy.update', id, {
+        name: policy.name,
+        version: policy.version,
+        rules: input.rules.length,
+      });
+      return policy;
+    }),
+  );
+}
+
+export async function deletePolicy(guard: Guard, actor: Actor, id: string): Promise<void> {
+  await guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
+    const policy = await findPolicy(tx, id);
+    if (policy === null) throw noSuchPolicy();
+    if (await policyInUse(tx, id)) {
+      throw new GuardError(
+        'conflict',
+        'Keys use this policy. Attach them to another one or revoke them first.',
+      );
+    }
+    await markPolicyDeleted(tx, id, guard.now());
+    await recordChange(tx, guard, actor, 'policy.delete', id, { name: policy.name });
+  });
+}
+
+/** More than the policies one group of checks can have, so that none is dropped before it is used. */
+const KEPT_VERSIONS = 1000;
+
+/** Compiled policy versions, one of each policy; the least lately used are dropped first. */
+export class CompiledPolicies {
+  readonly #kept = new Map<string, CompiledPolicy>();
+
+  /** Reads through `db` what is not kept. What is missing there, or unreadable, fails nobody but who uses it. */
+  async load(db: Queries, wanted: Iterable<{ policyId: string; policyVersion: number }>): Promise<void> {
+    for (const { policyId, policyVersion } of wanted) {
+      const kept = this.#kept.get(policyId);
+      const compiled =
+        kept?.version === policyVersion ? kept : await compiledVersion(db, policyId, policyVersion);
+      this.#kept.delete(policyId);
+      if (compiled === null) continue;
+      this.#kept.set(policyId, compiled);
+      if (this.#kept.size > KEPT_VERSIONS) this.#kept.delete(this.#kept.keys().next().value as string);
+    }
+  }
+
+  /** A version that was loaded just before; null when the store has none that can be read. */
+  get(policyId: string, version: number): CompiledPolicy | null {
+    const kept = this.#kept.get(policyId);
+    return kept?.version === version ? kept : null;
+  }
+}
+
+async function compiledVersion(db: Queries, id: string, version: number): Promise<CompiledPolicy | null> {
+  const text = await policyVersionText(db, id, version);
+  if (text === null) return null;
+  try {
+    return compilePolicy({ id, version, name: text.name, rules: JSON.parse(text.rules) });
+  } catch {
+    return null;
+  }
+}
+
+export function noSuchPolicy(): GuardError {
+  return new GuardError('not_found', 'There is no policy with this id.');
+}
+
+function version(policy: PolicyRecord, rules: Rule[], actor: Actor) {
+  return { version: policy.version, name: policy.name, rules, createdAt: policy.updatedAt, createdBy: actor };
+}
+
+async function namedOnce<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new GuardError('conflict', `There is a policy named "${name}" already.`, { cause: error });
+  }
+}

@@ -1,0 +1,36 @@
+// Sends a checkpoint out of the operator's reach: a POST or PUT of the signed note to one address, an S3 bucket
+// included. When to try again is the sealer's.
+
+import { createHash } from 'node:crypto';
+import type { CheckpointRecord } from '../../store/checkpoints.ts';
+import type { TargetRules } from './addresses.ts';
+import { SendError, sendBody } from './send.ts';
+import { type S3Key, signS3 } from './sign-s3.ts';
+
+const ATTEMPT_MS = 15_000;
+
+export interface CheckpointTarget {
+  /** `{size}` in it stands for the number of entries. */
+  url: string;
+  method: 'POST' | 'PUT';
+  authorization: string | null;
+  s3: S3Key | null;
+  rules: TargetRules;
+}
+
+/** Throws unless the target took it. */
+export async function sendCheckpoint(
+  { url, method, authorization, s3, rules }: CheckpointTarget,
+  { size, note }: CheckpointRecord,
+  now: number,
+): Promise<void> {
+  const address = url.replaceAll('{size}', String(size));
+  // Buckets that lock their objects want a digest of the body.
+  const headers: Record<string, string> = { 'content-md5': createHash('md5').update(note).digest('base64') };
+  if (authorization !== null) headers['authorization'] = authorization;
+  if (s3 !== null) Object.assign(headers, signS3(method, address, note, s3, now));
+  const contentType = 'text/plain; charset=utf-8';
+  const request = { url: address, method, headers, body: note, contentType, timeoutMs: ATTEMPT_MS, rules };
+  const { status } = await sendBody(request);
+  if (status < 200 || status > 299) throw new SendError(`the target answered ${status}`);
+}

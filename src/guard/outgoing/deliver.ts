@@ -1,0 +1,102 @@
+// One attempt at one delivery: sign, send safely, record, schedule the next. The outcome is recorded after
+// the answer, never before: a crash in between sends again, and an event is delivered at least once.
+
+import { GuardError } from '../../core/errors.ts';
+import { waitAfter } from '../../core/event.ts';
+import {
+  type AttemptRecord,
+  type DeliveryStatus,
+  findEventBody,
+  type Leased,
+  recordAttempt,
+} from '../../store/deliveries.ts';
+import { findWebhook, type WebhookRecord } from '../../store/webhooks.ts';
+import { type Guard, newId, webhookLock } from '../guard.ts';
+import type { TargetRules } from './addresses.ts';
+import { SendError, sendJson } from './send.ts';
+import { sign } from './sign.ts';
+import { disableWebhook, liveSecrets } from './webhooks.ts';
+
+export const ATTEMPT_MS = 15_000;
+const GONE = 410;
+
+export interface Attempt {
+  status: number | null;
+  durationMs: number;
+  error: string | null;
+  response: string | null;
+}
+
+/** Sends one leased delivery and records what came of it. */
+export async function deliver(
+  guard: Guard,
+  rules: TargetRules,
+  webhookId: string,
+  leased: Leased,
+): Promise<Attempt> {
+  const at = guard.now();
+  const webhook = await findWebhook(guard.db, webhookId);
+  const body = await findEventBody(guard.db, leased.eventId);
+  const wanted = webhook !== null && webhook.disabledAt === null && body !== null;
+  const attempt = wanted ? await tryOnce(guard, rules, webhook, leased.eventId, body) : UNWANTED;
+  const record: AttemptRecord = { ...attempt, id: newId(), deliveryId: leased.id, at };
+  const then = wanted ? next(guard, attempt, leased.attempts + 1) : FAILED;
+  const gone = attempt.status === GONE;
+  await guard.db.transaction(gone ? { exclusive: [webhookLock(webhookId)] } : {}, async tx => {
+    recordAttempt(tx, record, then);
+    if (gone) await disableWebhook(tx, guard, webhookId, 'its receiver answered 410 Gone');
+  });
+  return attempt;
+}
+
+const UNWANTED: Attempt = {
+  status: null,
+  durationMs: 0,
+  error: 'the webhook is switched off',
+  response: null,
+};
+const FAILED = { status: 'failed', nextAttemptAt: null } as const;
+
+/** Signs and sends a body to a webhook; never throws for what the receiver does, nor for a secret that is lost. */
+export async function tryOnce(
+  guard: Guard,
+  rules: TargetRules,
+  webhook: WebhookRecord,
+  eventId: string,
+  body: string,
+): Promise<Attempt> {
+  const started = performance.now();
+  const now = guard.now();
+  const secrets = liveSecrets(guard.vault, webhook, now);
+  if (secrets === null) return unanswered(LOST_SECRET, started);
+  const headers = { ...sign(secrets, eventId, Math.floor(now / 1000), body) };
+  try {
+    const sent = await sendJson({ url: webhook.url, headers, body, timeoutMs: ATTEMPT_MS, rules });
+    return { ...sent, error: succeeded(sent.status) ? null : `answered ${sent.status}` };
+  } catch (error) {
+    if (!(error instanceof SendError || error instanceof GuardError)) throw error;
+    return unanswered(error.message, started);
+  }
+}
+
+const LOST_SECRET =
+  'the secret of the webhook cannot be opened: it is damaged, or sealed with another master key; rotate it';
+
+function unanswered(error: string, started: number): Attempt {
+  return { status: null, durationMs: Math.round(performance.now() - started), error, response: null };
+}
+
+function succeeded(status: number | null): boolean {
+  return status !== null && status >= 200 && status <= 299;
+}
+
+function next(
+  guard: Guard,
+  attempt: Attempt,
+  made: number,
+): { status: DeliveryStatus; nextAttemptAt: number | null } {
+  if (succeeded(attempt.status)) return { status: 'delivered', nextAttemptAt: null };
+  const wait = attempt.status === GONE ? null : waitAfter(made, Math.random());
+  if (wait === null) return FAILED;
+  return { status: 'pending', nextAttemptAt: guard.now() + wait };
+}

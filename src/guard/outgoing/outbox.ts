@@ -1,0 +1,25 @@
+// Writes an event and what must come of it into the transaction of the fact it tells: one delivery per
+// webhook that subscribed. Sending is the worker's; nothing here leaves the process.
+
+import type { Event, EventType } from '../../core/event.ts';
+import { type ApprovalRecord, approvalView } from '../../store/approvals.ts';
+import type { Transaction } from '../../store/db.ts';
+import { insertDelivery, insertEvent, type Subscriber } from '../../store/deliveries.ts';
+import { newId } from '../guard.ts';
+
+export function emit(
+  tx: Transaction,
+  subscribers: readonly Subscriber[],
+  type: EventType,
+  approval: ApprovalRecord,
+  now: number,
+): void {
+  const event: Event = { type, timestamp: new Date(now).toISOString(), data: approvalView(approval) };
+  const eventId = newId();
+  insertEvent(tx, { id: eventId, event, createdAt: now });
+  for (const { webhookId, keyId, events } of subscribers) {
+    if (keyId !== null && keyId !== approval.keyId) continue;
+    if (!(JSON.parse(events) as string[]).includes(type)) continue;
+    insertDelivery(tx, { id: newId(), eventId, webhookId, createdAt: now });
+  }
+}

@@ -1,0 +1,197 @@
+// One request with a body to a receiver we do not trust. It goes to the addresses that were checked and no other,
+// follows no redirect, uses no proxy and shares no connection; time and bytes are bounded. What a status
+// means, and when to try again, is the caller's.
+
+import http from 'node:http';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import { GuardError } from '../../core/errors.ts';
+import {
+  type Address,
+  checkTarget,
+  type Resolve,
+  type Target,
+  type TargetRules,
+  targetHost,
+} from './addresses.ts';
+
+const RESPONSE_BYTES = 1024;
+const HEADER_BYTES = 16 * 1024;
+
+export interface SendRequest {
+  url: string;
+  headers: Record<string, string>;
+  /** Sent as it is: it may have been signed. */
+  body: string;
+  /** For everything: name look-up, connecting, TLS, the answer and its body. */
+  timeoutMs: number;
+  rules: TargetRules;
+  maxResponseBytes?: number;
+  resolve?: Resolve;
+}
+
+interface AnyRequest extends SendRequest {
+  method: 'POST' | 'PUT';
+  contentType: string;
+}
+
+export interface SendResult {
+  status: number;
+  durationMs: number;
+  /** The beginning of the answer, with control and other invisible characters escaped. */
+  response: string;
+}
+
+interface Answer {
+  status: number;
+  response: string;
+}
+
+/** Why there was no complete answer: a short, stable sentence without secrets, fit to be stored and shown. */
+export class SendError extends Error {}
+
+export function sendJson(request: SendRequest): Promise<SendResult> {
+  return sendBody({ ...request, method: 'POST', contentType: 'application/json' });
+}
+
+/** Throws a SendError, or a GuardError when the target is not allowed or its name leads nowhere. */
+export async function sendBody(request: AnyRequest): Promise<SendResult> {
+  const started = performance.now();
+  const answer = await within(request.timeoutMs, async signal => {
+    const target = await checkTarget(request.url, request.rules, request.resolve);
+    return sendToFirst(target, request, signal);
+  });
+  return { ...answer, durationMs: Math.round(performance.now() - started) };
+}
+
+async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new SendError(`no answer within ${timeoutMs / 1000} s`));
+    controller.abort();
+  }, timeoutMs);
+  try {
+    return await Promise.race([work(controller.signal), late.promise]);
+  } catch (error) {
+    throw told(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
+
+/** Goes on to the next checked address only where nothing can have been sent. */
+async function sendToFirst(target: Target, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
+  let failure: unknown;
+  for (const address of target.addresses) {
+    try {
+      return await exchange(target.url, address, request, signal);
+    } catch (error) {
+      failure = error;
+      if (!NOT_CONNECTED.has(codeOf(error))) break;
+    }
+  }
+  throw failure;
+}
+
+function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  if (signal.aborted) throw new SendError('given up');
+  const { request: open } = url.protocol === 'https:' ? https : http;
+  const outgoing = open(connection(url, to, request), incoming => {
+    readAnswer(incoming, request.maxResponseBytes ?? RESPONSE_BYTES, resolve);
+    incoming.on('error', reject);
+  });
+  signal.addEventListener('abort', () => outgoing.destroy(), { once: true });
+  outgoing.on('error', reject);
+  outgoing.on('close', () => reject(new SendError('connection closed before the answer was complete')));
+  outgoing.end(request.body);
+  return promise.finally(() => outgoing.destroy());
+}
+
+function connection(url: URL, to: Address, request: AnyRequest): https.RequestOptions {
+  const host = targetHost(url);
+  return {
+    // An address, so that there is nothing left to look up; the name goes into Host and TLS only.
+    host: to.address,
+    family: to.family,
+    port: url.port || (url.protocol === 'https:' ? 443 : 80),
+    path: url.pathname + url.search,
+    method: request.method,
+    headers: {
+      'user-agent': 'Toolgate',
+      ...request.headers,
+      'content-type': request.contentType,
+      'content-length': Buffer.byteLength(request.body),
+      host: url.host,
+    },
+    servername: isIP(host) === 0 ? host : '',
+    // Said outright, since an environment variable could turn it off.
+    rejectUnauthorized: true,
+    agent: false,
+    maxHeaderSize: HEADER_BYTES,
+  };
+}
+
+function readAnswer(incoming: http.IncomingMessage, max: number, done: (answer: Answer) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const finish = () => {
+    const bytes = Buffer.concat(chunks).subarray(0, max);
+    done({ status: incoming.statusCode ?? 0, response: escaped(bytes, size > max) });
+  };
+  incoming.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > max) finish();
+  });
+  incoming.on('end', () => {
+    if (incoming.complete) finish();
+  });
+}
+
+const SHORT: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** With `cut`, a character whose bytes were parted at the end is left out. */
+function escaped(bytes: Uint8Array, cut: boolean): string {
+  const text = new TextDecoder().decode(bytes, { stream: cut });
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, char => {
+    const hex = char.codePointAt(0)!.toString(16);
+    return SHORT[char] ?? (hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`);
+  });
+}
+
+const SENTENCES: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection reset',
+  ETIMEDOUT: 'connection timed out',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  EADDRNOTAVAIL: 'network unreachable',
+  EPROTO: 'TLS handshake failed',
+  CERT_HAS_EXPIRED: 'TLS certificate has expired',
+  CERT_NOT_YET_VALID: 'TLS certificate is not yet valid',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'TLS certificate is for another host name',
+};
+
+/** The system's own texts can hold addresses, paths and more; only what we say ourselves passes. */
+function told(error: unknown): Error {
+  if (error instanceof GuardError || error instanceof SendError) return error;
+  const code = codeOf(error);
+  return new SendError(SENTENCES[code] ?? sentenceForFamily(code), { cause: error });
+}
+
+function sentenceForFamily(code: string): string {
+  if (code.startsWith('HPE_')) return 'the answer is not valid HTTP';
+  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'TLS handshake failed';
+  if (/CERT|ISSUER|SIGNATURE|CRL/.test(code)) return 'TLS certificate is not trusted';
+  return /^[A-Z0-9_]{1,40}$/.test(code) ? `request failed (${code})` : 'request failed';
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : '';
+}

@@ -1,0 +1,196 @@
+// Webhooks: registered, changed, given a new secret, switched off. A secret is in the answer that makes it
+// and otherwise only sealed; after a rotation the old one signs along for a day.
+
+import { GuardError, invalidInput } from '../../core/errors.ts';
+import { EVENT_TYPES } from '../../core/event.ts';
+import type { Transaction } from '../../store/db.ts';
+import { failPending, findDelivery, rescheduleDelivery } from '../../store/deliveries.ts';
+import { findKey } from '../../store/keys.ts';
+import {
+  findWebhook,
+  insertWebhook,
+  markWebhookDeleted,
+  updateWebhook,
+  type WebhookRecord,
+} from '../../store/webhooks.ts';
+import { recordChange } from '../changes.ts';
+import { type Actor, type Guard, newId, webhookLock } from '../guard.ts';
+import type { Vault } from '../secrets.ts';
+import { type TargetRules, wantTarget } from './addresses.ts';
+import { newWebhookSecret } from './sign.ts';
+
+const ROTATION_MS = 24 * 3_600_000;
+
+export interface WebhookInput {
+  url: string;
+  keyId: string | null;
+  events: string[];
+}
+
+export async function createWebhook(
+  guard: Guard,
+  actor: Actor,
+  rules: TargetRules,
+  input: WebhookInput,
+): Promise<{ webhook: WebhookRecord; secret: string }> {
+  await wantTarget(input.url, rules);
+  const secret = newWebhookSecret();
+  const id = newId();
+  const webhook: WebhookRecord = {
+    ...input,
+    id,
+    secretSealed: sealSecret(guard.vault, id, secret),
+    previousSecretSealed: null,
+    previousSecretUntil: null,
+    createdAt: guard.now(),
+    disabledAt: null,
+    disabledReason: null,
+  };
+  await guard.db.transaction({}, async tx => {
+    await wantKey(tx, input.keyId);
+    await insertWebhook(tx, webhook);
+    await recordChange(tx, guard, actor, 'webhook.create', id, {
+      host: hostOf(input.url),
+      keyId: input.keyId,
+    });
+  });
+  return { webhook, secret };
+}
+
+export async function changeWebhook(
+  guard: Guard,
+  actor: Actor,
+  rules: TargetRules,
+  id: string,
+  input: Partial<WebhookInput> & { enabled?: boolean },
+): Promise<WebhookRecord> {
+  if (input.url !== undefined) await wantTarget(input.url, rules);
+  return alone(guard, id, async (tx, current) => {
+    const { enabled, ...rest } = input;
+    const webhook = { ...current, ...rest };
+    await wantKey(tx, webhook.keyId);
+    if (enabled === true) Object.assign(webhook, { disabledAt: null, disabledReason: null });
+    await updateWebhook(tx, webhook);
+    await recordChange(tx, guard, actor, 'webhook.update', id, { changed: Object.keys(input) });
+    if (enabled !== false || current.disabledAt !== null) return webhook;
+    return switchOff(tx, guard, actor, webhook, 'switched off by an operator');
+  });
+}
+
+/** Its receiver wants no more; what waits for it is kept as failed and can be redelivered. Holds its lock. */
+export async function disableWebhook(
+  tx: Transaction,
+  guard: Guard,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const webhook = await findWebhook(tx, id);
+  if (webhook?.disabledAt === null) await switchOff(tx, guard, 'system', webhook, reason);
+}
+
+async function switchOff(
+  tx: Transaction,
+  guard: Guard,
+  actor: Actor,
+  webhook: WebhookRecord,
+  reason: string,
+): Promise<WebhookRecord> {
+  const off = { ...webhook, disabledAt: guard.now(), disabledReason: reason };
+  await updateWebhook(tx, off);
+  await failPending(tx, webhook.id);
+  await recordChange(tx, guard, actor, 'webhook.disable', webhook.id, { reason });
+  return off;
+}
+
+/** Reads a webhook and does something with it, while nobody else changes it. */
+function alone<T>(
+  guard: Guard,
+  id: string,
+  work: (tx: Transaction, webhook: WebhookRecord) => Promise<T>,
+): Promise<T> {
+  return guard.db.transaction({ exclusive: [webhookLock(id)] }, async tx =>
+    work(tx, await wantWebhook(tx, id)),
+  );
+}
+
+export async function deleteWebhook(guard: Guard, actor: Actor, id: string): Promise<void> {
+  await alone(guard, id, async (tx, webhook) => {
+    await markWebhookDeleted(tx, id, guard.now());
+    await failPending(tx, id);
+    await recordChange(tx, guard, actor, 'webhook.delete', id, { host: hostOf(webhook.url) });
+  });
+}
+
+export async function rotateSecret(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+): Promise<{ webhook: WebhookRecord; secret: string }> {
+  const secret = newWebhookSecret();
+  return alone(guard, id, async (tx, current) => {
+    const webhook: WebhookRecord = {
+      ...current,
+      secretSealed: sealSecret(guard.vault, id, secret),
+      previousSecretSealed: current.secretSealed,
+      previousSecretUntil: guard.now() + ROTATION_MS,
+    };
+    await updateWebhook(tx, webhook);
+    await recordChange(tx, guard, actor, 'webhook.rotate-secret', id, {});
+    return { webhook, secret };
+  });
+}
+
+/**
+ * The secrets that sign now: the current one, and for a day the one before. Null when the current one cannot be
+ * opened; one before it that cannot be, which is why it may have been replaced, signs nothing.
+ */
+export function liveSecrets(vault: Vault, webhook: WebhookRecord, now: number): string[] | null {
+  const { id, secretSealed, previousSecretSealed, previousSecretUntil } = webhook;
+  const current = opened(vault, id, secretSealed);
+  if (current === null) return null;
+  const previous = (previousSecretUntil ?? 0) > now ? opened(vault, id, previousSecretSealed) : null;
+  return previous === null ? [current] : [current, previous];
+}
+
+export async function redeliver(guard: Guard, actor: Actor, deliveryId: string): Promise<void> {
+  await guard.db.transaction({}, async tx => {
+    const delivery = await findDelivery(tx, deliveryId);
+    if (delivery === null) throw new GuardError('not_found', 'There is no delivery with this id.');
+    const webhook = await findWebhook(tx, delivery.webhookId);
+    if (webhook === null || webhook.disabledAt !== null) {
+      throw new GuardError('conflict', 'Its webhook is switched off or deleted; switch it on first.');
+    }
+    await rescheduleDelivery(tx, deliveryId, guard.now());
+    await recordChange(tx, guard, actor, 'delivery.redeliver', deliveryId, { webhookId: webhook.id });
+  });
+  guard.db.wake();
+}
+
+export async function wantWebhook(db: Pick<Transaction, 'all' | 'run'>, id: string): Promise<WebhookRecord> {
+  const webhook = await findWebhook(db, id);
+  if (webhook === null) throw new GuardError('not_found', 'There is no webhook with this id.');
+  return webhook;
+}
+
+export const ALL_EVENTS: string[] = [...EVENT_TYPES];
+
+async function wantKey(tx: Transaction, keyId: string | null): Promise<void> {
+  if (keyId !== null && (await findKey(tx, keyId)) === null) {
+    throw invalidInput([{ path: '/keyId', message: 'there is no key with this id' }]);
+  }
+}
+
+const about = (webhookId: string): string => `webhook ${webhookId} secret`;
+export const sealSecret = (vault: Vault, id: string, secret: string): string => vault.seal(secret, about(id));
+
+function opened(vault: Vault, id: string, sealed: string | null): string | null {
+  try {
+    return sealed === null ? null : vault.open(sealed, about(id));
+  } catch {
+    return null;
+  }
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}

@@ -1,0 +1,178 @@
+// Operators: the people who sign in. The first admin comes by setup.ts, the others by invitation or, where it is
+// set up, by single-sign-on.ts. Signing in itself is sign-ins.ts's, what makes a password good is passwords.ts's.
+
+import { normalEmail } from '../../core/email.ts';
+import { GuardError, invalidInput } from '../../core/errors.ts';
+import type { Transaction } from '../../store/db.ts';
+import { endRemoval, endRoleByClaim, markRemoved, removeIdentities } from '../../store/identities.ts';
+import {
+  findInvited,
+  findOperator,
+  findOperatorCredential,
+  insertInvitation,
+  insertOperator,
+  type ListedOperator,
+  type OperatorRecord,
+  type Role,
+  removeInvitations,
+  removeOperator,
+  updateOperatorPassword,
+  updateOperatorRole,
+} from '../../store/operators.ts';
+import { removeSignIns } from '../../store/sign-ins.ts';
+import { recordChange } from '../changes.ts';
+import { type Actor, type Guard, newId } from '../guard.ts';
+import { hashToken } from '../secrets.ts';
+import { changeOperators, keepAnAdmin } from './admins.ts';
+import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
+import { newSecret, type SignedIn } from './sign-ins.ts';
+import { admitAttempt, forgetAccount, forgetFailures } from './throttle.ts';
+
+const INVITATION_MS = 7 * 24 * 3_600_000;
+const RESET_MS = 24 * 3_600_000;
+
+/** `token` goes into the link that the invited person opens; it is shown this once. */
+export async function inviteOperator(
+  guard: Guard,
+  actor: Actor,
+  input: { email: string; role: Role },
+): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
+  const email = normalEmail(input.email);
+  const token = newSecret();
+  return changeOperators(guard, async tx => {
+    if ((await findOperatorCredential(tx, email)) !== null) {
+      throw new GuardError(
+        'conflict',
+        'There is an operator with this e-mail. If they cannot get in, reset them.',
+      );
+    }
+    const createdAt = guard.now();
+    const operator = { id: newId(), email, role: input.role, createdAt };
+    const expiresAt = createdAt + INVITATION_MS;
+    await endRemoval(tx, email);
+    await insertOperator(tx, operator, null);
+    await insertInvitation(tx, { hash: hashToken(token), operatorId: operator.id, createdAt, expiresAt });
+    await recordChange(tx, guard, actor, 'operator.invite', operator.id, { email, role: input.role });
+    return { operator: { ...operator, status: 'invited' as const }, token, expiresAt };
+  });
+}
+
+/** Whom a link invites; null when it is used, unknown or too old. */
+export function invitedBy(guard: Guard, token: string): Promise<OperatorRecord | null> {
+  return findInvited(guard.db, hashToken(token), guard.now());
+}
+
+/** An invited person chooses a password and thereby becomes an operator. */
+export async function joinOperators(
+  guard: Guard,
+  input: { token: string; password: string },
+): Promise<ListedOperator> {
+  const invited = await invitedBy(guard, input.token);
+  if (invited === null) throw invitationGone();
+  wantPassword(input.password, invited.email);
+  const passwordHash = await hashPassword(input.password);
+  return changeOperators(guard, async tx => {
+    const operator = await findInvited(tx, hashToken(input.token), guard.now());
+    if (operator === null) throw invitationGone();
+    await removeInvitations(tx, operator.id);
+    await updateOperatorPassword(tx, operator.id, passwordHash);
+    await recordChange(tx, guard, `operator:${operator.email}`, 'operator.join', operator.id, {});
+    return { ...operator, status: 'active' as const };
+  });
+}
+
+function invitationGone(): GuardError {
+  return new GuardError('gone', 'This invitation is used, unknown or too old. Ask for a new one.');
+}
+
+export async function changeRole(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+  role: Role,
+): Promise<ListedOperator> {
+  return changeOperators(guard, async tx => {
+    const operator = await wantOperator(tx, id);
+    if (operator.role === role) return operator;
+    await keepAnAdmin(tx, operator);
+    await updateOperatorRole(tx, id, role);
+    await endRoleByClaim(tx, id);
+    const { email, role: before } = operator;
+    await recordChange(tx, guard, actor, 'operator.role', id, { email, from: before, to: role });
+    return { ...operator, role };
+  });
+}
+
+/** Their sign-ins and invitations end with them, at once; single sign-on does not bring them back. */
+export async function deleteOperator(guard: Guard, actor: Actor, id: string): Promise<void> {
+  await changeOperators(guard, async tx => {
+    const operator = await wantOperator(tx, id);
+    await keepAnAdmin(tx, operator);
+    await removeSignIns(tx, id, null);
+    await removeInvitations(tx, id);
+    await removeOperator(tx, id);
+    await markRemoved(tx, operator, guard.now());
+    const { email, role } = operator;
+    await recordChange(tx, guard, actor, 'operator.delete', id, { email, role });
+  });
+}
+
+/**
+ * For somebody who cannot get in: ends their password, their accounts at a provider and their sign-ins at once,
+ * and lets them choose a password anew. `token` goes into the link for it; it is shown this once.
+ */
+export async function resetOperator(
+  guard: Guard,
+  actor: Actor,
+  id: string,
+): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
+  const token = newSecret();
+  return changeOperators(guard, async tx => {
+    const { email } = await wantOperator(tx, id);
+    const createdAt = guard.now();
+    const expiresAt = createdAt + RESET_MS;
+    await updateOperatorPassword(tx, id, null);
+    await removeIdentities(tx, id);
+    await removeSignIns(tx, id, null);
+    await removeInvitations(tx, id);
+    await forgetAccount(tx, email);
+    await insertInvitation(tx, { hash: hashToken(token), operatorId: id, createdAt, expiresAt });
+    await recordChange(tx, guard, actor, 'operator.reset', id, { email });
+    return { operator: await wantOperator(tx, id), token, expiresAt };
+  });
+}
+
+/** Ends the operator's other sign-ins: whoever knew the old password is out. */
+export async function changePassword(
+  guard: Guard,
+  who: SignedIn,
+  input: { current: string; password: string; ip: string },
+): Promise<void> {
+  await admitAttempt(guard, who.email, input.ip);
+  const known = await findOperatorCredential(guard.db, who.email);
+  const fits = await passwordFits(input.current, known?.passwordHash ?? null);
+  if (!fits) throw invalidInput([{ path: '/current', message: 'is not your password' }]);
+  await guard.db.transaction({}, tx => forgetFailures(tx, who.email, input.ip));
+  wantPassword(input.password, who.email);
+  const passwordHash = await hashPassword(input.password);
+  await changeOperators(guard, async tx => {
+    const still = await findOperatorCredential(tx, who.email);
+    if (still?.id !== who.operatorId || still.passwordHash !== known?.passwordHash) {
+      throw new GuardError('conflict', 'The password was changed meanwhile.');
+    }
+    await updateOperatorPassword(tx, who.operatorId, passwordHash);
+    await removeSignIns(tx, who.operatorId, who.signInId);
+    await recordChange(tx, guard, `operator:${who.email}`, 'operator.password', who.operatorId, {});
+  });
+}
+
+function wantPassword(password: string, email: string): void {
+  const faults = passwordFaults(password, email, '/password');
+  if (faults.length > 0) throw invalidInput(faults);
+}
+
+async function wantOperator(tx: Transaction, id: string): Promise<ListedOperator> {
+  const operator = await findOperator(tx, id);
+  if (operator === null) throw new GuardError('not_found', 'There is no operator with this id.');
+  return operator;
+}

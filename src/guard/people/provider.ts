@@ -1,0 +1,195 @@
+// The single sign-on provider: finds out how to speak to it, makes the address that people are sent to, and
+// turns what they come back with into claims that are proven to be the provider's. Requests go to checked
+// addresses only and are bounded in time and bytes. What the claims are good for is claims.ts's.
+
+import type * as OpenId from 'openid-client';
+import { GuardError } from '../../core/errors.ts';
+import type { TargetRules } from '../outgoing/addresses.ts';
+import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
+import type { ClaimRules, Claims } from './claims.ts';
+
+export interface ProviderSettings extends ClaimRules {
+  oidcIssuer: string;
+  oidcClientId: string;
+  /** Null for a public client, which has only PKCE. */
+  oidcClientSecret: string | null;
+  oidcScopes: string;
+}
+
+/** What one sign-on is bound to; it never leaves the server but hashed or through the provider. */
+export interface Binding {
+  redirectUri: string;
+  state: string;
+  nonce: string;
+  verifier: string;
+}
+
+/** All of a step; a connection that is silent for 10 s would be cut. */
+const STEP_MS = 8000;
+const REQUEST_SECONDS = 4;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const CLOCK_TOLERANCE_SECONDS = 30;
+/** How long what was learnt about the provider is used; keys that it changes are fetched when they show up. */
+const LEARN_EVERY_MS = 15 * 60_000;
+/** After a failure, the provider is left alone for this long. */
+const RETRY_MS = 2000;
+
+type Library = typeof OpenId;
+interface Learnt {
+  library: Library;
+  config: OpenId.Configuration;
+}
+
+export class Provider {
+  readonly settings: ProviderSettings;
+  readonly #fetch: PinnedFetch;
+  #learnt: Promise<Learnt> | null = null;
+  #learnAgainAt = 0;
+
+  constructor(settings: ProviderSettings, rules: TargetRules) {
+    this.settings = settings;
+    this.#fetch = new PinnedFetch(rules);
+  }
+
+  /** Where to send a person, for a sign-on bound like this. */
+  async addressFor({ redirectUri, state, nonce, verifier }: Binding): Promise<string> {
+    const { library, config } = await inTime(this.#learn());
+    const url = library.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: this.settings.oidcScopes,
+      code_challenge: await library.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+      nonce,
+    });
+    return url.href;
+  }
+
+  /** What the provider says about whom it sent back with this answer. */
+  claimsFor(answer: URLSearchParams, binding: Binding): Promise<Claims> {
+    return inTime(this.#claims(answer, binding));
+  }
+
+  async #claims(answer: URLSearchParams, { redirectUri, state, nonce, verifier }: Binding): Promise<Claims> {
+    const { library, config } = await this.#learn();
+    const tokens = await library.authorizationCodeGrant(config, new URL(`${redirectUri}?${answer}`), {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    });
+    const proven = tokens.claims();
+    if (proven === undefined) throw untrusted('no ID token');
+    // Many providers tell e-mail and groups only there; what the signed token says goes before it.
+    const { userinfo_endpoint: more } = config.serverMetadata();
+    const told =
+      more === undefined ? {} : await library.fetchUserInfo(config, tokens.access_token, proven.sub);
+    return { ...told, ...proven };
+  }
+
+  #learn(): Promise<Learnt> {
+    const now = performance.now();
+    if (this.#learnt !== null && now < this.#learnAgainAt) return this.#learnt;
+    this.#learnAgainAt = now + LEARN_EVERY_MS;
+    this.#learnt = this.#discover().catch(cause => {
+      this.#learnAgainAt = performance.now() + RETRY_MS;
+      throw new Unreachable('the provider could not be asked about itself', { cause });
+    });
+    return this.#learnt;
+  }
+
+  async #discover(): Promise<Learnt> {
+    // Loaded when first needed: most installations never do.
+    const library = await import('openid-client');
+    const { oidcIssuer, oidcClientId, oidcClientSecret } = this.settings;
+    const issuer = new URL(oidcIssuer);
+    const auth = oidcClientSecret === null ? library.None() : bySecret(library, oidcClientSecret);
+    const metadata = { [library.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
+    const config = await library.discovery(issuer, oidcClientId, metadata, auth, {
+      [library.customFetch]: (url, init) => this.#request(url, init),
+      timeout: REQUEST_SECONDS,
+      // The token's signature is looked at although it comes straight from the provider.
+      execute: [library.enableNonRepudiationChecks, ...insecureIf(issuer, library)],
+    });
+    return { library, config };
+  }
+
+  async #request(url: string, init: OpenId.CustomFetchOptions): Promise<Response> {
+    try {
+      const response = await this.#fetch.fetch(
+        url,
+        init as RequestInit & { headers: Record<string, string> },
+      );
+      if (response.status >= 500) throw new Unreachable(`the provider answered ${response.status}`);
+      const { status, headers } = response;
+      return new Response(await bounded(response), { status, headers });
+    } catch (error) {
+      throw error instanceof Unreachable
+        ? error
+        : new Unreachable('the provider gave no answer', { cause: error });
+    }
+  }
+}
+
+/** As the provider prefers it; the standard's own default is basic. */
+function bySecret(library: Library, secret: string): OpenId.ClientAuth {
+  return (server, ...rest) => {
+    const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server;
+    const basic = methods.includes('client_secret_basic');
+    const auth = basic ? library.ClientSecretBasic(secret) : library.ClientSecretPost(secret);
+    return auth(server, ...rest);
+  };
+}
+
+/** The settings let plain http through for loopback only. */
+function insecureIf({ protocol }: URL, library: Library): ((config: OpenId.Configuration) => void)[] {
+  return protocol === 'http:' ? [library.allowInsecureRequests] : [];
+}
+
+async function bounded(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Unreachable('the provider’s answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+class Unreachable extends Error {}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Unreachable('the provider took too long')), STEP_MS);
+  try {
+    return await Promise.race([work, late.promise]);
+  } catch (error) {
+    throw told(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Down, refused, or not to be trusted; the cause is for the log and never holds a token. */
+function told(error: unknown): GuardError {
+  if (error instanceof GuardError) return error;
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at instanceof Unreachable || /^OAUTH_(TIMEOUT|ABORT)$/.test(codeOf(at))) return unreachable(error);
+  }
+  const said = (error as { error?: unknown } | null)?.error;
+  return untrusted(error, typeof said === 'string' && /^[a-z_]{1,40}$/.test(said) ? ` (${said})` : '');
+}
+
+const codeOf = (error: Error): string => String((error as { code?: unknown }).code ?? '');
+
+function unreachable(cause: unknown): GuardError {
+  const sentence = 'The single sign-on provider cannot be used just now. Try again, or use your password.';
+  return new GuardError('not_ready', sentence, { cause });
+}
+
+function untrusted(cause: unknown, said = ''): GuardError {
+  return new GuardError('unauthenticated', `The single sign-on provider did not sign you in${said}.`, {
+    cause,
+  });
+}

@@ -1,0 +1,89 @@
+// The first admin, by the one-time link that a start prints. It is open while no admin can sign in: whoever reads
+// the service's output runs it. Operators of lesser roles, who may have come first by single sign-on, and people
+// who are only invited, change nothing about that.
+
+import { normalEmail } from '../../core/email.ts';
+import { GuardError, invalidInput } from '../../core/errors.ts';
+import type { Queries, Transaction } from '../../store/db.ts';
+import { removeIdentities } from '../../store/identities.ts';
+import {
+  anyAdmin,
+  findOperator,
+  findOperatorCredential,
+  insertOperator,
+  insertSetupLink,
+  type OperatorRecord,
+  removeInvitations,
+  removeSetupLinks,
+  setupLinkStands,
+  takeSetupLink,
+  updateOperatorPassword,
+  updateOperatorRole,
+} from '../../store/operators.ts';
+import { removeSignIns } from '../../store/sign-ins.ts';
+import { recordChange } from '../changes.ts';
+import { type Guard, newId } from '../guard.ts';
+import { hashToken } from '../secrets.ts';
+import { changeOperators } from './admins.ts';
+import { hashPassword, passwordFaults } from './passwords.ts';
+import { newSecret } from './sign-ins.ts';
+
+/** A fresh one-time token, which ends those before it; null when there is an admin. */
+export async function offerSetup(guard: Guard): Promise<string | null> {
+  return changeOperators(guard, async tx => {
+    if (await anyAdmin(tx)) return null;
+    const token = newSecret();
+    await removeSetupLinks(tx);
+    await insertSetupLink(tx, hashToken(token), guard.now());
+    return token;
+  });
+}
+
+export async function setUpFirstAdmin(
+  guard: Guard,
+  input: { token: string; email: string; password: string },
+): Promise<OperatorRecord> {
+  const email = normalEmail(input.email);
+  const link = hashToken(input.token);
+  const faults = passwordFaults(input.password, email, '/password');
+  if (faults.length > 0) throw invalidInput(faults);
+  // Before the work of hashing, which only the holder of a link may ask for.
+  if (!(await setupLinkStands(guard.db, link))) throw await setupGone(guard.db);
+  const passwordHash = await hashPassword(input.password);
+  return changeOperators(guard, async tx => {
+    if ((await anyAdmin(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
+    const operator = await makeAdmin(tx, guard, email, passwordHash);
+    await recordChange(tx, guard, 'system', 'operator.setup', operator.id, { email });
+    return operator;
+  });
+}
+
+/** Who has the e-mail already is taken over: no way in that they had before leads to an admin's rights. */
+async function makeAdmin(
+  tx: Transaction,
+  guard: Guard,
+  email: string,
+  passwordHash: string,
+): Promise<OperatorRecord> {
+  const known = await findOperatorCredential(tx, email);
+  if (known === null) {
+    const operator: OperatorRecord = { id: newId(), email, role: 'admin', createdAt: guard.now() };
+    await insertOperator(tx, operator, passwordHash);
+    return operator;
+  }
+  const { id } = known;
+  await removeSignIns(tx, id, null);
+  await removeInvitations(tx, id);
+  await removeIdentities(tx, id);
+  await updateOperatorPassword(tx, id, passwordHash);
+  await updateOperatorRole(tx, id, 'admin');
+  const { createdAt } = (await findOperator(tx, id)) as OperatorRecord;
+  return { id, email, role: 'admin', createdAt };
+}
+
+async function setupGone(db: Queries): Promise<GuardError> {
+  const message = (await anyAdmin(db))
+    ? 'There is an admin already; ask them for an invitation.'
+    : 'This set-up link is used, unknown, or was replaced by that of a later start. Use the link that was printed last, or restart the service to get a fresh one.';
+  return new GuardError('gone', message);
+}

@@ -1,0 +1,152 @@
+// Signing in and out. A sign-in is a random value in the person's cookie and its hash in the store, a new one
+// each time. It is looked up at every request together with the operator's role, so that whatever ends it or
+// changes the role takes effect at once, on every replica. Limits on guessing are throttle.ts's.
+
+import { normalEmail } from '../../core/email.ts';
+import { GuardError } from '../../core/errors.ts';
+import type { Transaction } from '../../store/db.ts';
+import {
+  findOperatorCredential,
+  type OperatorCredential,
+  type OperatorRecord,
+  type Role,
+} from '../../store/operators.ts';
+import {
+  findSignIn,
+  insertSignIn,
+  removeIdleSignIns,
+  removeSignIn,
+  removeSignIns,
+  signInAlive,
+  touchSignIn,
+} from '../../store/sign-ins.ts';
+import { type Guard, newId } from '../guard.ts';
+import { hashToken } from '../secrets.ts';
+import { passwordFits } from './passwords.ts';
+import { admitAttempt, forgetFailures, oneOfFew } from './throttle.ts';
+
+/** The lock on all operators: they change rarely. Its digit ranks it after the locks of guard.ts. */
+export const OPERATORS_LOCK = '5 operators';
+
+const HOUR_MS = 3_600_000;
+const IDLE_MS = 12 * HOUR_MS;
+/** However much it is used. */
+export const SIGN_IN_MS = 7 * 24 * HOUR_MS;
+/** Use is noted this often at most: reading is then not also writing. */
+const NOTE_EVERY_MS = 60_000;
+const MAX_USER_AGENT = 200;
+const SECRET = /^[\w-]{43}$/;
+
+/** An operator with a sign-in that holds. */
+export interface SignedIn {
+  signInId: string;
+  operatorId: string;
+  email: string;
+  role: Role;
+}
+
+/** Where somebody signs in. */
+export interface Browser {
+  ip: string;
+  userAgent: string;
+  /** The sign-in that the browser came with, which ends. */
+  replaces: string | null;
+}
+
+export interface SignInAttempt extends Browser {
+  email: string;
+  password: string;
+}
+
+/** 256 random bits, for cookies and one-time links. */
+export function newSecret(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+}
+
+/** `secret` is for the cookie, and is kept nowhere. */
+export function signIn(
+  guard: Guard,
+  attempt: SignInAttempt,
+): Promise<{ operator: SignedIn; secret: string }> {
+  return oneOfFew(attempt.ip, () => tryToSignIn(guard, attempt));
+}
+
+async function tryToSignIn(guard: Guard, attempt: SignInAttempt) {
+  const email = normalEmail(attempt.email);
+  await admitAttempt(guard, email, attempt.ip);
+  const known = await findOperatorCredential(guard.db, email);
+  const fits = await passwordFits(attempt.password, known?.passwordHash ?? null);
+  if (known === null || !fits) throw wrong();
+  return open(guard, known, attempt);
+}
+
+async function open(guard: Guard, known: OperatorCredential, browser: Browser) {
+  return guard.db.transaction({ shared: [OPERATORS_LOCK] }, async tx => {
+    // Hashing took a while: the operator may be gone by now, or have another password.
+    const still = await findOperatorCredential(tx, known.email);
+    if (still?.id !== known.id || still.passwordHash !== known.passwordHash) throw wrong();
+    await forgetFailures(tx, known.email, browser.ip);
+    return openSignIn(tx, guard, still, browser);
+  });
+}
+
+/** A new sign-in of somebody who has proven who they are. */
+export async function openSignIn(
+  tx: Transaction,
+  guard: Guard,
+  { id: operatorId, email, role }: Pick<OperatorRecord, 'id' | 'email' | 'role'>,
+  { ip, userAgent, replaces }: Browser,
+): Promise<{ operator: SignedIn; secret: string }> {
+  const secret = newSecret();
+  const now = guard.now();
+  const signInId = newId();
+  await removeIdleSignIns(tx, now - IDLE_MS);
+  if (replaces !== null) await removeSignIn(tx, hashToken(replaces));
+  const shortened = userAgent.slice(0, MAX_USER_AGENT);
+  const record = { id: signInId, operatorId, createdAt: now, usedAt: now, userAgent: shortened, ip };
+  await insertSignIn(tx, record, hashToken(secret));
+  return { operator: { signInId, operatorId, email, role }, secret };
+}
+
+function wrong(): GuardError {
+  return new GuardError('unauthenticated', 'The e-mail or the password is wrong.');
+}
+
+/** Whose cookie it is; null when the sign-in is unknown or has ended. */
+export async function recognise(guard: Guard, secret: string): Promise<SignedIn | null> {
+  if (!SECRET.test(secret)) return null;
+  const found = await findSignIn(guard.db, hashToken(secret));
+  const now = guard.now();
+  const { usedAfter, createdAfter } = signInsAlive(now);
+  if (found === null || found.usedAt <= usedAfter || found.createdAt <= createdAfter) return null;
+  if (now - found.usedAt >= NOTE_EVERY_MS) await touchSignIn(guard.db, found.id, now);
+  const { id: signInId, operatorId, email, role } = found;
+  return { signInId, operatorId, email, role };
+}
+
+/** Whether a sign-in recognised before still holds; asking is no use of it. */
+export function signInHolds(guard: Guard, signInId: string): Promise<boolean> {
+  return signInAlive(guard.db, signInId, signInsAlive(guard.now()));
+}
+
+/** After which moments a sign-in must have been used and begun to hold now. */
+export function signInsAlive(now: number): { usedAfter: number; createdAfter: number } {
+  return { usedAfter: now - IDLE_MS, createdAfter: now - SIGN_IN_MS };
+}
+
+export async function signOut(guard: Guard, secret: string): Promise<void> {
+  await removeSignIn(guard.db, hashToken(secret));
+}
+
+export async function signOutEverywhere(guard: Guard, operatorId: string): Promise<void> {
+  // Alone, as whatever removes several: two at once, each in its own order, could wait for each other.
+  await guard.db.transaction({ exclusive: [OPERATORS_LOCK] }, tx => removeSignIns(tx, operatorId, null));
+}
+
+const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };
+
+/** Refuses an operator whose role is less than the one needed. */
+export function requireRole(operator: { role: Role }, needed: Role): void {
+  if (RANK[operator.role] >= RANK[needed]) return;
+  throw new GuardError('forbidden', `This needs the role ${needed}; yours is ${operator.role}.`);
+}

@@ -1,0 +1,189 @@
+// Signing in through a provider. What a sign-on is bound to stays in the store, encrypted and for one use, so
+// that any replica can finish it; the browser that began it holds the two values under which it is found.
+// Whom the provider names signs in as the operator they are, or becomes one if their groups give a role.
+
+import { isPlainEmail } from '../../core/email.ts';
+import { GuardError } from '../../core/errors.ts';
+import type { Transaction } from '../../store/db.ts';
+import {
+  type Account,
+  findIdentity,
+  hasIdentity,
+  insertIdentity,
+  insertSignOn,
+  removeOldSignOns,
+  takeSignOn,
+  wasRemoved,
+} from '../../store/identities.ts';
+import {
+  findOperator,
+  findOperatorCredential,
+  insertOperator,
+  type ListedOperator,
+  type OperatorRecord,
+  removeInvitations,
+  updateOperatorRole,
+} from '../../store/operators.ts';
+import { recordChange } from '../changes.ts';
+import { type Guard, newId } from '../guard.ts';
+import { hashToken } from '../secrets.ts';
+import { changeOperators, isLastAdmin } from './admins.ts';
+import { type Person, readPerson } from './claims.ts';
+import type { Binding, Provider } from './provider.ts';
+import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
+import { admitAttempt, forgetFailures } from './throttle.ts';
+
+/** How long a person may take at the provider. */
+export const SIGN_ON_MS = 10 * 60_000;
+
+interface SignOn extends Omit<Binding, 'state'> {
+  /** The name of where to go on. */
+  next: string;
+  /** Whose attempt it is. */
+  ip: string;
+}
+
+const about = (hash: string): string => `sign-on ${hash}`;
+
+/** `url` is where to send the person; `browser` is for a cookie of theirs. */
+export async function beginSignOn(
+  guard: Guard,
+  provider: Provider,
+  { redirectUri, next, ip }: { redirectUri: string; next: string; ip: string },
+): Promise<{ url: string; browser: string }> {
+  const [state, browser, nonce, verifier] = [newSecret(), newSecret(), newSecret(), newSecret()] as const;
+  // First, since a provider that is down is nobody's failed attempt.
+  const url = await provider.addressFor({ redirectUri, state, nonce, verifier });
+  const hash = hashToken(state);
+  await admitAttempt(guard, about(hash), ip);
+  const kept: SignOn = { redirectUri, nonce, verifier, next, ip };
+  await guard.db.transaction({}, async tx => {
+    const now = guard.now();
+    await removeOldSignOns(tx, now);
+    const stateSealed = guard.vault.seal(JSON.stringify(kept), about(hash));
+    await insertSignOn(tx, {
+      hash,
+      browserHash: hashToken(browser),
+      stateSealed,
+      expiresAt: now + SIGN_ON_MS,
+    });
+  });
+  return { url, browser };
+}
+
+/** A sign-on that came back; it can be taken once, by the browser that began it. */
+export interface Returned {
+  binding: Binding;
+  next: string;
+  forget: (tx: Transaction) => Promise<void>;
+}
+
+export async function takeReturned(guard: Guard, state: string, browser: string): Promise<Returned> {
+  const hash = hashToken(state);
+  const sealed = await guard.db.transaction({}, tx => takeSignOn(tx, hash, hashToken(browser), guard.now()));
+  if (sealed === null) {
+    throw new GuardError(
+      'gone',
+      'This sign-in was used, took too long or began in another browser. Begin again.',
+    );
+  }
+  const { next, ip, ...rest } = JSON.parse(guard.vault.open(sealed, about(hash))) as SignOn;
+  return { binding: { ...rest, state }, next, forget: tx => forgetFailures(tx, about(hash), ip) };
+}
+
+/** `secret` is for the cookie, and is kept nowhere. */
+export async function finishSignOn(
+  guard: Guard,
+  provider: Provider,
+  { binding, forget }: Returned,
+  answer: URLSearchParams,
+  browser: Browser,
+): Promise<{ operator: SignedIn; secret: string }> {
+  const claims = await provider.claimsFor(answer, binding);
+  const person = readPerson(claims, provider.settings);
+  const account = { issuer: String(claims['iss']), subject: String(claims['sub']) };
+  return changeOperators(guard, async tx => {
+    const operator = await operatorFor(tx, guard, account, person);
+    await forget(tx);
+    return openSignIn(tx, guard, operator, browser);
+  });
+}
+
+async function operatorFor(
+  tx: Transaction,
+  guard: Guard,
+  account: Account,
+  person: Person,
+): Promise<OperatorRecord> {
+  const identity = await findIdentity(tx, account);
+  if (identity !== null) {
+    const operator = await findOperator(tx, identity.operatorId);
+    if (operator === null) throw removed();
+    return identity.decidesRole ? withRole(tx, guard, operator, person) : operator;
+  }
+  const known = await findOperatorCredential(tx, person.email);
+  return known === null ? provision(tx, guard, account, person) : link(tx, guard, account, person, known.id);
+}
+
+/** Their groups may have changed since the last time. The last admin stays one: nobody else could make another. */
+async function withRole(
+  tx: Transaction,
+  guard: Guard,
+  operator: ListedOperator,
+  { role }: Person,
+): Promise<OperatorRecord> {
+  if (role === null) throw noRole();
+  if (role === operator.role || (await isLastAdmin(tx, operator))) return operator;
+  const { id, email, role: before } = operator;
+  await updateOperatorRole(tx, id, role);
+  await recordChange(tx, guard, 'system', 'operator.role', id, { email, from: before, to: role });
+  return { ...operator, role };
+}
+
+/** The first time that an operator comes by this way; from then on the account counts, not the e-mail. */
+async function link(
+  tx: Transaction,
+  guard: Guard,
+  account: Account,
+  { email, emailVerified }: Person,
+  operatorId: string,
+): Promise<OperatorRecord> {
+  if (!isPlainEmail(email)) {
+    throw forbidden(
+      'There is an operator with your e-mail, and it has characters that can be mistaken for others. Ask an admin to remove the operator, or to invite you with another e-mail.',
+    );
+  }
+  if (!emailVerified) {
+    throw forbidden(
+      'There is an operator with your e-mail, and the provider does not say that it is verified.',
+    );
+  }
+  if (await hasIdentity(tx, operatorId, account.issuer)) {
+    throw forbidden('The operator with your e-mail signs in with another account of the provider.');
+  }
+  await insertIdentity(tx, { ...account, operatorId, decidesRole: false }, guard.now());
+  // They are in: a link that may lie in some mailbox must not let anybody choose a password for them.
+  await removeInvitations(tx, operatorId);
+  await recordChange(tx, guard, `operator:${email}`, 'operator.link', operatorId, { ...account });
+  return (await findOperator(tx, operatorId)) as OperatorRecord;
+}
+
+async function provision(
+  tx: Transaction,
+  guard: Guard,
+  account: Account,
+  { email, role }: Person,
+): Promise<OperatorRecord> {
+  if (await wasRemoved(tx, email)) throw removed();
+  if (role === null) throw noRole();
+  const operator: OperatorRecord = { id: newId(), email, role, createdAt: guard.now() };
+  await insertOperator(tx, operator, null);
+  await insertIdentity(tx, { ...account, operatorId: operator.id, decidesRole: true }, guard.now());
+  await recordChange(tx, guard, 'system', 'operator.provision', operator.id, { email, role, ...account });
+  return operator;
+}
+
+const forbidden = (message: string): GuardError => new GuardError('forbidden', message);
+const noRole = (): GuardError => forbidden('You have no role here. Ask an admin to invite you.');
+const removed = (): GuardError =>
+  forbidden('You were removed from the operators. Ask an admin to invite you.');

@@ -1,0 +1,158 @@
+// One attempt at one notification on either engine, with time in the test's hands: until when a link is sent, by which
+// address, when a failed one is tried again, and what is left of it in the store.
+
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { type NotifySettings, notify } from '../../../../src/guard/approvals/notify/notify.ts';
+import { createPolicy } from '../../../../src/guard/check/policies.ts';
+import { type Guard, newId } from '../../../../src/guard/guard.ts';
+import { createKey, type NotifyTargets } from '../../../../src/guard/keys.ts';
+import { mintToken } from '../../../../src/guard/secrets.ts';
+import { mintSession } from '../../../../src/guard/sessions.ts';
+import { type ApprovalRecord, insertApproval } from '../../../../src/store/approvals.ts';
+import {
+  type ChannelKind,
+  insertNotification,
+  leaseNotifications,
+} from '../../../../src/store/notifications.ts';
+import { approvalRecord, NOW, openStore, type TestStore } from '../../../store/stores.ts';
+import { type Manner, Receiver } from '../../../support/receiver.ts';
+import { engines } from '../../../support/service.ts';
+import { guardAt } from '../../guards.ts';
+
+let manner: Manner = 200;
+const receiver = await Receiver.start(() => manner);
+afterAll(() => receiver.close());
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let now: number;
+    let guard: Guard;
+    let printed: string[];
+    beforeEach(async () => {
+      store = await openStore(engine);
+      now = NOW;
+      manner = 200;
+      receiver.arrivals.length = 0;
+      printed = [];
+      guard = guardAt(store.db, () => now);
+    });
+    afterEach(() => store.close());
+
+    const settings = (more: Partial<NotifySettings> = {}): NotifySettings => ({
+      publicUrl: 'http://gate.example',
+      smtpUrl: null,
+      mailFrom: null,
+      approverEmails: [],
+      slackWebhookUrl: null,
+      notifyUrl: receiver.url,
+      rules: { allowPrivate: false },
+      print: text => printed.push(text),
+      ...more,
+    });
+
+    async function newKey(notify: NotifyTargets | null): Promise<string> {
+      const name = newId();
+      const policy = await createPolicy(guard, 'admin', { name, description: '', rules: [] });
+      const input = { name: 'agent', policyId: policy.id, requireSignInToApprove: false, expiresAt: null };
+      return (await createKey(guard, 'admin', { ...input, notify, forward: [] })).key.id;
+    }
+
+    /** Asks by a channel, and makes one attempt to tell. */
+    async function told(
+      about: Partial<ApprovalRecord> = {},
+      channel: ChannelKind = 'http',
+      by: NotifySettings = settings(),
+    ): Promise<string | null> {
+      const id = newId();
+      const approval = approvalRecord({ createdAt: now, ...about });
+      const { token, hash } = mintToken('approval');
+      const tokenSealed = guard.vault.seal(token, `notification ${id}`);
+      const target = { keyId: approval.keyId, channel };
+      await store.db.transaction({}, async tx => {
+        insertApproval(tx, approval, hash);
+        insertNotification(tx, { id, approvalId: approval.id, ...target, tokenSealed, createdAt: NOW });
+      });
+      const leased = await store.db.transaction({}, tx =>
+        leaseNotifications(tx, target, now, now + 1000, 10),
+      );
+      return notify(guard, by, leased[0] as (typeof leased)[0]);
+    }
+
+    const rows = () =>
+      store.db.all<{ status: string; next: number | null; error: string | null; token: string | null }>(
+        'SELECT status, next_attempt_at AS next, last_error AS error, token_sealed AS token FROM notifications',
+      );
+
+    test('a link is sent until the very end of its question, and not after, nor once it is answered', async () => {
+      const expiresAt = NOW + 1000;
+      now = expiresAt - 1;
+      expect(await told({ expiresAt })).toBeNull();
+      expect(receiver.arrivals).toHaveLength(1);
+      expect(await rows()).toEqual([{ status: 'sent', next: null, error: null, token: null }]);
+      await store.db.run('DELETE FROM notifications');
+      now = expiresAt;
+      expect(await told({ expiresAt })).toBeNull();
+      expect(await told({ status: 'denied' })).toBeNull();
+      expect(receiver.arrivals).toHaveLength(1);
+      expect(await rows()).toEqual(
+        Array(2).fill({ status: 'dropped', next: null, error: null, token: null }),
+      );
+    });
+
+    test('what fails is tried again a second later, and keeps its link', async () => {
+      manner = 500;
+      expect(await told()).toBe('the notifier answered 500');
+      const [row] = await rows();
+      expect(row).toMatchObject({ status: 'pending', error: 'the notifier answered 500' });
+      expect(row?.token).not.toBeNull();
+      expect(Math.abs((row?.next ?? 0) - (NOW + 1000))).toBeLessThanOrEqual(200);
+    });
+
+    test('what could only be tried again when nobody can answer any more has failed', async () => {
+      manner = 500;
+      await told({ expiresAt: NOW + 800 });
+      expect(await rows()).toMatchObject([{ status: 'failed', next: null, token: null }]);
+    });
+
+    test('a key’s own address obeys the rules for addresses; the operator’s may be anywhere', async () => {
+      const own = await newKey({ url: receiver.url, slackWebhookUrl: receiver.url });
+      expect(await told({ keyId: own })).toContain('loopback');
+      expect(await told({ keyId: own }, 'slack')).toContain('loopback');
+      expect(receiver.arrivals).toEqual([]);
+      const rules = { allowPrivate: true };
+      const nowhere = settings({ notifyUrl: null, rules });
+      expect(await told({ keyId: own }, 'http', nowhere)).toBeNull();
+      expect(await told({ keyId: own }, 'slack', nowhere)).toBeNull();
+      const shared = await newKey(null);
+      expect(await told({ keyId: shared })).toBeNull();
+      expect(await told({ keyId: shared }, 'slack', settings({ slackWebhookUrl: receiver.url }))).toBeNull();
+      expect(receiver.arrivals).toHaveLength(4);
+    });
+
+    test('a channel that is configured no more says so', async () => {
+      const nowhere = settings({ notifyUrl: null });
+      for (const channel of ['http', 'slack'] as const)
+        expect(await told({}, channel, nowhere)).toBe('this channel has no address any more');
+      const none = 'no mail server is configured (TOOLGATE_SMTP_URL)';
+      expect(await told({}, 'email')).toBe(none);
+      expect(await told({}, 'email', settings({ mailFrom: 'gate@example.com' }))).toBe(none);
+      expect(await told({}, 'email', settings({ smtpUrl: 'smtp://127.0.0.1:1' }))).toBe(none);
+    });
+
+    test('it says whose call it is', async () => {
+      const keyId = await newKey(null);
+      const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
+      const input = { label: 'nightly', ttlMinutes: 5, scopeTools: null };
+      const { session } = await mintSession(guard, principal, input);
+      await told({ keyId, sessionId: session.id });
+      await told({ keyId });
+      expect(receiver.arrivals.map(each => [each.json.keyName, each.json.sessionLabel])).toEqual([
+        ['agent', 'nightly'],
+        ['agent', null],
+      ]);
+      await told({ keyId }, 'terminal');
+      expect(printed).toEqual([expect.stringContaining('http://gate.example/v1/approve/tg_apr_')]);
+    });
+  });
+}

@@ -1,0 +1,131 @@
+// How checks are put into groups: the first at once, those that come meanwhile together, in their order, and never
+// more in one transaction than it should take.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { GroupCommit } from '../../../src/guard/check/commit.ts';
+import type { Transaction } from '../../../src/store/db.ts';
+import { openStore, type TestStore } from '../../store/stores.ts';
+import { until, withMutant } from '../../support/faults.ts';
+import type { Patch } from '../../support/mutant.ts';
+import { engines } from '../../support/service.ts';
+
+const MOST_CHECKS = 1024;
+const MOST_KEYS = 256;
+
+const ANY_KEYS: Patch = {
+  file: 'src/guard/check/commit.ts',
+  find: '(keyIds.size === MAX_KEYS && !keyIds.has(keyId))',
+  replace: 'false',
+};
+const ANY_SIZE: Patch = { file: 'src/guard/check/commit.ts', find: 'index === MAX_GROUP ||', replace: '' };
+
+interface Check {
+  keyId: string;
+  number: number;
+}
+
+interface Group {
+  checks: readonly Check[];
+  locks: string[];
+}
+
+const observer = { committed: () => {}, failed: () => {} };
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    beforeAll(async () => {
+      store = await openStore(engine);
+    });
+    afterAll(() => store.close());
+
+    /** The groups that checks of these keys are put into, all of them submitted at once; each is answered its number. */
+    async function groupsOf(keyIds: readonly string[], Commit = GroupCommit): Promise<Group[]> {
+      const groups: Group[] = [];
+      const told: number[] = [];
+      let locks: string[] = [];
+      const work = {
+        keyOf: ({ keyId }: Check) => keyId,
+        callerOf: () => '',
+        shares: (ids: ReadonlySet<string>) => {
+          locks = [...ids];
+          return locks;
+        },
+        judge: async (tx: Transaction, checks: readonly Check[]) => {
+          await tx.all('SELECT 1');
+          groups.push({ checks, locks });
+          return checks.map(each => each.number);
+        },
+        committed: () => {},
+      };
+      const watched = { ...observer, committed: (size: number) => told.push(size) };
+      const commit = new Commit<Check, number>(store.db, work, keyIds.length, watched);
+      const answers = await Promise.all(keyIds.map((keyId, number) => commit.submit({ keyId, number })));
+      expect(answers).toEqual(keyIds.map((_, number) => number));
+      expect(told).toEqual(groups.map(({ checks }) => checks.length));
+      return groups;
+    }
+
+    const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
+
+    test('many checks of one key share few commits', async () => {
+      const groups = await groupsOf(Array(3000).fill('key'));
+      expect(groups.map(({ checks }) => checks.length)).toEqual([MOST_CHECKS, MOST_CHECKS, 952]);
+      expect(groups.map(({ locks }) => locks)).toEqual([['key'], ['key'], ['key']]);
+    });
+
+    test('a group has so many keys at most, and a lock for each of them', async () => {
+      const groups = await groupsOf([...keys(600), ...keys(600)]);
+      for (const { checks, locks } of groups) {
+        expect(locks.length).toBeLessThanOrEqual(MOST_KEYS);
+        expect(new Set(checks.map(each => each.keyId))).toEqual(new Set(locks));
+      }
+      expect(groups.flatMap(({ checks }) => checks.map(each => each.number))).toEqual([
+        ...Array(1200).keys(),
+      ]);
+    });
+
+    test('so many wait, the next is told to come again, and an answer makes room', async () => {
+      const gate = Promise.withResolvers<void>();
+      let judged = 0;
+      const work = {
+        keyOf: ({ keyId }: Check) => keyId,
+        callerOf: () => '',
+        shares: () => [],
+        judge: async (_: Transaction, checks: readonly Check[]) => {
+          judged += checks.length;
+          await gate.promise;
+          return checks.map(each => each.number);
+        },
+        committed: () => {},
+      };
+      const commit = new GroupCommit<Check, number>(store.db, work, 3, observer);
+      const submit = (number: number) =>
+        commit.submit({ keyId: 'key', number }).catch((error: { code: string }) => error.code);
+      const first = submit(0);
+      await until('the first is being judged', () => judged === 1);
+      const waiting = [1, 2, 3].map(submit);
+      expect([commit.depth, commit.overloaded]).toEqual([4, true]);
+      expect(await submit(4)).toBe('overloaded');
+      gate.resolve();
+      // A machine that stalls for three seconds answers these too late.
+      const answers = await Promise.all([first, ...waiting]);
+      for (const [number, answer] of answers.entries()) expect([number, 'audit_failed']).toContain(answer);
+      await commit.drain();
+      expect([commit.depth, commit.overloaded]).toEqual([0, false]);
+      expect([5, 'audit_failed']).toContain(await submit(5));
+    });
+
+    test('mutants without a limit are found out', async () => {
+      const sizes = async (patch: Patch, keyIds: string[]) =>
+        withMutant([patch], async root => {
+          const broken = await import(join(root, 'src/guard/check/commit.ts'));
+          const groups = await groupsOf(keyIds, broken.GroupCommit);
+          return groups.map(({ checks, locks }) => [checks.length, locks.length]);
+        });
+      expect(await sizes(ANY_SIZE, Array(3000).fill('key'))).toEqual([[3000, 1]]);
+      expect(await sizes(ANY_KEYS, keys(600))).toEqual([[600, 600]]);
+    });
+  });
+}

@@ -1,0 +1,498 @@
+// What frees a held call and what does not, at the very bounds, with time in the test's hands: judged inside one
+// transaction on either engine, alone and with others in its group.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { GuardError } from '../../../src/core/errors.ts';
+import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approvals.ts';
+import { type CheckRequest, Judge, type Verdict } from '../../../src/guard/check/check.ts';
+import { createPolicy } from '../../../src/guard/check/policies.ts';
+import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
+import type { Guard, GuardSettings } from '../../../src/guard/guard.ts';
+import { newId } from '../../../src/guard/guard.ts';
+import { changeKey, createKey, endKey, type NotifyTargets } from '../../../src/guard/keys.ts';
+import { endSession, mintSession } from '../../../src/guard/sessions.ts';
+import { NOW, openStore, type TestStore } from '../../store/stores.ts';
+import { refusal } from '../../support/refusal.ts';
+import { engines } from '../../support/service.ts';
+import { guardAt } from '../guards.ts';
+
+const MINUTE = 60_000;
+const RULES = [
+  { tool: 'look', action: 'allow' as const },
+  { tool: '*', action: 'require_approval' as const },
+];
+
+type Answer = Verdict | GuardError;
+const outcome = (answer: Answer | undefined): string =>
+  answer instanceof GuardError ? answer.code : (answer?.decision ?? 'no answer');
+/** What is told of the approval that was named, wherever the surface shows it. */
+const told = (answer: Answer): string =>
+  answer instanceof GuardError ? answer.code : `${answer.reason} ${answer.message ?? ''}`;
+const referenceOf = (answer: Answer): string => (answer as Verdict).referenceId ?? '';
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let now: number;
+    let guard: Guard;
+    let keyId: string;
+    let otherKeyId: string;
+    beforeEach(async () => {
+      store = await openStore(engine);
+      now = NOW;
+      guard = guardAt(store.db, () => now);
+      keyId = await newKey();
+      otherKeyId = await newKey();
+    });
+    afterEach(() => store.close());
+
+    const under = (settings: Partial<GuardSettings>): void => {
+      guard = { ...guard, settings: { ...guard.settings, ...settings } };
+    };
+
+    async function newKey(notify: NotifyTargets | null = null, expiresAt: number | null = null) {
+      const name = newId();
+      const policy = await createPolicy(guard, 'admin', { name, description: '', rules: RULES });
+      const input = { name, policyId: policy.id, requireSignInToApprove: false, expiresAt, notify };
+      return (await createKey(guard, 'admin', { ...input, forward: [] })).key.id;
+    }
+
+    const principal = (sessionId: string | null = null, key = keyId) => ({
+      kind: sessionId === null ? ('key' as const) : ('session' as const),
+      keyId: key,
+      sessionId,
+      scope: null,
+    });
+    const newSession = async (ttlMinutes = 60): Promise<string> =>
+      (await mintSession(guard, principal(), { label: '', ttlMinutes, scopeTools: null })).session.id;
+
+    const request = (more: Partial<CheckRequest> = {}): CheckRequest => ({
+      principal: principal(),
+      surface: 'check',
+      call: { serverName: 'prod', toolName: 'deploy' },
+      args: { target: 'blue' },
+      referenceId: null,
+      startedAt: performance.now(),
+      ...more,
+    });
+
+    /** All of them in one group. */
+    const judged = (...requests: CheckRequest[]): Promise<Answer[]> =>
+      store.db.transaction({}, tx => new Judge(guard).judge(tx, requests));
+    const outcomes = async (...requests: CheckRequest[]) => (await judged(...requests)).map(outcome);
+    const one = async (more: Partial<CheckRequest>): Promise<Answer> =>
+      (await judged(request(more)))[0] as Answer;
+
+    const approve = (referenceId: string, grantMs: number | null = null) =>
+      resolveByOperator(guard, 'admin', referenceId, { action: 'approve', grantMs });
+    /** Asks for a call, and has it approved. */
+    async function approved(more: Partial<CheckRequest> = {}, grantMs: number | null = null) {
+      const asked = await one(more);
+      expect(outcome(asked)).toBe('pending');
+      await approve(referenceOf(asked), grantMs);
+      return referenceOf(asked);
+    }
+
+    describe('an approval', () => {
+      test('frees the very call that it was asked for, once', async () => {
+        const referenceId = await approved();
+        expect(outcome(await one({ referenceId }))).toBe('allow');
+        const again = await one({ referenceId });
+        expect([outcome(again), told(again)]).toEqual([
+          'pending',
+          expect.stringContaining('it has been used'),
+        ]);
+      });
+
+      test('frees no other call, and is not used up by one that names it', async () => {
+        const referenceId = await approved();
+        const session = await newSession();
+        const CALLS: [Partial<CheckRequest>, string][] = [
+          [{ principal: principal(null, otherKeyId) }, 'there is none with this id'],
+          [{ call: { serverName: 'prod', toolName: 'destroy' } }, 'it is for another tool'],
+          [{ call: { serverName: 'test', toolName: 'deploy' } }, 'it is for another tool'],
+          [{ args: { target: 'green' } }, 'it is for other arguments'],
+          [{ args: undefined }, 'it is for other arguments'],
+          [{ continuation: { more: true } }, 'it is for other arguments'],
+          [{ surface: 'mcp' }, 'it was asked for on check, and this is mcp'],
+          [{ surface: 'mcp', principal: principal(session) }, 'it was asked for on check, and this is mcp'],
+        ];
+        for (const [call, why] of CALLS) {
+          const answer = await one({ ...call, referenceId });
+          expect([outcome(answer), told(answer)]).toEqual(['pending', expect.stringContaining(why)]);
+        }
+        const unknown = await one({ referenceId: newId() });
+        expect(told(unknown)).toContain('there is none with this id');
+        expect(told(await one({}))).not.toContain('there is none');
+        // One that belongs to the key is free to be spent by any of its sessions that names it.
+        expect(outcome(await one({ referenceId, principal: principal(session) }))).toBe('allow');
+      });
+
+      test('arguments are read once for a call, however many approvals it is compared with', async () => {
+        for (const target of ['red', 'green', 'white']) await approved({ surface: 'mcp', args: { target } });
+        const referenceId = await approved();
+        let reads = 0;
+        const args = (target: string) => ({
+          get target() {
+            reads++;
+            return target;
+          },
+        });
+        const mcp = ['white', 'black', 'red'].map(target => request({ surface: 'mcp', args: args(target) }));
+        const named = request({ referenceId, args: args('yellow') });
+        expect(await outcomes(...mcp, named)).toEqual(['allow', 'pending', 'allow', 'pending']);
+        expect(reads).toBe(4);
+      });
+
+      test('frees one of two calls in the same group', async () => {
+        const referenceId = await approved();
+        const [first, second] = await judged(request({ referenceId }), request({ referenceId }));
+        expect([outcome(first), outcome(second)]).toEqual(['allow', 'pending']);
+        expect(told(second as Answer)).toContain('it has been used');
+        await approved({ surface: 'mcp' });
+        const mcp = request({ surface: 'mcp' });
+        expect(await outcomes(mcp, mcp)).toEqual(['allow', 'pending']);
+      });
+
+      test('is found unnamed on /mcp only, and by the very credential that asked', async () => {
+        const sessions = [await newSession(), await newSession()];
+        const asked = { surface: 'mcp' as const, principal: principal(sessions[0]) };
+        await approved(asked);
+        await approved();
+        expect(await outcomes(request())).toEqual(['pending']);
+        expect(
+          await outcomes(
+            request({ surface: 'mcp' }),
+            request({ surface: 'mcp', principal: principal(sessions[1]) }),
+            request({ surface: 'mcp', principal: principal(null, otherKeyId) }),
+            request({ ...asked, args: { target: 'green' } }),
+            request(asked),
+          ),
+        ).toEqual(['pending', 'pending', 'pending', 'pending', 'allow']);
+      });
+
+      test('is good for its time after the answer, to the millisecond', async () => {
+        const [early, late] = [await approved(), await approved({ args: 2 })];
+        now += guard.settings.approvedFor - 1;
+        expect(outcome(await one({ referenceId: early }))).toBe('allow');
+        now += 1;
+        const answer = await one({ referenceId: late, args: 2 });
+        expect([outcome(answer), told(answer)]).toEqual([
+          'pending',
+          expect.stringContaining('it was approved too long ago'),
+        ]);
+      });
+
+      test('frees nothing once it was withdrawn, nor before it was given', async () => {
+        const referenceId = await approved();
+        await withdraw(guard, 'admin', referenceId);
+        expect(told(await one({ referenceId }))).toContain('it was withdrawn');
+        const asked = referenceOf(await one({}));
+        expect(told(await one({ referenceId: asked }))).toContain('nobody has answered it yet');
+      });
+    });
+
+    describe('a grant', () => {
+      test('frees every call of its tool until its very end', async () => {
+        await approved({}, MINUTE);
+        const calls = [request(), request({ args: 2 }), request({ surface: 'mcp' })];
+        expect(await outcomes(...calls)).toEqual(['allow', 'allow', 'allow']);
+        now += MINUTE - 1;
+        expect(await outcomes(...calls)).toEqual(['allow', 'allow', 'allow']);
+        now += 1;
+        expect(await outcomes(...calls)).toEqual(['pending', 'pending', 'pending']);
+      });
+
+      test('frees no call of another tool, server or key', async () => {
+        await approved({}, MINUTE);
+        expect(
+          await outcomes(
+            request({ call: { serverName: 'prod', toolName: 'destroy' } }),
+            request({ call: { serverName: 'test', toolName: 'deploy' } }),
+            request({ principal: principal(null, otherKeyId) }),
+          ),
+        ).toEqual(['pending', 'pending', 'pending']);
+      });
+    });
+
+    describe('the number of open approvals', () => {
+      const calls = (count: number, more: Partial<CheckRequest> = {}) =>
+        Array.from({ length: count }, (_, n) => request({ args: n, ...more }));
+
+      test('is bounded for a session, within a group and over several', async () => {
+        under({ maxOpenApprovalsPerSession: 3 });
+        const [first, second] = [await newSession(), await newSession()];
+        const ofFirst = { principal: principal(first) };
+        expect(await outcomes(...calls(2, ofFirst))).toEqual(['pending', 'pending']);
+        const [third, fourth] = await judged(...calls(2, ofFirst));
+        expect([outcome(third), outcome(fourth)]).toEqual(['pending', 'deny']);
+        expect(told(fourth as Answer)).toContain('this session already has 3 open approvals');
+        expect(await outcomes(...calls(4, { principal: principal(second) }))).toEqual([
+          'pending',
+          'pending',
+          'pending',
+          'deny',
+        ]);
+        expect(await outcomes(...calls(1))).toEqual(['pending']);
+      });
+
+      test('is bounded for a key with all its sessions', async () => {
+        under({ maxOpenApprovalsPerKey: 3 });
+        const session = await newSession();
+        expect(await outcomes(...calls(2, { principal: principal(session) }))).toEqual([
+          'pending',
+          'pending',
+        ]);
+        const [third, fourth] = await judged(...calls(2));
+        expect([outcome(third), outcome(fourth)]).toEqual(['pending', 'deny']);
+        expect(told(fourth as Answer)).toContain('this key already has 3 open approvals');
+        expect(await outcomes(...calls(1, { principal: principal(null, otherKeyId) }))).toEqual(['pending']);
+        // Those that lapsed are not open any more, whether or not anybody noticed.
+        now += guard.settings.approvalTimeout - 1;
+        expect(await outcomes(...calls(1))).toEqual(['deny']);
+        now += 1;
+        expect(await outcomes(...calls(1))).toEqual(['pending']);
+      });
+    });
+
+    describe('a credential', () => {
+      const look = { call: { serverName: 'prod', toolName: 'look' } };
+
+      test('of a key ends with it, to the millisecond', async () => {
+        await changeKey(guard, 'admin', keyId, { expiresAt: NOW + MINUTE });
+        const session = await newSession(60);
+        const both = [request(look), request({ ...look, principal: principal(session) })];
+        now = NOW + MINUTE - 1;
+        expect(await outcomes(...both)).toEqual(['allow', 'allow']);
+        now += 1;
+        expect(await outcomes(...both)).toEqual(['unauthenticated', 'unauthenticated']);
+      });
+
+      test('of a session ends by itself, to the millisecond, and its key goes on', async () => {
+        const session = await newSession(1);
+        const both = [request(look), request({ ...look, principal: principal(session) })];
+        now = NOW + MINUTE - 1;
+        expect(await outcomes(...both)).toEqual(['allow', 'allow']);
+        now += 1;
+        expect(await outcomes(...both)).toEqual(['allow', 'unauthenticated']);
+      });
+
+      test('that is revoked or unknown fails its own call and no other of the group', async () => {
+        const [gone, kept] = [await newSession(), await newSession()];
+        await endSession(guard, principal(), gone);
+        await endKey(guard, 'admin', otherKeyId);
+        expect(
+          await outcomes(
+            request(look),
+            request({ ...look, principal: principal(gone) }),
+            request({ ...look, principal: principal(kept) }),
+            request({ ...look, principal: principal(newId()) }),
+            request({ ...look, principal: principal(null, otherKeyId) }),
+            request({ ...look, principal: principal(null, newId()) }),
+          ),
+        ).toEqual([
+          'allow',
+          'unauthenticated',
+          'allow',
+          'unauthenticated',
+          'unauthenticated',
+          'unauthenticated',
+        ]);
+      });
+    });
+
+    describe('a tool whose definition changes', () => {
+      let connectedToolId: string;
+      beforeEach(async () => {
+        const input = { name: 'prod', transport: 'stdio' as const, target: 'x', headers: null };
+        connectedToolId = (await connectTool(guard, 'admin', { allowPrivate: true }, keyId, input)).id;
+        await shows('one');
+      });
+
+      const shows = (description: string, toolName = 'deploy') =>
+        compareDefinitions(guard, { id: connectedToolId, keyId }, [
+          { toolName, definition: { description } },
+        ]);
+      const run = (more: Partial<CheckRequest> = {}) => request({ connectedToolId, surface: 'mcp', ...more });
+      const look = (more: Partial<CheckRequest> = {}) =>
+        run({ call: { serverName: 'prod', toolName: 'look' }, ...more });
+
+      for (const [toolDrift, wanted] of [
+        ['deny', 'deny'],
+        ['require_approval', 'pending'],
+        ['allow', 'allow'],
+      ] as const) {
+        test(`is met with ${wanted} under ${toolDrift}, and so is one that nobody has seen`, async () => {
+          under({ toolDrift });
+          expect(await outcomes(look())).toEqual([wanted]);
+          await shows('as accepted', 'look');
+          expect(await outcomes(look())).toEqual(['allow']);
+          await shows('another', 'look');
+          // Where the service does not run the call itself, it knows of no definition.
+          expect(await outcomes(look(), look({ connectedToolId: undefined as never }))).toEqual([
+            wanted,
+            'allow',
+          ]);
+          await shows('as accepted', 'look');
+          expect(await outcomes(look())).toEqual(['allow']);
+        });
+      }
+
+      test('is not freed by an approval of what it was', async () => {
+        const referenceId = await approved(run());
+        await shows('two');
+        const answer = (await judged(run({ referenceId })))[0] as Answer;
+        expect([outcome(answer), told(answer)]).toEqual([
+          'pending',
+          expect.stringContaining('the definition of the tool has changed since'),
+        ]);
+        expect(await outcomes(run())).toEqual(['pending']);
+        await shows('one');
+        expect(await outcomes(run({ referenceId }))).toEqual(['allow']);
+      });
+
+      test('is freed by an approval that was asked for with what it shows now', async () => {
+        under({ toolDrift: 'require_approval' });
+        await shows('two');
+        const referenceId = await approved(run());
+        await shows('three');
+        expect(await outcomes(run({ referenceId }))).toEqual(['pending']);
+        await shows('two');
+        expect(await outcomes(run({ referenceId }))).toEqual(['allow']);
+      });
+
+      test('is freed by a grant only if that was asked for with what it shows now', async () => {
+        under({ toolDrift: 'require_approval' });
+        await approved(run(), MINUTE);
+        expect(await outcomes(run())).toEqual(['allow']);
+        await shows('two');
+        await approved(run(), MINUTE);
+        expect(await outcomes(run())).toEqual(['allow']);
+        await shows('three');
+        expect(await outcomes(run())).toEqual(['pending']);
+      });
+
+      test('is not freed by what was asked for where no definition was known', async () => {
+        under({ toolDrift: 'require_approval' });
+        const unknown = run({ connectedToolId: undefined as never });
+        await approved(unknown, MINUTE);
+        const referenceId = await approved({ ...unknown, call: { serverName: 'prod', toolName: 'other' } });
+        await shows('one', 'other');
+        await shows('two', 'other');
+        await shows('two');
+        expect(
+          await outcomes(run(), run({ referenceId, call: { serverName: 'prod', toolName: 'other' } })),
+        ).toEqual(['pending', 'pending']);
+        await shows('one');
+        await shows('one', 'other');
+        expect(
+          await outcomes(run(), run({ referenceId, call: { serverName: 'prod', toolName: 'other' } })),
+        ).toEqual(['allow', 'allow']);
+      });
+    });
+
+    test('a held call’s link goes by the key’s own channels, and by the service’s where it has none', async () => {
+      under({ channels: ['terminal'] });
+      const KEYS: [NotifyTargets | null, string[]][] = [
+        [null, ['terminal']],
+        [{}, ['terminal']],
+        [{ emails: [] }, ['terminal']],
+        [{ emails: ['a@example.com'] }, ['email']],
+        [{ slackWebhookUrl: 'https://hooks.example/' }, ['slack']],
+        [{ url: 'https://hooks.example/' }, ['http']],
+        [{ emails: ['a@example.com'], url: 'https://hooks.example/' }, ['email', 'http']],
+      ];
+      for (const [notify, channels] of KEYS) {
+        const key = await newKey(notify);
+        await one({ principal: principal(null, key) });
+        const rows = await store.db.all<{ channel: string }>(
+          'SELECT channel FROM notifications WHERE key_id = $1 ORDER BY channel',
+          [key],
+        );
+        expect(rows.map(row => row.channel)).toEqual(channels);
+      }
+    });
+
+    test('every verdict has its entry, with the approval that it rests on or asks for', async () => {
+      const look = request({ call: { serverName: 'prod', toolName: 'look' } });
+      const referenceId = await approved();
+      const answers = await judged(look, request({ referenceId }), request({ args: 2 }));
+      const rows = await store.db.all<{ id: string; decision: string; reference: string | null }>(
+        'SELECT id, decision, reference_id AS reference FROM audit ORDER BY id DESC LIMIT 3',
+      );
+      const [first, second, third] = answers as [Verdict, Verdict, Verdict];
+      expect(rows.reverse()).toEqual([
+        { id: first.toolCallId, decision: 'allow', reference: null },
+        { id: second.toolCallId, decision: 'allow', reference: referenceId },
+        { id: third.toolCallId, decision: 'pending', reference: third.referenceId ?? '' },
+      ]);
+    });
+
+    test('a held call is told that nothing was run, and on /mcp what became of the approval that it named', async () => {
+      const { message, latencyMs } = (await one({ referenceId: newId() })) as Verdict;
+      expect(message).toMatch(/^This is not the final outcome: .* webhook with this referenceId\.$/);
+      const begun = performance.now();
+      const named = (await one({ surface: 'mcp', referenceId: newId() })) as Verdict;
+      expect(named.message).toContain('webhook with this referenceId. The approval that was named');
+      expect(((await one({ surface: 'mcp' })) as Verdict).message).toBe(message as string);
+      expect(latencyMs).toBeGreaterThanOrEqual(0);
+      expect(named.latencyMs).toBeLessThanOrEqual(Math.ceil(performance.now() - begun));
+    });
+
+    // PostgreSQL wakes its listeners for its own reasons, too.
+    test.if(engine === 'sqlite')(
+      'a call that is held wakes whoever asks, and so does the answer',
+      async () => {
+        let woken = 0;
+        store.db.onWake(() => woken++);
+        const judge = new Judge(guard);
+        const wakes = async (work: Promise<unknown>) => {
+          const before = woken;
+          await work;
+          // Listeners are called in a turn of their own.
+          await Bun.sleep(0);
+          return woken - before;
+        };
+        const committed = async (...requests: CheckRequest[]) => {
+          const answers = await store.db.transaction({}, tx => judge.judge(tx, requests));
+          judge.committed(answers);
+          return answers;
+        };
+        const look = { call: { serverName: 'prod', toolName: 'look' } };
+        const dead = { principal: principal(null, newId()) };
+        expect(await wakes(committed(request(look), request(dead)))).toBe(0);
+        const holding = committed(request(look), request());
+        expect(await wakes(holding)).toBe(1);
+        const referenceId = referenceOf((await holding)[1] as Answer);
+        const answer = () =>
+          resolveByOperator(guard, 'admin', referenceId, { action: 'approve', grantMs: null });
+        expect(await wakes(answer())).toBe(1);
+        expect(await wakes(refusal(answer()))).toBe(0);
+      },
+    );
+
+    test('a key whose policy is lost gets no verdict, and others do', async () => {
+      await store.db.run(
+        'DELETE FROM policy_versions WHERE policy_id = (SELECT policy_id FROM keys WHERE id = $1)',
+        [otherKeyId],
+      );
+      const look = { call: { serverName: 'prod', toolName: 'look' } };
+      expect(
+        await outcomes(request({ ...look, principal: principal(null, otherKeyId) }), request(look)),
+      ).toEqual(['audit_failed', 'allow']);
+    });
+
+    test('a key whose settings cannot be read fails its own held calls, and nobody else’s', async () => {
+      const broken = await newKey({ emails: ['a@example.com'] });
+      await store.db.run("UPDATE keys SET notify_sealed = 'damaged' WHERE id = $1", [broken]);
+      const theirs = { principal: principal(null, broken) };
+      expect(
+        await outcomes(
+          request(theirs),
+          request({ ...theirs, call: { serverName: 'prod', toolName: 'look' } }),
+          request(),
+        ),
+      ).toEqual(['audit_failed', 'allow', 'pending']);
+    });
+  });
+}
