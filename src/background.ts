@@ -42,7 +42,7 @@ function createWorker(
   url: string,
   print: (text: string) => void,
 ): Worker {
-  const { guard, targetRules: rules, metrics, log } = services;
+  const { deps, targetRules: rules, metrics, log } = services;
   const observer = {
     delivered: (attempt: Attempt) => metrics.delivered(attempt.error === null),
     notified: (channel: ChannelKind, error: string | null) => {
@@ -51,29 +51,29 @@ function createWorker(
     },
     failed: (error: unknown) => log.error({ err: error }, 'background work failed'),
   };
-  return new Worker(guard, rules, { ...config, publicUrl: url, rules, print }, observer);
+  return new Worker(deps, rules, { ...config, publicUrl: url, rules, print }, observer);
 }
 
 function createChores({ retention, sealing }: Config, services: Services): Chores {
-  const { guard, checkpointKey, metrics, log } = services;
+  const { deps, checkpointKey, metrics, log } = services;
   const sealedBy = sealing ? checkpointKey : null;
   const removed = (counts: Record<string, number>) => {
     metrics.removed(counts);
     log.info({ removed: counts }, 'removed what was past its time');
   };
-  return new Chores(guard, [rollUp, forgetRequests(), retire({ retention, sealedBy, removed })], {
-    round: async () => metrics.rolledUp(await rolledUpTo(guard)),
+  return new Chores(deps, [rollUp, forgetRequests(), retire({ retention, sealedBy, removed })], {
+    round: async () => metrics.rolledUp(await rolledUpTo(deps)),
     failed: error => log.error({ err: error }, 'a background chore failed'),
   });
 }
 
-function createSealer(config: Config, { guard, checkpointKey, targetRules, metrics, log }: Services): Sealer {
+function createSealer(config: Config, { deps, checkpointKey, targetRules, metrics, log }: Services): Sealer {
   const options = {
     checkpointInterval: config.checkpointInterval,
     keep: (note: string) => appendCheckpoint(config.dataDir, note),
-    send: checkpointSender(config, targetRules, guard.now),
+    send: checkpointSender(config, targetRules, deps.now),
   };
-  return new Sealer(guard, new SealedLog(guard, checkpointKey, config.retention), options, {
+  return new Sealer(deps, new SealedLog(deps, checkpointKey, config.retention), options, {
     lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
     checkpointed: ({ size }) => {
       metrics.checkpointed();

@@ -14,8 +14,8 @@ import { Judge, type Verdict } from './guard/check/check.ts';
 import { GroupCommit } from './guard/check/commit.ts';
 import { OutcomeLog } from './guard/check/outcomes.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
+import type { Deps } from './guard/deps.ts';
 import { setUpStore, showFirstKey } from './guard/first-start.ts';
-import type { Guard } from './guard/guard.ts';
 import { takeOver } from './guard/leases.ts';
 import { logKey } from './guard/log/sealed-log.ts';
 import type { TargetRules } from './guard/outgoing/addresses.ts';
@@ -33,7 +33,7 @@ import { Listing } from './mcp/listing.ts';
 import { Places } from './mcp/places.ts';
 import type { Upstream } from './mcp/upstream.ts';
 import { Metrics, mergedMetrics } from './metrics.ts';
-import { isEmbedded, openGuard, openStore } from './open-store.ts';
+import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { findKey } from './store/keys.ts';
 
 export const VERSION: string = pkg.version;
@@ -79,12 +79,12 @@ export async function start(
   makeDataDir(config.dataDir);
   const db = await openStore(config, onFatal);
   try {
-    const guard = await openGuard(config, db, now);
-    if (isEmbedded(config)) await takeOver(guard);
+    const deps = await openDeps(config, db, now);
+    if (isEmbedded(config)) await takeOver(deps);
     const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
-    const checkpointKey = await logKey(guard);
+    const checkpointKey = await logKey(deps);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
-    const services = createServices(config, guard, adminToken, checkpointKey, log);
+    const services = createServices(config, deps, adminToken, checkpointKey, log);
     if (others !== null) services.allMetrics = async () => mergedMetrics(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
     const url = publicUrl(config, serving.port);
@@ -108,7 +108,7 @@ export async function start(
       port: serving.port,
       metrics: () => services.metrics.text(),
       welcome: show => {
-        welcomed = welcome(config, guard, log, url, show);
+        welcomed = welcome(config, deps, log, url, show);
         return welcomed;
       },
       stop,
@@ -121,16 +121,16 @@ export async function start(
 
 async function welcome(
   config: Config,
-  guard: Guard,
+  deps: Deps,
   log: Log,
   url: string,
   show: (welcome: Welcome) => Promise<void>,
 ): Promise<void> {
   for (const { file, mode, advice } of openFiles(config)) log.warn({ file, mode }, advice);
-  const setupToken = await offerSetup(guard);
+  const setupToken = await offerSetup(deps);
   const setupUrl = setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`;
   const tokenPath = config.adminToken === null ? adminTokenPath(config.dataDir) : null;
-  await showFirstKey(guard, key => show({ key, setupUrl, adminTokenPath: tokenPath }));
+  await showFirstKey(deps, key => show({ key, setupUrl, adminTokenPath: tokenPath }));
 }
 
 export interface DemoStore extends Demo {
@@ -151,9 +151,9 @@ export async function fillStore(
   // Whatever happens to the disk comes back as an error here, and ends the command.
   const db = await openStore(config, () => {});
   try {
-    const guard = await openGuard(config, db, Date.now);
-    const key = await setUpStore({ ...guard, now: () => Date.now() - DEMO_AGE_MS });
-    return { key, ...(await fillDemo(guard, force, progress)) };
+    const deps = await openDeps(config, db, Date.now);
+    const key = await setUpStore({ ...deps, now: () => Date.now() - DEMO_AGE_MS });
+    return { key, ...(await fillDemo(deps, force, progress)) };
   } finally {
     await db.close();
   }
@@ -167,15 +167,15 @@ function clockOf(log: Log): () => number {
 
 function createServices(
   config: Config,
-  guard: Guard,
+  deps: Deps,
   adminToken: string,
   checkpointKey: VerifierKey,
   log: Log,
 ): Services {
   const metrics = new Metrics(() => checks.depth);
-  const feed = new Feed(guard.db, error => log.warn({ err: error }, 'events could not be read'));
-  guard.db.onWake(() => feed.poke());
-  const checks = new GroupCommit(guard.db, new Judge(guard), config.queueLimit, {
+  const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
+  deps.db.onWake(() => feed.poke());
+  const checks = new GroupCommit(deps.db, new Judge(deps), config.queueLimit, {
     committed: size => {
       metrics.committed(size);
       feed.poke();
@@ -186,17 +186,17 @@ function createServices(
     },
   });
   return {
-    guard,
+    deps,
     checks,
-    mcp: createMcp(config, guard, checks, metrics, log),
+    mcp: createMcp(config, deps, checks, metrics, log),
     feed,
-    principals: new PrincipalMemory(guard),
+    principals: new PrincipalMemory(deps),
     config,
     metrics,
     allMetrics: () => metrics.text(),
     log,
     targetRules: targetRules(config),
-    approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : guard.db),
+    approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
     signOn: signOn(config),
     adminTokenHash: hashToken(adminToken),
     checkpointKey,
@@ -206,12 +206,12 @@ function createServices(
 
 function createMcp(
   config: Config,
-  guard: Guard,
+  deps: Deps,
   checks: Services['checks'],
   metrics: Metrics,
   log: Log,
 ): Services['mcp'] {
-  const hub = new Hub(guard, { ...config, rules: targetRules(config) });
+  const hub = new Hub(deps, { ...config, rules: targetRules(config) });
   const failed = ({ tool }: Upstream, error: unknown) =>
     log.warn(
       { connectedTool: tool.name, keyId: tool.keyId, err: error },
@@ -223,15 +223,15 @@ function createMcp(
     version: VERSION,
     checks,
     hub,
-    listing: new Listing(guard, hub, config.toolDrift !== 'allow', failed),
-    connections: new Connections(guard),
-    outcomes: new OutcomeLog(guard, error => log.error({ err: error }, 'outcomes could not be recorded')),
+    listing: new Listing(deps, hub, config.toolDrift !== 'allow', failed),
+    connections: new Connections(deps),
+    outcomes: new OutcomeLog(deps, error => log.error({ err: error }, 'outcomes could not be recorded')),
     timeoutMs: config.upstreamTimeout,
     maxMs: config.upstreamMax,
     places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
     onVerdict,
-    callable: config.toolsList === 'all' ? null : principal => callableBy(guard, principal),
-    forwards: async keyId => (await findKey(guard.db, keyId))?.forward ?? [],
+    callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
+    forwards: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
     recordAccess: async (principal, call, startedAt) => {
       const asked = {
         principal,

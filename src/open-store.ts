@@ -3,8 +3,8 @@
 
 import { type Config, embeddedPath } from './config.ts';
 import { masterKeyIn, masterKeyPath } from './data-dir.ts';
+import type { Deps } from './guard/deps.ts';
 import { claimStore, knownFingerprint, wrongMasterKey } from './guard/first-start.ts';
-import type { Guard } from './guard/guard.ts';
 import { Vault } from './guard/secrets.ts';
 import type { Db } from './store/db.ts';
 import { migrate } from './store/migrate.ts';
@@ -38,15 +38,15 @@ function openFile(path: string, onFatal: (error: Error) => void): Db {
 }
 
 /** The store as this program knows it, with the master key it was made with. One that has lost its key is not changed. */
-export async function openGuard(config: Config, db: Db, now: () => number): Promise<Guard> {
+export async function openDeps(config: Config, db: Db, now: () => number): Promise<Deps> {
   const known = await knownFingerprint(db);
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir, known === null));
   const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
   if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
   await migrate(db, now());
-  const guard: Guard = { db, vault, now, settings: { ...config, channels: channels(config) } };
-  await claimStore(guard, from);
-  return guard;
+  const deps: Deps = { db, vault, now, settings: { ...config, channels: channels(config) } };
+  await claimStore(deps, from);
+  return deps;
 }
 
 function channels(config: Config): ChannelKind[] {

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { canonicalJson } from '../core/canonical.ts';
 import { type CompiledPolicy, compilePolicy } from '../core/decide.ts';
 import { GuardError } from '../core/errors.ts';
-import type { Actor, Guard } from '../guard/guard.ts';
+import type { Actor, Deps } from '../guard/deps.ts';
 import { countAgain } from '../guard/log/rollups.ts';
 import { hashPassword } from '../guard/people/passwords.ts';
 import { hashToken, mintToken } from '../guard/secrets.ts';
@@ -41,30 +41,26 @@ export interface Demo {
 
 const BY: Actor = `operator:${ADMIN}`;
 
-export async function fillDemo(
-  guard: Guard,
-  force: boolean,
-  progress: (what: string) => void,
-): Promise<Demo> {
-  await wantUnsealed(guard);
-  if (!force) await wantFresh(guard);
-  const now = guard.now();
+export async function fillDemo(deps: Deps, force: boolean, progress: (what: string) => void): Promise<Demo> {
+  await wantUnsealed(deps);
+  if (!force) await wantFresh(deps);
+  const now = deps.now();
   progress('operators');
-  const signIn = await addOperators(guard, now);
+  const signIn = await addOperators(deps, now);
   progress('policies and keys');
-  const residents = await guard.db.transaction({}, tx => addResidents(tx, now));
+  const residents = await deps.db.transaction({}, tx => addResidents(tx, now));
   progress('a week of calls');
-  const week: Week = liveWeek(residents, now, guard.settings.approvalTimeout);
-  await writeWeek(guard, week);
-  await countAgain(guard, now - 7 * DAY);
+  const week: Week = liveWeek(residents, now, deps.settings.approvalTimeout);
+  await writeWeek(deps, week);
+  await countAgain(deps, now - 7 * DAY);
   progress('webhooks and deliveries');
-  await writeHooks(guard, week, residents);
+  await writeHooks(deps, week, residents);
   const waiting = week.approvals.filter(each => each.status === 'pending').length;
   return { signIn, verdicts: week.entries.length, approvals: week.approvals.length, waiting };
 }
 
 /** In a sealed log the invented entries would look put in afterwards, which they are. */
-async function wantUnsealed({ db }: Guard): Promise<void> {
+async function wantUnsealed({ db }: Deps): Promise<void> {
   if ((await sealedSize(db)) === 0) return;
   throw new GuardError(
     'conflict',
@@ -73,7 +69,7 @@ async function wantUnsealed({ db }: Guard): Promise<void> {
 }
 
 /** Nobody signed in, nothing checked, nothing made but what a first start makes. */
-async function wantFresh({ db }: Guard): Promise<void> {
+async function wantFresh({ db }: Deps): Promise<void> {
   const used =
     (await anyOperator(db)) ||
     (await nextAuditId(db, 0)) !== null ||
@@ -86,10 +82,10 @@ async function wantFresh({ db }: Guard): Promise<void> {
   );
 }
 
-async function addOperators(guard: Guard, now: number): Promise<Demo['signIn']> {
+async function addOperators(deps: Deps, now: number): Promise<Demo['signIn']> {
   const password = newPassword();
   const passwordHash = await hashPassword(password);
-  return guard.db.transaction({}, async tx => {
+  return deps.db.transaction({}, async tx => {
     if ((await findOperatorCredential(tx, ADMIN)) !== null) return null;
     for (const { email, role, daysAgo, invited } of OPERATORS) {
       if ((await findOperatorCredential(tx, email)) !== null) continue;

@@ -2,7 +2,7 @@
 // what webhooks would have been sent. In pieces, since a transaction has its time limit.
 
 import type { Event, EventType } from '../core/event.ts';
-import type { Guard } from '../guard/guard.ts';
+import type { Deps } from '../guard/deps.ts';
 import { newWebhookSecret } from '../guard/outgoing/sign.ts';
 import { sealSecret } from '../guard/outgoing/webhooks.ts';
 import { mintToken } from '../guard/secrets.ts';
@@ -27,37 +27,37 @@ import { daysBefore, dice, idAt, type Resident, type Week } from './week.ts';
 
 const PIECE = 256;
 
-export async function writeWeek(guard: Guard, week: Week): Promise<void> {
+export async function writeWeek(deps: Deps, week: Week): Promise<void> {
   const inTime = week.entries.sort((a, b) => (a.id < b.id ? -1 : 1));
-  await inPieces(guard, inTime, async (tx, entries) => insertAudit(tx, entries));
-  await inPieces(guard, week.outcomes, async (tx, outcomes) => insertOutcomes(tx, outcomes));
-  await inPieces(guard, week.sessions, async (tx, sessions) => {
+  await inPieces(deps, inTime, async (tx, entries) => insertAudit(tx, entries));
+  await inPieces(deps, week.outcomes, async (tx, outcomes) => insertOutcomes(tx, outcomes));
+  await inPieces(deps, week.sessions, async (tx, sessions) => {
     for (const session of sessions) {
       const { hash, prefix } = mintToken('session');
       await insertSession(tx, { ...session, prefix }, hash);
     }
   });
   await inPieces(
-    guard,
+    deps,
     week.approvals,
-    each((tx, approval) => ask(guard, tx, approval)),
+    each((tx, approval) => ask(deps, tx, approval)),
   );
-  await inPieces(guard, week.approvals, async (tx, approvals) => {
+  await inPieces(deps, week.approvals, async (tx, approvals) => {
     for (const approval of approvals) await answer(tx, approval);
   });
-  await inPieces(guard, lapsed(week.approvals), async (tx, approvals) => {
+  await inPieces(deps, lapsed(week.approvals), async (tx, approvals) => {
     for (const { expiresAt } of approvals) await lapseApprovals(tx, expiresAt, 1);
   });
-  await inPieces(guard, week.grants, each(insertGrant));
+  await inPieces(deps, week.grants, each(insertGrant));
 }
 
 async function inPieces<T>(
-  guard: Guard,
+  deps: Deps,
   rows: readonly T[],
   write: (tx: Transaction, rows: readonly T[]) => Promise<void>,
 ): Promise<void> {
   for (let at = 0; at < rows.length; at += PIECE) {
-    await guard.db.transaction({}, tx => write(tx, rows.slice(at, at + PIECE)));
+    await deps.db.transaction({}, tx => write(tx, rows.slice(at, at + PIECE)));
   }
 }
 
@@ -67,8 +67,8 @@ const each =
     for (const row of rows) write(tx, row);
   };
 
-function ask(guard: Guard, tx: Transaction, approval: ApprovalRecord): void {
-  const argsDigest = guard.vault.callDigest({ args: { demo: approval.id } });
+function ask(deps: Deps, tx: Transaction, approval: ApprovalRecord): void {
+  const argsDigest = deps.vault.callDigest({ args: { demo: approval.id } });
   insertApproval(tx, { ...approval, argsDigest, status: 'pending' }, mintToken('approval').hash);
 }
 
@@ -115,24 +115,24 @@ interface Told {
 /** Deliveries that a receiver takes badly before it goes. */
 const LAST_FAILED = 3;
 
-export async function writeHooks(guard: Guard, week: Week, residents: readonly Resident[]): Promise<void> {
-  const hooks = await guard.db.transaction({}, tx => addHooks(guard, tx, residents));
+export async function writeHooks(deps: Deps, week: Week, residents: readonly Resident[]): Promise<void> {
+  const hooks = await deps.db.transaction({}, tx => addHooks(deps, tx, residents));
   const roll = dice(11);
   const all = events(week.approvals);
   for (const hook of hooks) {
     if (hook.goneAt !== null) hook.downFrom = all.filter(told => hears(hook, told)).at(-LAST_FAILED)?.at ?? 0;
   }
   await inPieces(
-    guard,
+    deps,
     all,
     each((tx, told) => tell(tx, told, hooks, roll)),
   );
 }
 
-function addHooks(guard: Guard, tx: Transaction, residents: readonly Resident[]): Promise<Hook[]> {
+function addHooks(deps: Deps, tx: Transaction, residents: readonly Resident[]): Promise<Hook[]> {
   const add = async ({ url, agent, daysAgo, goneDaysAgo }: (typeof WEBHOOKS)[number]): Promise<Hook> => {
-    const createdAt = daysBefore(guard.now(), daysAgo);
-    const goneAt = goneDaysAgo === null ? null : daysBefore(guard.now(), goneDaysAgo);
+    const createdAt = daysBefore(deps.now(), daysAgo);
+    const goneAt = goneDaysAgo === null ? null : daysBefore(deps.now(), goneDaysAgo);
     const id = idAt(createdAt);
     const keyId = residents.find(each => each.agent.name === agent)?.keyId ?? null;
     const webhook: WebhookRecord = {
@@ -140,7 +140,7 @@ function addHooks(guard: Guard, tx: Transaction, residents: readonly Resident[])
       url,
       keyId,
       events: agent === null ? ['approval.created', 'approval.resolved'] : ['approval.resolved'],
-      secretSealed: sealSecret(guard.vault, id, newWebhookSecret()),
+      secretSealed: sealSecret(deps.vault, id, newWebhookSecret()),
       previousSecretSealed: null,
       previousSecretUntil: null,
       createdAt,

@@ -2,15 +2,16 @@
 
 import { insertChange } from '../store/changes.ts';
 import type { Queries } from '../store/db.ts';
-import { type Actor, type Guard, newId } from './guard.ts';
+import type { Actor, Deps } from './deps.ts';
+import { newId } from './ids.ts';
 
 export function recordChange(
   tx: Queries,
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   action: string,
   target: string,
   detail: Record<string, unknown>,
 ): Promise<void> {
-  return insertChange(tx, { id: newId(), at: guard.now(), actor, action, target, detail });
+  return insertChange(tx, { id: newId(), at: deps.now(), actor, action, target, detail });
 }

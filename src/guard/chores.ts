@@ -2,7 +2,8 @@
 // another, with pauses in which the process and the store are free for checks.
 
 import { endLease, takeLease } from '../store/marks.ts';
-import { type Guard, newId } from './guard.ts';
+import type { Deps } from './deps.ts';
+import { newId } from './ids.ts';
 
 const EVERY_MS = 5000;
 const LEASE = 'chores';
@@ -14,16 +15,16 @@ const SHORTEST_REST_MS = 5;
 const LONGEST_REST_MS = 500;
 
 /** One small step; true when there is more to do. */
-export type Chore = (guard: Guard) => Promise<boolean>;
+export type Chore = (deps: Deps) => Promise<boolean>;
 
 export interface ChoresObserver {
   /** After every round, also of a replica that left the work to another. */
-  round(guard: Guard): Promise<void>;
+  round(deps: Deps): Promise<void>;
   failed(error: unknown): void;
 }
 
 export class Chores {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #chores: readonly Chore[];
   readonly #observer: ChoresObserver;
   readonly #holder = newId();
@@ -31,8 +32,8 @@ export class Chores {
   #timer: Timer | null = null;
   #running: Promise<void> | null = null;
 
-  constructor(guard: Guard, chores: readonly Chore[], observer: ChoresObserver) {
-    this.#guard = guard;
+  constructor(deps: Deps, chores: readonly Chore[], observer: ChoresObserver) {
+    this.#deps = deps;
     this.#chores = chores;
     this.#observer = observer;
   }
@@ -47,7 +48,7 @@ export class Chores {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
     await this.#running;
-    await endLease(this.#guard.db, LEASE, this.#holder).catch(() => {});
+    await endLease(this.#deps.db, LEASE, this.#holder).catch(() => {});
   }
 
   #poke(): void {
@@ -61,7 +62,7 @@ export class Chores {
     const steps = this.#chores.map(chore => async () => {
       while (await this.#step(chore));
     });
-    for (const work of [...steps, () => this.#observer.round(this.#guard)]) {
+    for (const work of [...steps, () => this.#observer.round(this.#deps)]) {
       await work().catch(error => this.#observer.failed(error));
     }
   }
@@ -69,14 +70,14 @@ export class Chores {
   async #step(chore: Chore): Promise<boolean> {
     if (this.#timer === null || !(await this.#leased())) return false;
     const begun = performance.now();
-    const more = await chore(this.#guard);
+    const more = await chore(this.#deps);
     const rest = REST * (performance.now() - begun);
     if (more) await Bun.sleep(Math.min(Math.max(rest, SHORTEST_REST_MS), LONGEST_REST_MS));
     return more;
   }
 
   async #leased(): Promise<boolean> {
-    const { db, now } = this.#guard;
+    const { db, now } = this.#deps;
     const ours = this.#leasedUntil - now();
     // Renewed halfway, so that an idle service writes this four times a minute and not at every step.
     if (ours > LEASE_MS / 2 && ours <= LEASE_MS) return true;

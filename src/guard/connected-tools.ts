@@ -19,9 +19,11 @@ import {
 import { UniqueViolation } from '../store/db.ts';
 import { findKey } from '../store/keys.ts';
 import { recordChange } from './changes.ts';
-import { type Actor, type Guard, keyLock, newId } from './guard.ts';
+import type { Actor, Deps } from './deps.ts';
 import { giveHint } from './hints.ts';
+import { newId } from './ids.ts';
 import { noSuchKey } from './keys.ts';
+import { keyLock } from './locks.ts';
 import { type TargetRules, wantTarget } from './outgoing/addresses.ts';
 import { hashToken, type Vault } from './secrets.ts';
 
@@ -33,7 +35,7 @@ export interface ConnectedToolInput {
 }
 
 export async function connectTool(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   rules: TargetRules,
   keyId: string,
@@ -42,15 +44,15 @@ export async function connectTool(
   if (input.transport !== 'stdio') await wantTarget(input.target, rules);
   const id = newId();
   const { headers, ...rest } = input;
-  const headersSealed = headers === null ? null : guard.vault.seal(JSON.stringify(headers), about(id));
-  const tool: ConnectedTool = { ...rest, id, keyId, headersSealed, createdAt: guard.now() };
+  const headersSealed = headers === null ? null : deps.vault.seal(JSON.stringify(headers), about(id));
+  const tool: ConnectedTool = { ...rest, id, keyId, headersSealed, createdAt: deps.now() };
   try {
-    await guard.db.transaction({}, async tx => {
+    await deps.db.transaction({}, async tx => {
       if ((await findKey(tx, keyId)) === null) throw noSuchKey();
       await insertConnectedTool(tx, tool);
-      await recordChange(tx, guard, actor, 'connected-tool.create', id, { keyId, name: tool.name });
+      await recordChange(tx, deps, actor, 'connected-tool.create', id, { keyId, name: tool.name });
     });
-    giveHint(guard.db, 'tools', keyId);
+    giveHint(deps.db, 'tools', keyId);
     return tool;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
@@ -58,14 +60,14 @@ export async function connectTool(
   }
 }
 
-export async function disconnectTool(guard: Guard, actor: Actor, keyId: string, id: string): Promise<void> {
-  await guard.db.transaction({}, async tx => {
+export async function disconnectTool(deps: Deps, actor: Actor, keyId: string, id: string): Promise<void> {
+  await deps.db.transaction({}, async tx => {
     const tool = await findConnectedTool(tx, keyId, id);
     if (tool === null) throw noSuchTool();
     await removeConnectedTool(tx, id);
-    await recordChange(tx, guard, actor, 'connected-tool.delete', id, { keyId, name: tool.name });
+    await recordChange(tx, deps, actor, 'connected-tool.delete', id, { keyId, name: tool.name });
   });
-  giveHint(guard.db, 'tools', keyId);
+  giveHint(deps.db, 'tools', keyId);
 }
 
 export function openHeaders(vault: Vault, tool: ConnectedTool): Record<string, string> {
@@ -90,14 +92,14 @@ const MAX_PINNED_CHARACTERS = 16 * 1024 * 1024;
  * looked at again under it: another replica, or an operator, may have been first.
  */
 export async function compareDefinitions(
-  guard: Guard,
+  deps: Deps,
   { id, keyId }: Pick<ConnectedTool, 'id' | 'keyId'>,
   seen: readonly SeenDefinition[],
 ): Promise<void> {
   const digested = firsts(seen).map(digestOf);
-  if (news(digested, await listPins(guard.db, id)).length === 0) return;
-  await guard.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
-    const at = guard.now();
+  if (news(digested, await listPins(deps.db, id)).length === 0) return;
+  await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
+    const at = deps.now();
     const pins = await listPins(tx, id);
     const found = news(digested, pins);
     wantRoom(pins, found);
@@ -161,13 +163,13 @@ function news(seen: readonly DigestedDefinition[], rows: readonly Pin[]): News[]
 
 /** The changed definition becomes the accepted one, if it is still the one that the operator was shown. */
 export async function acceptDrift(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   keyId: string,
   id: string,
   { toolName, digest }: { toolName: string; digest: string },
 ): Promise<void> {
-  await guard.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
+  await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
     if ((await findConnectedTool(tx, keyId, id)) === null) throw noSuchTool();
     if (!(await acceptDefinition(tx, id, toolName, digest))) {
       throw new GuardError(
@@ -176,7 +178,7 @@ export async function acceptDrift(
           'or shows the accepted one. Look at its definitions once more.',
       );
     }
-    await recordChange(tx, guard, actor, 'connected-tool.accept', id, { toolName, digest });
+    await recordChange(tx, deps, actor, 'connected-tool.accept', id, { toolName, digest });
   });
 }
 

@@ -11,8 +11,9 @@ import {
   touchConnection,
 } from '../store/connections.ts';
 import type { Principal } from './credentials.ts';
-import type { Guard } from './guard.ts';
-import { connectionsLock, newId } from './guard.ts';
+import type { Deps } from './deps.ts';
+import { newId } from './ids.ts';
+import { mcpSessionsLock } from './locks.ts';
 
 const UNUSED_MS = 24 * 3_600_000;
 /** For each credential. Clients open one each; whoever opens them without end ends only its own. */
@@ -21,36 +22,36 @@ const MAX_CONNECTIONS = 1000;
 const TOUCH_MS = 10 * 60_000;
 
 export async function openConnection(
-  guard: Guard,
+  deps: Deps,
   principal: Principal,
   protocolVersion: string,
 ): Promise<string> {
   const id = newId();
   const { keyId, sessionId } = principal;
-  await guard.db.transaction({ exclusive: [connectionsLock(keyId)] }, async tx => {
-    insertConnection(tx, { id, keyId, sessionId, protocolVersion, logLevel: null }, guard.now());
+  await deps.db.transaction({ exclusive: [mcpSessionsLock(keyId)] }, async tx => {
+    insertConnection(tx, { id, keyId, sessionId, protocolVersion, logLevel: null }, deps.now());
     removeLeastUsed(tx, { keyId, sessionId }, MAX_CONNECTIONS);
   });
   return id;
 }
 
 export async function lookUpConnection(
-  guard: Guard,
+  deps: Deps,
   principal: Principal,
   id: string,
 ): Promise<ConnectionRecord | null> {
-  const now = guard.now();
-  const connection = await findConnection(guard.db, id, now - UNUSED_MS);
+  const now = deps.now();
+  const connection = await findConnection(deps.db, id, now - UNUSED_MS);
   if (connection === null || connection.keyId !== principal.keyId) return null;
   if (connection.sessionId !== principal.sessionId) return null;
-  if (now - connection.usedAt >= TOUCH_MS) await touchConnection(guard.db, id, now);
+  if (now - connection.usedAt >= TOUCH_MS) await touchConnection(deps.db, id, now);
   return connection;
 }
 
-export function changeConnectionLevel(guard: Guard, id: string, level: string): Promise<void> {
-  return setConnectionLevel(guard.db, id, level);
+export function changeConnectionLevel(deps: Deps, id: string, level: string): Promise<void> {
+  return setConnectionLevel(deps.db, id, level);
 }
 
-export function closeConnection(guard: Guard, id: string): Promise<void> {
-  return removeConnection(guard.db, id);
+export function closeConnection(deps: Deps, id: string): Promise<void> {
+  return removeConnection(deps.db, id);
 }

@@ -5,7 +5,7 @@ import { GuardError } from '../core/errors.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findSessionByHash } from '../store/sessions.ts';
 import { overloaded } from './check/commit.ts';
-import type { Guard } from './guard.ts';
+import type { Deps } from './deps.ts';
 import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
 
 /** An agent's credential, once authenticated. */
@@ -30,24 +30,24 @@ function malformed(): GuardError {
 }
 
 /** Looks the token up in the store. A malformed one is refused without a look-up. */
-export async function authenticate(guard: Guard, token: string): Promise<Principal> {
+export async function authenticate(deps: Deps, token: string): Promise<Principal> {
   const kind = tokenKind(token);
   if (kind === null) throw malformed();
-  const principal = await look(guard, kind, hashToken(token));
+  const principal = await look(deps, kind, hashToken(token));
   if (principal === null) throw unauthenticated();
   return principal;
 }
 
-async function look(guard: Guard, kind: TokenKind, hash: string): Promise<Principal | null> {
-  const now = guard.now();
+async function look(deps: Deps, kind: TokenKind, hash: string): Promise<Principal | null> {
+  const now = deps.now();
   if (kind === 'key') {
-    const key = await findKeyByHash(guard.db, hash);
+    const key = await findKeyByHash(deps.db, hash);
     return key !== null && keyLives(key, now) ? { kind, keyId: key.id, sessionId: null, scope: null } : null;
   }
   if (kind !== 'session') return null;
-  const session = await findSessionByHash(guard.db, hash);
+  const session = await findSessionByHash(deps.db, hash);
   if (session === null || session.revokedAt !== null || session.expiresAt <= now) return null;
-  const key = await findKey(guard.db, session.keyId);
+  const key = await findKey(deps.db, session.keyId);
   if (key === null || !keyLives(key, now)) return null;
   const scope = session.scopeTools === null ? null : new Set(session.scopeTools);
   return { kind, keyId: key.id, sessionId: session.id, scope };
@@ -68,13 +68,13 @@ const MAX_LEARNING = 1000;
  * their token in the usual spelling. Any other spelling of it finds them too, by a longer road, and is not kept.
  */
 export class PrincipalMemory {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #known = new Map<string, Principal>();
   readonly #learning = new Map<string, Promise<Principal>>();
   #scopes = 0;
 
-  constructor(guard: Guard) {
-    this.#guard = guard;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   get size(): number {
@@ -100,7 +100,7 @@ export class PrincipalMemory {
   }
 
   async #look(header: string, token: string): Promise<Principal> {
-    const principal = await authenticate(this.#guard, token);
+    const principal = await authenticate(this.#deps, token);
     this.#known.set(header, principal);
     this.#scopes += scopeOf(principal);
     for (const [oldest, known] of this.#known) {

@@ -9,11 +9,11 @@ import { isNewStore } from '../store/migrate.ts';
 import { keepSetting, readSetting, removeSetting } from '../store/settings.ts';
 import { recordChange } from './changes.ts';
 import { addPolicy } from './check/policies.ts';
-import { type Guard, keyLock, POLICIES_LOCK } from './guard.ts';
+import type { Deps } from './deps.ts';
 import { addKey } from './keys.ts';
+import { keyLock, POLICIES_LOCK, SET_UP_LOCK } from './locks.ts';
 
 const SET_UP = 'set_up';
-const SET_UP_LOCK = '0 set-up';
 /** The id of the first key, from its making until it was shown. */
 const UNSEEN_KEY = 'unseen_first_key';
 const FINGERPRINT = 'master_key_fingerprint';
@@ -37,9 +37,9 @@ export async function knownFingerprint(db: Db): Promise<string | null> {
 }
 
 /** A store belongs to one master key: with another, nothing sealed in it could be opened. */
-export async function claimStore(guard: Guard, from: string): Promise<void> {
-  const known = await keepSetting(guard.db, FINGERPRINT, guard.vault.fingerprint);
-  if (known !== guard.vault.fingerprint) throw wrongMasterKey(from);
+export async function claimStore(deps: Deps, from: string): Promise<void> {
+  const known = await keepSetting(deps.db, FINGERPRINT, deps.vault.fingerprint);
+  if (known !== deps.vault.fingerprint) throw wrongMasterKey(from);
 }
 
 /** `from`: where the wrong one was found. */
@@ -51,20 +51,20 @@ export function wrongMasterKey(from: string): Error {
 }
 
 /** Shows the first key of a new store, or null when it was shown before. Only one replica shows it. */
-export async function showFirstKey(guard: Guard, show: (key: string | null) => Promise<void>): Promise<void> {
-  if (await wasShown(guard.db)) return show(null);
+export async function showFirstKey(deps: Deps, show: (key: string | null) => Promise<void>): Promise<void> {
+  if (await wasShown(deps.db)) return show(null);
   // Others wait until it is shown and noted; the lock of a process that is killed meanwhile ends with it.
-  await guard.db.exclusively(async lane => {
-    const key = await lane.transaction(LOCKS, tx => firstKey(tx, guard));
+  await deps.db.exclusively(async lane => {
+    const key = await lane.transaction(LOCKS, tx => firstKey(tx, deps));
     await show(key);
     await removeSetting(lane, UNSEEN_KEY);
   });
 }
 
 /** The first key of a new store, for whoever shows it at once; null when the store was set up before. */
-export function setUpStore(guard: Guard): Promise<string | null> {
-  return guard.db.transaction(LOCKS, async tx => {
-    const key = await firstKey(tx, guard);
+export function setUpStore(deps: Deps): Promise<string | null> {
+  return deps.db.transaction(LOCKS, async tx => {
+    const key = await firstKey(tx, deps);
     await removeSetting(tx, UNSEEN_KEY);
     return key;
   });
@@ -76,31 +76,31 @@ async function wasShown(db: Queries): Promise<boolean> {
   return (await readSetting(db, SET_UP)) !== null && (await readSetting(db, UNSEEN_KEY)) === null;
 }
 
-async function firstKey(tx: Transaction, guard: Guard): Promise<string | null> {
-  if ((await readSetting(tx, SET_UP)) !== null) return replaceUnseen(tx, guard);
-  const policy = await addPolicy(tx, guard, 'system', {
+async function firstKey(tx: Transaction, deps: Deps): Promise<string | null> {
+  if ((await readSetting(tx, SET_UP)) !== null) return replaceUnseen(tx, deps);
+  const policy = await addPolicy(tx, deps, 'system', {
     name: 'default',
     description: 'Made at the first start: reading is allowed, deleting is not, the rest asks a human.',
     rules: DEFAULT_RULES,
   });
   await keepSetting(tx, SET_UP, policy.id);
-  return addFirstKey(tx, guard, policy.id);
+  return addFirstKey(tx, deps, policy.id);
 }
 
 /** Nobody can know what was never shown: a new key takes its place, unless somebody has revoked it. */
-async function replaceUnseen(tx: Transaction, guard: Guard): Promise<string | null> {
+async function replaceUnseen(tx: Transaction, deps: Deps): Promise<string | null> {
   const id = await readSetting(tx, UNSEEN_KEY);
   if (id === null) return null;
   await tx.lock({ exclusive: [keyLock(id)] });
   const unseen = await findKey(tx, id);
   await removeSetting(tx, UNSEEN_KEY);
-  if (unseen === null || !(await revokeKey(tx, id, guard.now()))) return null;
-  await recordChange(tx, guard, 'system', 'key.revoke', id, { name: unseen.name });
-  return addFirstKey(tx, guard, unseen.policyId);
+  if (unseen === null || !(await revokeKey(tx, id, deps.now()))) return null;
+  await recordChange(tx, deps, 'system', 'key.revoke', id, { name: unseen.name });
+  return addFirstKey(tx, deps, unseen.policyId);
 }
 
-async function addFirstKey(tx: Transaction, guard: Guard, policyId: string): Promise<string> {
-  const { key, token } = await addKey(tx, guard, 'system', {
+async function addFirstKey(tx: Transaction, deps: Deps, policyId: string): Promise<string> {
+  const { key, token } = await addKey(tx, deps, 'system', {
     name: 'default',
     policyId,
     requireSignInToApprove: false,

@@ -8,7 +8,9 @@ import type { ChannelKind } from '../store/notifications.ts';
 import { findPolicy } from '../store/policies.ts';
 import { shortenSessions } from '../store/sessions.ts';
 import { recordChange } from './changes.ts';
-import { type Actor, type Guard, keyLock, newId, POLICIES_LOCK } from './guard.ts';
+import type { Actor, Deps } from './deps.ts';
+import { newId } from './ids.ts';
+import { keyLock, POLICIES_LOCK } from './locks.ts';
 import { mintToken, type Vault } from './secrets.ts';
 
 /** A key's own notification targets; they replace the service's. */
@@ -33,54 +35,54 @@ export interface CreatedKey {
   token: string;
 }
 
-export function createKey(guard: Guard, actor: Actor, input: KeyInput): Promise<CreatedKey> {
-  return guard.db.transaction({ shared: [POLICIES_LOCK] }, tx => addKey(tx, guard, actor, input));
+export function createKey(deps: Deps, actor: Actor, input: KeyInput): Promise<CreatedKey> {
+  return deps.db.transaction({ shared: [POLICIES_LOCK] }, tx => addKey(tx, deps, actor, input));
 }
 
 export async function addKey(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   input: KeyInput,
 ): Promise<CreatedKey> {
   const { token, hash, prefix } = mintToken('key');
   const { notify, ...rest } = input;
   const id = newId();
-  const notifySealed = sealTargets(guard.vault, id, notify);
-  const key: KeyRecord = { ...rest, id, prefix, notifySealed, createdAt: guard.now(), revokedAt: null };
+  const notifySealed = sealTargets(deps.vault, id, notify);
+  const key: KeyRecord = { ...rest, id, prefix, notifySealed, createdAt: deps.now(), revokedAt: null };
   await wantPolicy(tx, key.policyId);
   await insertKey(tx, key, hash);
-  await recordChange(tx, guard, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
+  await recordChange(tx, deps, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
   return { key, token };
 }
 
 export async function changeKey(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   id: string,
   input: Partial<KeyInput>,
 ): Promise<KeyRecord> {
-  return guard.db.transaction({ shared: [POLICIES_LOCK], exclusive: [keyLock(id)] }, async tx => {
+  return deps.db.transaction({ shared: [POLICIES_LOCK], exclusive: [keyLock(id)] }, async tx => {
     const current = await wantKey(tx, id);
     if (current.revokedAt !== null)
       throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
     const { notify, ...rest } = input;
     const key: KeyRecord = { ...current, ...rest };
-    if (notify !== undefined) key.notifySealed = sealTargets(guard.vault, id, notify);
+    if (notify !== undefined) key.notifySealed = sealTargets(deps.vault, id, notify);
     if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
     await updateKey(tx, key);
     if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
-    await recordChange(tx, guard, actor, 'key.update', id, { changed: Object.keys(input) });
+    await recordChange(tx, deps, actor, 'key.update', id, { changed: Object.keys(input) });
     return key;
   });
 }
 
 /** No check of this key or its sessions is allowed once this returned. Revoking twice is no error. */
-export async function endKey(guard: Guard, actor: Actor, id: string): Promise<void> {
-  await guard.db.transaction({ exclusive: [keyLock(id)] }, async tx => {
+export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void> {
+  await deps.db.transaction({ exclusive: [keyLock(id)] }, async tx => {
     const key = await wantKey(tx, id);
-    if (await revokeKey(tx, id, guard.now())) {
-      await recordChange(tx, guard, actor, 'key.revoke', id, { name: key.name });
+    if (await revokeKey(tx, id, deps.now())) {
+      await recordChange(tx, deps, actor, 'key.revoke', id, { name: key.name });
     }
   });
 }
@@ -96,14 +98,14 @@ export function openTargets(vault: Vault, keyId: string, sealed: string | null):
 }
 
 /** The channels that carry a key's approval links. */
-export function channelsOf(guard: Guard, keyId: string, sealed: string | null): readonly ChannelKind[] {
-  const targets = openTargets(guard.vault, keyId, sealed);
-  if (targets === null) return guard.settings.channels;
+export function channelsOf(deps: Deps, keyId: string, sealed: string | null): readonly ChannelKind[] {
+  const targets = openTargets(deps.vault, keyId, sealed);
+  if (targets === null) return deps.settings.channels;
   const own: ChannelKind[] = [];
   if (targets.emails?.length) own.push('email');
   if (targets.slackWebhookUrl) own.push('slack');
   if (targets.url) own.push('http');
-  return own.length > 0 ? own : guard.settings.channels;
+  return own.length > 0 ? own : deps.settings.channels;
 }
 
 export function noSuchKey(): GuardError {

@@ -2,9 +2,9 @@
 // store, the next one need not wait for the leases to end.
 
 import { endLeases } from '../store/leases.ts';
-import type { Guard } from './guard.ts';
+import type { Deps } from './deps.ts';
 
 /** Only for a store that is ours alone. */
-export function takeOver(guard: Guard): Promise<void> {
-  return guard.db.transaction({}, endLeases);
+export function takeOver(deps: Deps): Promise<void> {
+  return deps.db.transaction({}, endLeases);
 }

@@ -14,7 +14,9 @@ import {
 } from '../store/sessions.ts';
 import { recordChange } from './changes.ts';
 import { keyLives, type Principal, unauthenticated } from './credentials.ts';
-import { type Actor, type Guard, keyLock, newId } from './guard.ts';
+import type { Actor, Deps } from './deps.ts';
+import { newId } from './ids.ts';
+import { keyLock } from './locks.ts';
 import { mintToken } from './secrets.ts';
 
 export interface SessionInput {
@@ -28,16 +30,16 @@ const LONGEST_MS = 25 * 3_600_000;
 
 /** The token is in the answer and nowhere else. */
 export async function mintSession(
-  guard: Guard,
+  deps: Deps,
   principal: Principal,
   input: SessionInput,
 ): Promise<{ session: SessionRecord; token: string }> {
   const { token, hash, prefix } = mintToken('session');
-  return guard.db.transaction({ shared: [keyLock(principal.keyId)] }, async tx => {
-    const now = guard.now();
+  return deps.db.transaction({ shared: [keyLock(principal.keyId)] }, async tx => {
+    const now = deps.now();
     const key = await findKey(tx, principal.keyId);
     if (key === null || !keyLives(key, now)) throw unauthenticated();
-    await refuseTooMany(guard, tx, key.id, now);
+    await refuseTooMany(deps, tx, key.id, now);
     const wished = now + input.ttlMinutes * 60_000;
     const session: SessionRecord = {
       id: newId(),
@@ -54,8 +56,8 @@ export async function mintSession(
   });
 }
 
-async function refuseTooMany(guard: Guard, tx: Transaction, keyId: string, now: number): Promise<void> {
-  const { maxSessionsPerKey } = guard.settings;
+async function refuseTooMany(deps: Deps, tx: Transaction, keyId: string, now: number): Promise<void> {
+  const { maxSessionsPerKey } = deps.settings;
   if (!(await hasActive(tx, keyId, now, firstIdAt(now - LONGEST_MS), maxSessionsPerKey))) return;
   throw new GuardError(
     'conflict',
@@ -65,31 +67,31 @@ async function refuseTooMany(guard: Guard, tx: Transaction, keyId: string, now: 
 
 /** A page of them, newest first. */
 export function listActiveSessions(
-  guard: Guard,
+  deps: Deps,
   principal: Principal,
   limit: number,
   before: string,
 ): Promise<SessionRecord[]> {
-  return activeSessions(guard.db, principal.keyId, guard.now(), limit, before);
+  return activeSessions(deps.db, principal.keyId, deps.now(), limit, before);
 }
 
 /** No check of this session is allowed once this returned. Another key's session looks like none. */
-export async function endSession(guard: Guard, principal: Principal, id: string): Promise<void> {
-  await guard.db.transaction({ exclusive: [keyLock(principal.keyId)] }, async tx => {
+export async function endSession(deps: Deps, principal: Principal, id: string): Promise<void> {
+  await deps.db.transaction({ exclusive: [keyLock(principal.keyId)] }, async tx => {
     const session = await findSession(tx, id);
     if (session === null || session.keyId !== principal.keyId) throw noSuchSession();
-    await revokeSession(tx, id, guard.now());
+    await revokeSession(tx, id, deps.now());
   });
 }
 
 /** The same for a session of any key, by whoever administers; recorded. Ending it twice is no error. */
-export async function endAnySession(guard: Guard, actor: Actor, id: string): Promise<void> {
-  const session = await findSession(guard.db, id);
+export async function endAnySession(deps: Deps, actor: Actor, id: string): Promise<void> {
+  const session = await findSession(deps.db, id);
   if (session === null) throw noSuchSession();
   const { keyId, label } = session;
-  await guard.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
-    if (!(await revokeSession(tx, id, guard.now()))) return;
-    await recordChange(tx, guard, actor, 'session.revoke', id, { keyId, label });
+  await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
+    if (!(await revokeSession(tx, id, deps.now()))) return;
+    await recordChange(tx, deps, actor, 'session.revoke', id, { keyId, label });
   });
 }
 

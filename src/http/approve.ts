@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
 import { findQuestion, type Question, resolveByLink, resolver } from '../guard/approvals/approvals.ts';
-import type { Guard } from '../guard/guard.ts';
+import type { Deps } from '../guard/deps.ts';
 import { keepReturnPath } from '../guard/people/return-targets.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
 import {
@@ -88,7 +88,7 @@ async function show(
 ): Promise<Response> {
   const { services, query } = incoming;
   const token = incoming.params['token'] ?? '';
-  const question = await findQuestion(services.guard, token);
+  const question = await findQuestion(services.deps, token);
   if (question === null) return unknownPage();
   if (question.ended !== null) return gone(question);
   if (question.requiresSignIn) {
@@ -100,7 +100,7 @@ async function show(
     token,
     action: query.action ?? null,
     submitsItself: services.config.approvePage === 'auto',
-    now: services.guard.now(),
+    now: services.deps.now(),
   });
 }
 
@@ -110,7 +110,7 @@ async function toSignIn(
   token: string,
 ): Promise<Response> {
   const path = `/v1/approve/${token}${query.action === undefined ? '' : `?action=${query.action}`}`;
-  const name = request.method === 'HEAD' ? '' : await keepReturnPath(services.guard, path);
+  const name = request.method === 'HEAD' ? '' : await keepReturnPath(services.deps, path);
   const location = `/dashboard/sign-in${name === '' ? '' : `?continue=${name}`}`;
   return new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } });
 }
@@ -122,11 +122,11 @@ async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>)
   try {
     const answer = { action: body.action, grantMs: body.duration ?? null };
     const operator = await signedInOperator(services, request);
-    const approval = await resolveByLink(services.guard, token, answer, operator);
-    return wantsPage(request) ? await outcomePage(services.guard, token) : outcomeJson(approval);
+    const approval = await resolveByLink(services.deps, token, answer, operator);
+    return wantsPage(request) ? await outcomePage(services.deps, token) : outcomeJson(approval);
   } catch (error) {
     if (!(error instanceof GuardError && error.code === 'gone' && wantsPage(request))) throw error;
-    return outcomePage(services.guard, token, true);
+    return outcomePage(services.deps, token, true);
   }
 }
 
@@ -138,8 +138,8 @@ function outcomeJson({ id, status, grantExpiresAt }: ApprovalRecord): Response {
 }
 
 /** How the question ended: by this very request, or before it. */
-async function outcomePage(guard: Guard, token: string, before = false): Promise<Response> {
-  const question = await findQuestion(guard, token);
+async function outcomePage(deps: Deps, token: string, before = false): Promise<Response> {
+  const question = await findQuestion(deps, token);
   if (question === null) return unknownPage();
   const { status, grantExpiresAt } = question.approval;
   if (before || (status !== 'approved' && status !== 'denied')) return gone(question);

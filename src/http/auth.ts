@@ -54,7 +54,7 @@ function agentToken(services: Services, request: Request): string {
 }
 
 async function keyOnly(services: Services, request: Request): Promise<Who> {
-  const principal = await authenticate(services.guard, agentToken(services, request));
+  const principal = await authenticate(services.deps, agentToken(services, request));
   if (principal.kind !== 'key') {
     throw new GuardError(
       'forbidden',
@@ -68,7 +68,7 @@ async function operator(services: Services, request: Request, needed: Role): Pro
   const cookie = request.headers.has('authorization') ? null : readCookie(services.config, request);
   if (cookie === null) return adminToken(services, request);
   if (!SAFE_METHODS.includes(request.method)) requireOwnPage(services.config, request);
-  const signedIn = await recognise(services.guard, cookie);
+  const signedIn = await recognise(services.deps, cookie);
   if (signedIn === null) throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
   requireRole(signedIn, needed);
   return { kind: 'operator', actor: `operator:${signedIn.email}`, signedIn };
@@ -81,7 +81,7 @@ async function adminToken(services: Services, request: Request): Promise<Who> {
   }
   const kind = tokenKind(token);
   if (kind === 'key' || kind === 'session') {
-    await authenticate(services.guard, token);
+    await authenticate(services.deps, token);
     throw new GuardError(
       'forbidden',
       'The administration is for operators; an agent credential cannot enter.',
@@ -93,7 +93,7 @@ async function adminToken(services: Services, request: Request): Promise<Who> {
 /** The operator behind a request to a route that is open to everybody; null when nobody is signed in. */
 export async function signedInOperator(services: Services, request: Request): Promise<SignedIn | null> {
   const cookie = readCookie(services.config, request);
-  return cookie === null ? null : recognise(services.guard, cookie);
+  return cookie === null ? null : recognise(services.deps, cookie);
 }
 
 const SAFE_METHODS = ['GET', 'HEAD'];

@@ -75,14 +75,14 @@ async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response>
 
 /** Keeping an address writes a row: a stranger who asks too often gets in without being led back. */
 async function keep(incoming: Incoming<unknown, unknown>, path: string): Promise<string | null> {
-  const { guard, approveLimit } = incoming.services;
+  const { deps, approveLimit } = incoming.services;
   try {
-    await approveLimit.admit(clientOf(incoming), guard.now());
+    await approveLimit.admit(clientOf(incoming), deps.now());
   } catch (error) {
     if (error instanceof GuardError && error.code === 'rate_limited') return null;
     throw error;
   }
-  return keepReturnPath(guard, path);
+  return keepReturnPath(deps, path);
 }
 
 function fileOf({ type, bytes, gzipped }: Asset, request: Request): Response {

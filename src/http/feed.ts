@@ -4,7 +4,7 @@
 
 import { GuardError } from '../core/errors.ts';
 import type { Event } from '../core/event.ts';
-import { newId, timeOfId } from '../guard/guard.ts';
+import { newId, timeOfId } from '../guard/ids.ts';
 import { EventWriter } from '../mcp/event-stream.ts';
 import { firstIdAt, listAuditSince } from '../store/audit.ts';
 import type { Queries } from '../store/db.ts';

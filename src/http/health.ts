@@ -47,7 +47,7 @@ export const healthRoutes: Route[] = [
 
 async function wantReady(services: Services): Promise<void> {
   try {
-    const version = await schemaVersion(services.guard.db);
+    const version = await schemaVersion(services.deps.db);
     if (version >= (MIGRATIONS.at(-1)?.version ?? 0)) return;
   } catch (error) {
     throw new GuardError('not_ready', 'The store cannot be reached.', { cause: error, retryAfter: 1 });

@@ -70,7 +70,7 @@ export const mcpRoutes: Route[] = [
 function askedBy(incoming: Incoming<unknown, unknown>): Asked {
   const { services, request, startedAt } = incoming;
   const confirm = async () => {
-    await authenticate(services.guard, bearer(request));
+    await authenticate(services.deps, bearer(request));
   };
   return { request, principal: agentOf(incoming), startedAt, confirm };
 }

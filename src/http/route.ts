@@ -8,7 +8,7 @@ import { GuardError } from '../core/errors.ts';
 import type { CheckRequest, Verdict } from '../guard/check/check.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
-import type { Actor, Guard } from '../guard/guard.ts';
+import type { Actor, Deps } from '../guard/deps.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { Provider } from '../guard/people/provider.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
@@ -21,7 +21,7 @@ import type { Feed } from './feed.ts';
 
 /** What the routes work with; made once in main.ts. */
 export interface Services {
-  guard: Guard;
+  deps: Deps;
   checks: GroupCommit<CheckRequest, Verdict>;
   principals: PrincipalMemory;
   config: Config;

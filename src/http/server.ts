@@ -142,7 +142,7 @@ class Desk {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
       if (route.checksOrigin) checkOrigin(request, services.config);
       if (route.rateLimited) {
-        await services.approveLimit.admit(clientOf({ services, request, server }), services.guard.now());
+        await services.approveLimit.admit(clientOf({ services, request, server }), services.deps.now());
       }
       const identified = identify(services, request, route.access);
       const who = identified instanceof Promise ? await identified : identified;

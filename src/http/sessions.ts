@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { scopeFault } from '../core/name.ts';
 import type { Principal } from '../guard/credentials.ts';
-import type { Guard } from '../guard/guard.ts';
+import type { Deps } from '../guard/deps.ts';
 import { endSession, listActiveSessions, mintSession } from '../guard/sessions.ts';
 import type { SessionRecord } from '../store/sessions.ts';
 import { before, iso, isoTime, label, text, uuid } from './fields.ts';
@@ -50,10 +50,10 @@ export function showSession(session: SessionRecord) {
 const PAGE = 100;
 
 /** The answer, page by page: the first has been read, so that a store that does not answer is an error. */
-async function* pages(guard: Guard, principal: Principal, first: SessionRecord[]): AsyncGenerator<string> {
+async function* pages(deps: Deps, principal: Principal, first: SessionRecord[]): AsyncGenerator<string> {
   yield `{"sessions":[${first.map(shownText).join(',')}`;
   for (let last = first.at(-1); last !== undefined; ) {
-    const page = await listActiveSessions(guard, principal, PAGE, last.id);
+    const page = await listActiveSessions(deps, principal, PAGE, last.id);
     if (page.length > 0) yield `,${page.map(shownText).join(',')}`;
     last = page.length < PAGE ? undefined : page.at(-1);
   }
@@ -74,7 +74,7 @@ export const sessionRoutes: Route[] = [
     bodyOptional: true,
     answers: { 201: { description: 'The session, with its token.', schema: minted } },
     handle: async incoming => {
-      const { session, token } = await mintSession(incoming.services.guard, agentOf(incoming), incoming.body);
+      const { session, token } = await mintSession(incoming.services.deps, agentOf(incoming), incoming.body);
       const { createdAt: _, ...shown } = showSession(session);
       return Response.json({ token, ...shown }, { status: 201, headers: { 'Cache-Control': 'no-store' } });
     },
@@ -87,11 +87,11 @@ export const sessionRoutes: Route[] = [
     summary: 'List the active sessions of the calling key, newest first',
     answers: { 200: { description: 'The sessions.', schema: z.object({ sessions: z.array(listed) }) } },
     handle: async incoming => {
-      const { guard } = incoming.services;
+      const { deps } = incoming.services;
       const principal = agentOf(incoming);
-      const first = await listActiveSessions(guard, principal, PAGE, before({}));
+      const first = await listActiveSessions(deps, principal, PAGE, before({}));
       if (first.length < PAGE) return Response.json({ sessions: first.map(showSession) });
-      return new Response(stream(pages(guard, principal, first)), {
+      return new Response(stream(pages(deps, principal, first)), {
         headers: { 'Content-Type': 'application/json' },
       });
     },
@@ -104,7 +104,7 @@ export const sessionRoutes: Route[] = [
     summary: 'Revoke a session at once',
     answers: { 204: { description: 'Revoked, now or before.' } },
     handle: async incoming => {
-      await endSession(incoming.services.guard, agentOf(incoming), incoming.params['id'] ?? '');
+      await endSession(incoming.services.deps, agentOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),

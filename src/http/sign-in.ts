@@ -32,11 +32,11 @@ export const signInPageRoutes: Route[] = [
     summary: 'Sign out by a form',
     answers: { 303: { description: 'Signed out; leads to the sign-in.' } },
     refusal,
-    handle: async ({ services: { guard, config }, request }) => {
+    handle: async ({ services: { deps, config }, request }) => {
       const cookie = readCookie(config, request);
       if (cookie !== null) {
         requireOwnPage(config, request);
-        await signOut(guard, cookie);
+        await signOut(deps, cookie);
       }
       return seeOther('/dashboard/sign-in', { 'Set-Cookie': cookieGone(config) });
     },
@@ -103,7 +103,7 @@ async function signInByForm(incoming: Incoming<z.output<typeof form>, unknown>):
   try {
     const { email, password } = body;
     const { cookie } = await signInFrom(incoming, { email, password });
-    const target = body.continue === '' ? null : await takeReturnPath(services.guard, body.continue);
+    const target = body.continue === '' ? null : await takeReturnPath(services.deps, body.continue);
     return seeOther(target ?? HOME, { 'Set-Cookie': cookie });
   } catch (error) {
     const complaint = expected(error);
@@ -116,7 +116,7 @@ async function joinByForm(incoming: Incoming<z.output<typeof joining>, unknown>)
   const { services, request, body } = incoming;
   requireOwnPage(services.config, request);
   try {
-    await joinOperators(services.guard, body);
+    await joinOperators(services.deps, body);
     return seeOther('/dashboard/sign-in?joined=1');
   } catch (error) {
     return invitationPage(incoming, body.token, expected(error));
@@ -128,7 +128,7 @@ async function invitationPage(
   token: string,
   complaint: Complaint | null,
 ): Promise<Response> {
-  const invited = await invitedBy(services.guard, token);
+  const invited = await invitedBy(services.deps, token);
   if (invited !== null) return joinPage({ token, email: invited.email, role: invited.role, complaint });
   const message = 'This invitation is used, unknown or too old. Ask for a new one.';
   return refusedPage('This invitation does not work', { status: 410, message });

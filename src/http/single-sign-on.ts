@@ -63,7 +63,7 @@ async function begin(incoming: Incoming<unknown, { continue: string }>): Promise
   try {
     const redirectUri = baseUrl(services, request) + BACK;
     const ip = clientOf(incoming);
-    const begun = await beginSignOn(services.guard, provider, { redirectUri, next: query.continue, ip });
+    const begun = await beginSignOn(services.deps, provider, { redirectUri, next: query.continue, ip });
     return seeOther(begun.url, { 'Set-Cookie': signOnCookie(services.config, begun.browser) });
   } catch (error) {
     return complain(services, error, query.continue);
@@ -78,18 +78,18 @@ function refuseEmbedded({ headers }: Request): void {
 
 async function finish(incoming: Incoming<unknown, { state: string }>): Promise<Response> {
   const { services, request, query } = incoming;
-  const { guard, config } = services;
+  const { deps, config } = services;
   const provider = wantProvider(services);
   let goesOn = '';
   try {
-    const returned = await takeReturned(guard, query.state, readSignOnCookie(config, request) ?? '');
+    const returned = await takeReturned(deps, query.state, readSignOnCookie(config, request) ?? '');
     goesOn = returned.next;
-    const { secret } = await finishSignOn(guard, provider, returned, new URL(request.url).searchParams, {
+    const { secret } = await finishSignOn(deps, provider, returned, new URL(request.url).searchParams, {
       ip: clientOf(incoming),
       userAgent: request.headers.get('user-agent') ?? '',
       replaces: readCookie(config, request),
     });
-    const target = goesOn === '' ? null : await takeReturnPath(guard, goesOn);
+    const target = goesOn === '' ? null : await takeReturnPath(deps, goesOn);
     const response = seeOther(target ?? HOME, { 'Set-Cookie': cookieFor(config, secret) });
     response.headers.append('Set-Cookie', signOnCookieGone(config));
     return response;

@@ -9,7 +9,7 @@ import {
   openConnection,
 } from '../guard/connections.ts';
 import type { Principal } from '../guard/credentials.ts';
-import type { Guard } from '../guard/guard.ts';
+import type { Deps } from '../guard/deps.ts';
 import { giveHint, onHint } from '../guard/hints.ts';
 import { hashToken } from '../guard/secrets.ts';
 import type { ConnectionRecord } from '../store/connections.ts';
@@ -34,20 +34,20 @@ interface Found {
 }
 
 export class Connections {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #streams = new Map<string, Stream>();
   /** By the hash that names the call to other replicas. */
   readonly #calls = new Map<string, AbortController>();
   readonly #found = new Map<string, Found>();
 
-  constructor(guard: Guard) {
-    this.#guard = guard;
-    onHint(guard.db, 'cancel', hash => this.#calls.get(hash)?.abort());
-    onHint(guard.db, 'ended', id => this.#forget(id));
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    onHint(deps.db, 'cancel', hash => this.#calls.get(hash)?.abort());
+    onHint(deps.db, 'ended', id => this.#forget(id));
   }
 
   open(principal: Principal, protocolVersion: string): Promise<string> {
-    return openConnection(this.#guard, principal, protocolVersion);
+    return openConnection(this.#deps, principal, protocolVersion);
   }
 
   /**
@@ -59,7 +59,7 @@ export class Connections {
     if (known !== undefined && known.until > performance.now() && known.principal === principal) {
       return known.connection;
     }
-    const connection = await lookUpConnection(this.#guard, principal, id);
+    const connection = await lookUpConnection(this.#deps, principal, id);
     if (connection === null)
       throw new GuardError('not_found', 'There is no such MCP session; initialize again.');
     if (this.#found.size >= MAX_FOUND) this.#found.clear();
@@ -69,14 +69,14 @@ export class Connections {
 
   setLevel(id: string, level: string): Promise<void> {
     this.#found.delete(id);
-    return changeConnectionLevel(this.#guard, id, level);
+    return changeConnectionLevel(this.#deps, id, level);
   }
 
   async end(id: string, principal: Principal): Promise<void> {
     await this.find(id, principal);
-    await closeConnection(this.#guard, id);
+    await closeConnection(this.#deps, id);
     this.#forget(id);
-    giveHint(this.#guard.db, 'ended', id);
+    giveHint(this.#deps.db, 'ended', id);
   }
 
   #forget(id: string): void {
@@ -117,7 +117,7 @@ export class Connections {
     const call = callKey(connectionId, id);
     const here = this.#calls.get(call);
     // Its messages may come by any replica; the call is on one.
-    if (here === undefined) giveHint(this.#guard.db, 'cancel', call);
+    if (here === undefined) giveHint(this.#deps.db, 'cancel', call);
     else here.abort();
   }
 

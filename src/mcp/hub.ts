@@ -2,7 +2,7 @@
 // that lives here: what a key's Connected Tools are, the store says.
 
 import { openHeaders } from '../guard/connected-tools.ts';
-import type { Guard } from '../guard/guard.ts';
+import type { Deps } from '../guard/deps.ts';
 import { onHint } from '../guard/hints.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { StdioServer } from '../server-file.ts';
@@ -36,24 +36,24 @@ interface KeyUpstreams {
 }
 
 export class Hub {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #settings: HubSettings;
   readonly #keys = new Map<string, KeyUpstreams>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #idle: Timer;
 
-  constructor(guard: Guard, settings: HubSettings) {
-    this.#guard = guard;
+  constructor(deps: Deps, settings: HubSettings) {
+    this.#deps = deps;
     this.#settings = settings;
     this.#idle = setInterval(() => this.closeIdle(), IDLE_CHECK_MS);
-    onHint(guard.db, 'tools', keyId => this.#doubt(keyId));
+    onHint(deps.db, 'tools', keyId => this.#doubt(keyId));
   }
 
   /** The upstreams of a key, in the order of their names. */
   async of(keyId: string): Promise<Upstream[]> {
     const known = this.#keys.get(keyId);
     if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS) return this.#read(keyId);
-    known.usedAt = this.#guard.now();
+    known.usedAt = this.#deps.now();
     return known.upstreams;
   }
 
@@ -79,11 +79,11 @@ export class Hub {
   }
 
   async #read(keyId: string): Promise<Upstream[]> {
-    const rows = await listConnectedTools(this.#guard.db, keyId);
+    const rows = await listConnectedTools(this.#deps.db, keyId);
     const before = this.#keys.get(keyId)?.upstreams ?? [];
     const upstreams = rows.map(row => before.find(each => each.tool.id === row.id) ?? this.#upstream(row));
     for (const gone of before) if (!upstreams.includes(gone)) gone.close();
-    this.#keys.set(keyId, { upstreams, readAt: performance.now(), usedAt: this.#guard.now() });
+    this.#keys.set(keyId, { upstreams, readAt: performance.now(), usedAt: this.#deps.now() });
     return upstreams;
   }
 
@@ -92,12 +92,12 @@ export class Hub {
       for (const listener of this.#listeners.get(tool.keyId) ?? []) listener();
     };
     const limits = { connectMs: CONNECT_MS, patienceMs: PATIENCE_MS, startMs: this.#settings.upstreamStart };
-    return new Upstream(tool, (row, signal) => this.#open(row, signal), this.#guard.now, changed, limits);
+    return new Upstream(tool, (row, signal) => this.#open(row, signal), this.#deps.now, changed, limits);
   }
 
   async #open(tool: ConnectedTool, signal: AbortSignal): Promise<Wire> {
     const { rules, stdioServers, stdioStderr } = this.#settings;
-    const target = { url: tool.target, headers: openHeaders(this.#guard.vault, tool), rules };
+    const target = { url: tool.target, headers: openHeaders(this.#deps.vault, tool), rules };
     switch (tool.transport) {
       case 'http':
         return new HttpWire(target);
@@ -124,7 +124,7 @@ export class Hub {
 
   /** Closes what nobody has used for a while, and forgets keys of which nothing is left. */
   closeIdle(): void {
-    const before = this.#guard.now() - IDLE_MS;
+    const before = this.#deps.now() - IDLE_MS;
     for (const [keyId, { upstreams, usedAt }] of this.#keys) {
       const open = upstreams.filter(each => !each.closeIfIdle(before));
       if (open.length === 0 && usedAt < before) this.#keys.delete(keyId);

@@ -4,7 +4,7 @@
 
 import type { Json } from '../core/json.ts';
 import { joinName } from '../core/name.ts';
-import type { Guard } from '../guard/guard.ts';
+import type { Deps } from '../guard/deps.ts';
 import type { Hub } from './hub.ts';
 import { type KnownTool, Offered } from './offered.ts';
 import { exposedDefinition } from './schema.ts';
@@ -15,20 +15,15 @@ import { UpstreamError } from './wire.ts';
 const START_PATIENCE_MS = 25_000;
 
 export class Listing {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #hub: Hub;
   readonly #onError: (upstream: Upstream, error: unknown) => void;
   readonly #strict: boolean;
   readonly #offered = new WeakMap<Upstream, Offered>();
 
   /** `strict`: calls depend on whether definitions changed, so none is made by what was remembered. */
-  constructor(
-    guard: Guard,
-    hub: Hub,
-    strict: boolean,
-    onError: (upstream: Upstream, error: unknown) => void,
-  ) {
-    this.#guard = guard;
+  constructor(deps: Deps, hub: Hub, strict: boolean, onError: (upstream: Upstream, error: unknown) => void) {
+    this.#deps = deps;
     this.#hub = hub;
     this.#strict = strict;
     this.#onError = onError;
@@ -102,7 +97,7 @@ export class Listing {
   #of(upstream: Upstream): Offered {
     const known = this.#offered.get(upstream);
     if (known !== undefined) return known;
-    const offered = new Offered(this.#guard, upstream, this.#onError);
+    const offered = new Offered(this.#deps, upstream, this.#onError);
     this.#offered.set(upstream, offered);
     return offered;
   }

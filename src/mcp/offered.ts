@@ -7,7 +7,7 @@ import { GuardError } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import { joinName, toolNameFault } from '../core/name.ts';
 import { compareDefinitions } from '../guard/connected-tools.ts';
-import type { Guard } from '../guard/guard.ts';
+import type { Deps } from '../guard/deps.ts';
 import { listDefinitions } from '../store/connected-tools.ts';
 import { listAll } from './pages.ts';
 import type { JsonObject } from './protocol.ts';
@@ -39,7 +39,7 @@ interface Reading {
 }
 
 export class Offered {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #upstream: Upstream;
   readonly #onError: (upstream: Upstream, error: unknown) => void;
   /** By the name that clients see; null before the store was asked. Replaced whole by every reading. */
@@ -47,8 +47,8 @@ export class Offered {
   #reading: Promise<void> | null = null;
   #last: Reading | null = null;
 
-  constructor(guard: Guard, upstream: Upstream, onError: (upstream: Upstream, error: unknown) => void) {
-    this.#guard = guard;
+  constructor(deps: Deps, upstream: Upstream, onError: (upstream: Upstream, error: unknown) => void) {
+    this.#deps = deps;
     this.#upstream = upstream;
     this.#onError = onError;
   }
@@ -127,12 +127,12 @@ export class Offered {
       each => typeof each['name'] === 'string' && toolNameFault(each['name']) === null,
     );
     const seen = definitions.map(each => ({ toolName: each['name'] as string, definition: each }));
-    await compareDefinitions(this.#guard, this.#upstream.tool, seen);
+    await compareDefinitions(this.#deps, this.#upstream.tool, seen);
     return definitions.map(each => this.#known(each));
   }
 
   async #recall(): Promise<void> {
-    const rows = await listDefinitions(this.#guard.db, this.#upstream.tool.id);
+    const rows = await listDefinitions(this.#deps.db, this.#upstream.tool.id);
     const tools = rows.map(row =>
       this.#known(parseJson(row.changedDefinition ?? row.definition) as JsonObject),
     );

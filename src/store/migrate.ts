@@ -2,7 +2,7 @@
 // whole version. Concurrent starters wait for each other; a schema newer than the program is refused.
 
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
-import guard from './migrations/0001_guard.sql' with { type: 'text' };
+import deps from './migrations/0001_guard.sql' with { type: 'text' };
 import mcp from './migrations/0002_mcp.sql' with { type: 'text' };
 import operators from './migrations/0003_operators.sql' with { type: 'text' };
 import rollups from './migrations/0004_rollups.sql' with { type: 'text' };
@@ -19,7 +19,7 @@ export interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, name: 'guard', sql: guard },
+  { version: 1, name: 'guard', sql: deps },
   { version: 2, name: 'mcp', sql: mcp },
   { version: 3, name: 'operators', sql: operators },
   { version: 4, name: 'rollups', sql: rollups },

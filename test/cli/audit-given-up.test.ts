@@ -54,7 +54,7 @@ for (const engine of await engines()) {
       clock = new Clock();
       one = await sealerOn(db, clock, { retention: RETENTION });
       for (let round = 0; round < ROUNDS; round++) await day();
-      writeFileSync(join(folder, 'audit.pub'), verifierKeyText(await logKey(one.guard)));
+      writeFileSync(join(folder, 'audit.pub'), verifierKeyText(await logKey(one.deps)));
     });
     afterEach(() => store.close());
 
@@ -71,9 +71,9 @@ for (const engine of await engines()) {
     /** What the service does in the background. */
     async function service(sealer = one, retention: number | null = RETENTION): Promise<void> {
       await sealer.settle();
-      while (await rollUp(sealer.guard));
-      const step = retire({ retention, sealedBy: await logKey(sealer.guard), removed: () => {} });
-      while (await step(sealer.guard));
+      while (await rollUp(sealer.deps));
+      const step = retire({ retention, sealedBy: await logKey(sealer.deps), removed: () => {} });
+      while (await step(sealer.deps));
     }
 
     const sql = async (...statements: string[]) => {
@@ -170,8 +170,8 @@ for (const engine of await engines()) {
       );
       clock.now += 2 * MINUTE;
       await one.settle();
-      const step = retire({ retention: RETENTION, sealedBy: await logKey(one.guard), removed: () => {} });
-      while (await step(one.guard));
+      const step = retire({ retention: RETENTION, sealedBy: await logKey(one.deps), removed: () => {} });
+      while (await step(one.deps));
       expect(await count('audit_entries')).toBe(SIZE);
     });
 
@@ -192,8 +192,8 @@ for (const engine of await engines()) {
       await write(db, entries(1, clock.now));
       clock.now += 2 * MINUTE;
       expect(await refused(service())).toContain('is not what this service signed');
-      const step = retire({ retention: RETENTION, sealedBy: await logKey(one.guard), removed: () => {} });
-      expect(await refused(step(one.guard))).toContain('Run toolgate audit verify');
+      const step = retire({ retention: RETENTION, sealedBy: await logKey(one.deps), removed: () => {} });
+      expect(await refused(step(one.deps))).toContain('Run toolgate audit verify');
       expect([await count('checkpoints'), await count('audit_entries')]).toEqual([ROUNDS, SIZE + 1]);
       await sql('DELETE FROM checkpoints', 'INSERT INTO checkpoints SELECT * FROM kept_checkpoints');
       clock.now += 2 * MINUTE;
@@ -389,13 +389,13 @@ for (const engine of await engines()) {
     });
 
     test('what an older version gave up verifies as what it was, unless more is asked for', async () => {
-      const key = await logKey(one.guard);
+      const key = await logKey(one.deps);
       const newest = await newestCheckpoint(db);
       const said = parseCheckpoint(newest?.note ?? '') as Checkpoint;
       const older = { ...said, at: clock.now, pruned: ROUND, retention: 'unstated' as const, givenUp: null };
       const text = checkpointText(older);
       expect(text).not.toContain('retention');
-      const note = signedNote(text, key, one.guard.vault.signCheckpoint(text));
+      const note = signedNote(text, key, one.deps.vault.signCheckpoint(text));
       await insertCheckpoint(db, { number: (newest?.number ?? 0) + 1, at: clock.now, size: said.size, note });
       one.notes.push(note);
       await remove(...Array(ROUND).keys());
@@ -410,7 +410,7 @@ for (const engine of await engines()) {
     });
 
     test('a checkpoint that gives up too much is a finding, whoever signed it', async () => {
-      const key = await logKey(one.guard);
+      const key = await logKey(one.deps);
       const [first, , , last] = one.notes.map(note => parseCheckpoint(note) as Checkpoint) as [
         Checkpoint,
         Checkpoint,
@@ -437,7 +437,7 @@ for (const engine of await engines()) {
       await remove(...Array(ROUND + 1).keys());
       for (const each of wrong) {
         const text = checkpointText({ ...last, ...each });
-        const note = signedNote(text, key, one.guard.vault.signCheckpoint(text));
+        const note = signedNote(text, key, one.deps.vault.signCheckpoint(text));
         const options = ['--checkpoints', keep('wrong.txt', [note])];
         const { code, findings } = await verify('--log', await exported(), ...options);
         expect(code).toBe(1);

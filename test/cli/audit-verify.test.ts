@@ -50,7 +50,7 @@ for (const engine of await engines()) {
       }
       ids = (await listSealed(db, 0, SIZE)).map(row => row.entryId);
       for (const table of TABLES) await db.run(`CREATE TABLE ${table}_kept AS SELECT * FROM ${table}`);
-      file('audit.pub', verifierKeyText(await logKey(one.guard)));
+      file('audit.pub', verifierKeyText(await logKey(one.deps)));
       file('kept.txt', one.notes.map(note => `\n${note}\n`).join(''));
     });
     afterAll(async () => {
@@ -273,7 +273,7 @@ for (const engine of await engines()) {
       const forged = file('forged.txt', first.replace('\n150\n', '\n151\n'));
       expect((await found('--checkpoints', forged))[0]).toEqual(['checkpoint', null]);
       const other = await (await openStore('sqlite')).db;
-      file('other.pub', verifierKeyText(await logKey((await sealerOn(other, clock)).guard)));
+      file('other.pub', verifierKeyText(await logKey((await sealerOn(other, clock)).deps)));
       await other.close();
       const io = captured(folder, { TOOLGATE_DATABASE_URL: store.url });
       await run(['audit', 'verify', '--public-key', 'other.pub'], io);

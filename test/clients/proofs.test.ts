@@ -46,13 +46,13 @@ async function makeVectors(): Promise<Vectors> {
     clock.now += 2 * MINUTE;
     await one.settle();
     count = size;
-    const { ids } = await sealedLog(store.db, one.guard);
+    const { ids } = await sealedLog(store.db, one.deps);
     for (const at of new Set([0, size >> 1, size - 1])) {
-      const proof = await proveInclusion(one.guard, ids[at] as string);
+      const proof = await proveInclusion(one.deps, ids[at] as string);
       holds.push({ ...proof, entry: proof.entry && shownEntry(proof.entry) });
     }
   }
-  const publicKey = verifierKeyText(await logKey(one.guard));
+  const publicKey = verifierKeyText(await logKey(one.deps));
   await store.close();
   return { publicKey, holds, refused: spoil(publicKey, holds) };
 }

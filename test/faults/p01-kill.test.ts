@@ -23,7 +23,7 @@ const LATER: Patch = {
   file: 'src/guard/check/check.ts',
   find: 'await this.#log.insert(tx, entries);',
   replace:
-    'setTimeout(() => this.#guard.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 100);',
+    'setTimeout(() => this.#deps.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 100);',
 };
 /** The verdict resolved inside the transaction, before it is committed. */
 const BEFORE_COMMIT: Patch = {

@@ -16,7 +16,7 @@ const RESOLVING: Patch = {
   file: 'src/http/approve.ts',
   find: 'return askPage(factsOf(question), {',
   replace: `if (query.action !== undefined)
-    await resolveByLink(services.guard, token, { action: query.action, grantMs: null });
+    await resolveByLink(services.deps, token, { action: query.action, grantMs: null });
   return askPage(factsOf(question), {`,
 };
 

@@ -6,7 +6,7 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ATTEMPT_WAITS } from '../../src/core/event.ts';
-import type { Guard } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
 import type { Worker } from '../../src/guard/outgoing/worker.ts';
 import type { Db } from '../../src/store/db.ts';
 import { figures, newDataDir, withMutant } from '../support/faults.ts';
@@ -64,13 +64,13 @@ interface Delivery {
 class Bench {
   now = Date.now();
   readonly db: Db;
-  readonly guard: Guard;
+  readonly deps: Deps;
   readonly worker: Worker;
   readonly #load: <T>(file: string) => Promise<T>;
 
-  private constructor(db: Db, guard: Guard, worker: Worker, load: <T>(file: string) => Promise<T>) {
+  private constructor(db: Db, deps: Deps, worker: Worker, load: <T>(file: string) => Promise<T>) {
     this.db = db;
-    this.guard = guard;
+    this.deps = deps;
     this.worker = worker;
     this.#load = load;
   }
@@ -100,7 +100,7 @@ class Bench {
       maxOpenApprovalsPerKey: 1000,
       channels: [],
     };
-    const guard: Guard = { db, vault: new Vault(new Uint8Array(32)), settings, now: () => bench.now };
+    const deps: Deps = { db, vault: new Vault(new Uint8Array(32)), settings, now: () => bench.now };
     const rules = { allowPrivate: true };
     const notify = {
       publicUrl: 'http://127.0.0.1',
@@ -113,7 +113,7 @@ class Bench {
       print: () => {},
     };
     const observer = { delivered: () => {}, notified: () => {}, failed: fail };
-    const bench: Bench = new Bench(db, guard, new Worker(guard, rules, notify, observer), load);
+    const bench: Bench = new Bench(db, deps, new Worker(deps, rules, notify, observer), load);
     return bench;
   }
 
@@ -122,7 +122,7 @@ class Bench {
       'guard/outgoing/webhooks.ts',
     );
     const input = { url, keyId: null, events: ['approval.created', 'approval.resolved'] };
-    return (await createWebhook(this.guard, 'admin', { allowPrivate: true }, input)).secret;
+    return (await createWebhook(this.deps, 'admin', { allowPrivate: true }, input)).secret;
   }
 
   async emit(): Promise<void> {
@@ -163,7 +163,7 @@ class Bench {
     const { redeliver } = await this.#load<typeof import('../../src/guard/outgoing/webhooks.ts')>(
       'guard/outgoing/webhooks.ts',
     );
-    await redeliver(this.guard, 'admin', id);
+    await redeliver(this.deps, 'admin', id);
   }
 
   /** Everything due now is tried, a few at a time. */

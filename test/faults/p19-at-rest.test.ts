@@ -31,7 +31,7 @@ const MUTANTS: Record<string, Patch[]> = {
   'tokens of unsent links': [
     {
       file: 'src/guard/check/check.ts',
-      find: 'this.#guard.vault.seal(token,',
+      find: 'this.#deps.vault.seal(token,',
       replace: '((plain: string, _about: string) => plain)(token,',
     },
     {

@@ -27,7 +27,7 @@ const BUFFERED: Patch = {
   file: 'src/guard/check/check.ts',
   find: 'await this.#log.insert(tx, entries);',
   replace:
-    'setTimeout(() => this.#guard.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 10_000);',
+    'setTimeout(() => this.#deps.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 10_000);',
 };
 
 for (const engine of await engines()) {

@@ -14,8 +14,8 @@ const fatal = (error: Error) => {
 const db = url.startsWith('sqlite:')
   ? openSqlite(url.slice('sqlite:'.length), fatal)
   : await openPostgres(url, 2);
-const guard = { db, vault: new Vault(new Uint8Array(32).fill(7)), now: () => Date.now() + 3_600_000 };
-const log = new SealedLog(guard, await logKey(guard), null);
+const deps = { db, vault: new Vault(new Uint8Array(32).fill(7)), now: () => Date.now() + 3_600_000 };
+const log = new SealedLog(deps, await logKey(deps), null);
 
 // The lease is not looked at: it is a courtesy, and whoever was killed would keep everybody waiting.
 for (let idle = 0; idle < 3; ) {

@@ -4,7 +4,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { guardAt } from '../guard/guards.ts';
+import { depsAt } from '../guard/deps.ts';
 import { Clock, entries, sealedLog, sealerOn, write } from '../guard/log/sealing.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { figures, foundOut, random, SEED, sql, until } from '../support/faults.ts';
@@ -134,7 +134,7 @@ async function wrongPlaces(url: string, count: number): Promise<number> {
 /** Every leaf, node and signed root is right. */
 async function sealedWhole(store: TestStore, engine: Engine): Promise<void> {
   const db = engine === 'sqlite' ? await store.again() : store.db;
-  const { checkpoints } = await sealedLog(db, guardAt(db));
+  const { checkpoints } = await sealedLog(db, depsAt(db));
   expect(checkpoints.length).toBeGreaterThan(0);
   if (engine === 'sqlite') await db.close();
 }
@@ -165,7 +165,7 @@ async function scattered(engine: Engine, root: string) {
       );
     await one.sealer.tick();
   }
-  const { ids, checkpoints } = await sealedLog(store.db, one.guard);
+  const { ids, checkpoints } = await sealedLog(store.db, one.deps);
   const late = ids.filter((id, at) => at > 0 && id < (ids[at - 1] as string)).length;
   const violations = count - new Set(ids).size + (ids.length - new Set(ids).size);
   figures(`sealing late entries ${engine}${root === ROOT ? '' : ' mutant'}`, {

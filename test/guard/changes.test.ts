@@ -12,7 +12,8 @@ import {
   connectTool,
   disconnectTool,
 } from '../../src/guard/connected-tools.ts';
-import { type Guard, newId } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { changeKey, createKey, endKey } from '../../src/guard/keys.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { endAnySession, endSession, mintSession } from '../../src/guard/sessions.ts';
@@ -21,7 +22,7 @@ import { listChanges } from '../../src/store/changes.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';
 import { approvalRecord, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';
-import { guardAt } from './guards.ts';
+import { depsAt } from './deps.ts';
 
 const EVE = 'operator:eve@example.com' as const;
 const RULES = [{ tool: '*', action: 'allow' as const }];
@@ -31,16 +32,16 @@ for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
     let now: number;
-    let guard: Guard;
+    let deps: Deps;
     let policyId: string;
     let keyId: string;
     let known: number;
     beforeEach(async () => {
       store = await openStore(engine);
       now = NOW;
-      guard = guardAt(store.db, () => now);
-      policyId = (await createPolicy(guard, EVE, { name: 'prod', description: '', rules: RULES })).id;
-      keyId = (await createKey(guard, EVE, { ...KEY, policyId })).key.id;
+      deps = depsAt(store.db, () => now);
+      policyId = (await createPolicy(deps, EVE, { name: 'prod', description: '', rules: RULES })).id;
+      keyId = (await createKey(deps, EVE, { ...KEY, policyId })).key.id;
       known = 0;
     });
     afterEach(() => store.close());
@@ -61,24 +62,24 @@ for (const engine of await engines()) {
         [EVE, 'policy.create', policyId, { name: 'prod', rules: 1 }],
         [EVE, 'key.create', keyId, { name: 'agent', policyId }],
       ]);
-      await replacePolicy(guard, EVE, policyId, { rules: [], version: 1 });
-      await changeKey(guard, EVE, keyId, { name: 'other', requireSignInToApprove: true });
+      await replacePolicy(deps, EVE, policyId, { rules: [], version: 1 });
+      await changeKey(deps, EVE, keyId, { name: 'other', requireSignInToApprove: true });
       expect(await recorded()).toEqual([
         [EVE, 'policy.update', policyId, { name: 'prod', version: 2, rules: 0 }],
         [EVE, 'key.update', keyId, { changed: ['name', 'requireSignInToApprove'] }],
       ]);
-      expect(await codeOf(replacePolicy(guard, EVE, policyId, { rules: [], version: 1 }))).toBe('conflict');
-      expect(await codeOf(replacePolicy(guard, EVE, newId(), { rules: [] }))).toBe('not_found');
-      expect(await codeOf(deletePolicy(guard, EVE, policyId))).toBe('conflict');
-      expect(await codeOf(deletePolicy(guard, EVE, newId()))).toBe('not_found');
-      expect(await codeOf(changeKey(guard, EVE, keyId, { policyId: newId() }))).toBe('invalid_input');
-      expect(await codeOf(changeKey(guard, EVE, newId(), {}))).toBe('not_found');
-      expect(await codeOf(endKey(guard, EVE, newId()))).toBe('not_found');
+      expect(await codeOf(replacePolicy(deps, EVE, policyId, { rules: [], version: 1 }))).toBe('conflict');
+      expect(await codeOf(replacePolicy(deps, EVE, newId(), { rules: [] }))).toBe('not_found');
+      expect(await codeOf(deletePolicy(deps, EVE, policyId))).toBe('conflict');
+      expect(await codeOf(deletePolicy(deps, EVE, newId()))).toBe('not_found');
+      expect(await codeOf(changeKey(deps, EVE, keyId, { policyId: newId() }))).toBe('invalid_input');
+      expect(await codeOf(changeKey(deps, EVE, newId(), {}))).toBe('not_found');
+      expect(await codeOf(endKey(deps, EVE, newId()))).toBe('not_found');
       expect(await recorded()).toEqual([]);
-      await endKey(guard, EVE, keyId);
-      await endKey(guard, EVE, keyId);
-      await deletePolicy(guard, EVE, policyId);
-      expect(await codeOf(changeKey(guard, EVE, keyId, {}))).toBe('conflict');
+      await endKey(deps, EVE, keyId);
+      await endKey(deps, EVE, keyId);
+      await deletePolicy(deps, EVE, policyId);
+      expect(await codeOf(changeKey(deps, EVE, keyId, {}))).toBe('conflict');
       expect(await recorded()).toEqual([
         [EVE, 'key.revoke', keyId, { name: 'other' }],
         [EVE, 'policy.delete', policyId, { name: 'prod' }],
@@ -87,36 +88,36 @@ for (const engine of await engines()) {
 
     test('a key that is not there could call nothing, and one that is what its policy lets through', async () => {
       const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
-      expect((await callableBy(guard, principal))('prod', 'deploy')).toBe(true);
-      expect((await callableBy(guard, { ...principal, keyId: newId() }))('prod', 'deploy')).toBe(false);
-      await replacePolicy(guard, EVE, policyId, { rules: [{ tool: 'deploy', action: 'deny' }] });
-      expect((await callableBy(guard, principal))('prod', 'deploy')).toBe(false);
+      expect((await callableBy(deps, principal))('prod', 'deploy')).toBe(true);
+      expect((await callableBy(deps, { ...principal, keyId: newId() }))('prod', 'deploy')).toBe(false);
+      await replacePolicy(deps, EVE, policyId, { rules: [{ tool: 'deploy', action: 'deny' }] });
+      expect((await callableBy(deps, principal))('prod', 'deploy')).toBe(false);
     });
 
     test('sessions, which agents may end without a record', async () => {
       await recorded();
       const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
       const mint = async (label: string) =>
-        (await mintSession(guard, principal, { label, ttlMinutes: 5, scopeTools: null })).session.id;
+        (await mintSession(deps, principal, { label, ttlMinutes: 5, scopeTools: null })).session.id;
       const [own, other] = [await mint('own'), await mint('other')];
-      await endSession(guard, principal, own);
-      expect(await codeOf(endSession(guard, { ...principal, keyId: newId() }, other))).toBe('not_found');
-      expect(await codeOf(endSession(guard, principal, newId()))).toBe('not_found');
+      await endSession(deps, principal, own);
+      expect(await codeOf(endSession(deps, { ...principal, keyId: newId() }, other))).toBe('not_found');
+      expect(await codeOf(endSession(deps, principal, newId()))).toBe('not_found');
       expect(await recorded()).toEqual([]);
-      await endAnySession(guard, EVE, other);
-      await endAnySession(guard, EVE, other);
-      await endAnySession(guard, EVE, own);
-      expect(await codeOf(endAnySession(guard, EVE, newId()))).toBe('not_found');
+      await endAnySession(deps, EVE, other);
+      await endAnySession(deps, EVE, other);
+      await endAnySession(deps, EVE, own);
+      expect(await codeOf(endAnySession(deps, EVE, newId()))).toBe('not_found');
       expect(await recorded()).toEqual([[EVE, 'session.revoke', other, { keyId, label: 'other' }]]);
     });
 
     test('a session lives as long as was wished, and never longer than its key', async () => {
       const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
       const end = async (ttlMinutes: number) =>
-        (await mintSession(guard, principal, { label: '', ttlMinutes, scopeTools: null })).session.expiresAt;
+        (await mintSession(deps, principal, { label: '', ttlMinutes, scopeTools: null })).session.expiresAt;
       expect(await end(5)).toBe(NOW + 300_000);
       await end(0.5);
-      await changeKey(guard, EVE, keyId, { expiresAt: NOW + 60_000 });
+      await changeKey(deps, EVE, keyId, { expiresAt: NOW + 60_000 });
       const rows = await store.db.all<{ until: number }>(
         'SELECT expires_at AS "until" FROM sessions ORDER BY 1',
       );
@@ -131,23 +132,23 @@ for (const engine of await engines()) {
       await recorded();
       const rules = { allowPrivate: true };
       const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
-      const { id } = await connectTool(guard, EVE, rules, keyId, input);
-      expect(await codeOf(connectTool(guard, EVE, rules, keyId, input))).toBe('conflict');
-      expect(await codeOf(connectTool(guard, EVE, rules, newId(), input))).toBe('not_found');
+      const { id } = await connectTool(deps, EVE, rules, keyId, input);
+      expect(await codeOf(connectTool(deps, EVE, rules, keyId, input))).toBe('conflict');
+      expect(await codeOf(connectTool(deps, EVE, rules, newId(), input))).toBe('not_found');
       const bad = { ...input, name: 'bad', transport: 'http' as const, target: 'http://169.254.169.254/' };
-      expect(await codeOf(connectTool(guard, EVE, rules, keyId, bad))).toBe('invalid_input');
+      expect(await codeOf(connectTool(deps, EVE, rules, keyId, bad))).toBe('invalid_input');
       for (const description of ['one', 'two'])
-        await compareDefinitions(guard, { id, keyId }, [{ toolName: 'a', definition: { description } }]);
+        await compareDefinitions(deps, { id, keyId }, [{ toolName: 'a', definition: { description } }]);
       const digest = (await listDefinitions(store.db, id))[0]?.changedDigest as string;
       const accept = (tool: string, seen: string) =>
-        acceptDrift(guard, EVE, keyId, tool, { toolName: 'a', digest: seen });
+        acceptDrift(deps, EVE, keyId, tool, { toolName: 'a', digest: seen });
       expect(await codeOf(accept(id, 'another'))).toBe('conflict');
       expect(await codeOf(accept(newId(), digest))).toBe('not_found');
       await accept(id, digest);
       expect(await codeOf(accept(id, digest))).toBe('conflict');
-      expect(await codeOf(disconnectTool(guard, EVE, newId(), id))).toBe('not_found');
-      await disconnectTool(guard, EVE, keyId, id);
-      expect(await codeOf(disconnectTool(guard, EVE, keyId, id))).toBe('not_found');
+      expect(await codeOf(disconnectTool(deps, EVE, newId(), id))).toBe('not_found');
+      await disconnectTool(deps, EVE, keyId, id);
+      expect(await codeOf(disconnectTool(deps, EVE, keyId, id))).toBe('not_found');
       expect(await recorded()).toEqual([
         [EVE, 'connected-tool.create', id, { keyId, name: 'up' }],
         [EVE, 'connected-tool.accept', id, { toolName: 'a', digest }],
@@ -158,16 +159,14 @@ for (const engine of await engines()) {
     test('trouble of the store is not taken for a name that is taken', async () => {
       const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
       await store.db.run('ALTER TABLE changes RENAME TO elsewhere');
-      const policy = createPolicy(guard, EVE, { name: 'other', description: '', rules: [] });
+      const policy = createPolicy(deps, EVE, { name: 'other', description: '', rules: [] });
       expect(await codeOf(policy)).not.toBe('conflict');
-      expect(await codeOf(replacePolicy(guard, EVE, policyId, { rules: [] }))).not.toBe('conflict');
-      expect(await codeOf(connectTool(guard, EVE, { allowPrivate: true }, keyId, input))).not.toBe(
-        'conflict',
-      );
+      expect(await codeOf(replacePolicy(deps, EVE, policyId, { rules: [] }))).not.toBe('conflict');
+      expect(await codeOf(connectTool(deps, EVE, { allowPrivate: true }, keyId, input))).not.toBe('conflict');
       await store.db.run('ALTER TABLE elsewhere RENAME TO changes');
-      await createPolicy(guard, EVE, { name: 'other', description: '', rules: [] });
+      await createPolicy(deps, EVE, { name: 'other', description: '', rules: [] });
       const taken = { name: 'prod', description: '', rules: [] };
-      expect(await codeOf(createPolicy(guard, EVE, taken))).toBe('conflict');
+      expect(await codeOf(createPolicy(deps, EVE, taken))).toBe('conflict');
     });
 
     /** A question, and the link to its answer. */
@@ -182,18 +181,18 @@ for (const engine of await engines()) {
     test('answers by operators, of which one counts, and what takes them back', async () => {
       await recorded();
       const { id: one } = await asked();
-      await resolveByOperator(guard, EVE, one, APPROVE);
-      expect(await codeOf(resolveByOperator(guard, 'admin', one, APPROVE))).toBe('conflict');
-      await withdraw(guard, EVE, one);
-      expect(await codeOf(withdraw(guard, EVE, one))).toBe('conflict');
+      await resolveByOperator(deps, EVE, one, APPROVE);
+      expect(await codeOf(resolveByOperator(deps, 'admin', one, APPROVE))).toBe('conflict');
+      await withdraw(deps, EVE, one);
+      expect(await codeOf(withdraw(deps, EVE, one))).toBe('conflict');
       const { id: two } = await asked();
-      expect(await codeOf(withdraw(guard, EVE, two))).toBe('conflict');
-      await resolveByOperator(guard, EVE, two, { action: 'approve', grantMs: 1000 });
-      expect(await codeOf(withdraw(guard, EVE, two))).toBe('conflict');
+      expect(await codeOf(withdraw(deps, EVE, two))).toBe('conflict');
+      await resolveByOperator(deps, EVE, two, { action: 'approve', grantMs: 1000 });
+      expect(await codeOf(withdraw(deps, EVE, two))).toBe('conflict');
       const { id: three } = await asked();
-      await resolveByOperator(guard, EVE, three, { action: 'deny', grantMs: null });
-      expect(await codeOf(resolveByOperator(guard, EVE, newId(), APPROVE))).toBe('not_found');
-      expect(await codeOf(withdraw(guard, EVE, newId()))).toBe('not_found');
+      await resolveByOperator(deps, EVE, three, { action: 'deny', grantMs: null });
+      expect(await codeOf(resolveByOperator(deps, EVE, newId(), APPROVE))).toBe('not_found');
+      expect(await codeOf(withdraw(deps, EVE, newId()))).toBe('not_found');
       expect(await recorded()).toEqual([
         [EVE, 'approval.approve', one, { grantExpiresAt: null }],
         [EVE, 'approval.withdraw', one, {}],
@@ -201,25 +200,25 @@ for (const engine of await engines()) {
         [EVE, 'approval.deny', three, { grantExpiresAt: null }],
       ]);
       const [grant] = await store.db.all<{ id: string }>('SELECT id FROM grants');
-      await endGrant(guard, EVE, grant?.id ?? '');
+      await endGrant(deps, EVE, grant?.id ?? '');
       expect(await recorded()).toEqual([[EVE, 'grant.revoke', grant?.id ?? '', { referenceId: two }]]);
     });
 
     test('an answer by link is no change of the administration, unless the key wants a signed-in operator', async () => {
       await recorded();
       const open = await asked();
-      await resolveByLink(guard, open.token, APPROVE);
-      expect(await codeOf(resolveByLink(guard, open.token, APPROVE))).toBe('gone');
-      expect(await codeOf(resolveByLink(guard, mintToken('approval').token, APPROVE))).toBe('not_found');
-      expect(await codeOf(resolveByLink(guard, mintToken('key').token, APPROVE))).toBe('not_found');
+      await resolveByLink(deps, open.token, APPROVE);
+      expect(await codeOf(resolveByLink(deps, open.token, APPROVE))).toBe('gone');
+      expect(await codeOf(resolveByLink(deps, mintToken('approval').token, APPROVE))).toBe('not_found');
+      expect(await codeOf(resolveByLink(deps, mintToken('key').token, APPROVE))).toBe('not_found');
       expect(await recorded()).toEqual([]);
-      await changeKey(guard, EVE, keyId, { requireSignInToApprove: true });
+      await changeKey(deps, EVE, keyId, { requireSignInToApprove: true });
       await recorded();
       const closed = await asked();
       const eve = { signInId: 's', operatorId: 'o', email: 'eve@example.com' };
-      expect(await codeOf(resolveByLink(guard, closed.token, APPROVE))).toBe('sign_in_required');
+      expect(await codeOf(resolveByLink(deps, closed.token, APPROVE))).toBe('sign_in_required');
       const as = (role: 'viewer' | 'approver') =>
-        resolveByLink(guard, closed.token, APPROVE, { ...eve, role });
+        resolveByLink(deps, closed.token, APPROVE, { ...eve, role });
       expect(await codeOf(as('viewer'))).toBe('forbidden');
       expect((await as('approver')).resolvedBy).toBe(EVE);
       expect(await recorded()).toEqual([[EVE, 'approval.approve', closed.id, { grantExpiresAt: null }]]);
@@ -228,10 +227,10 @@ for (const engine of await engines()) {
     test('a link ends at its very time, whether or not anybody noticed', async () => {
       const [early, late] = [await asked({ expiresAt: NOW + 1000 }), await asked({ expiresAt: NOW + 1000 })];
       now = NOW + 999;
-      expect((await resolveByLink(guard, early.token, APPROVE)).status).toBe('approved');
+      expect((await resolveByLink(deps, early.token, APPROVE)).status).toBe('approved');
       now += 1;
-      expect(await codeOf(resolveByLink(guard, late.token, APPROVE))).toBe('gone');
-      expect(await codeOf(resolveByOperator(guard, EVE, late.id, APPROVE))).toBe('conflict');
+      expect(await codeOf(resolveByLink(deps, late.token, APPROVE))).toBe('gone');
+      expect(await codeOf(resolveByOperator(deps, EVE, late.id, APPROVE))).toBe('conflict');
     });
   });
 }

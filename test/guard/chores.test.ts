@@ -6,7 +6,7 @@ import { type Chore, Chores } from '../../src/guard/chores.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
-import { guardAt } from './guards.ts';
+import { depsAt } from './deps.ts';
 
 const LEASE_MS = 30_000;
 
@@ -28,8 +28,8 @@ for (const engine of await engines()) {
     /** A replica of its own. */
     function replica(...chores: Chore[]) {
       const told = { rounds: 0, failures: [] as unknown[] };
-      const guard = guardAt(store.db, () => now);
-      const worker = new Chores(guard, chores, {
+      const deps = depsAt(store.db, () => now);
+      const worker = new Chores(deps, chores, {
         round: async () => {
           told.rounds++;
         },

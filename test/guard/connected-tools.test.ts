@@ -7,7 +7,7 @@ import { listConnectedTools } from '../../src/store/connected-tools.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { keyRecord, onEachEngine } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
-import { guardAt } from './guards.ts';
+import { depsAt } from './deps.ts';
 
 const KEY = 'key-1';
 const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
@@ -15,7 +15,7 @@ const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: n
 await onEachEngine(store => {
   test('a Connected Tool that is registered or removed is told of, and is in the store as told by then', async () => {
     const { db } = store;
-    const guard = guardAt(db);
+    const deps = depsAt(db);
     await db.transaction({}, tx => insertKey(tx, keyRecord({ id: KEY }), 'hash'));
     const told: Promise<number>[] = [];
     let listens = false;
@@ -27,9 +27,9 @@ await onEachEngine(store => {
       giveHint(db, 'tools', 'another key');
       return listens;
     });
-    const { id } = await connectTool(guard, 'admin', { allowPrivate: true }, KEY, input);
+    const { id } = await connectTool(deps, 'admin', { allowPrivate: true }, KEY, input);
     await until('the new one is told of', () => told.length > 0);
-    await disconnectTool(guard, 'admin', KEY, id);
+    await disconnectTool(deps, 'admin', KEY, id);
     await until('the removed one is told of', () => told.length > 1);
     expect(await Promise.all(told)).toEqual([1, 0]);
   });

@@ -4,11 +4,11 @@
 import { describe, expect, test } from 'bun:test';
 import { closeConnection, lookUpConnection, openConnection } from '../../src/guard/connections.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
-import { newId } from '../../src/guard/guard.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { insertConnection } from '../../src/store/connections.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';
-import { guardAt } from './guards.ts';
+import { depsAt } from './deps.ts';
 
 const HOUR = 3_600_000;
 const VERSION = '2025-11-25';
@@ -38,67 +38,67 @@ for (const engine of await engines()) {
       let now = NOW;
       const clock = () => now;
       const principal = credential();
-      const id = await openConnection(guardAt(store.db, clock), principal, VERSION);
+      const id = await openConnection(depsAt(store.db, clock), principal, VERSION);
       for (let n = 0; n < 5; n++) {
         now += 20 * HOUR;
         // Another replica each time, or the same after a restart: nothing is remembered but the row.
-        expect((await lookUpConnection(guardAt(store.db, clock), principal, id))?.id).toBe(id);
+        expect((await lookUpConnection(depsAt(store.db, clock), principal, id))?.id).toBe(id);
       }
       now += 25 * HOUR;
-      expect(await lookUpConnection(guardAt(store.db, clock), principal, id)).toBeNull();
+      expect(await lookUpConnection(depsAt(store.db, clock), principal, id)).toBeNull();
       await store.close();
     });
 
     test('use is written down every ten minutes, not at every message', async () => {
       const store = await openStore(engine);
       let now = NOW;
-      const guard = guardAt(store.db, () => now);
+      const deps = depsAt(store.db, () => now);
       const principal = credential();
-      const id = await openConnection(guard, principal, VERSION);
+      const id = await openConnection(deps, principal, VERSION);
       const usedAt = async () => (await store.db.all('SELECT used_at AS "at" FROM connections'))[0]?.['at'];
       now += 9 * 60_000;
-      await lookUpConnection(guard, principal, id);
+      await lookUpConnection(deps, principal, id);
       expect(await usedAt()).toBe(NOW);
       now += 60_000;
-      await lookUpConnection(guard, principal, id);
+      await lookUpConnection(deps, principal, id);
       expect(await usedAt()).toBe(now);
       await store.close();
     });
 
     test('one that ended leaves no row', async () => {
       const store = await openStore(engine);
-      const guard = guardAt(store.db);
+      const deps = depsAt(store.db);
       const principal = credential();
-      const id = await openConnection(guard, principal, VERSION);
-      await closeConnection(guard, id);
+      const id = await openConnection(deps, principal, VERSION);
+      await closeConnection(deps, id);
       expect(await rowsOf(store, principal)).toEqual([]);
-      expect(await lookUpConnection(guard, principal, id)).toBeNull();
+      expect(await lookUpConnection(deps, principal, id)).toBeNull();
       await store.close();
     });
 
     test('a credential that opens them without end loses its least used ones, and no other its own', async () => {
       const store = await openStore(engine);
       let now = NOW;
-      const guard = guardAt(store.db, () => now);
+      const deps = depsAt(store.db, () => now);
       const owner = credential();
       const sessions = [credential(newId(), owner.keyId), credential(newId(), owner.keyId)] as const;
       const others = [owner, sessions[1], credential()];
-      const kept = await Promise.all(others.map(each => openConnection(guard, each, VERSION)));
-      const first = await openConnection(guard, sessions[0], VERSION);
-      const used = await openConnection(guard, sessions[0], VERSION);
+      const kept = await Promise.all(others.map(each => openConnection(deps, each, VERSION)));
+      const first = await openConnection(deps, sessions[0], VERSION);
+      const used = await openConnection(deps, sessions[0], VERSION);
       now += HOUR;
-      await lookUpConnection(guard, sessions[0], used);
+      await lookUpConnection(deps, sessions[0], used);
       await seed(store, sessions[0], MOST - 2, now);
       now += HOUR;
       for (let n = 0; n < 3; n++) {
-        await lookUpConnection(guard, sessions[0], used);
-        await openConnection(guard, sessions[0], VERSION);
+        await lookUpConnection(deps, sessions[0], used);
+        await openConnection(deps, sessions[0], VERSION);
       }
       expect((await rowsOf(store, owner)).length).toBe(MOST + 2);
-      expect(await lookUpConnection(guard, sessions[0], first)).toBeNull();
-      expect((await lookUpConnection(guard, sessions[0], used))?.id).toBe(used);
+      expect(await lookUpConnection(deps, sessions[0], first)).toBeNull();
+      expect((await lookUpConnection(deps, sessions[0], used))?.id).toBe(used);
       for (const [index, each] of others.entries()) {
-        expect((await lookUpConnection(guard, each, kept[index] as string))?.id).toBe(kept[index] as string);
+        expect((await lookUpConnection(deps, each, kept[index] as string))?.id).toBe(kept[index] as string);
       }
       await store.close();
     });
@@ -109,10 +109,10 @@ test.skipIf(!(await engines()).includes('postgres'))('the bound holds on two rep
   const store = await openStore('postgres');
   const other = await store.again();
   const principal = credential();
-  const guards = [guardAt(store.db), guardAt(other)];
+  const guards = [depsAt(store.db), depsAt(other)];
   await seed(store, principal, MOST, NOW - 1);
   for (let round = 0; round < 5; round++) {
-    await Promise.all([...guards, ...guards].map(guard => openConnection(guard, principal, VERSION)));
+    await Promise.all([...guards, ...guards].map(deps => openConnection(deps, principal, VERSION)));
   }
   expect((await rowsOf(store, principal)).length).toBe(MOST);
   await other.close();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { GuardError } from '../../src/core/errors.ts';
 import { authenticate, PrincipalMemory } from '../../src/guard/credentials.ts';
-import type { Guard } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { identify } from '../../src/http/auth.ts';
 import type { Services } from '../../src/http/route.ts';
@@ -16,7 +16,7 @@ import { withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
-import { guardAt } from './guards.ts';
+import { depsAt } from './deps.ts';
 
 const AT_ONCE = 1000;
 const STRANGERS = 1100;
@@ -37,7 +37,7 @@ test('what is no token is told from a token that is unknown, and the store is no
   // Whoever asks a store that is closed is refused otherwise.
   const { db, close } = await openStore('sqlite');
   await close();
-  const closed = guardAt(db);
+  const closed = depsAt(db);
   for (const token of ['', 'sesame', mintToken('key').token.slice(0, -1)]) {
     for (const asked of [authenticate(closed, token), new PrincipalMemory(closed).learn(token)]) {
       expect(await refusal(asked)).toMatchObject({
@@ -51,10 +51,10 @@ test('what is no token is told from a token that is unknown, and the store is no
 for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
-    let guard: Guard;
+    let deps: Deps;
     beforeAll(async () => {
       store = await openStore(engine);
-      guard = guardAt(store.db);
+      deps = depsAt(store.db);
     });
     afterAll(() => store.close());
 
@@ -63,7 +63,7 @@ for (const engine of await engines()) {
      * all who are looked up.
      */
     async function told(Memory: typeof PrincipalMemory): Promise<{ lookedUp: number; refused: number }> {
-      const memory = new Memory(guard);
+      const memory = new Memory(deps);
       const asked = Array.from({ length: STRANGERS }, () => {
         const { token } = mintToken('key');
         return memory.learn(token);
@@ -90,7 +90,7 @@ for (const engine of await engines()) {
     });
 
     test('all who come with one credential share its look-up', async () => {
-      const memory = new PrincipalMemory(guard);
+      const memory = new PrincipalMemory(deps);
       const { token } = mintToken('session');
       const [first, ...others] = Array.from({ length: STRANGERS }, () => memory.learn(token));
       expect(others.every(other => other === first)).toBe(true);
@@ -108,8 +108,8 @@ for (const engine of await engines()) {
     }
 
     test('every spelling of a header is the same credential, and one is remembered', async () => {
-      const principals = new PrincipalMemory(guard);
-      const services = { principals, guard, adminTokenHash: '' } as Services;
+      const principals = new PrincipalMemory(deps);
+      const services = { principals, deps, adminTokenHash: '' } as Services;
       const token = await minted(1);
       const ask = async (header: string) =>
         identify(
@@ -136,7 +136,7 @@ for (const engine of await engines()) {
         for (const token of tokens) await memory.learn(token);
         return tokens.map(token => memory.recall(`Bearer ${token}`) !== undefined);
       };
-      const memory = new PrincipalMemory(guard);
+      const memory = new PrincipalMemory(deps);
       expect(await remembered(memory)).toEqual([false, false, ...Array(10).fill(true)]);
       // What is forgotten leaves room again.
       for (const token of tokens.slice(2)) memory.forget(memory.recall(`Bearer ${token}`)!);
@@ -144,7 +144,7 @@ for (const engine of await engines()) {
       expect(await remembered(memory)).toEqual([false, false, ...Array(10).fill(true)]);
       await withMutant([ANY_SCOPES], async root => {
         const broken = await import(join(root, 'src/guard/credentials.ts'));
-        expect(await remembered(new broken.PrincipalMemory(guard))).not.toContain(false);
+        expect(await remembered(new broken.PrincipalMemory(deps))).not.toContain(false);
       });
     });
   });

@@ -5,7 +5,7 @@ import { authenticate } from '../../src/guard/credentials.ts';
 import { showFirstKey } from '../../src/guard/first-start.ts';
 import { openStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';
-import { guardAt } from './guards.ts';
+import { depsAt } from './deps.ts';
 
 /** How long the first takes to show it; one that does not wait for it is done long before. */
 const SHOWING_MS = 2000;
@@ -15,8 +15,8 @@ test.skipIf(!(await engines()).includes('postgres'))('of two replicas one shows 
   const other = await store.again();
   const shown: (string | null)[] = [];
   const elsewhere = Promise.withResolvers<void>();
-  await showFirstKey(guardAt(store.db), async key => {
-    showFirstKey(guardAt(other), async late => {
+  await showFirstKey(depsAt(store.db), async key => {
+    showFirstKey(depsAt(other), async late => {
       shown.push(late);
     }).then(elsewhere.resolve, elsewhere.reject);
     await Promise.race([elsewhere.promise, Bun.sleep(SHOWING_MS)]);
@@ -24,7 +24,7 @@ test.skipIf(!(await engines()).includes('postgres'))('of two replicas one shows 
   });
   await elsewhere.promise;
   expect(shown).toEqual([expect.stringMatching(/^tg_key_/), null]);
-  expect((await authenticate(guardAt(store.db), shown[0] ?? '')).kind).toBe('key');
+  expect((await authenticate(depsAt(store.db), shown[0] ?? '')).kind).toBe('key');
   await other.close();
   await store.close();
 });

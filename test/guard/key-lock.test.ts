@@ -5,7 +5,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { endGrant } from '../../src/guard/approvals/grants.ts';
 import { acceptDrift, compareDefinitions, connectTool } from '../../src/guard/connected-tools.ts';
-import { type Guard, keyLock, newId } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
+import { newId } from '../../src/guard/ids.ts';
+import { keyLock } from '../../src/guard/locks.ts';
 import { endAnySession } from '../../src/guard/sessions.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';
@@ -17,7 +19,7 @@ import { keyRecord, NOW, openStore, sessionRecord, type TestStore } from '../sto
 import { until } from '../support/faults.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
-import { guardAt } from './guards.ts';
+import { depsAt } from './deps.ts';
 
 const KEY = 'key-1';
 const definition = (description: string) => ({ toolName: 'a', definition: { name: 'a', description } });
@@ -25,10 +27,10 @@ const definition = (description: string) => ({ toolName: 'a', definition: { name
 for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
-    let guard: Guard;
+    let deps: Deps;
     beforeAll(async () => {
       store = await openStore(engine);
-      guard = guardAt(store.db);
+      deps = depsAt(store.db);
       await store.db.transaction({}, tx => insertKey(tx, keyRecord({ id: KEY }), 'hash'));
     });
     afterAll(() => store.close());
@@ -51,9 +53,9 @@ for (const engine of await engines()) {
         target: 'x',
         headers: null,
       };
-      const tool = await connectTool(guard, 'admin', { allowPrivate: true }, KEY, input);
-      await compareDefinitions(guard, tool, [definition('one')]);
-      await compareDefinitions(guard, tool, [definition('two')]);
+      const tool = await connectTool(deps, 'admin', { allowPrivate: true }, KEY, input);
+      await compareDefinitions(deps, tool, [definition('one')]);
+      await compareDefinitions(deps, tool, [definition('two')]);
       const [shown] = await listDefinitions(store.db, tool.id);
       return { id: tool.id, keyId: KEY, digest: shown?.changedDigest as string };
     }
@@ -61,8 +63,8 @@ for (const engine of await engines()) {
     test('a grant that is ended frees nothing, is ended once, and the change is recorded', async () => {
       const id = await newGrant();
       const grant = await findGrant(store.db, id);
-      await endGrant(guard, 'operator:eve@example.com', id);
-      await endGrant(guard, 'admin', id);
+      await endGrant(deps, 'operator:eve@example.com', id);
+      await endGrant(deps, 'admin', id);
       expect((await openGrants(store.db, [KEY], NOW)).filter(each => each.id === id)).toEqual([]);
       const changes = (await listChanges(store.db, 100, 'z')).filter(each => each.target === id);
       expect(changes).toMatchObject([
@@ -72,26 +74,26 @@ for (const engine of await engines()) {
           detail: { referenceId: grant?.referenceId },
         },
       ]);
-      expect(await refusal(endGrant(guard, 'admin', newId()))).toMatchObject({ code: 'not_found' });
+      expect(await refusal(endGrant(deps, 'admin', newId()))).toMatchObject({ code: 'not_found' });
     });
 
     const CHANGES: Record<string, () => Promise<() => Promise<void>>> = {
       'a grant is ended': async () => {
         const id = await newGrant();
-        return () => endGrant(guard, 'admin', id);
+        return () => endGrant(deps, 'admin', id);
       },
       'a session is revoked by the administration': async () => {
         const id = newId();
         await store.db.transaction({}, tx => insertSession(tx, sessionRecord({ id, keyId: KEY }), id));
-        return () => endAnySession(guard, 'admin', id);
+        return () => endAnySession(deps, 'admin', id);
       },
       'a definition is marked as changed': async () => {
         const tool = await changedTool();
-        return () => compareDefinitions(guard, tool, [definition('three')]);
+        return () => compareDefinitions(deps, tool, [definition('three')]);
       },
       'a changed definition is accepted': async () => {
         const { id, digest } = await changedTool();
-        return () => acceptDrift(guard, 'admin', KEY, id, { toolName: 'a', digest });
+        return () => acceptDrift(deps, 'admin', KEY, id, { toolName: 'a', digest });
       },
     };
 

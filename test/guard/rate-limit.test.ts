@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { GuardError } from '../../src/core/errors.ts';
-import type { Guard } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
 import { forgetRequests, RateLimit } from '../../src/guard/rate-limit.ts';
 import type { Db } from '../../src/store/db.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
@@ -91,12 +91,12 @@ describe.if(need(postgres !== null, 'PostgreSQL (npm package, system binaries or
       const [one] = pair();
       for (const minutes of [0, 1, 2]) await admitted(one, 'sweep', AT + minutes * 60_000);
       const forget = forgetRequests();
-      const guard = { db: store.db, now: () => AT + 2 * 60_000 } as Guard;
+      const deps = { db: store.db, now: () => AT + 2 * 60_000 } as Deps;
       // There is never more to do, also when it was done before.
-      expect([await forget(guard), await forget(guard)]).toEqual([false, false]);
+      expect([await forget(deps), await forget(deps)]).toEqual([false, false]);
       const left = (await rows()).filter(each => each.client === 'sweep');
       expect(left).toHaveLength(2);
-      await forget({ ...guard, now: () => AT + 60 * 60_000 });
+      await forget({ ...deps, now: () => AT + 60 * 60_000 });
       expect(await rows()).toEqual([]);
     });
   },

@@ -7,7 +7,8 @@ import { GroupCommit } from '../../src/guard/check/commit.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
-import { type Guard, newId } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { createKey, endKey } from '../../src/guard/keys.ts';
 import type { Asked, McpServices } from '../../src/mcp/answers.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';
@@ -17,7 +18,7 @@ import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { Places } from '../../src/mcp/places.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
-import { guardAt } from '../guard/guards.ts';
+import { depsAt } from '../guard/deps.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, RecordingUpstream, raw } from '../support/mcp.ts';
@@ -55,7 +56,7 @@ const LOG = { method: 'notifications/message', params: { level: 'error', data: '
 const never = () => new Promise<never>(() => {});
 
 let store: TestStore;
-let guard: Guard;
+let deps: Deps;
 let services: McpServices;
 let connections: CountingConnections;
 let principal: Principal;
@@ -63,17 +64,17 @@ let connectionId: string;
 const verdicts: string[] = [];
 beforeAll(async () => {
   store = await openStore('sqlite');
-  guard = guardAt(store.db);
-  connections = new CountingConnections(guard);
-  const hub = new Hub(guard, HUB_SETTINGS);
-  const checks = new GroupCommit(guard.db, new Judge(guard), 100, { committed: () => {}, failed: () => {} });
+  deps = depsAt(store.db);
+  connections = new CountingConnections(deps);
+  const hub = new Hub(deps, HUB_SETTINGS);
+  const checks = new GroupCommit(deps.db, new Judge(deps), 100, { committed: () => {}, failed: () => {} });
   services = {
     version: 'test',
     checks,
     hub,
     connections,
-    listing: new Listing(guard, hub, false, () => {}),
-    outcomes: new OutcomeLog(guard, () => {}),
+    listing: new Listing(deps, hub, false, () => {}),
+    outcomes: new OutcomeLog(deps, () => {}),
     places: new Places({ perKey: 1, perConnectedTool: 1 }),
     timeoutMs: MINUTE,
     maxMs: MINUTE,
@@ -102,9 +103,9 @@ async function newPrincipal(): Promise<Principal> {
     { tool: 'forbidden', action: 'deny' as const },
     { tool: '*', action: 'allow' as const },
   ];
-  const { id: policyId } = await createPolicy(guard, 'admin', { name, description: '', rules });
+  const { id: policyId } = await createPolicy(deps, 'admin', { name, description: '', rules });
   const input = { name, policyId, requireSignInToApprove: false, expiresAt: null, notify: null, forward: [] };
-  const { key } = await createKey(guard, 'admin', input);
+  const { key } = await createKey(deps, 'admin', input);
   const row = { id: newId(), keyId: key.id, name: 'up', headersSealed: null, createdAt: NOW };
   await store.db.transaction({}, async tx =>
     insertConnectedTool(tx, { ...row, transport: 'http', target: upstream.url }),
@@ -151,7 +152,7 @@ test('a call that is refused by the protocol', async () => {
 test('a call of a credential that has died', async () => {
   const dead = await newPrincipal();
   const connection = await connections.open(dead, '2025-11-25');
-  await endKey(guard, 'admin', dead.keyId);
+  await endKey(deps, 'admin', dead.keyId);
   expect(await refusal(call(undefined, asked(dead, connection)))).toMatchObject({ code: 'unauthenticated' });
 });
 
@@ -213,7 +214,7 @@ test('an error that came before the cancellation is the answer, and the only out
     }
   }
   const cancel = new AbortController();
-  const noting = { ...services, outcomes: new Noting(guard, () => {}) };
+  const noting = { ...services, outcomes: new Noting(deps, () => {}) };
   const about = { principal, params: { name: 'up__echo' }, startedAt: 0, cancel, modern: false };
   const error = await refusal(callTool(noting, { ...about, onNotification: () => cancel.abort() }));
   expect(error).toMatchObject({ code: -32000, message: 'no' });

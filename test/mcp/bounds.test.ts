@@ -2,11 +2,11 @@
 
 import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
-import { newId } from '../../src/guard/guard.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Places } from '../../src/mcp/places.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
-import { guardAt } from '../guard/guards.ts';
+import { depsAt } from '../guard/deps.ts';
 import { NOW, openStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
@@ -20,7 +20,7 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
   const store = await openStore('sqlite');
   let now = NOW;
   const hub = new Hub(
-    guardAt(store.db, () => now),
+    depsAt(store.db, () => now),
     HUB_SETTINGS,
   );
   const answer = Promise.withResolvers<object>();

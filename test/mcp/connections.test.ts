@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Principal } from '../../src/guard/credentials.ts';
-import { newId } from '../../src/guard/guard.ts';
 import { giveHint } from '../../src/guard/hints.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { Connections } from '../../src/mcp/connections.ts';
 import { EventWriter } from '../../src/mcp/event-stream.ts';
 import { insertConnection } from '../../src/store/connections.ts';
-import { guardAt } from '../guard/guards.ts';
+import { depsAt } from '../guard/deps.ts';
 import { NOW, onEachEngine, openStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { refusal } from '../support/refusal.ts';
@@ -23,8 +23,8 @@ const credential = (keyId: string = newId()): Principal => ({
 
 await onEachEngine(store => {
   test('one that is ended is gone here at once, and on every other replica soon, with its stream', async () => {
-    const guard = guardAt(store.db);
-    const [here, there] = [new Connections(guard), new Connections(guard)];
+    const deps = depsAt(store.db);
+    const [here, there] = [new Connections(deps), new Connections(deps)];
     const mine = credential();
     const id = await here.open(mine, VERSION);
     for (const each of [here, there]) await each.find(id, mine);
@@ -49,7 +49,7 @@ await onEachEngine(store => {
 describe('what is remembered', () => {
   test('is let go when it is ten thousand connections', async () => {
     const store = await openStore('sqlite');
-    const connections = new Connections(guardAt(store.db));
+    const connections = new Connections(depsAt(store.db));
     const [keyId, ids] = [newId(), Array.from({ length: MOST_REMEMBERED + 1 }, () => newId())];
     await store.db.transaction({}, async tx => {
       for (const id of ids)

@@ -3,7 +3,7 @@
 // tool as it was frees it as it is.
 
 import { expect, test } from 'bun:test';
-import { keyLock } from '../../src/guard/guard.ts';
+import { keyLock } from '../../src/guard/locks.ts';
 import { markDrift } from '../../src/store/connected-tools.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { until } from '../support/faults.ts';

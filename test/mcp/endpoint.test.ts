@@ -2,12 +2,13 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Principal } from '../../src/guard/credentials.ts';
-import { type Guard, newId } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
+import { newId } from '../../src/guard/ids.ts';
 import type { McpServices } from '../../src/mcp/answers.ts';
 import { Connections } from '../../src/mcp/connections.ts';
 import { listen } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
-import { guardAt } from '../guard/guards.ts';
+import { depsAt } from '../guard/deps.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { refusal } from '../support/refusal.ts';
 import { HUB_SETTINGS } from './channel.ts';
@@ -28,12 +29,12 @@ class CountingHub extends Hub {
 }
 
 let store: TestStore;
-let guard: Guard;
+let deps: Deps;
 let hub: CountingHub;
 beforeAll(async () => {
   store = await openStore('sqlite');
-  guard = guardAt(store.db);
-  hub = new CountingHub(guard, HUB_SETTINGS);
+  deps = depsAt(store.db);
+  hub = new CountingHub(deps, HUB_SETTINGS);
 });
 afterAll(async () => {
   hub.close();
@@ -41,7 +42,7 @@ afterAll(async () => {
 });
 
 test('a stream that ended leaves neither its place nor its listener behind', async () => {
-  const connections = new Connections(guard);
+  const connections = new Connections(deps);
   const principal: Principal = { kind: 'key', keyId: newId(), sessionId: null, scope: null };
   const services = { hub, connections } as unknown as McpServices;
   const open = async () => {

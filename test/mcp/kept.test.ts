@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Principal } from '../../src/guard/credentials.ts';
-import { type Guard, newId } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
 import { giveHint } from '../../src/guard/hints.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { Connections } from '../../src/mcp/connections.ts';
 import { EventWriter } from '../../src/mcp/event-stream.ts';
 import { Hub } from '../../src/mcp/hub.ts';
@@ -15,7 +16,7 @@ import type { Upstream } from '../../src/mcp/upstream.ts';
 import type { StdioServer } from '../../src/server-file.ts';
 import { insertConnectedTool, removeConnectedTool } from '../../src/store/connected-tools.ts';
 import { removeConnection } from '../../src/store/connections.ts';
-import { guardAt } from '../guard/guards.ts';
+import { depsAt } from '../guard/deps.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { ECHO, RecordingUpstream, stdioScript } from '../support/mcp.ts';
@@ -31,17 +32,17 @@ const credential = (keyId: string = newId(), sessionId: string | null = null): P
 });
 
 let store: TestStore;
-let guard: Guard;
+let deps: Deps;
 const now = NOW;
 beforeAll(async () => {
   store = await openStore('sqlite');
-  guard = guardAt(store.db, () => now);
+  deps = depsAt(store.db, () => now);
 });
 afterAll(() => store.close());
 
 describe('a connection of a client', () => {
   test('is found by the credential that opened it, and by no other', async () => {
-    const connections = new Connections(guard);
+    const connections = new Connections(deps);
     const mine = credential();
     const id = await connections.open(mine, VERSION);
     expect(await connections.find(id, mine)).toMatchObject({ id, protocolVersion: VERSION });
@@ -51,7 +52,7 @@ describe('a connection of a client', () => {
   });
 
   test('that was found is believed for a moment, and what is changed here is seen at once', async () => {
-    const connections = new Connections(guard);
+    const connections = new Connections(deps);
     const mine = credential();
     const id = await connections.open(mine, VERSION);
     await connections.find(id, mine);
@@ -72,7 +73,7 @@ describe('a connection of a client', () => {
   });
 
   test('has one stream, its newest; a key has a hundred', async () => {
-    const connections = new Connections(guard);
+    const connections = new Connections(deps);
     const [mine, other] = [credential(), credential()];
     const ended: number[] = [];
     const writers = Array.from({ length: 102 }, (_, n) => {
@@ -102,7 +103,7 @@ describe('a connection of a client', () => {
   });
 
   test('lets its calls be cancelled by their ids, wherever they are', async () => {
-    const [here, there] = [new Connections(guard), new Connections(guard)];
+    const [here, there] = [new Connections(deps), new Connections(deps)];
     const calls = [1, '1', 2, 3].map(id => ({ id, cancel: new AbortController() }));
     const forget = calls.map(({ id, cancel }) => here.follow('c', id, cancel));
     const cancelled = () => calls.map(each => each.cancel.signal.aborted);
@@ -134,7 +135,7 @@ describe('the Connected Tools of a key', () => {
     for (const close of closing) await close();
   });
   function newHub(stdioServers: Record<string, StdioServer> = {}): Hub {
-    const hub = new Hub(guard, { ...HUB_SETTINGS, stdioServers });
+    const hub = new Hub(deps, { ...HUB_SETTINGS, stdioServers });
     closing.push(() => hub.close());
     return hub;
   }
@@ -203,7 +204,7 @@ describe('the Connected Tools of a key', () => {
     const { keyId } = await connected(server);
     const [upstream] = (await hub.of(keyId)) as [Upstream];
     const onError = (_: Upstream, error: unknown) => errors.push((error as Error).message);
-    const [loose, strict] = [false, true].map(each => new Listing(guard, hub, each, onError)) as [
+    const [loose, strict] = [false, true].map(each => new Listing(deps, hub, each, onError)) as [
       Listing,
       Listing,
     ];
@@ -225,9 +226,9 @@ describe('the Connected Tools of a key', () => {
     expect(loose.health(upstream)).toMatchObject({ state: 'ready', error: failure });
     // A tool that is known stays known; another replica knows it from the store.
     expect(await loose.find(keyId, 'up__echo')).toMatchObject({ toolName: 'echo' });
-    const fresh = new Listing(guard, newHub(), false, onError);
+    const fresh = new Listing(deps, newHub(), false, onError);
     expect(await fresh.find(keyId, 'up__echo')).toMatchObject({ toolName: 'echo', definition: ECHO });
-    const freshStrict = new Listing(guard, hub, true, onError);
+    const freshStrict = new Listing(deps, hub, true, onError);
     expect(await freshStrict.find(keyId, 'up__echo')).toMatchObject({ toolName: 'echo' });
     expect(() => freshStrict.confirmed(known)).toThrow(
       `whether the tool has changed could not be seen: ${failure}`,
@@ -239,7 +240,7 @@ describe('the Connected Tools of a key', () => {
     const server = serving();
     const { keyId } = await connected(server);
     const [upstream] = (await hub.of(keyId)) as [Upstream];
-    const listing = new Listing(guard, hub, false, () => {});
+    const listing = new Listing(deps, hub, false, () => {});
     await server.stop();
     const failed = await listing.test(upstream);
     expect(failed).toEqual({ ok: false, error: 'the upstream cannot be reached', tools: [] });
@@ -281,7 +282,7 @@ describe('the Connected Tools of a key', () => {
       named(''),
     ];
     const { keyId } = await connected(serving({ tools: [...tools, named('x'.repeat(60))] as never }));
-    const listed = await new Listing(guard, hub, false, () => {}).list(keyId);
+    const listed = await new Listing(deps, hub, false, () => {}).list(keyId);
     expect(listed.map(each => [each.exposedName.replace(/[0-9a-f]{10}$/, '#'), each.toolName])).toEqual([
       ['up__echo', 'echo'],
       ['up__a_b_#', 'a.b'],

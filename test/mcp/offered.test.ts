@@ -1,13 +1,14 @@
 // When one upstream is asked what it offers, and when what was read before is believed, with time in the test's hands.
 
 import { afterAll, afterEach, beforeAll, expect, jest, test } from 'bun:test';
-import { type Guard, newId } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { Offered } from '../../src/mcp/offered.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import type { Db } from '../../src/store/db.ts';
-import { guardAt } from '../guard/guards.ts';
+import { depsAt } from '../guard/deps.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { ECHO, RecordingUpstream } from '../support/mcp.ts';
 import { Channel, HUB_SETTINGS, upstreamOn } from './channel.ts';
@@ -21,12 +22,12 @@ const CHANGED = { method: 'notifications/tools/list_changed', params: {} };
 const listed = (...tools: object[]) => ({ result: { tools } });
 
 let store: TestStore;
-let guard: Guard;
+let deps: Deps;
 let hub: Hub;
 beforeAll(async () => {
   store = await openStore('sqlite');
-  guard = guardAt(store.db);
-  hub = new Hub(guard, HUB_SETTINGS);
+  deps = depsAt(store.db);
+  hub = new Hub(deps, HUB_SETTINGS);
 });
 afterEach(() => {
   jest.useRealTimers();
@@ -46,7 +47,7 @@ async function offering(list: (channel: Channel) => Any = () => listed(ECHO), db
     return channel;
   };
   const { upstream, opened } = upstreamOn(open, { id });
-  const offered = new Offered({ ...guard, db }, upstream, () => {});
+  const offered = new Offered({ ...deps, db }, upstream, () => {});
   const asked = () => opened.reduce((sum, each) => sum + each.of('tools/list').length, 0);
   return { offered, upstream, opened, asked };
 }
@@ -133,7 +134,7 @@ test('a tool that is known, of an upstream that said of no change, is found with
   const [id, keyId] = [newId(), newId()];
   const row = { id, keyId, name: 'up', target: server.url, headersSealed: null, createdAt: NOW };
   await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'http' }));
-  const listing = new Listing(guard, hub, false, () => {});
+  const listing = new Listing(deps, hub, false, () => {});
   jest.useFakeTimers();
   await listing.list(keyId);
   jest.advanceTimersByTime(AGAIN_MS + 1);
@@ -149,7 +150,7 @@ test('a tool that is known, of an upstream that said of no change, is found with
 test('a command that is still starting when an operator has waited long enough is said to be, and is not at fault', async () => {
   jest.useFakeTimers();
   const { upstream } = upstreamOn(() => new Promise<never>(() => {}));
-  const listing = new Listing(guard, hub, false, () => {});
+  const listing = new Listing(deps, hub, false, () => {});
   const tried = listing.test(upstream);
   jest.advanceTimersByTime(25_000);
   const { ok, error, tools } = await tried;

@@ -52,7 +52,7 @@ const CASES: Record<string, Case> = {
       file: 'src/guard/people/throttle.ts',
       find: '    await insertFailure(tx, { id: newId(), account, ip, at });\n',
       replace:
-        '    setTimeout(() => guard.db.transaction({}, late => insertFailure(late, { id: newId(), account, ip, at })), 60_000).unref();\n',
+        '    setTimeout(() => deps.db.transaction({}, late => insertFailure(late, { id: newId(), account, ip, at })), 60_000).unref();\n',
     },
     holds: async ({ service }) => {
       const ip = newAddress();

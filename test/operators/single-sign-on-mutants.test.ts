@@ -53,7 +53,7 @@ const CASES: Record<string, Case> = {
   'somebody who was removed': {
     patch: {
       file: 'src/guard/people/operators.ts',
-      find: '    await markRemoved(tx, operator, guard.now());\n',
+      find: '    await markRemoved(tx, operator, deps.now());\n',
       replace: '',
     },
     getsThrough: async door => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '../../src/guard/guard.ts';
+import { newId } from '../../src/guard/ids.ts';
 import type { ApprovalRecord } from '../../src/store/approvals.ts';
 import type { AuditEntry } from '../../src/store/audit.ts';
 import type { Db } from '../../src/store/db.ts';

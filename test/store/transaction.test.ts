@@ -1,7 +1,7 @@
 // What both engines promise behind the port: all or nothing, unique rows told apart, ids that sort by time.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { newId, timeOfId } from '../../src/guard/guard.ts';
+import { newId, timeOfId } from '../../src/guard/ids.ts';
 import { type Transaction, UniqueViolation } from '../../src/store/db.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { keepSetting, readSetting } from '../../src/store/settings.ts';

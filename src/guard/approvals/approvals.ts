@@ -18,7 +18,8 @@ import { findKey } from '../../store/keys.ts';
 import { dropNotifications } from '../../store/notifications.ts';
 import { findSession } from '../../store/sessions.ts';
 import { recordChange } from '../changes.ts';
-import { type Actor, type Guard, newId } from '../guard.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
 import { emit } from '../outgoing/outbox.ts';
 import { requireRole, type SignedIn } from '../people/sign-ins.ts';
 import { hashToken, tokenKind } from '../secrets.ts';
@@ -40,34 +41,34 @@ export interface Question {
 }
 
 /** The question behind a link, or null when the link is unknown. */
-export async function findQuestion(guard: Guard, token: string): Promise<Question | null> {
-  const approval = await approvalBehind(guard, token);
+export async function findQuestion(deps: Deps, token: string): Promise<Question | null> {
+  const approval = await approvalBehind(deps, token);
   if (approval === null) return null;
   const [key, session] = await Promise.all([
-    findKey(guard.db, approval.keyId),
-    approval.sessionId === null ? null : findSession(guard.db, approval.sessionId),
+    findKey(deps.db, approval.keyId),
+    approval.sessionId === null ? null : findSession(deps.db, approval.sessionId),
   ]);
   return {
     approval,
     keyName: key?.name ?? '',
     sessionLabel: session?.label || null,
     requiresSignIn: key?.requireSignInToApprove ?? true,
-    ended: ended(approval, guard.now()),
+    ended: ended(approval, deps.now()),
   };
 }
 
 /** The answer given by a link. It needs no credential but the link, unless the key wants a signed-in operator. */
 export async function resolveByLink(
-  guard: Guard,
+  deps: Deps,
   token: string,
   resolve: Resolve,
   operator: SignedIn | null = null,
 ): Promise<ApprovalRecord> {
-  const question = await findQuestion(guard, token);
+  const question = await findQuestion(deps, token);
   if (question === null) throw new GuardError('not_found', 'This approval link is unknown.');
   if (question.ended !== null) throw usedUp();
   const by = question.requiresSignIn ? resolver(operator) : 'link';
-  const resolved = await settle(guard, question.approval, resolve, by);
+  const resolved = await settle(deps, question.approval, resolve, by);
   if (resolved === null) throw usedUp();
   return resolved;
 }
@@ -83,14 +84,14 @@ export function resolver(operator: SignedIn | null): Actor {
 
 /** The answer given through the administration. */
 export async function resolveByOperator(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   referenceId: string,
   resolve: Resolve,
 ): Promise<ApprovalRecord> {
-  const approval = await findApproval(guard.db, referenceId);
+  const approval = await findApproval(deps.db, referenceId);
   if (approval === null) throw noSuchApproval();
-  const resolved = await settle(guard, approval, resolve, actor);
+  const resolved = await settle(deps, approval, resolve, actor);
   if (resolved === null) throw new GuardError('conflict', 'This approval is already answered or has lapsed.');
   return resolved;
 }
@@ -99,13 +100,13 @@ export async function resolveByOperator(
  * Takes back an approval of one call: no call is freed by it once this returned. Of withdrawing and spending at once
  * exactly one wins, by their conditional updates. A grant is ended by itself (grants.ts).
  */
-export async function withdraw(guard: Guard, actor: Actor, referenceId: string): Promise<void> {
-  await guard.db.transaction({}, async tx => {
-    const withdrawn = await withdrawApproval(tx, referenceId, guard.now());
+export async function withdraw(deps: Deps, actor: Actor, referenceId: string): Promise<void> {
+  await deps.db.transaction({}, async tx => {
+    const withdrawn = await withdrawApproval(tx, referenceId, deps.now());
     const approval = await findApproval(tx, referenceId);
     if (approval === null) throw noSuchApproval();
     if (!withdrawn) throw new GuardError('conflict', notToWithdraw(approval));
-    await recordChange(tx, guard, actor, 'approval.withdraw', referenceId, {});
+    await recordChange(tx, deps, actor, 'approval.withdraw', referenceId, {});
   });
 }
 
@@ -118,27 +119,27 @@ function notToWithdraw({ status, spentAt, grantExpiresAt }: ApprovalRecord): str
 }
 
 /** Ends approvals that nobody answered in time; answers how many this call ended. */
-export async function lapse(guard: Guard, limit: number): Promise<number> {
-  const lapsed = await guard.db.transaction({}, async tx => {
-    const now = guard.now();
+export async function lapse(deps: Deps, limit: number): Promise<number> {
+  const lapsed = await deps.db.transaction({}, async tx => {
+    const now = deps.now();
     const approvals = await lapseApprovals(tx, now, limit);
     if (approvals.length === 0) return 0;
     const subscribers = await listSubscribers(tx);
     for (const approval of approvals) tell(tx, subscribers, approval, now);
     return approvals.length;
   });
-  if (lapsed > 0) guard.db.wake();
+  if (lapsed > 0) deps.db.wake();
   return lapsed;
 }
 
 async function settle(
-  guard: Guard,
+  deps: Deps,
   approval: ApprovalRecord,
   { action, grantMs }: Resolve,
   by: Actor | 'link',
 ): Promise<ApprovalRecord | null> {
-  const settled = await guard.db.transaction({}, async tx => {
-    const at = guard.now();
+  const settled = await deps.db.transaction({}, async tx => {
+    const at = deps.now();
     const grantExpiresAt = grantMs === null ? null : at + grantMs;
     const status = statusAfter(action);
     if (!(await resolveApproval(tx, approval.id, { status, at, by, grantExpiresAt }))) return null;
@@ -146,12 +147,12 @@ async function settle(
     if (grantExpiresAt !== null) openGrant(tx, after, at, grantExpiresAt);
     tell(tx, await listSubscribers(tx), after, at);
     if (by !== 'link')
-      await recordChange(tx, guard, by, `approval.${action}`, approval.id, {
+      await recordChange(tx, deps, by, `approval.${action}`, approval.id, {
         grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
       });
     return after;
   });
-  if (settled !== null) guard.db.wake();
+  if (settled !== null) deps.db.wake();
   return settled;
 }
 
@@ -178,8 +179,8 @@ function ended(approval: ApprovalRecord, now: number): Question['ended'] {
   return approval.expiresAt <= now ? 'timed_out' : null;
 }
 
-function approvalBehind(guard: Guard, token: string): Promise<ApprovalRecord | null> | null {
-  return tokenKind(token) === 'approval' ? findApprovalByToken(guard.db, hashToken(token)) : null;
+function approvalBehind(deps: Deps, token: string): Promise<ApprovalRecord | null> | null {
+  return tokenKind(token) === 'approval' ? findApprovalByToken(deps.db, hashToken(token)) : null;
 }
 
 function noSuchApproval(): GuardError {

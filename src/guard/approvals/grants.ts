@@ -3,14 +3,15 @@
 import { GuardError } from '../../core/errors.ts';
 import { findGrant, revokeGrant } from '../../store/grants.ts';
 import { recordChange } from '../changes.ts';
-import { type Actor, type Guard, keyLock } from '../guard.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { keyLock } from '../locks.ts';
 
 /** No call is freed by the grant once this returned. Ending it twice is no error. */
-export async function endGrant(guard: Guard, actor: Actor, id: string): Promise<void> {
-  const grant = await findGrant(guard.db, id);
+export async function endGrant(deps: Deps, actor: Actor, id: string): Promise<void> {
+  const grant = await findGrant(deps.db, id);
   if (grant === null) throw new GuardError('not_found', 'There is no grant with this id.');
-  await guard.db.transaction({ exclusive: [keyLock(grant.keyId)] }, async tx => {
-    if (!(await revokeGrant(tx, id, guard.now()))) return;
-    await recordChange(tx, guard, actor, 'grant.revoke', id, { referenceId: grant.referenceId });
+  await deps.db.transaction({ exclusive: [keyLock(grant.keyId)] }, async tx => {
+    if (!(await revokeGrant(tx, id, deps.now()))) return;
+    await recordChange(tx, deps, actor, 'grant.revoke', id, { referenceId: grant.referenceId });
   });
 }

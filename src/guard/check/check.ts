@@ -22,8 +22,10 @@ import type { Transaction } from '../../store/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import { type ChannelKind, insertNotification } from '../../store/notifications.ts';
 import { type Principal, unauthenticated } from '../credentials.ts';
-import { type Guard, keyLock, newId, POLICIES_LOCK, timeOfId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { newId, timeOfId } from '../ids.ts';
 import { channelsOf } from '../keys.ts';
+import { keyLock, POLICIES_LOCK } from '../locks.ts';
 import { emit } from '../outgoing/outbox.ts';
 import { mintToken } from '../secrets.ts';
 import { auditFailed, type GroupWork } from './commit.ts';
@@ -68,12 +70,12 @@ interface Case {
 }
 
 export class Judge implements GroupWork<CheckRequest, Verdict> {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #policies = new CompiledPolicies();
   readonly #log = new AuditWriter();
 
-  constructor(guard: Guard) {
-    this.#guard = guard;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   keyOf({ principal }: CheckRequest): string {
@@ -89,18 +91,18 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 
   async judge(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
-    const { toolDrift } = this.#guard.settings;
+    const { toolDrift } = this.#deps.settings;
     const [credentials, definitions] = await Promise.all([
       CredentialFacts.read(tx, requests),
       DefinitionFacts.read(tx, toolDrift === 'allow' ? [] : requests),
     ]);
-    const now = this.#guard.now();
+    const now = this.#deps.now();
     await this.#policies.load(tx, credentials.policyVersions());
     const cases = requests.map(request => this.#case(credentials, definitions, request, now));
     const asking = cases.filter(each => !(each instanceof GuardError) && asks(each)) as Case[];
     const held = asking.length > 0 ? await this.#held(tx, asking, definitions) : NOTHING_HELD;
     const approvals =
-      held.size > 0 ? await ApprovalFacts.read(this.#guard, tx, [...held.values()], now) : null;
+      held.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...held.values()], now) : null;
     const entries: AuditEntry[] = [];
     const results: (Verdict | GuardError)[] = [];
     for (const each of cases) {
@@ -116,7 +118,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   committed(results: readonly (Verdict | GuardError)[]): void {
     this.#log.committed();
     // A held call has left work in the outbox.
-    if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#guard.db.wake();
+    if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#deps.db.wake();
   }
 
   #case(
@@ -129,20 +131,20 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     if (key === null) return unauthenticated();
     const policy = this.#policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));
-    const { toolDrift } = this.#guard.settings;
+    const { toolDrift } = this.#deps.settings;
     const drift = toolDrift !== 'allow' && definitions.changed(request) ? toolDrift : null;
     return { request, key, policy, drift };
   }
 
   /** An approval is bound to the tool's definition whatever the setting says of changed ones. */
   async #held(tx: Transaction, asking: readonly Case[], known: DefinitionFacts): Promise<Map<Case, Held>> {
-    const unread = this.#guard.settings.toolDrift === 'allow';
+    const unread = this.#deps.settings.toolDrift === 'allow';
     const requests = asking.map(each => each.request);
     const definitions = unread ? await DefinitionFacts.read(tx, requests) : known;
     const held = ({ request, drift }: Case): Held => ({
       request,
       drift,
-      argsDigest: this.#guard.vault.callDigest(request),
+      argsDigest: this.#deps.vault.callDigest(request),
       definitionDigest: definitions.digest(request),
     });
     return new Map(asking.map(each => [each, held(each)]));
@@ -193,7 +195,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
       reason: entry.reason,
       status: 'pending',
       createdAt: now,
-      expiresAt: now + this.#guard.settings.approvalTimeout,
+      expiresAt: now + this.#deps.settings.approvalTimeout,
       resolvedAt: null,
       resolvedBy: null,
       grantExpiresAt: null,
@@ -205,7 +207,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   /** Settings that cannot be read fail the calls of their key, and nobody else's. */
   #channels({ id, notifySealed }: KeyFacts): readonly ChannelKind[] | GuardError {
     try {
-      return channelsOf(this.#guard, id, notifySealed);
+      return channelsOf(this.#deps, id, notifySealed);
     } catch (error) {
       return auditFailed(new Error(`the setting "notify" of key ${id} cannot be read`, { cause: error }));
     }
@@ -224,7 +226,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     emit(tx, approvals.subscribers, 'approval.created', approval, now);
     for (const channel of channels) {
       const id = newId();
-      const tokenSealed = this.#guard.vault.seal(token, `notification ${id}`);
+      const tokenSealed = this.#deps.vault.seal(token, `notification ${id}`);
       insertNotification(tx, {
         id,
         approvalId: approval.id,

@@ -20,7 +20,8 @@ import { type GrantRecord, openGrants } from '../../store/grants.ts';
 import { type KeyFacts, keyFacts } from '../../store/keys.ts';
 import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';
 import { keyLives } from '../credentials.ts';
-import { approvalsLock, type Guard } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { approvalsLock } from '../locks.ts';
 import type { CheckRequest } from './check.ts';
 import { whyUnusable } from './unusable.ts';
 
@@ -114,7 +115,7 @@ export interface Held {
 
 /** What the held calls of a group depend on. Kept up to date while the group is judged one by one. */
 export class ApprovalFacts {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #grants: GrantRecord[];
   #spendable: Spendable[];
   /** The approvals that the calls name, in whatever state, and why each could not be spent. */
@@ -122,32 +123,22 @@ export class ApprovalFacts {
   readonly #open = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
 
-  private constructor(
-    guard: Guard,
-    grants: GrantRecord[],
-    spendable: Spendable[],
-    subscribers: Subscriber[],
-  ) {
-    this.#guard = guard;
+  private constructor(deps: Deps, grants: GrantRecord[], spendable: Spendable[], subscribers: Subscriber[]) {
+    this.#deps = deps;
     this.#grants = grants;
     this.#spendable = spendable;
     this.subscribers = subscribers;
   }
 
   /** Waits until no other replica opens or spends approvals of the same keys. */
-  static async read(
-    guard: Guard,
-    tx: Transaction,
-    held: readonly Held[],
-    now: number,
-  ): Promise<ApprovalFacts> {
+  static async read(deps: Deps, tx: Transaction, held: readonly Held[], now: number): Promise<ApprovalFacts> {
     const requests = held.map(each => each.request);
     const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
     const references = requests.flatMap(each => each.referenceId ?? []);
     // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
     const repeated = held.filter(({ request }) => request.surface === 'mcp' && request.referenceId === null);
     const digests = repeated.map(each => each.argsDigest);
-    const after = now - guard.settings.approvedFor;
+    const after = now - deps.settings.approvedFor;
     const [, grants, open, known, named, unnamed, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
       openGrants(tx, keyIds, now),
@@ -157,7 +148,7 @@ export class ApprovalFacts {
       digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests, after) : [],
       listSubscribers(tx),
     ]);
-    const facts = new ApprovalFacts(guard, grants, [...named, ...unnamed], subscribers);
+    const facts = new ApprovalFacts(deps, grants, [...named, ...unnamed], subscribers);
     for (const each of known) facts.#named.set(each.id, { ...each, unusable: whyUnusable(each, now, after) });
     for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
     return facts;
@@ -195,7 +186,7 @@ export class ApprovalFacts {
 
   /** The sentence about the limit that forbids one more open approval, or null. */
   limit({ principal }: CheckRequest): string | null {
-    const { maxOpenApprovalsPerKey, maxOpenApprovalsPerSession } = this.#guard.settings;
+    const { maxOpenApprovalsPerKey, maxOpenApprovalsPerSession } = this.#deps.settings;
     if ((this.#open.get(principal.keyId) ?? 0) >= maxOpenApprovalsPerKey) {
       return `this key already has ${maxOpenApprovalsPerKey} open approvals`;
     }

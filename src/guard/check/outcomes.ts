@@ -2,23 +2,23 @@
 // durable first; this is a note beside it. A stop writes what is left.
 
 import { insertOutcomes, type OutcomeRecord } from '../../store/outcomes.ts';
-import type { Guard } from '../guard.ts';
+import type { Deps } from '../deps.ts';
 
 const FLUSH_MS = 100;
 
 export class OutcomeLog {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #failed: (error: unknown) => void;
   #waiting: OutcomeRecord[] = [];
   #timer: Timer | null = null;
 
-  constructor(guard: Guard, failed: (error: unknown) => void) {
-    this.#guard = guard;
+  constructor(deps: Deps, failed: (error: unknown) => void) {
+    this.#deps = deps;
     this.#failed = failed;
   }
 
   record(outcome: Omit<OutcomeRecord, 'at'>): void {
-    this.#waiting.push({ ...outcome, at: this.#guard.now() });
+    this.#waiting.push({ ...outcome, at: this.#deps.now() });
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
 
@@ -29,7 +29,7 @@ export class OutcomeLog {
     this.#waiting = [];
     if (outcomes.length === 0) return;
     try {
-      await this.#guard.db.transaction({}, async tx => insertOutcomes(tx, outcomes));
+      await this.#deps.db.transaction({}, async tx => insertOutcomes(tx, outcomes));
     } catch (error) {
       this.#failed(error);
     }

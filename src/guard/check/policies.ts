@@ -16,7 +16,9 @@ import {
   updatePolicy,
 } from '../../store/policies.ts';
 import { recordChange } from '../changes.ts';
-import { type Actor, type Guard, newId, POLICIES_LOCK } from '../guard.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { POLICIES_LOCK } from '../locks.ts';
 
 export interface PolicyInput {
   name: string;
@@ -24,24 +26,24 @@ export interface PolicyInput {
   rules: Rule[];
 }
 
-export function createPolicy(guard: Guard, actor: Actor, input: PolicyInput): Promise<PolicyRecord> {
+export function createPolicy(deps: Deps, actor: Actor, input: PolicyInput): Promise<PolicyRecord> {
   return namedOnce(input.name, () =>
-    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, tx => addPolicy(tx, guard, actor, input)),
+    deps.db.transaction({ exclusive: [POLICIES_LOCK] }, tx => addPolicy(tx, deps, actor, input)),
   );
 }
 
 export async function addPolicy(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   input: PolicyInput,
 ): Promise<PolicyRecord> {
-  const now = guard.now();
+  const now = deps.now();
   const { name, description, rules } = input;
   const policy = { id: newId(), name, description, version: 1, createdAt: now, updatedAt: now };
   await insertPolicy(tx, policy);
   await insertPolicyVersion(tx, policy.id, version(policy, rules, actor));
-  await recordChange(tx, guard, actor, 'policy.create', policy.id, { name, rules: rules.length });
+  await recordChange(tx, deps, actor, 'policy.create', policy.id, { name, rules: rules.length });
   return policy;
 }
 
@@ -55,14 +57,14 @@ export interface PolicyChange {
 
 /** A new version; it decides from the moment this returns. */
 export async function replacePolicy(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   id: string,
   input: PolicyChange,
 ): Promise<PolicyRecord> {
-  const now = guard.now();
+  const now = deps.now();
   return namedOnce(input.name ?? '', () =>
-    guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
+    deps.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
       const current = await findPolicy(tx, id);
       if (current === null) throw noSuchPolicy();
       if (input.version !== undefined && input.version !== current.version) {
@@ -80,7 +82,7 @@ export async function replacePolicy(
       };
       await insertPolicyVersion(tx, id, version(policy, input.rules, actor));
       await updatePolicy(tx, policy);
-      await recordChange(tx, guard, actor, 'policy.update', id, {
+      await recordChange(tx, deps, actor, 'policy.update', id, {
         name: policy.name,
         version: policy.version,
         rules: input.rules.length,
@@ -90,8 +92,8 @@ export async function replacePolicy(
   );
 }
 
-export async function deletePolicy(guard: Guard, actor: Actor, id: string): Promise<void> {
-  await guard.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
+export async function deletePolicy(deps: Deps, actor: Actor, id: string): Promise<void> {
+  await deps.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
     const policy = await findPolicy(tx, id);
     if (policy === null) throw noSuchPolicy();
     if (await policyInUse(tx, id)) {
@@ -100,8 +102,8 @@ export async function deletePolicy(guard: Guard, actor: Actor, id: string): Prom
         'Keys use this policy. Attach them to another one or revoke them first.',
       );
     }
-    await markPolicyDeleted(tx, id, guard.now());
-    await recordChange(tx, guard, actor, 'policy.delete', id, { name: policy.name });
+    await markPolicyDeleted(tx, id, deps.now());
+    await recordChange(tx, deps, actor, 'policy.delete', id, { name: policy.name });
   });
 }
 

@@ -8,7 +8,7 @@ import { consistencyPath, type Hash, includes, inclusionPath, type Subtree } fro
 import { type AuditEntry, findAudit } from '../../store/audit.ts';
 import { newestCheckpoint } from '../../store/checkpoints.ts';
 import { readSealing, sealOf, subtreeHash } from '../../store/seals.ts';
-import type { Guard } from '../guard.ts';
+import type { Deps } from '../deps.ts';
 
 export interface InclusionProof {
   seq: number;
@@ -19,8 +19,8 @@ export interface InclusionProof {
   checkpoint: string;
 }
 
-export async function proveInclusion(guard: Guard, entryId: string): Promise<InclusionProof> {
-  const { db } = guard;
+export async function proveInclusion(deps: Deps, entryId: string): Promise<InclusionProof> {
+  const { db } = deps;
   const entry = await findAudit(db, entryId);
   const seal = await sealOf(db, entryId);
   if (entry === null && seal === null) {
@@ -35,7 +35,7 @@ export async function proveInclusion(guard: Guard, entryId: string): Promise<Inc
     );
   }
   const { size, root } = checkpoint;
-  const path = await hashes(guard, inclusionPath(seal.seq, size));
+  const path = await hashes(deps, inclusionPath(seal.seq, size));
   const leaf = entry === null ? bytes(seal.leafHash) : entryLeaf(shownEntry(entry));
   if (!includes(leaf, seal.seq, size, path.map(bytes), bytes(root))) {
     throw new GuardError(
@@ -51,18 +51,18 @@ function bytes(base64: string): Hash {
 }
 
 /** That the tree of the first `to` entries begins with that of the first `from`. */
-export async function proveConsistency(guard: Guard, from: number, to: number): Promise<string[]> {
-  const { size } = await readSealing(guard.db);
+export async function proveConsistency(deps: Deps, from: number, to: number): Promise<string[]> {
+  const { size } = await readSealing(deps.db);
   if (from > to || to > size) {
     throw new GuardError(
       'conflict',
       `from must not be above to, nor to above ${size}, the sealed log's size.`,
     );
   }
-  return hashes(guard, consistencyPath(from, to));
+  return hashes(deps, consistencyPath(from, to));
 }
 
-async function hashes({ db }: Guard, subtrees: readonly Subtree[]): Promise<string[]> {
+async function hashes({ db }: Deps, subtrees: readonly Subtree[]): Promise<string[]> {
   const found: string[] = [];
   for (const subtree of subtrees) {
     found.push(Buffer.from(await subtreeHash(db, subtree)).toString('base64'));

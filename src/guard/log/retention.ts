@@ -17,7 +17,9 @@ import {
 import { entryIdAt } from '../../store/seals.ts';
 import { firstIdFrom } from '../../store/slots.ts';
 import type { Chore } from '../chores.ts';
-import { type Guard, ROLLUPS_LOCK, timeOfId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { timeOfId } from '../ids.ts';
+import { ROLLUPS_LOCK } from '../locks.ts';
 import { KEPT_FROM, ROLLED_UP } from './rollups.ts';
 import { newestSigned } from './signed-checkpoints.ts';
 
@@ -43,56 +45,56 @@ export interface RetentionOptions {
 export function retire(options: RetentionOptions): Chore {
   let next = 0;
   let counts: Record<string, number> = {};
-  return async guard => {
-    if (guard.now() < next && guard.now() > next - EVERY_MS) return false;
-    const step = await firstFull(guard, options, (table, count) => {
+  return async deps => {
+    if (deps.now() < next && deps.now() > next - EVERY_MS) return false;
+    const step = await firstFull(deps, options, (table, count) => {
       if (count > 0) counts[table] = (counts[table] ?? 0) + count;
     });
     if (step) return true;
     if (Object.keys(counts).length > 0) options.removed(counts);
     counts = {};
-    next = guard.now() + EVERY_MS;
+    next = deps.now() + EVERY_MS;
     return false;
   };
 }
 
 /** Goes through the tables until one has more to delete. */
 async function firstFull(
-  guard: Guard,
+  deps: Deps,
   { retention, sealedBy }: RetentionOptions,
   note: (table: string, count: number) => void,
 ): Promise<boolean> {
-  const now = guard.now();
+  const now = deps.now();
   const done = (table: string, count: number) => {
     note(table, count);
     return count >= BATCH;
   };
-  if (done('connections', await deleteConnections(guard.db, now - CONNECTION_MS))) return true;
+  if (done('connections', await deleteConnections(deps.db, now - CONNECTION_MS))) return true;
   if (retention === null) return false;
   const before = now - retention;
-  const audit = await retireAudit(guard, sealedBy, before);
+  const audit = await retireAudit(deps, sealedBy, before);
   note('audit', audit.count);
   if (audit.more) return true;
   const sent = Math.min(before, now - DELIVERY_MS);
-  const deliveries = await guard.db.transaction({}, tx => deleteDeliveries(tx, sent));
+  const deliveries = await deps.db.transaction({}, tx => deleteDeliveries(tx, sent));
   if (done('deliveries', deliveries)) return true;
   for (const table of ENDED) {
-    const until = table === 'events' ? await eventsUntil(guard, sent) : before;
-    if (done(table, await deleteEnded(guard.db, table, until))) return true;
+    const until = table === 'events' ? await eventsUntil(deps, sent) : before;
+    if (done(table, await deleteEnded(deps.db, table, until))) return true;
   }
   return false;
 }
 
 async function retireAudit(
-  guard: Guard,
+  deps: Deps,
   sealedBy: VerifierKey | null,
   before: number,
 ): Promise<{ count: number; more: boolean }> {
-  const { db } = guard;
-  const places = sealedBy === null ? null : await givenUp(guard, sealedBy);
+  const { db } = deps;
+  const places = sealedBy === null ? null : await givenUp(deps, sealedBy);
   if (places === 0) return { count: 0, more: false };
-  const until = floorTo(await deletableUntil(guard, places, before), MINUTE);
-  await keepFrom(guard, until);
+  const until = floorTo(await deletableUntil(deps, places, before), MINUTE);
+  await keepFrom(deps, until);
   return db.transaction({}, async tx => {
     const from = (await readMark(tx, DELETED)) ?? 0;
     const { count, until: reached } = await deleteAudit(tx, from, until, places);
@@ -107,7 +109,7 @@ async function retireAudit(
  * of a sealed log what lies behind the places that a checkpoint gave up. (The statement that deletes asks for each
  * entry's place as well: one that was sealed late waits its turn.)
  */
-export async function deletableUntil({ db }: Guard, places: number | null, before: number): Promise<number> {
+export async function deletableUntil({ db }: Deps, places: number | null, before: number): Promise<number> {
   const counted = (await readMark(db, ROLLED_UP)) ?? 0;
   if (places === null) return Math.min(before, counted);
   const next = await entryIdAt(db, places);
@@ -118,13 +120,13 @@ export async function deletableUntil({ db }: Guard, places: number | null, befor
  * Signed before anything is deleted, so that verifying never takes retention for tampering. A checkpoint of an older
  * program does not say by what right entries may go; the next one will.
  */
-async function givenUp({ db }: Guard, key: VerifierKey): Promise<number> {
+async function givenUp({ db }: Deps, key: VerifierKey): Promise<number> {
   const newest = await newestSigned(db, key);
   return newest === null || newest.givenUp === null ? 0 : newest.pruned;
 }
 
 /** Says first what will be gone, under the lock of whoever might count it again. */
-async function keepFrom({ db }: Guard, until: number): Promise<void> {
+async function keepFrom({ db }: Deps, until: number): Promise<void> {
   if (((await readMark(db, KEPT_FROM)) ?? 0) >= until) return;
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
     if (((await readMark(tx, KEPT_FROM)) ?? 0) < until) await writeMark(tx, KEPT_FROM, until);
@@ -132,7 +134,7 @@ async function keepFrom({ db }: Guard, until: number): Promise<void> {
 }
 
 /** An event is made a moment before its deliveries: those of deliveries that still wait are needed. */
-async function eventsUntil({ db }: Guard, before: number): Promise<number> {
+async function eventsUntil({ db }: Deps, before: number): Promise<number> {
   const oldest = await oldestPending(db);
   return oldest === null ? before : Math.min(before, oldest - MINUTE);
 }

@@ -16,7 +16,9 @@ import {
   sumUp,
   writeMinutes,
 } from '../../store/rollups.ts';
-import { type Guard, ROLLUPS_LOCK, timeOfId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { timeOfId } from '../ids.ts';
+import { ROLLUPS_LOCK } from '../locks.ts';
 
 /** Longer than a transaction may take, with a few seconds for clocks that differ. */
 const LAG_MS = 10_000;
@@ -38,17 +40,17 @@ export const KEPT_FROM = 'audit kept from';
 const PRUNED = 'rollups pruned';
 
 /** One step forward; true when there is more to do. */
-export async function rollUp(guard: Guard): Promise<boolean> {
-  if (await advance(guard)) return true;
-  for (const age of RECHECK_AGES) if (await recheck(guard, age)) return true;
-  return prune(guard);
+export async function rollUp(deps: Deps): Promise<boolean> {
+  if (await advance(deps)) return true;
+  for (const age of RECHECK_AGES) if (await recheck(deps, age)) return true;
+  return prune(deps);
 }
 
-export function rolledUpTo({ db }: Guard): Promise<number | null> {
+export function rolledUpTo({ db }: Deps): Promise<number | null> {
   return readMark(db, ROLLED_UP);
 }
 
-async function advance({ db, now }: Guard): Promise<boolean> {
+async function advance({ db, now }: Deps): Promise<boolean> {
   const mark = await readMark(db, ROLLED_UP);
   const horizon = floorTo(now() - LAG_MS, MINUTE);
   if (mark !== null && mark > horizon + CLOCK_JUMP_MS) await writeMark(db, ROLLED_UP, horizon);
@@ -118,8 +120,8 @@ export class Counted {
   }
 }
 
-async function recheck(guard: Guard, age: number): Promise<boolean> {
-  const { db, now } = guard;
+async function recheck(deps: Deps, age: number): Promise<boolean> {
+  const { db, now } = deps;
   const name = `rechecked at ${age}`;
   const mark = await readMark(db, name);
   const end = Math.min((await readMark(db, ROLLED_UP)) ?? 0, floorTo(now() - age, MINUTE));
@@ -133,7 +135,7 @@ async function recheck(guard: Guard, age: number): Promise<boolean> {
   const until = Math.min(end, from + STEP_MINUTES * MINUTE);
   const counted = await minuteTotals(db, from, until);
   const { to, entries } = stretch(counted, from, until);
-  if ((await countAudit(db, from, to, REST)) !== entries) await mend(guard, counted, from, to);
+  if ((await countAudit(db, from, to, REST)) !== entries) await mend(deps, counted, from, to);
   await writeMark(db, name, to);
   return to < end;
 }
@@ -154,12 +156,12 @@ function stretch(
 }
 
 async function mend(
-  guard: Guard,
+  deps: Deps,
   counted: ReadonlyMap<number, number>,
   from: number,
   to: number,
 ): Promise<void> {
-  const { db } = guard;
+  const { db } = deps;
   for (let start = from; start < to; start += MINUTE) {
     if ((await countAudit(db, start, start + MINUTE)) === (counted.get(start) ?? 0)) continue;
     await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
@@ -172,7 +174,7 @@ async function mend(
 }
 
 /** Has everything since a time counted anew, for entries that were written with a time of the past. */
-export async function countAgain({ db }: Guard, from: number): Promise<void> {
+export async function countAgain({ db }: Deps, from: number): Promise<void> {
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
     const mark = await readMark(tx, ROLLED_UP);
     const kept = (await readMark(tx, KEPT_FROM)) ?? 0;
@@ -182,7 +184,7 @@ export async function countAgain({ db }: Guard, from: number): Promise<void> {
   });
 }
 
-async function prune({ db, now }: Guard): Promise<boolean> {
+async function prune({ db, now }: Deps): Promise<boolean> {
   const last = (await readMark(db, PRUNED)) ?? 0;
   if (now() - last < HOUR) return false;
   await pruneRollups(db, now());

@@ -30,7 +30,8 @@ import {
   wholeHashes,
 } from '../../store/seals.ts';
 import { keepSetting } from '../../store/settings.ts';
-import { type Guard, newId, timeOfId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { newId, timeOfId } from '../ids.ts';
 import { newestSigned, type Signed, wantSigned } from './signed-checkpoints.ts';
 
 /** Younger entries are left alone: twice what a transaction may take, so that few appear late. */
@@ -56,7 +57,7 @@ export interface Lag {
 }
 
 export class SealedLog {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #holder = newId();
   readonly #key: VerifierKey;
   /** Of the size that it has; anew from the store whenever that is not the log's. */
@@ -64,22 +65,22 @@ export class SealedLog {
   /** How long entries are kept; null: for ever. */
   readonly #retention: number | null;
 
-  constructor(guard: Guard, key: VerifierKey, retention: number | null) {
-    this.#guard = guard;
+  constructor(deps: Deps, key: VerifierKey, retention: number | null) {
+    this.#deps = deps;
     this.#key = key;
     this.#retention = retention;
   }
 
   async lag(): Promise<Lag> {
-    const { size, newestId } = await readSealing(this.#guard.db);
-    const first = await firstAfter(this.#guard.db, newestId);
+    const { size, newestId } = await readSealing(this.#deps.db);
+    const first = await firstAfter(this.#deps.db, newestId);
     return { size, behindSince: first === null ? null : timeOfId(first) };
   }
 
   /** How far sealing is, if this replica may go on with it: nobody else is at it. */
   async ours(): Promise<Sealing | null> {
-    const state = await readSealing(this.#guard.db);
-    const left = state.leasedUntil - this.#guard.now();
+    const state = await readSealing(this.#deps.db);
+    const left = state.leasedUntil - this.#deps.now();
     const taken = state.holder !== this.#holder && left > 0 && left <= LONGEST_LEASE_MS;
     return taken ? null : state;
   }
@@ -89,12 +90,12 @@ export class SealedLog {
    * minds, and the slow one begins anew for what was made since the clock was put right.
    */
   async setBack(state: Sealing): Promise<void> {
-    const now = this.#guard.now();
+    const now = this.#deps.now();
     const ahead =
       state.newestId > firstIdAt(now + AHEAD_MS) || state.fullAfter > now + FULL_EVERY_MS + AHEAD_MS;
     if (!ahead) return;
     const id = firstIdAt(now - RECENT_MS);
-    await this.#update(this.#guard.db, state, { newestId: id, recentId: id, fullId: '', fullAfter: 0 });
+    await this.#update(this.#deps.db, state, { newestId: id, recentId: id, fullId: '', fullAfter: 0 });
   }
 
   /** Seals the next entries that have settled; true while there may be more. */
@@ -111,7 +112,7 @@ export class SealedLog {
 
   /** Seals what appeared later still, or with an id from the future; begins again an hour after its end. */
   async sealLost(state: Sealing): Promise<void> {
-    const now = this.#guard.now();
+    const now = this.#deps.now();
     if (now < state.fullAfter) return;
     const moved = (end: string) => ({ fullId: end });
     if (await this.#pass(state, this.#behind(state, state.fullId), SLICE, moved)) return;
@@ -120,11 +121,11 @@ export class SealedLog {
     if (await this.#pass(state, { after, before: LAST_ID }, SLICE, moved)) return;
     const read = await this.ours();
     const rested = { fullId: '', fullAfter: now + FULL_EVERY_MS };
-    if (read !== null) await this.#update(this.#guard.db, read, rested);
+    if (read !== null) await this.#update(this.#deps.db, read, rested);
   }
 
   #until(after: string, ago: number): Span {
-    return { after, before: firstIdAt(this.#guard.now() - ago) };
+    return { after, before: firstIdAt(this.#deps.now() - ago) };
   }
 
   /** What was looked at once, a minute ago: a backlog is left to the pass that goes first, in smaller batches. */
@@ -140,7 +141,7 @@ export class SealedLog {
     limit: number,
     moved: (end: string) => Partial<Sealing>,
   ): Promise<boolean> {
-    const { db } = this.#guard;
+    const { db } = this.#deps;
     const end = await sliceEnd(db, span, limit);
     if (end === null) return false;
     const entries = await unsealedIn(db, span.after, end);
@@ -164,7 +165,7 @@ export class SealedLog {
 
   /** Signs what is sealed, unless that was signed before. Null: nothing new, or somebody else was faster. */
   async checkpoint(state: Sealing): Promise<CheckpointRecord | null> {
-    const { db, vault, now } = this.#guard;
+    const { db, vault, now } = this.#deps;
     const last = await newestSigned(db, this.#key);
     // Overtaken: more was sealed and signed since the state was read, which is no tampering.
     if (last !== null && last.size > state.size && (await readSealing(db)).revision !== state.revision)
@@ -199,7 +200,7 @@ export class SealedLog {
    * have changed it; a checkpoint's time is signed.
    */
   async #giveUp(last: Signed | null, size: number): Promise<Pick<Checkpoint, 'pruned' | 'givenUp'>> {
-    const { db, now } = this.#guard;
+    const { db, now } = this.#deps;
     const at = now();
     // What was given up stays so under a longer period, but not if it was by a clock that was ahead.
     const before =
@@ -223,20 +224,20 @@ export class SealedLog {
   }
 
   async #wantBeginning(signed: Checkpoint): Promise<void> {
-    const root = await subtreeHash(this.#guard.db, { from: 0, to: signed.size });
+    const root = await subtreeHash(this.#deps.db, { from: 0, to: signed.size });
     if (Buffer.from(root).toString('base64') !== signed.root) throw contradicted(signed);
   }
 
   /** Each write renews the lease. */
   #update(db: Queries, read: Sealing, to: Partial<Sealing>): Promise<boolean> {
-    const leasedUntil = this.#guard.now() + LEASE_MS;
+    const leasedUntil = this.#deps.now() + LEASE_MS;
     return updateSealing(db, read, { ...to, holder: this.#holder, leasedUntil });
   }
 
   /** A tree to append to: the remembered one is not touched, since the commit may fail. */
   async #treeOf(size: number): Promise<Tree> {
     if (this.#tree.size === size) return this.#tree.copy();
-    const { db } = this.#guard;
+    const { db } = this.#deps;
     if ((await sealedSize(db)) < size) {
       throw new Error(`The sealed log has lost its end: it had ${size} entries. Run toolgate audit verify.`);
     }
@@ -253,7 +254,7 @@ function contradicted({ size }: Checkpoint): Error {
 const LOG_ID = 'log_id';
 
 /** The key that signs this store's checkpoints; its name is the log's own, made once. */
-export async function logKey(guard: Guard): Promise<VerifierKey> {
-  const id = await keepSetting(guard.db, LOG_ID, newId());
-  return verifierKey(`toolgate/${id}`, guard.vault.checkpointPublicKey);
+export async function logKey(deps: Deps): Promise<VerifierKey> {
+  const id = await keepSetting(deps.db, LOG_ID, newId());
+  return verifierKey(`toolgate/${id}`, deps.vault.checkpointPublicKey);
 }

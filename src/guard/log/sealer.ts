@@ -9,7 +9,7 @@ import {
   unsentCheckpoint,
 } from '../../store/checkpoints.ts';
 import type { Sealing } from '../../store/seals.ts';
-import type { Guard } from '../guard.ts';
+import type { Deps } from '../deps.ts';
 import type { Lag, SealedLog } from './sealed-log.ts';
 
 const POLL_MS = 1000;
@@ -41,7 +41,7 @@ export interface SealerOptions {
 }
 
 export class Sealer {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #log: SealedLog;
   readonly #options: SealerOptions;
   readonly #observer: SealerObserver;
@@ -54,8 +54,8 @@ export class Sealer {
   #sendFailures = 0;
   #sendAfter = 0;
 
-  constructor(guard: Guard, log: SealedLog, options: SealerOptions, observer: SealerObserver) {
-    this.#guard = guard;
+  constructor(deps: Deps, log: SealedLog, options: SealerOptions, observer: SealerObserver) {
+    this.#deps = deps;
     this.#log = log;
     this.#options = options;
     this.#observer = observer;
@@ -122,9 +122,9 @@ export class Sealer {
   }
 
   async #signWhenDue(): Promise<void> {
-    const last = await newestCheckpoint(this.#guard.db);
+    const last = await newestCheckpoint(this.#deps.db);
     // A clock that was set back must not keep the log from being signed.
-    const since = Math.abs(this.#guard.now() - (last?.at ?? 0));
+    const since = Math.abs(this.#deps.now() - (last?.at ?? 0));
     if (since < this.#options.checkpointInterval) return;
     const state = await this.#log.ours();
     const signed = state === null ? null : await this.#log.checkpoint(state);
@@ -145,7 +145,7 @@ export class Sealer {
   }
 
   async #sendNewest(send: (checkpoint: CheckpointRecord) => Promise<void>): Promise<void> {
-    const { db, now } = this.#guard;
+    const { db, now } = this.#deps;
     const checkpoint = await unsentCheckpoint(db);
     if (checkpoint === null) return;
     try {

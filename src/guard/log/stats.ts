@@ -7,7 +7,7 @@ import { tallies } from '../../store/audit-tally.ts';
 import type { Queries } from '../../store/db.ts';
 import { readMark } from '../../store/marks.ts';
 import { KINDS, type Kind, rollupCounts, rollupSeries } from '../../store/rollups.ts';
-import type { Guard } from '../guard.ts';
+import type { Deps } from '../deps.ts';
 import { Counted, ROLLED_UP } from './rollups.ts';
 
 const TOP = 10;
@@ -25,7 +25,7 @@ export interface Stats {
   latencyMs: { p50: number; p90: number; p99: number } | null;
 }
 
-export async function stats({ db, now }: Guard, window: number): Promise<Stats> {
+export async function stats({ db, now }: Deps, window: number): Promise<Stats> {
   const to = now() + 1;
   const from = windowStart(to, window);
   const step = sliceOf(window);

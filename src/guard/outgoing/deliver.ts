@@ -11,7 +11,9 @@ import {
   recordAttempt,
 } from '../../store/deliveries.ts';
 import { findWebhook, type WebhookRecord } from '../../store/webhooks.ts';
-import { type Guard, newId, webhookLock } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { webhookLock } from '../locks.ts';
 import type { TargetRules } from './addresses.ts';
 import { SendError, sendJson } from './send.ts';
 import { sign } from './sign.ts';
@@ -29,22 +31,22 @@ export interface Attempt {
 
 /** Sends one leased delivery and records what came of it. */
 export async function deliver(
-  guard: Guard,
+  deps: Deps,
   rules: TargetRules,
   webhookId: string,
   leased: Leased,
 ): Promise<Attempt> {
-  const at = guard.now();
-  const webhook = await findWebhook(guard.db, webhookId);
-  const body = await findEventBody(guard.db, leased.eventId);
+  const at = deps.now();
+  const webhook = await findWebhook(deps.db, webhookId);
+  const body = await findEventBody(deps.db, leased.eventId);
   const wanted = webhook !== null && webhook.disabledAt === null && body !== null;
-  const attempt = wanted ? await tryOnce(guard, rules, webhook, leased.eventId, body) : UNWANTED;
+  const attempt = wanted ? await tryOnce(deps, rules, webhook, leased.eventId, body) : UNWANTED;
   const record: AttemptRecord = { ...attempt, id: newId(), deliveryId: leased.id, at };
-  const then = wanted ? next(guard, attempt, leased.attempts + 1) : FAILED;
+  const then = wanted ? next(deps, attempt, leased.attempts + 1) : FAILED;
   const gone = attempt.status === GONE;
-  await guard.db.transaction(gone ? { exclusive: [webhookLock(webhookId)] } : {}, async tx => {
+  await deps.db.transaction(gone ? { exclusive: [webhookLock(webhookId)] } : {}, async tx => {
     recordAttempt(tx, record, then);
-    if (gone) await disableWebhook(tx, guard, webhookId, 'its receiver answered 410 Gone');
+    if (gone) await disableWebhook(tx, deps, webhookId, 'its receiver answered 410 Gone');
   });
   return attempt;
 }
@@ -59,15 +61,15 @@ const FAILED = { status: 'failed', nextAttemptAt: null } as const;
 
 /** Signs and sends a body to a webhook; never throws for what the receiver does, nor for a secret that is lost. */
 export async function tryOnce(
-  guard: Guard,
+  deps: Deps,
   rules: TargetRules,
   webhook: WebhookRecord,
   eventId: string,
   body: string,
 ): Promise<Attempt> {
   const started = performance.now();
-  const now = guard.now();
-  const secrets = liveSecrets(guard.vault, webhook, now);
+  const now = deps.now();
+  const secrets = liveSecrets(deps.vault, webhook, now);
   if (secrets === null) return unanswered(LOST_SECRET, started);
   const headers = { ...sign(secrets, eventId, Math.floor(now / 1000), body) };
   try {
@@ -91,12 +93,12 @@ function succeeded(status: number | null): boolean {
 }
 
 function next(
-  guard: Guard,
+  deps: Deps,
   attempt: Attempt,
   made: number,
 ): { status: DeliveryStatus; nextAttemptAt: number | null } {
   if (succeeded(attempt.status)) return { status: 'delivered', nextAttemptAt: null };
   const wait = attempt.status === GONE ? null : waitAfter(made, Math.random());
   if (wait === null) return FAILED;
-  return { status: 'pending', nextAttemptAt: guard.now() + wait };
+  return { status: 'pending', nextAttemptAt: deps.now() + wait };
 }

@@ -5,7 +5,7 @@ import type { Event, EventType } from '../../core/event.ts';
 import { type ApprovalRecord, approvalView } from '../../store/approvals.ts';
 import type { Transaction } from '../../store/db.ts';
 import { insertDelivery, insertEvent, type Subscriber } from '../../store/deliveries.ts';
-import { newId } from '../guard.ts';
+import { newId } from '../ids.ts';
 
 export function emit(
   tx: Transaction,

@@ -14,7 +14,9 @@ import {
   type WebhookRecord,
 } from '../../store/webhooks.ts';
 import { recordChange } from '../changes.ts';
-import { type Actor, type Guard, newId, webhookLock } from '../guard.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { webhookLock } from '../locks.ts';
 import type { Vault } from '../secrets.ts';
 import { type TargetRules, wantTarget } from './addresses.ts';
 import { newWebhookSecret } from './sign.ts';
@@ -28,7 +30,7 @@ export interface WebhookInput {
 }
 
 export async function createWebhook(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   rules: TargetRules,
   input: WebhookInput,
@@ -39,17 +41,17 @@ export async function createWebhook(
   const webhook: WebhookRecord = {
     ...input,
     id,
-    secretSealed: sealSecret(guard.vault, id, secret),
+    secretSealed: sealSecret(deps.vault, id, secret),
     previousSecretSealed: null,
     previousSecretUntil: null,
-    createdAt: guard.now(),
+    createdAt: deps.now(),
     disabledAt: null,
     disabledReason: null,
   };
-  await guard.db.transaction({}, async tx => {
+  await deps.db.transaction({}, async tx => {
     await wantKey(tx, input.keyId);
     await insertWebhook(tx, webhook);
-    await recordChange(tx, guard, actor, 'webhook.create', id, {
+    await recordChange(tx, deps, actor, 'webhook.create', id, {
       host: hostOf(input.url),
       keyId: input.keyId,
     });
@@ -58,84 +60,79 @@ export async function createWebhook(
 }
 
 export async function changeWebhook(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   rules: TargetRules,
   id: string,
   input: Partial<WebhookInput> & { enabled?: boolean },
 ): Promise<WebhookRecord> {
   if (input.url !== undefined) await wantTarget(input.url, rules);
-  return alone(guard, id, async (tx, current) => {
+  return alone(deps, id, async (tx, current) => {
     const { enabled, ...rest } = input;
     const webhook = { ...current, ...rest };
     await wantKey(tx, webhook.keyId);
     if (enabled === true) Object.assign(webhook, { disabledAt: null, disabledReason: null });
     await updateWebhook(tx, webhook);
-    await recordChange(tx, guard, actor, 'webhook.update', id, { changed: Object.keys(input) });
+    await recordChange(tx, deps, actor, 'webhook.update', id, { changed: Object.keys(input) });
     if (enabled !== false || current.disabledAt !== null) return webhook;
-    return switchOff(tx, guard, actor, webhook, 'switched off by an operator');
+    return switchOff(tx, deps, actor, webhook, 'switched off by an operator');
   });
 }
 
 /** Its receiver wants no more; what waits for it is kept as failed and can be redelivered. Holds its lock. */
-export async function disableWebhook(
-  tx: Transaction,
-  guard: Guard,
-  id: string,
-  reason: string,
-): Promise<void> {
+export async function disableWebhook(tx: Transaction, deps: Deps, id: string, reason: string): Promise<void> {
   const webhook = await findWebhook(tx, id);
-  if (webhook?.disabledAt === null) await switchOff(tx, guard, 'system', webhook, reason);
+  if (webhook?.disabledAt === null) await switchOff(tx, deps, 'system', webhook, reason);
 }
 
 async function switchOff(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   webhook: WebhookRecord,
   reason: string,
 ): Promise<WebhookRecord> {
-  const off = { ...webhook, disabledAt: guard.now(), disabledReason: reason };
+  const off = { ...webhook, disabledAt: deps.now(), disabledReason: reason };
   await updateWebhook(tx, off);
   await failPending(tx, webhook.id);
-  await recordChange(tx, guard, actor, 'webhook.disable', webhook.id, { reason });
+  await recordChange(tx, deps, actor, 'webhook.disable', webhook.id, { reason });
   return off;
 }
 
 /** Reads a webhook and does something with it, while nobody else changes it. */
 function alone<T>(
-  guard: Guard,
+  deps: Deps,
   id: string,
   work: (tx: Transaction, webhook: WebhookRecord) => Promise<T>,
 ): Promise<T> {
-  return guard.db.transaction({ exclusive: [webhookLock(id)] }, async tx =>
+  return deps.db.transaction({ exclusive: [webhookLock(id)] }, async tx =>
     work(tx, await wantWebhook(tx, id)),
   );
 }
 
-export async function deleteWebhook(guard: Guard, actor: Actor, id: string): Promise<void> {
-  await alone(guard, id, async (tx, webhook) => {
-    await markWebhookDeleted(tx, id, guard.now());
+export async function deleteWebhook(deps: Deps, actor: Actor, id: string): Promise<void> {
+  await alone(deps, id, async (tx, webhook) => {
+    await markWebhookDeleted(tx, id, deps.now());
     await failPending(tx, id);
-    await recordChange(tx, guard, actor, 'webhook.delete', id, { host: hostOf(webhook.url) });
+    await recordChange(tx, deps, actor, 'webhook.delete', id, { host: hostOf(webhook.url) });
   });
 }
 
 export async function rotateSecret(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   id: string,
 ): Promise<{ webhook: WebhookRecord; secret: string }> {
   const secret = newWebhookSecret();
-  return alone(guard, id, async (tx, current) => {
+  return alone(deps, id, async (tx, current) => {
     const webhook: WebhookRecord = {
       ...current,
-      secretSealed: sealSecret(guard.vault, id, secret),
+      secretSealed: sealSecret(deps.vault, id, secret),
       previousSecretSealed: current.secretSealed,
-      previousSecretUntil: guard.now() + ROTATION_MS,
+      previousSecretUntil: deps.now() + ROTATION_MS,
     };
     await updateWebhook(tx, webhook);
-    await recordChange(tx, guard, actor, 'webhook.rotate-secret', id, {});
+    await recordChange(tx, deps, actor, 'webhook.rotate-secret', id, {});
     return { webhook, secret };
   });
 }
@@ -152,18 +149,18 @@ export function liveSecrets(vault: Vault, webhook: WebhookRecord, now: number): 
   return previous === null ? [current] : [current, previous];
 }
 
-export async function redeliver(guard: Guard, actor: Actor, deliveryId: string): Promise<void> {
-  await guard.db.transaction({}, async tx => {
+export async function redeliver(deps: Deps, actor: Actor, deliveryId: string): Promise<void> {
+  await deps.db.transaction({}, async tx => {
     const delivery = await findDelivery(tx, deliveryId);
     if (delivery === null) throw new GuardError('not_found', 'There is no delivery with this id.');
     const webhook = await findWebhook(tx, delivery.webhookId);
     if (webhook === null || webhook.disabledAt !== null) {
       throw new GuardError('conflict', 'Its webhook is switched off or deleted; switch it on first.');
     }
-    await rescheduleDelivery(tx, deliveryId, guard.now());
-    await recordChange(tx, guard, actor, 'delivery.redeliver', deliveryId, { webhookId: webhook.id });
+    await rescheduleDelivery(tx, deliveryId, deps.now());
+    await recordChange(tx, deps, actor, 'delivery.redeliver', deliveryId, { webhookId: webhook.id });
   });
-  guard.db.wake();
+  deps.db.wake();
 }
 
 export async function wantWebhook(db: Pick<Transaction, 'all' | 'run'>, id: string): Promise<WebhookRecord> {

@@ -7,7 +7,7 @@ import { leaseDeliveries, webhooksDue } from '../../store/deliveries.ts';
 import { type ChannelKind, leaseNotifications, notificationTargetsDue } from '../../store/notifications.ts';
 import { lapse } from '../approvals/approvals.ts';
 import { type NotifySettings, notify } from '../approvals/notify/notify.ts';
-import type { Guard } from '../guard.ts';
+import type { Deps } from '../deps.ts';
 import type { TargetRules } from './addresses.ts';
 import { ATTEMPT_MS, type Attempt, deliver } from './deliver.ts';
 
@@ -27,7 +27,7 @@ export interface WorkerObserver {
 }
 
 export class Worker {
-  readonly #guard: Guard;
+  readonly #deps: Deps;
   readonly #rules: TargetRules;
   readonly #notify: NotifySettings;
   readonly #observer: WorkerObserver;
@@ -37,15 +37,15 @@ export class Worker {
   #ticking: Promise<void> | null = null;
   #again = false;
 
-  constructor(guard: Guard, rules: TargetRules, notify: NotifySettings, observer: WorkerObserver) {
-    this.#guard = guard;
+  constructor(deps: Deps, rules: TargetRules, notify: NotifySettings, observer: WorkerObserver) {
+    this.#deps = deps;
     this.#rules = rules;
     this.#notify = notify;
     this.#observer = observer;
   }
 
   start(): void {
-    this.#guard.db.onWake(() => this.#poke());
+    this.#deps.db.onWake(() => this.#poke());
     this.#timer = setInterval(() => this.#poke(), POLL_MS);
     this.#poke();
   }
@@ -60,7 +60,7 @@ export class Worker {
 
   /** Starts everything that is due now and has room. */
   async tick(): Promise<void> {
-    while ((await lapse(this.#guard, LAPSE_BATCH)) === LAPSE_BATCH);
+    while ((await lapse(this.#deps, LAPSE_BATCH)) === LAPSE_BATCH);
     await this.#startNotifications();
     await this.#startDeliveries();
   }
@@ -89,24 +89,24 @@ export class Worker {
   }
 
   async #startNotifications(): Promise<void> {
-    const { db, now } = this.#guard;
+    const { db, now } = this.#deps;
     for (const target of await notificationTargetsDue(db, now())) {
       const lease = (tx: Transaction, room: number) =>
         leaseNotifications(tx, target, now(), now() + LEASE_MS, room);
       await this.#start(`${target.keyId} ${target.channel}`, lease, async leased => {
-        const error = await notify(this.#guard, this.#notify, leased);
+        const error = await notify(this.#deps, this.#notify, leased);
         this.#observer.notified(leased.channel, error);
       });
     }
   }
 
   async #startDeliveries(): Promise<void> {
-    const { db, now } = this.#guard;
+    const { db, now } = this.#deps;
     for (const webhookId of await webhooksDue(db, now())) {
       const lease = (tx: Transaction, room: number) =>
         leaseDeliveries(tx, webhookId, now(), now() + LEASE_MS, room);
       await this.#start(webhookId, lease, async leased => {
-        this.#observer.delivered(await deliver(this.#guard, this.#rules, webhookId, leased));
+        this.#observer.delivered(await deliver(this.#deps, this.#rules, webhookId, leased));
       });
     }
   }
@@ -119,7 +119,7 @@ export class Worker {
   ): Promise<void> {
     const room = PER_TARGET - (this.#sending.get(target) ?? 0);
     if (room <= 0) return;
-    for (const leased of await this.#guard.db.transaction({}, tx => lease(tx, room))) {
+    for (const leased of await this.#deps.db.transaction({}, tx => lease(tx, room))) {
       this.#count(target, 1);
       this.#track(
         () => work(leased),

@@ -4,11 +4,11 @@
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/db.ts';
 import { anyAdmin, type ListedOperator, otherAdmins, removeSetupLinks } from '../../store/operators.ts';
-import type { Guard } from '../guard.ts';
-import { OPERATORS_LOCK } from './sign-ins.ts';
+import type { Deps } from '../deps.ts';
+import { OPERATORS_LOCK } from '../locks.ts';
 
-export function changeOperators<T>(guard: Guard, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return guard.db.transaction({ exclusive: [OPERATORS_LOCK] }, async tx => {
+export function changeOperators<T>(deps: Deps, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, async tx => {
     const result = await work(tx);
     // An old link must not open the door again should the last admin be reset one day.
     if (await anyAdmin(tx)) await removeSetupLinks(tx);

@@ -21,7 +21,8 @@ import {
 } from '../../store/operators.ts';
 import { removeSignIns } from '../../store/sign-ins.ts';
 import { recordChange } from '../changes.ts';
-import { type Actor, type Guard, newId } from '../guard.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators, keepAnAdmin } from './admins.ts';
 import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
@@ -33,50 +34,50 @@ const RESET_MS = 24 * 3_600_000;
 
 /** `token` goes into the link that the invited person opens; it is shown this once. */
 export async function inviteOperator(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   input: { email: string; role: Role },
 ): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
   const email = normalEmail(input.email);
   const token = newSecret();
-  return changeOperators(guard, async tx => {
+  return changeOperators(deps, async tx => {
     if ((await findOperatorCredential(tx, email)) !== null) {
       throw new GuardError(
         'conflict',
         'There is an operator with this e-mail. If they cannot get in, reset them.',
       );
     }
-    const createdAt = guard.now();
+    const createdAt = deps.now();
     const operator = { id: newId(), email, role: input.role, createdAt };
     const expiresAt = createdAt + INVITATION_MS;
     await endRemoval(tx, email);
     await insertOperator(tx, operator, null);
     await insertInvitation(tx, { hash: hashToken(token), operatorId: operator.id, createdAt, expiresAt });
-    await recordChange(tx, guard, actor, 'operator.invite', operator.id, { email, role: input.role });
+    await recordChange(tx, deps, actor, 'operator.invite', operator.id, { email, role: input.role });
     return { operator: { ...operator, status: 'invited' as const }, token, expiresAt };
   });
 }
 
 /** Whom a link invites; null when it is used, unknown or too old. */
-export function invitedBy(guard: Guard, token: string): Promise<OperatorRecord | null> {
-  return findInvited(guard.db, hashToken(token), guard.now());
+export function invitedBy(deps: Deps, token: string): Promise<OperatorRecord | null> {
+  return findInvited(deps.db, hashToken(token), deps.now());
 }
 
 /** An invited person chooses a password and thereby becomes an operator. */
 export async function joinOperators(
-  guard: Guard,
+  deps: Deps,
   input: { token: string; password: string },
 ): Promise<ListedOperator> {
-  const invited = await invitedBy(guard, input.token);
+  const invited = await invitedBy(deps, input.token);
   if (invited === null) throw invitationGone();
   wantPassword(input.password, invited.email);
   const passwordHash = await hashPassword(input.password);
-  return changeOperators(guard, async tx => {
-    const operator = await findInvited(tx, hashToken(input.token), guard.now());
+  return changeOperators(deps, async tx => {
+    const operator = await findInvited(tx, hashToken(input.token), deps.now());
     if (operator === null) throw invitationGone();
     await removeInvitations(tx, operator.id);
     await updateOperatorPassword(tx, operator.id, passwordHash);
-    await recordChange(tx, guard, `operator:${operator.email}`, 'operator.join', operator.id, {});
+    await recordChange(tx, deps, `operator:${operator.email}`, 'operator.join', operator.id, {});
     return { ...operator, status: 'active' as const };
   });
 }
@@ -85,35 +86,30 @@ function invitationGone(): GuardError {
   return new GuardError('gone', 'This invitation is used, unknown or too old. Ask for a new one.');
 }
 
-export async function changeRole(
-  guard: Guard,
-  actor: Actor,
-  id: string,
-  role: Role,
-): Promise<ListedOperator> {
-  return changeOperators(guard, async tx => {
+export async function changeRole(deps: Deps, actor: Actor, id: string, role: Role): Promise<ListedOperator> {
+  return changeOperators(deps, async tx => {
     const operator = await wantOperator(tx, id);
     if (operator.role === role) return operator;
     await keepAnAdmin(tx, operator);
     await updateOperatorRole(tx, id, role);
     await endRoleByClaim(tx, id);
     const { email, role: before } = operator;
-    await recordChange(tx, guard, actor, 'operator.role', id, { email, from: before, to: role });
+    await recordChange(tx, deps, actor, 'operator.role', id, { email, from: before, to: role });
     return { ...operator, role };
   });
 }
 
 /** Their sign-ins and invitations end with them, at once; single sign-on does not bring them back. */
-export async function deleteOperator(guard: Guard, actor: Actor, id: string): Promise<void> {
-  await changeOperators(guard, async tx => {
+export async function deleteOperator(deps: Deps, actor: Actor, id: string): Promise<void> {
+  await changeOperators(deps, async tx => {
     const operator = await wantOperator(tx, id);
     await keepAnAdmin(tx, operator);
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
     await removeOperator(tx, id);
-    await markRemoved(tx, operator, guard.now());
+    await markRemoved(tx, operator, deps.now());
     const { email, role } = operator;
-    await recordChange(tx, guard, actor, 'operator.delete', id, { email, role });
+    await recordChange(tx, deps, actor, 'operator.delete', id, { email, role });
   });
 }
 
@@ -122,14 +118,14 @@ export async function deleteOperator(guard: Guard, actor: Actor, id: string): Pr
  * and lets them choose a password anew. `token` goes into the link for it; it is shown this once.
  */
 export async function resetOperator(
-  guard: Guard,
+  deps: Deps,
   actor: Actor,
   id: string,
 ): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
   const token = newSecret();
-  return changeOperators(guard, async tx => {
+  return changeOperators(deps, async tx => {
     const { email } = await wantOperator(tx, id);
-    const createdAt = guard.now();
+    const createdAt = deps.now();
     const expiresAt = createdAt + RESET_MS;
     await updateOperatorPassword(tx, id, null);
     await removeIdentities(tx, id);
@@ -137,32 +133,32 @@ export async function resetOperator(
     await removeInvitations(tx, id);
     await forgetAccount(tx, email);
     await insertInvitation(tx, { hash: hashToken(token), operatorId: id, createdAt, expiresAt });
-    await recordChange(tx, guard, actor, 'operator.reset', id, { email });
+    await recordChange(tx, deps, actor, 'operator.reset', id, { email });
     return { operator: await wantOperator(tx, id), token, expiresAt };
   });
 }
 
 /** Ends the operator's other sign-ins: whoever knew the old password is out. */
 export async function changePassword(
-  guard: Guard,
+  deps: Deps,
   who: SignedIn,
   input: { current: string; password: string; ip: string },
 ): Promise<void> {
-  await admitAttempt(guard, who.email, input.ip);
-  const known = await findOperatorCredential(guard.db, who.email);
+  await admitAttempt(deps, who.email, input.ip);
+  const known = await findOperatorCredential(deps.db, who.email);
   const fits = await passwordFits(input.current, known?.passwordHash ?? null);
   if (!fits) throw invalidInput([{ path: '/current', message: 'is not your password' }]);
-  await guard.db.transaction({}, tx => forgetFailures(tx, who.email, input.ip));
+  await deps.db.transaction({}, tx => forgetFailures(tx, who.email, input.ip));
   wantPassword(input.password, who.email);
   const passwordHash = await hashPassword(input.password);
-  await changeOperators(guard, async tx => {
+  await changeOperators(deps, async tx => {
     const still = await findOperatorCredential(tx, who.email);
     if (still?.id !== who.operatorId || still.passwordHash !== known?.passwordHash) {
       throw new GuardError('conflict', 'The password was changed meanwhile.');
     }
     await updateOperatorPassword(tx, who.operatorId, passwordHash);
     await removeSignIns(tx, who.operatorId, who.signInId);
-    await recordChange(tx, guard, `operator:${who.email}`, 'operator.password', who.operatorId, {});
+    await recordChange(tx, deps, `operator:${who.email}`, 'operator.password', who.operatorId, {});
   });
 }
 

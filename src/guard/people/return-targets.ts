@@ -2,7 +2,7 @@
 // name for it: so no link can send anybody elsewhere, and an approval's token is in no address bar meanwhile.
 
 import { insertReturnTarget, removeOldReturnTargets, takeReturnTarget } from '../../store/sign-ins.ts';
-import type { Guard } from '../guard.ts';
+import type { Deps } from '../deps.ts';
 import { hashToken } from '../secrets.ts';
 import { newSecret } from './sign-ins.ts';
 
@@ -11,20 +11,20 @@ const LIFETIME_MS = 15 * 60_000;
 const about = (hash: string): string => `return target ${hash}`;
 
 /** Keeps a path of ours for a while; answers the name under which it can be taken, once. */
-export async function keepReturnPath(guard: Guard, path: string): Promise<string> {
+export async function keepReturnPath(deps: Deps, path: string): Promise<string> {
   const name = newSecret();
   const hash = hashToken(name);
-  await guard.db.transaction({}, async tx => {
-    const now = guard.now();
+  await deps.db.transaction({}, async tx => {
+    const now = deps.now();
     await removeOldReturnTargets(tx, now);
-    const targetSealed = guard.vault.seal(path, about(hash));
+    const targetSealed = deps.vault.seal(path, about(hash));
     await insertReturnTarget(tx, { hash, targetSealed, expiresAt: now + LIFETIME_MS });
   });
   return name;
 }
 
-export async function takeReturnPath(guard: Guard, name: string): Promise<string | null> {
+export async function takeReturnPath(deps: Deps, name: string): Promise<string | null> {
   const hash = hashToken(name);
-  const sealed = await guard.db.transaction({}, tx => takeReturnTarget(tx, hash, guard.now()));
-  return sealed === null ? null : guard.vault.open(sealed, about(hash));
+  const sealed = await deps.db.transaction({}, tx => takeReturnTarget(tx, hash, deps.now()));
+  return sealed === null ? null : deps.vault.open(sealed, about(hash));
 }

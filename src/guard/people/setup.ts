@@ -22,25 +22,26 @@ import {
 } from '../../store/operators.ts';
 import { removeSignIns } from '../../store/sign-ins.ts';
 import { recordChange } from '../changes.ts';
-import { type Guard, newId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators } from './admins.ts';
 import { hashPassword, passwordFaults } from './passwords.ts';
 import { newSecret } from './sign-ins.ts';
 
 /** A fresh one-time token, which ends those before it; null when there is an admin. */
-export async function offerSetup(guard: Guard): Promise<string | null> {
-  return changeOperators(guard, async tx => {
+export async function offerSetup(deps: Deps): Promise<string | null> {
+  return changeOperators(deps, async tx => {
     if (await anyAdmin(tx)) return null;
     const token = newSecret();
     await removeSetupLinks(tx);
-    await insertSetupLink(tx, hashToken(token), guard.now());
+    await insertSetupLink(tx, hashToken(token), deps.now());
     return token;
   });
 }
 
 export async function setUpFirstAdmin(
-  guard: Guard,
+  deps: Deps,
   input: { token: string; email: string; password: string },
 ): Promise<OperatorRecord> {
   const email = normalEmail(input.email);
@@ -48,12 +49,12 @@ export async function setUpFirstAdmin(
   const faults = passwordFaults(input.password, email, '/password');
   if (faults.length > 0) throw invalidInput(faults);
   // Before the work of hashing, which only the holder of a link may ask for.
-  if (!(await setupLinkStands(guard.db, link))) throw await setupGone(guard.db);
+  if (!(await setupLinkStands(deps.db, link))) throw await setupGone(deps.db);
   const passwordHash = await hashPassword(input.password);
-  return changeOperators(guard, async tx => {
+  return changeOperators(deps, async tx => {
     if ((await anyAdmin(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
-    const operator = await makeAdmin(tx, guard, email, passwordHash);
-    await recordChange(tx, guard, 'system', 'operator.setup', operator.id, { email });
+    const operator = await makeAdmin(tx, deps, email, passwordHash);
+    await recordChange(tx, deps, 'system', 'operator.setup', operator.id, { email });
     return operator;
   });
 }
@@ -61,13 +62,13 @@ export async function setUpFirstAdmin(
 /** Who has the e-mail already is taken over: no way in that they had before leads to an admin's rights. */
 async function makeAdmin(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   email: string,
   passwordHash: string,
 ): Promise<OperatorRecord> {
   const known = await findOperatorCredential(tx, email);
   if (known === null) {
-    const operator: OperatorRecord = { id: newId(), email, role: 'admin', createdAt: guard.now() };
+    const operator: OperatorRecord = { id: newId(), email, role: 'admin', createdAt: deps.now() };
     await insertOperator(tx, operator, passwordHash);
     return operator;
   }

@@ -20,13 +20,12 @@ import {
   signInAlive,
   touchSignIn,
 } from '../../store/sign-ins.ts';
-import { type Guard, newId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { OPERATORS_LOCK } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 import { passwordFits } from './passwords.ts';
 import { admitAttempt, forgetFailures, oneOfFew } from './throttle.ts';
-
-/** The lock on all operators: they change rarely. Its digit ranks it after the locks of guard.ts. */
-export const OPERATORS_LOCK = '5 operators';
 
 const HOUR_MS = 3_600_000;
 const IDLE_MS = 12 * HOUR_MS;
@@ -64,41 +63,38 @@ export function newSecret(): string {
 }
 
 /** `secret` is for the cookie, and is kept nowhere. */
-export function signIn(
-  guard: Guard,
-  attempt: SignInAttempt,
-): Promise<{ operator: SignedIn; secret: string }> {
-  return oneOfFew(attempt.ip, () => tryToSignIn(guard, attempt));
+export function signIn(deps: Deps, attempt: SignInAttempt): Promise<{ operator: SignedIn; secret: string }> {
+  return oneOfFew(attempt.ip, () => tryToSignIn(deps, attempt));
 }
 
-async function tryToSignIn(guard: Guard, attempt: SignInAttempt) {
+async function tryToSignIn(deps: Deps, attempt: SignInAttempt) {
   const email = normalEmail(attempt.email);
-  await admitAttempt(guard, email, attempt.ip);
-  const known = await findOperatorCredential(guard.db, email);
+  await admitAttempt(deps, email, attempt.ip);
+  const known = await findOperatorCredential(deps.db, email);
   const fits = await passwordFits(attempt.password, known?.passwordHash ?? null);
   if (known === null || !fits) throw wrong();
-  return open(guard, known, attempt);
+  return open(deps, known, attempt);
 }
 
-async function open(guard: Guard, known: OperatorCredential, browser: Browser) {
-  return guard.db.transaction({ shared: [OPERATORS_LOCK] }, async tx => {
+async function open(deps: Deps, known: OperatorCredential, browser: Browser) {
+  return deps.db.transaction({ shared: [OPERATORS_LOCK] }, async tx => {
     // Hashing took a while: the operator may be gone by now, or have another password.
     const still = await findOperatorCredential(tx, known.email);
     if (still?.id !== known.id || still.passwordHash !== known.passwordHash) throw wrong();
     await forgetFailures(tx, known.email, browser.ip);
-    return openSignIn(tx, guard, still, browser);
+    return openSignIn(tx, deps, still, browser);
   });
 }
 
 /** A new sign-in of somebody who has proven who they are. */
 export async function openSignIn(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   { id: operatorId, email, role }: Pick<OperatorRecord, 'id' | 'email' | 'role'>,
   { ip, userAgent, replaces }: Browser,
 ): Promise<{ operator: SignedIn; secret: string }> {
   const secret = newSecret();
-  const now = guard.now();
+  const now = deps.now();
   const signInId = newId();
   await removeIdleSignIns(tx, now - IDLE_MS);
   if (replaces !== null) await removeSignIn(tx, hashToken(replaces));
@@ -113,20 +109,20 @@ function wrong(): GuardError {
 }
 
 /** Whose cookie it is; null when the sign-in is unknown or has ended. */
-export async function recognise(guard: Guard, secret: string): Promise<SignedIn | null> {
+export async function recognise(deps: Deps, secret: string): Promise<SignedIn | null> {
   if (!SECRET.test(secret)) return null;
-  const found = await findSignIn(guard.db, hashToken(secret));
-  const now = guard.now();
+  const found = await findSignIn(deps.db, hashToken(secret));
+  const now = deps.now();
   const { usedAfter, createdAfter } = signInsAlive(now);
   if (found === null || found.usedAt <= usedAfter || found.createdAt <= createdAfter) return null;
-  if (now - found.usedAt >= NOTE_EVERY_MS) await touchSignIn(guard.db, found.id, now);
+  if (now - found.usedAt >= NOTE_EVERY_MS) await touchSignIn(deps.db, found.id, now);
   const { id: signInId, operatorId, email, role } = found;
   return { signInId, operatorId, email, role };
 }
 
 /** Whether a sign-in recognised before still holds; asking is no use of it. */
-export function signInHolds(guard: Guard, signInId: string): Promise<boolean> {
-  return signInAlive(guard.db, signInId, signInsAlive(guard.now()));
+export function signInHolds(deps: Deps, signInId: string): Promise<boolean> {
+  return signInAlive(deps.db, signInId, signInsAlive(deps.now()));
 }
 
 /** After which moments a sign-in must have been used and begun to hold now. */
@@ -134,13 +130,13 @@ export function signInsAlive(now: number): { usedAfter: number; createdAfter: nu
   return { usedAfter: now - IDLE_MS, createdAfter: now - SIGN_IN_MS };
 }
 
-export async function signOut(guard: Guard, secret: string): Promise<void> {
-  await removeSignIn(guard.db, hashToken(secret));
+export async function signOut(deps: Deps, secret: string): Promise<void> {
+  await removeSignIn(deps.db, hashToken(secret));
 }
 
-export async function signOutEverywhere(guard: Guard, operatorId: string): Promise<void> {
+export async function signOutEverywhere(deps: Deps, operatorId: string): Promise<void> {
   // Alone, as whatever removes several: two at once, each in its own order, could wait for each other.
-  await guard.db.transaction({ exclusive: [OPERATORS_LOCK] }, tx => removeSignIns(tx, operatorId, null));
+  await deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, tx => removeSignIns(tx, operatorId, null));
 }
 
 const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };

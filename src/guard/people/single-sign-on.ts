@@ -25,7 +25,8 @@ import {
   updateOperatorRole,
 } from '../../store/operators.ts';
 import { recordChange } from '../changes.ts';
-import { type Guard, newId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators, isLastAdmin } from './admins.ts';
 import { type Person, readPerson } from './claims.ts';
@@ -47,7 +48,7 @@ const about = (hash: string): string => `sign-on ${hash}`;
 
 /** `url` is where to send the person; `browser` is for a cookie of theirs. */
 export async function beginSignOn(
-  guard: Guard,
+  deps: Deps,
   provider: Provider,
   { redirectUri, next, ip }: { redirectUri: string; next: string; ip: string },
 ): Promise<{ url: string; browser: string }> {
@@ -55,12 +56,12 @@ export async function beginSignOn(
   // First, since a provider that is down is nobody's failed attempt.
   const url = await provider.addressFor({ redirectUri, state, nonce, verifier });
   const hash = hashToken(state);
-  await admitAttempt(guard, about(hash), ip);
+  await admitAttempt(deps, about(hash), ip);
   const kept: SignOn = { redirectUri, nonce, verifier, next, ip };
-  await guard.db.transaction({}, async tx => {
-    const now = guard.now();
+  await deps.db.transaction({}, async tx => {
+    const now = deps.now();
     await removeOldSignOns(tx, now);
-    const stateSealed = guard.vault.seal(JSON.stringify(kept), about(hash));
+    const stateSealed = deps.vault.seal(JSON.stringify(kept), about(hash));
     await insertSignOn(tx, {
       hash,
       browserHash: hashToken(browser),
@@ -78,22 +79,22 @@ export interface Returned {
   forget: (tx: Transaction) => Promise<void>;
 }
 
-export async function takeReturned(guard: Guard, state: string, browser: string): Promise<Returned> {
+export async function takeReturned(deps: Deps, state: string, browser: string): Promise<Returned> {
   const hash = hashToken(state);
-  const sealed = await guard.db.transaction({}, tx => takeSignOn(tx, hash, hashToken(browser), guard.now()));
+  const sealed = await deps.db.transaction({}, tx => takeSignOn(tx, hash, hashToken(browser), deps.now()));
   if (sealed === null) {
     throw new GuardError(
       'gone',
       'This sign-in was used, took too long or began in another browser. Begin again.',
     );
   }
-  const { next, ip, ...rest } = JSON.parse(guard.vault.open(sealed, about(hash))) as SignOn;
+  const { next, ip, ...rest } = JSON.parse(deps.vault.open(sealed, about(hash))) as SignOn;
   return { binding: { ...rest, state }, next, forget: tx => forgetFailures(tx, about(hash), ip) };
 }
 
 /** `secret` is for the cookie, and is kept nowhere. */
 export async function finishSignOn(
-  guard: Guard,
+  deps: Deps,
   provider: Provider,
   { binding, forget }: Returned,
   answer: URLSearchParams,
@@ -102,16 +103,16 @@ export async function finishSignOn(
   const claims = await provider.claimsFor(answer, binding);
   const person = readPerson(claims, provider.settings);
   const account = { issuer: String(claims['iss']), subject: String(claims['sub']) };
-  return changeOperators(guard, async tx => {
-    const operator = await operatorFor(tx, guard, account, person);
+  return changeOperators(deps, async tx => {
+    const operator = await operatorFor(tx, deps, account, person);
     await forget(tx);
-    return openSignIn(tx, guard, operator, browser);
+    return openSignIn(tx, deps, operator, browser);
   });
 }
 
 async function operatorFor(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   account: Account,
   person: Person,
 ): Promise<OperatorRecord> {
@@ -119,16 +120,16 @@ async function operatorFor(
   if (identity !== null) {
     const operator = await findOperator(tx, identity.operatorId);
     if (operator === null) throw removed();
-    return identity.decidesRole ? withRole(tx, guard, operator, person) : operator;
+    return identity.decidesRole ? withRole(tx, deps, operator, person) : operator;
   }
   const known = await findOperatorCredential(tx, person.email);
-  return known === null ? provision(tx, guard, account, person) : link(tx, guard, account, person, known.id);
+  return known === null ? provision(tx, deps, account, person) : link(tx, deps, account, person, known.id);
 }
 
 /** Their groups may have changed since the last time. The last admin stays one: nobody else could make another. */
 async function withRole(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   operator: ListedOperator,
   { role }: Person,
 ): Promise<OperatorRecord> {
@@ -136,14 +137,14 @@ async function withRole(
   if (role === operator.role || (await isLastAdmin(tx, operator))) return operator;
   const { id, email, role: before } = operator;
   await updateOperatorRole(tx, id, role);
-  await recordChange(tx, guard, 'system', 'operator.role', id, { email, from: before, to: role });
+  await recordChange(tx, deps, 'system', 'operator.role', id, { email, from: before, to: role });
   return { ...operator, role };
 }
 
 /** The first time that an operator comes by this way; from then on the account counts, not the e-mail. */
 async function link(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   account: Account,
   { email, emailVerified }: Person,
   operatorId: string,
@@ -161,25 +162,25 @@ async function link(
   if (await hasIdentity(tx, operatorId, account.issuer)) {
     throw forbidden('The operator with your e-mail signs in with another account of the provider.');
   }
-  await insertIdentity(tx, { ...account, operatorId, decidesRole: false }, guard.now());
+  await insertIdentity(tx, { ...account, operatorId, decidesRole: false }, deps.now());
   // They are in: a link that may lie in some mailbox must not let anybody choose a password for them.
   await removeInvitations(tx, operatorId);
-  await recordChange(tx, guard, `operator:${email}`, 'operator.link', operatorId, { ...account });
+  await recordChange(tx, deps, `operator:${email}`, 'operator.link', operatorId, { ...account });
   return (await findOperator(tx, operatorId)) as OperatorRecord;
 }
 
 async function provision(
   tx: Transaction,
-  guard: Guard,
+  deps: Deps,
   account: Account,
   { email, role }: Person,
 ): Promise<OperatorRecord> {
   if (await wasRemoved(tx, email)) throw removed();
   if (role === null) throw noRole();
-  const operator: OperatorRecord = { id: newId(), email, role, createdAt: guard.now() };
+  const operator: OperatorRecord = { id: newId(), email, role, createdAt: deps.now() };
   await insertOperator(tx, operator, null);
-  await insertIdentity(tx, { ...account, operatorId: operator.id, decidesRole: true }, guard.now());
-  await recordChange(tx, guard, 'system', 'operator.provision', operator.id, { email, role, ...account });
+  await insertIdentity(tx, { ...account, operatorId: operator.id, decidesRole: true }, deps.now());
+  await recordChange(tx, deps, 'system', 'operator.provision', operator.id, { email, role, ...account });
   return operator;
 }
 

@@ -13,7 +13,9 @@ import {
   removeOldFailures,
   type SignInFailure,
 } from '../../store/sign-ins.ts';
-import { type Guard, newId } from '../guard.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { signInLock } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 
 const WINDOW_MS = 5 * 60_000;
@@ -49,10 +51,10 @@ export async function oneOfFew<T>(ip: string, attempt: () => Promise<T>): Promis
 }
 
 /** Counts an attempt; refuses it when it is one too many. */
-export async function admitAttempt(guard: Guard, email: string, ip: string): Promise<void> {
+export async function admitAttempt(deps: Deps, email: string, ip: string): Promise<void> {
   const account = accountOf(email);
-  await guard.db.transaction({ exclusive: [`6 sign-in ${ip}`] }, async tx => {
-    const at = guard.now();
+  await deps.db.transaction({ exclusive: [signInLock(ip)] }, async tx => {
+    const at = deps.now();
     await removeOldFailures(tx, at - WINDOW_MS);
     const failures = await recentFailures(tx, ip, at - WINDOW_MS, PER_ADDRESS);
     const own = failures.filter(each => each.account === account);

@@ -42,9 +42,9 @@ export const approvalAdminRoutes: Route[] = [
     summary: 'List approvals, newest first',
     query: z.strictObject({ ...page, status: z.enum(APPROVAL_STATUSES).optional() }),
     answers: { 200: { description: 'Approvals.', schema: list('approvals', approval) } },
-    handle: async ({ services: { guard }, query }) => {
-      const rows = await listApprovals(guard.db, query.status ?? null, query.limit + 1, before(query));
-      const show = (row: (typeof rows)[number]) => approvalListed(row, guard.settings.approvedFor);
+    handle: async ({ services: { deps }, query }) => {
+      const rows = await listApprovals(deps.db, query.status ?? null, query.limit + 1, before(query));
+      const show = (row: (typeof rows)[number]) => approvalListed(row, deps.settings.approvedFor);
       return Response.json(paged('approvals', rows, query.limit, row => row.id, show));
     },
   }),
@@ -63,9 +63,9 @@ export const approvalAdminRoutes: Route[] = [
       const { action, duration } = incoming.body;
       const resolve = { action, grantMs: duration ?? null };
       const referenceId = incoming.params['referenceId'] ?? '';
-      const { guard } = incoming.services;
-      const resolved = await resolveByOperator(guard, actorOf(incoming), referenceId, resolve);
-      return Response.json(approvalListed(resolved, guard.settings.approvedFor));
+      const { deps } = incoming.services;
+      const resolved = await resolveByOperator(deps, actorOf(incoming), referenceId, resolve);
+      return Response.json(approvalListed(resolved, deps.settings.approvedFor));
     },
   }),
   route({
@@ -82,7 +82,7 @@ export const approvalAdminRoutes: Route[] = [
     },
     handle: async incoming => {
       const referenceId = incoming.params['referenceId'] ?? '';
-      await withdraw(incoming.services.guard, actorOf(incoming), referenceId);
+      await withdraw(incoming.services.deps, actorOf(incoming), referenceId);
       return new Response(null, { status: 204 });
     },
   }),

@@ -61,7 +61,7 @@ export const auditRoutes: Route[] = [
     query: z.strictObject({ ...page, ...filter }),
     answers: { 200: { description: 'Entries.', schema: list('entries', entry) } },
     handle: async ({ services, query }) => {
-      const { entries, next } = await searchAudit(services.guard.db, query, query.limit, before(query));
+      const { entries, next } = await searchAudit(services.deps.db, query, query.limit, before(query));
       return Response.json({ entries: entries.map(showEntry), nextCursor: next });
     },
   }),
@@ -72,10 +72,10 @@ export const auditRoutes: Route[] = [
     tag: 'audit',
     summary: 'Read one entry, and what came of the call',
     answers: { 200: { description: 'The entry.', schema: entry.extend({ forwarded }) } },
-    handle: async ({ services: { guard }, params }) => {
-      const row = await findAudit(guard.db, params['id'] ?? '');
+    handle: async ({ services: { deps }, params }) => {
+      const row = await findAudit(deps.db, params['id'] ?? '');
       if (row === null) throw new GuardError('not_found', 'There is no audit entry with this id.');
-      const found = await findOutcome(guard.db, row.id);
+      const found = await findOutcome(deps.db, row.id);
       const came = found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
       return Response.json({ ...showEntry(row), forwarded: came });
     },
@@ -93,7 +93,7 @@ export const auditRoutes: Route[] = [
       const { services, query } = incoming;
       const { format, ...filters } = query;
       const { type, write, head } = FORMATS[format];
-      return new Response(stream(lines(services.guard.db, filters, head, write)), {
+      return new Response(stream(lines(services.deps.db, filters, head, write)), {
         headers: {
           'Content-Type': type,
           'Content-Disposition': `attachment; filename="toolgate-audit.${format}"`,

@@ -24,7 +24,7 @@ export const changeRoutes: Route[] = [
     query: z.strictObject(page),
     answers: { 200: { description: 'Changes.', schema: list('changes', change) } },
     handle: async ({ services, query }) => {
-      const rows = await listChanges(services.guard.db, query.limit + 1, before(query));
+      const rows = await listChanges(services.deps.db, query.limit + 1, before(query));
       return Response.json(
         paged(
           'changes',

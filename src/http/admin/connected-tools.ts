@@ -82,7 +82,7 @@ const definition = z.object({
 });
 
 async function show(services: Services, tool: ConnectedTool, upstream: Upstream | null) {
-  const definitions = await listDefinitions(services.guard.db, tool.id);
+  const definitions = await listDefinitions(services.deps.db, tool.id);
   const health = upstream
     ? services.mcp.listing.health(upstream)
     : { state: 'idle', error: null, since: tool.createdAt };
@@ -111,9 +111,9 @@ export const connectedToolRoutes: Route[] = [
     answers: { 200: { description: 'Connected Tools.', schema: list('connectedTools', shown) } },
     handle: async ({ services, params }) => {
       const keyId = params['id'] ?? '';
-      if ((await findKey(services.guard.db, keyId)) === null) throw noSuchKey();
+      if ((await findKey(services.deps.db, keyId)) === null) throw noSuchKey();
       const upstreams = await services.mcp.hub.of(keyId);
-      const rows = await listConnectedTools(services.guard.db, keyId);
+      const rows = await listConnectedTools(services.deps.db, keyId);
       const connectedTools = await Promise.all(
         rows.map(row => show(services, row, upstreams.find(each => each.tool.id === row.id) ?? null)),
       );
@@ -136,7 +136,7 @@ export const connectedToolRoutes: Route[] = [
         ? { name: given.name, transport: given.transport, target: given.server, headers: null }
         : { name: given.name, transport: given.transport, target: given.url, headers: given.headers ?? null };
       const keyId = incoming.params['id'] ?? '';
-      const tool = await connectTool(services.guard, actorOf(incoming), services.targetRules, keyId, input);
+      const tool = await connectTool(services.deps, actorOf(incoming), services.targetRules, keyId, input);
       const upstream = await services.mcp.hub.find(keyId, tool.id);
       return Response.json(await show(services, tool, upstream), { status: 201 });
     },
@@ -150,7 +150,7 @@ export const connectedToolRoutes: Route[] = [
     answers: { 204: { description: 'Removed.' } },
     handle: async incoming => {
       const { id = '', toolId = '' } = incoming.params;
-      await disconnectTool(incoming.services.guard, actorOf(incoming), id, toolId);
+      await disconnectTool(incoming.services.deps, actorOf(incoming), id, toolId);
       await incoming.services.mcp.hub.find(id, toolId);
       return new Response(null, { status: 204 });
     },
@@ -186,7 +186,7 @@ export const connectedToolRoutes: Route[] = [
     handle: async ({ services, params }) => {
       const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
       if (upstream === null) throw noSuchTool();
-      const rows = await listDefinitions(services.guard.db, upstream.tool.id);
+      const rows = await listDefinitions(services.deps.db, upstream.tool.id);
       const definitions = rows.map(row => ({
         name: row.toolName,
         accepted: JSON.parse(row.definition),
@@ -223,7 +223,7 @@ export const connectedToolRoutes: Route[] = [
     handle: async incoming => {
       const { id = '', toolId = '' } = incoming.params;
       const { tool: toolName, digest } = incoming.body;
-      await acceptDrift(incoming.services.guard, actorOf(incoming), id, toolId, { toolName, digest });
+      await acceptDrift(incoming.services.deps, actorOf(incoming), id, toolId, { toolName, digest });
       return new Response(null, { status: 204 });
     },
   }),

@@ -33,7 +33,7 @@ export const eventRoutes: Route[] = [
 ];
 
 /** Watching is not using: a page left open does not keep its sign-in alive. */
-async function holds({ guard }: Services, who: Who): Promise<boolean> {
+async function holds({ deps }: Services, who: Who): Promise<boolean> {
   if (who.kind !== 'operator') return false;
-  return who.signedIn === null || signInHolds(guard, who.signedIn.signInId);
+  return who.signedIn === null || signInHolds(deps, who.signedIn.signInId);
 }

@@ -27,8 +27,8 @@ export const grantRoutes: Route[] = [
     summary: 'List open grants, newest first',
     query: z.strictObject(page),
     answers: { 200: { description: 'Grants.', schema: list('grants', grant) } },
-    handle: async ({ services: { guard }, query }) => {
-      const rows = await listGrants(guard.db, guard.now(), query.limit + 1, before(query));
+    handle: async ({ services: { deps }, query }) => {
+      const rows = await listGrants(deps.db, deps.now(), query.limit + 1, before(query));
       const show = ({ definitionDigest: _, ...row }: (typeof rows)[number]) => ({
         ...row,
         createdAt: iso(row.createdAt),
@@ -45,7 +45,7 @@ export const grantRoutes: Route[] = [
     summary: 'End a grant at once',
     answers: { 204: { description: 'Ended, now or before.' } },
     handle: async incoming => {
-      await endGrant(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      await endGrant(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),

@@ -79,14 +79,14 @@ export const keyRoutes: Route[] = [
     query: z.strictObject(page),
     answers: { 200: { description: 'Keys, without their secret.', schema: list('keys', shown) } },
     handle: async ({ services, query }) => {
-      const rows = await listKeys(services.guard.db, query.limit + 1, before(query));
+      const rows = await listKeys(services.deps.db, query.limit + 1, before(query));
       return Response.json(
         paged(
           'keys',
           rows,
           query.limit,
           row => row.id,
-          row => show(services.guard.vault, row),
+          row => show(services.deps.vault, row),
         ),
       );
     },
@@ -108,9 +108,9 @@ export const keyRoutes: Route[] = [
     }),
     answers: { 201: { description: 'The key.', schema: shown.extend({ key: z.string() }) } },
     handle: async incoming => {
-      const { guard } = incoming.services;
-      const { key, token } = await createKey(guard, actorOf(incoming), incoming.body);
-      const body = { ...show(guard.vault, key), key: token };
+      const { deps } = incoming.services;
+      const { key, token } = await createKey(deps, actorOf(incoming), incoming.body);
+      const body = { ...show(deps.vault, key), key: token };
       return Response.json(body, { status: 201, headers: { 'Cache-Control': 'no-store' } });
     },
   }),
@@ -123,15 +123,15 @@ export const keyRoutes: Route[] = [
     body: z.strictObject(fields).partial(),
     answers: { 200: { description: 'The key.', schema: shown } },
     handle: async incoming => {
-      const { guard } = incoming.services;
+      const { deps } = incoming.services;
       const given = Object.entries(incoming.body).filter(([, value]) => value !== undefined);
       const key = await changeKey(
-        guard,
+        deps,
         actorOf(incoming),
         incoming.params['id'] ?? '',
         Object.fromEntries(given),
       );
-      return Response.json(show(guard.vault, key));
+      return Response.json(show(deps.vault, key));
     },
   }),
   route({
@@ -142,7 +142,7 @@ export const keyRoutes: Route[] = [
     summary: 'Revoke a key and its sessions at once',
     answers: { 204: { description: 'Revoked, now or before.' } },
     handle: async incoming => {
-      await endKey(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      await endKey(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),

@@ -34,7 +34,7 @@ export const notificationRoutes: Route[] = [
     answers: { 200: { description: 'Notifications.', schema: list('notifications', notification) } },
     handle: async ({ services, query }) => {
       const filter = { status: query.status ?? null, approvalId: query.referenceId ?? null };
-      const rows = await listNotifications(services.guard.db, filter, query.limit + 1, before(query));
+      const rows = await listNotifications(services.deps.db, filter, query.limit + 1, before(query));
       return Response.json(
         paged(
           'notifications',

@@ -38,7 +38,7 @@ export const operatorRoutes: Route[] = [
     query: z.strictObject(page),
     answers: { 200: { description: 'Operators.', schema: list('operators', operator) } },
     handle: async ({ services, query }) => {
-      const rows = await listOperators(services.guard.db, query.limit + 1, before(query));
+      const rows = await listOperators(services.deps.db, query.limit + 1, before(query));
       return Response.json(paged('operators', rows, query.limit, row => row.id, showOperator));
     },
   }),
@@ -59,7 +59,7 @@ export const operatorRoutes: Route[] = [
     },
     handle: async incoming => {
       const { services, request, body } = incoming;
-      const invited = await inviteOperator(services.guard, actorOf(incoming), body);
+      const invited = await inviteOperator(services.deps, actorOf(incoming), body);
       const shown = {
         ...showOperator(invited.operator),
         inviteUrl: joinUrl(services, request, invited.token),
@@ -82,7 +82,7 @@ export const operatorRoutes: Route[] = [
     },
     handle: async incoming => {
       const { services, params, body } = incoming;
-      const changed = await changeRole(services.guard, actorOf(incoming), params['id'] ?? '', body.role);
+      const changed = await changeRole(services.deps, actorOf(incoming), params['id'] ?? '', body.role);
       return Response.json(showOperator(changed));
     },
   }),
@@ -95,7 +95,7 @@ export const operatorRoutes: Route[] = [
     description: 'Their sign-ins end at once.',
     answers: { 204: { description: 'Deleted.' }, 409: { description: 'The last admin stays.' } },
     handle: async incoming => {
-      await deleteOperator(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      await deleteOperator(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),
@@ -115,7 +115,7 @@ export const operatorRoutes: Route[] = [
     },
     handle: async incoming => {
       const { services, request, params } = incoming;
-      const reset = await resetOperator(services.guard, actorOf(incoming), params['id'] ?? '');
+      const reset = await resetOperator(services.deps, actorOf(incoming), params['id'] ?? '');
       const shown = {
         ...showOperator(reset.operator),
         resetUrl: joinUrl(services, request, reset.token),

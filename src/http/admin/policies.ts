@@ -56,7 +56,7 @@ export const policyRoutes: Route[] = [
     query: z.strictObject(page),
     answers: { 200: { description: 'Policies without their rules.', schema: list('policies', summary) } },
     handle: async ({ services, query }) => {
-      const rows = await listPolicies(services.guard.db, query.limit + 1, before(query));
+      const rows = await listPolicies(services.deps.db, query.limit + 1, before(query));
       return Response.json(paged('policies', rows, query.limit, row => row.id, show));
     },
   }),
@@ -71,7 +71,7 @@ export const policyRoutes: Route[] = [
     maxValues: MAX_VALUES,
     answers: { 201: { description: 'The policy, at version 1.', schema: whole } },
     handle: async incoming => {
-      const policy = await createPolicy(incoming.services.guard, actorOf(incoming), incoming.body);
+      const policy = await createPolicy(incoming.services.deps, actorOf(incoming), incoming.body);
       return Response.json(showWhole(policy, incoming.body.rules), { status: 201 });
     },
   }),
@@ -83,9 +83,9 @@ export const policyRoutes: Route[] = [
     summary: 'Read a policy with its current rules',
     answers: { 200: { description: 'The policy.', schema: whole } },
     handle: async ({ services, params }) => {
-      const policy = await findPolicy(services.guard.db, params['id'] ?? '');
+      const policy = await findPolicy(services.deps.db, params['id'] ?? '');
       if (policy === null) throw noSuchPolicy();
-      const current = await findPolicyVersion(services.guard.db, policy.id, policy.version);
+      const current = await findPolicyVersion(services.deps.db, policy.id, policy.version);
       return Response.json(showWhole(policy, current?.rules ?? []));
     },
   }),
@@ -112,13 +112,8 @@ export const policyRoutes: Route[] = [
       409: { description: 'The name is taken, or the version is not the current one.' },
     },
     handle: async incoming => {
-      const { guard } = incoming.services;
-      const policy = await replacePolicy(
-        guard,
-        actorOf(incoming),
-        incoming.params['id'] ?? '',
-        incoming.body,
-      );
+      const { deps } = incoming.services;
+      const policy = await replacePolicy(deps, actorOf(incoming), incoming.params['id'] ?? '', incoming.body);
       return Response.json(showWhole(policy, incoming.body.rules));
     },
   }),
@@ -131,10 +126,10 @@ export const policyRoutes: Route[] = [
     query: z.strictObject({ ...page, cursor: wholeNumberText(NO_VERSION).optional() }),
     answers: { 200: { description: 'Versions with their rules.', schema: list('versions', version) } },
     handle: async ({ services, params, query }) => {
-      const policy = await findPolicy(services.guard.db, params['id'] ?? '');
+      const policy = await findPolicy(services.deps.db, params['id'] ?? '');
       if (policy === null) throw noSuchPolicy();
       const from = query.cursor ?? NO_VERSION;
-      const rows = await listPolicyVersions(services.guard.db, policy.id, query.limit + 1, from);
+      const rows = await listPolicyVersions(services.deps.db, policy.id, query.limit + 1, from);
       const show = (row: (typeof rows)[number]) => ({ ...row, createdAt: iso(row.createdAt) });
       return Response.json(paged('versions', rows, query.limit, row => String(row.version), show));
     },
@@ -147,7 +142,7 @@ export const policyRoutes: Route[] = [
     summary: 'Delete a policy that no key uses',
     answers: { 204: { description: 'Deleted.' }, 409: { description: 'Keys use it.' } },
     handle: async incoming => {
-      await deletePolicy(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      await deletePolicy(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),

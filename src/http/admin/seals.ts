@@ -74,9 +74,9 @@ export const sealRoutes: Route[] = [
     tag: 'audit',
     summary: 'Read the sealed log’s public key, size and newest checkpoint',
     answers: { 200: { description: 'The state of the sealed log.', schema: sealing } },
-    handle: async ({ services: { guard, checkpointKey } }) => {
-      const { size } = await readSealing(guard.db);
-      const newest = await newestCheckpoint(guard.db);
+    handle: async ({ services: { deps, checkpointKey } }) => {
+      const { size } = await readSealing(deps.db);
+      const newest = await newestCheckpoint(deps.db);
       const publicKey = verifierKeyText(checkpointKey);
       return Response.json({ publicKey, size, checkpoint: newest && show(newest) });
     },
@@ -91,7 +91,7 @@ export const sealRoutes: Route[] = [
     answers: { 200: { description: 'Checkpoints.', schema: list('checkpoints', checkpoint) } },
     handle: async ({ services, query }) => {
       const before = query.cursor ?? Number.MAX_SAFE_INTEGER;
-      const rows = await listCheckpoints(services.guard.db, query.limit + 1, before);
+      const rows = await listCheckpoints(services.deps.db, query.limit + 1, before);
       return Response.json(paged('checkpoints', rows, query.limit, row => String(row.number), show));
     },
   }),
@@ -110,7 +110,7 @@ export const sealRoutes: Route[] = [
       409: { description: 'The log is not that long.' },
     },
     handle: async ({ services, query: { from, to } }) =>
-      Response.json({ from, to, path: await proveConsistency(services.guard, from, to) }),
+      Response.json({ from, to, path: await proveConsistency(services.deps, from, to) }),
   }),
   route({
     method: 'GET',
@@ -123,7 +123,7 @@ export const sealRoutes: Route[] = [
       409: { description: 'The entry is in no checkpoint yet.' },
     },
     handle: async ({ services, params }) => {
-      const found = await proveInclusion(services.guard, params['id'] ?? '');
+      const found = await proveInclusion(services.deps, params['id'] ?? '');
       return Response.json({ ...found, entry: found.entry && showEntry(found.entry) });
     },
   }),
@@ -140,7 +140,7 @@ export const sealRoutes: Route[] = [
     handle: incoming => {
       holdOpen(incoming);
       const { services, query } = incoming;
-      return new Response(stream(lines(services.guard.db, query.from ?? 0)), {
+      return new Response(stream(lines(services.deps.db, query.from ?? 0)), {
         headers: {
           'Content-Type': 'application/jsonl',
           'Content-Disposition': 'attachment; filename="toolgate-sealed.jsonl"',

@@ -30,7 +30,7 @@ export const sessionAdminRoutes: Route[] = [
     query: z.strictObject({ ...page, keyId: uuid.optional() }),
     answers: { 200: { description: 'Sessions.', schema: list('sessions', shown) } },
     handle: async ({ services, query }) => {
-      const rows = await listSessions(services.guard.db, query.keyId ?? null, query.limit + 1, before(query));
+      const rows = await listSessions(services.deps.db, query.keyId ?? null, query.limit + 1, before(query));
       return Response.json(
         paged(
           'sessions',
@@ -54,7 +54,7 @@ export const sessionAdminRoutes: Route[] = [
     summary: 'Revoke a session of any key at once',
     answers: { 204: { description: 'Revoked, now or before.' } },
     handle: async incoming => {
-      await endAnySession(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      await endAnySession(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),

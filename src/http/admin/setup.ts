@@ -31,7 +31,7 @@ export const setupRoutes: Route[] = [
       },
     },
     handle: async ({ services, body }) => {
-      const operator = await setUpFirstAdmin(services.guard, body);
+      const operator = await setUpFirstAdmin(services.deps, body);
       return Response.json({ ...operator, createdAt: iso(operator.createdAt) }, { status: 201 });
     },
   }),

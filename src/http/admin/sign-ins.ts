@@ -28,7 +28,7 @@ export async function signInFrom(
   { email, password }: z.output<typeof credentials>,
 ) {
   const { services, request } = incoming;
-  const { operator, secret } = await signIn(services.guard, {
+  const { operator, secret } = await signIn(services.deps, {
     email,
     password,
     ip: clientOf(incoming),
@@ -71,7 +71,7 @@ export const signInRoutes: Route[] = [
     },
     handle: async ({ services, request, body }) => {
       refuseForeignPage(services.config, request);
-      return Response.json(showOperator(await joinOperators(services.guard, body)));
+      return Response.json(showOperator(await joinOperators(services.deps, body)));
     },
   }),
   route({
@@ -102,11 +102,11 @@ export const signInRoutes: Route[] = [
     tag,
     summary: 'Sign out',
     answers: { 204: { description: 'The sign-in has ended, if there was one.' } },
-    handle: async ({ services: { guard, config }, request }) => {
+    handle: async ({ services: { deps, config }, request }) => {
       const cookie = readCookie(config, request);
       if (cookie === null) return noContent(cookieGone(config));
       requireOwnPage(config, request);
-      await signOut(guard, cookie);
+      await signOut(deps, cookie);
       return noContent(cookieGone(config));
     },
   }),
@@ -135,8 +135,8 @@ export const signInRoutes: Route[] = [
     handle: async incoming => {
       const { services, query } = incoming;
       const { operatorId, signInId } = signedInOf(incoming);
-      const alive = signInsAlive(services.guard.now());
-      const rows = await listSignIns(services.guard.db, operatorId, alive, query.limit + 1, before(query));
+      const alive = signInsAlive(services.deps.now());
+      const rows = await listSignIns(services.deps.db, operatorId, alive, query.limit + 1, before(query));
       const shown = paged(
         'signIns',
         rows,
@@ -162,8 +162,8 @@ export const signInRoutes: Route[] = [
     summary: 'Sign out everywhere',
     answers: { 204: { description: 'All my sign-ins have ended, this one too.' } },
     handle: async incoming => {
-      const { guard, config } = incoming.services;
-      await signOutEverywhere(guard, signedInOf(incoming).operatorId);
+      const { deps, config } = incoming.services;
+      await signOutEverywhere(deps, signedInOf(incoming).operatorId);
       return noContent(cookieGone(config));
     },
   }),
@@ -181,7 +181,7 @@ export const signInRoutes: Route[] = [
     },
     handle: async incoming => {
       const { services, body } = incoming;
-      await changePassword(services.guard, signedInOf(incoming), { ...body, ip: clientOf(incoming) });
+      await changePassword(services.deps, signedInOf(incoming), { ...body, ip: clientOf(incoming) });
       return new Response(null, { status: 204 });
     },
   }),

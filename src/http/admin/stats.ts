@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { parseDuration } from '../../core/approval.ts';
-import type { Guard } from '../../guard/guard.ts';
+import type { Deps } from '../../guard/deps.ts';
 import { type Named, type Stats, stats } from '../../guard/log/stats.ts';
 import { countPending } from '../../store/approvals.ts';
 import { firstIdAt } from '../../store/audit.ts';
@@ -55,9 +55,9 @@ export const statsRoutes: Route[] = [
         .meta({ type: 'string', example: '24h' }),
     }),
     answers: { 200: { description: 'Statistics.', schema: summary } },
-    handle: async ({ services: { guard }, query }) => {
-      const found = await stats(guard, query.window);
-      return Response.json({ ...show(found), ...(await waiting(guard, found.from)) });
+    handle: async ({ services: { deps }, query }) => {
+      const found = await stats(deps, query.window);
+      return Response.json({ ...show(found), ...(await waiting(deps, found.from)) });
     },
   }),
 ];
@@ -74,7 +74,7 @@ function show(found: Stats): Omit<z.input<typeof summary>, 'pendingApprovals' | 
 }
 
 async function waiting(
-  { db, now }: Guard,
+  { db, now }: Deps,
   from: number,
 ): Promise<Pick<z.input<typeof summary>, 'pendingApprovals' | 'deliveries'>> {
   const tally: Record<DeliveryStatus, number> = { pending: 0, delivered: 0, failed: 0 };

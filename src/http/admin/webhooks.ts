@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { EVENT_TYPES } from '../../core/event.ts';
-import { newId } from '../../guard/guard.ts';
+import { newId } from '../../guard/ids.ts';
 import { urlFault } from '../../guard/outgoing/addresses.ts';
 import { tryOnce } from '../../guard/outgoing/deliver.ts';
 import {
@@ -100,7 +100,7 @@ export const webhookRoutes: Route[] = [
     query: z.strictObject(page),
     answers: { 200: { description: 'Webhooks, without their secret.', schema: list('webhooks', shown) } },
     handle: async ({ services, query }) => {
-      const rows = await listWebhooks(services.guard.db, query.limit + 1, before(query));
+      const rows = await listWebhooks(services.deps.db, query.limit + 1, before(query));
       return Response.json(paged('webhooks', rows, query.limit, row => row.id, show));
     },
   }),
@@ -117,8 +117,8 @@ export const webhookRoutes: Route[] = [
     }),
     answers: { 201: { description: 'The webhook, with its secret.', schema: withSecret } },
     handle: async incoming => {
-      const { guard, targetRules } = incoming.services;
-      const { webhook, secret } = await createWebhook(guard, actorOf(incoming), targetRules, incoming.body);
+      const { deps, targetRules } = incoming.services;
+      const { webhook, secret } = await createWebhook(deps, actorOf(incoming), targetRules, incoming.body);
       return Response.json({ ...show(webhook), secret }, { status: 201, headers: NO_STORE });
     },
   }),
@@ -131,12 +131,12 @@ export const webhookRoutes: Route[] = [
     body: z.strictObject({ ...fields, enabled: z.boolean() }).partial(),
     answers: { 200: { description: 'The webhook.', schema: shown } },
     handle: async incoming => {
-      const { guard, targetRules } = incoming.services;
+      const { deps, targetRules } = incoming.services;
       const given = Object.fromEntries(
         Object.entries(incoming.body).filter(([, value]) => value !== undefined),
       );
       const id = incoming.params['id'] ?? '';
-      return Response.json(show(await changeWebhook(guard, actorOf(incoming), targetRules, id, given)));
+      return Response.json(show(await changeWebhook(deps, actorOf(incoming), targetRules, id, given)));
     },
   }),
   route({
@@ -147,7 +147,7 @@ export const webhookRoutes: Route[] = [
     summary: 'Delete a webhook',
     answers: { 204: { description: 'Deleted.' } },
     handle: async incoming => {
-      await deleteWebhook(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      await deleteWebhook(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),
@@ -159,8 +159,8 @@ export const webhookRoutes: Route[] = [
     summary: 'Give a webhook a new secret; the old one signs along for 24 hours',
     answers: { 200: { description: 'The webhook, with its new secret.', schema: withSecret } },
     handle: async incoming => {
-      const { guard } = incoming.services;
-      const { webhook, secret } = await rotateSecret(guard, actorOf(incoming), incoming.params['id'] ?? '');
+      const { deps } = incoming.services;
+      const { webhook, secret } = await rotateSecret(deps, actorOf(incoming), incoming.params['id'] ?? '');
       return Response.json({ ...show(webhook), secret }, { headers: NO_STORE });
     },
   }),
@@ -171,10 +171,10 @@ export const webhookRoutes: Route[] = [
     tag,
     summary: 'Send a signed event of type `webhook.test` now and see what the receiver answers',
     answers: { 200: { description: 'What came of it.', schema: attempt.omit({ at: true }) } },
-    handle: async ({ services: { guard, targetRules }, params }) => {
-      const webhook = await wantWebhook(guard.db, params['id'] ?? '');
-      const body = { type: 'webhook.test', timestamp: iso(guard.now()), data: { webhookId: webhook.id } };
-      return Response.json(await tryOnce(guard, targetRules, webhook, newId(), JSON.stringify(body)));
+    handle: async ({ services: { deps, targetRules }, params }) => {
+      const webhook = await wantWebhook(deps.db, params['id'] ?? '');
+      const body = { type: 'webhook.test', timestamp: iso(deps.now()), data: { webhookId: webhook.id } };
+      return Response.json(await tryOnce(deps, targetRules, webhook, newId(), JSON.stringify(body)));
     },
   }),
   route({
@@ -185,14 +185,14 @@ export const webhookRoutes: Route[] = [
     summary: 'List a webhook’s deliveries with their attempts, newest first',
     query: z.strictObject(page),
     answers: { 200: { description: 'Deliveries.', schema: list('deliveries', delivery) } },
-    handle: async ({ services: { guard }, params, query }) => {
-      const webhook = await wantWebhook(guard.db, params['id'] ?? '');
-      const rows = await listDeliveries(guard.db, webhook.id, query.limit + 1, before(query));
+    handle: async ({ services: { deps }, params, query }) => {
+      const webhook = await wantWebhook(deps.db, params['id'] ?? '');
+      const rows = await listDeliveries(deps.db, webhook.id, query.limit + 1, before(query));
       const attempts =
         rows.length === 0
           ? []
           : await listAttempts(
-              guard.db,
+              deps.db,
               rows.map(row => row.id),
             );
       return Response.json(
@@ -217,7 +217,7 @@ export const webhookRoutes: Route[] = [
       409: { description: 'Its webhook is off.' },
     },
     handle: async incoming => {
-      await redeliver(incoming.services.guard, actorOf(incoming), incoming.params['id'] ?? '');
+      await redeliver(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 202 });
     },
   }),

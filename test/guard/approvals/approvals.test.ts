@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { lapse } from '../../../src/guard/approvals/approvals.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
 import { approvalRecord, NOW, openStore, type TestStore } from '../../store/stores.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ test('what lapses wakes, and nothing else does', async () => {
   const { db } = store;
   let woken = 0;
   db.onWake(() => woken++);
-  const lapsed = async () => [await lapse(guardAt(db), 2), woken];
+  const lapsed = async () => [await lapse(depsAt(db), 2), woken];
   expect(await lapsed()).toEqual([0, 0]);
   await db.transaction({}, async tx => {
     for (const expiresAt of [NOW - 1, NOW - 1, NOW, NOW + 1])

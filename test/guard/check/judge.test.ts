@@ -7,14 +7,14 @@ import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approv
 import { type CheckRequest, Judge, type Verdict } from '../../../src/guard/check/check.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
-import type { Guard, GuardSettings } from '../../../src/guard/guard.ts';
-import { newId } from '../../../src/guard/guard.ts';
+import type { Deps, GuardSettings } from '../../../src/guard/deps.ts';
+import { newId } from '../../../src/guard/ids.ts';
 import { changeKey, createKey, endKey, type NotifyTargets } from '../../../src/guard/keys.ts';
 import { endSession, mintSession } from '../../../src/guard/sessions.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 
 const MINUTE = 60_000;
 const RULES = [
@@ -34,27 +34,27 @@ for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
     let now: number;
-    let guard: Guard;
+    let deps: Deps;
     let keyId: string;
     let otherKeyId: string;
     beforeEach(async () => {
       store = await openStore(engine);
       now = NOW;
-      guard = guardAt(store.db, () => now);
+      deps = depsAt(store.db, () => now);
       keyId = await newKey();
       otherKeyId = await newKey();
     });
     afterEach(() => store.close());
 
     const under = (settings: Partial<GuardSettings>): void => {
-      guard = { ...guard, settings: { ...guard.settings, ...settings } };
+      deps = { ...deps, settings: { ...deps.settings, ...settings } };
     };
 
     async function newKey(notify: NotifyTargets | null = null, expiresAt: number | null = null) {
       const name = newId();
-      const policy = await createPolicy(guard, 'admin', { name, description: '', rules: RULES });
+      const policy = await createPolicy(deps, 'admin', { name, description: '', rules: RULES });
       const input = { name, policyId: policy.id, requireSignInToApprove: false, expiresAt, notify };
-      return (await createKey(guard, 'admin', { ...input, forward: [] })).key.id;
+      return (await createKey(deps, 'admin', { ...input, forward: [] })).key.id;
     }
 
     const principal = (sessionId: string | null = null, key = keyId) => ({
@@ -64,7 +64,7 @@ for (const engine of await engines()) {
       scope: null,
     });
     const newSession = async (ttlMinutes = 60): Promise<string> =>
-      (await mintSession(guard, principal(), { label: '', ttlMinutes, scopeTools: null })).session.id;
+      (await mintSession(deps, principal(), { label: '', ttlMinutes, scopeTools: null })).session.id;
 
     const request = (more: Partial<CheckRequest> = {}): CheckRequest => ({
       principal: principal(),
@@ -78,13 +78,13 @@ for (const engine of await engines()) {
 
     /** All of them in one group. */
     const judged = (...requests: CheckRequest[]): Promise<Answer[]> =>
-      store.db.transaction({}, tx => new Judge(guard).judge(tx, requests));
+      store.db.transaction({}, tx => new Judge(deps).judge(tx, requests));
     const outcomes = async (...requests: CheckRequest[]) => (await judged(...requests)).map(outcome);
     const one = async (more: Partial<CheckRequest>): Promise<Answer> =>
       (await judged(request(more)))[0] as Answer;
 
     const approve = (referenceId: string, grantMs: number | null = null) =>
-      resolveByOperator(guard, 'admin', referenceId, { action: 'approve', grantMs });
+      resolveByOperator(deps, 'admin', referenceId, { action: 'approve', grantMs });
     /** Asks for a call, and has it approved. */
     async function approved(more: Partial<CheckRequest> = {}, grantMs: number | null = null) {
       const asked = await one(more);
@@ -173,7 +173,7 @@ for (const engine of await engines()) {
 
       test('is good for its time after the answer, to the millisecond', async () => {
         const [early, late] = [await approved(), await approved({ args: 2 })];
-        now += guard.settings.approvedFor - 1;
+        now += deps.settings.approvedFor - 1;
         expect(outcome(await one({ referenceId: early }))).toBe('allow');
         now += 1;
         const answer = await one({ referenceId: late, args: 2 });
@@ -185,7 +185,7 @@ for (const engine of await engines()) {
 
       test('frees nothing once it was withdrawn, nor before it was given', async () => {
         const referenceId = await approved();
-        await withdraw(guard, 'admin', referenceId);
+        await withdraw(deps, 'admin', referenceId);
         expect(told(await one({ referenceId }))).toContain('it was withdrawn');
         const asked = referenceOf(await one({}));
         expect(told(await one({ referenceId: asked }))).toContain('nobody has answered it yet');
@@ -248,7 +248,7 @@ for (const engine of await engines()) {
         expect(told(fourth as Answer)).toContain('this key already has 3 open approvals');
         expect(await outcomes(...calls(1, { principal: principal(null, otherKeyId) }))).toEqual(['pending']);
         // Those that lapsed are not open any more, whether or not anybody noticed.
-        now += guard.settings.approvalTimeout - 1;
+        now += deps.settings.approvalTimeout - 1;
         expect(await outcomes(...calls(1))).toEqual(['deny']);
         now += 1;
         expect(await outcomes(...calls(1))).toEqual(['pending']);
@@ -259,7 +259,7 @@ for (const engine of await engines()) {
       const look = { call: { serverName: 'prod', toolName: 'look' } };
 
       test('of a key ends with it, to the millisecond', async () => {
-        await changeKey(guard, 'admin', keyId, { expiresAt: NOW + MINUTE });
+        await changeKey(deps, 'admin', keyId, { expiresAt: NOW + MINUTE });
         const session = await newSession(60);
         const both = [request(look), request({ ...look, principal: principal(session) })];
         now = NOW + MINUTE - 1;
@@ -279,8 +279,8 @@ for (const engine of await engines()) {
 
       test('that is revoked or unknown fails its own call and no other of the group', async () => {
         const [gone, kept] = [await newSession(), await newSession()];
-        await endSession(guard, principal(), gone);
-        await endKey(guard, 'admin', otherKeyId);
+        await endSession(deps, principal(), gone);
+        await endKey(deps, 'admin', otherKeyId);
         expect(
           await outcomes(
             request(look),
@@ -305,14 +305,12 @@ for (const engine of await engines()) {
       let connectedToolId: string;
       beforeEach(async () => {
         const input = { name: 'prod', transport: 'stdio' as const, target: 'x', headers: null };
-        connectedToolId = (await connectTool(guard, 'admin', { allowPrivate: true }, keyId, input)).id;
+        connectedToolId = (await connectTool(deps, 'admin', { allowPrivate: true }, keyId, input)).id;
         await shows('one');
       });
 
       const shows = (description: string, toolName = 'deploy') =>
-        compareDefinitions(guard, { id: connectedToolId, keyId }, [
-          { toolName, definition: { description } },
-        ]);
+        compareDefinitions(deps, { id: connectedToolId, keyId }, [{ toolName, definition: { description } }]);
       const run = (more: Partial<CheckRequest> = {}) => request({ connectedToolId, surface: 'mcp', ...more });
       const look = (more: Partial<CheckRequest> = {}) =>
         run({ call: { serverName: 'prod', toolName: 'look' }, ...more });
@@ -445,7 +443,7 @@ for (const engine of await engines()) {
       async () => {
         let woken = 0;
         store.db.onWake(() => woken++);
-        const judge = new Judge(guard);
+        const judge = new Judge(deps);
         const wakes = async (work: Promise<unknown>) => {
           const before = woken;
           await work;
@@ -465,7 +463,7 @@ for (const engine of await engines()) {
         expect(await wakes(holding)).toBe(1);
         const referenceId = referenceOf((await holding)[1] as Answer);
         const answer = () =>
-          resolveByOperator(guard, 'admin', referenceId, { action: 'approve', grantMs: null });
+          resolveByOperator(deps, 'admin', referenceId, { action: 'approve', grantMs: null });
         expect(await wakes(answer())).toBe(1);
         expect(await wakes(refusal(answer()))).toBe(0);
       },

@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { OutcomeLog } from '../../../src/guard/check/outcomes.ts';
-import { newId } from '../../../src/guard/guard.ts';
+import { newId } from '../../../src/guard/ids.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 
 for (const engine of await engines()) {
   describe(engine, () => {
@@ -18,7 +18,7 @@ for (const engine of await engines()) {
 
     test('each outcome is written once, with its time', async () => {
       const failures: unknown[] = [];
-      const log = new OutcomeLog(guardAt(store.db), error => failures.push(error));
+      const log = new OutcomeLog(depsAt(store.db), error => failures.push(error));
       const ids: string[] = [];
       const record = () => {
         const toolCallId = newId();

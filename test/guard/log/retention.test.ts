@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { DAY, HOUR, MINUTE } from '../../../src/core/buckets.ts';
 import { parseCheckpoint } from '../../../src/core/checkpoint.ts';
-import type { Guard } from '../../../src/guard/guard.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
 import { retire } from '../../../src/guard/log/retention.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { logKey } from '../../../src/guard/log/sealed-log.ts';
@@ -29,7 +29,7 @@ import {
 } from '../../store/stores.ts';
 import { newDataDir, sql, until } from '../../support/faults.ts';
 import { engines, startService } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 import { Clock, entries, sealerOn, type TestSealer, write } from './sealing.ts';
 
 const OLD = NOW - 100 * DAY;
@@ -95,10 +95,10 @@ const TABLES = [
 for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
-    let guard: Guard;
+    let deps: Deps;
     beforeEach(async () => {
       store = await openStore(engine);
-      guard = guardAt(store.db);
+      deps = depsAt(store.db);
     });
     afterEach(() => store.close());
 
@@ -116,9 +116,9 @@ for (const engine of await engines()) {
       sealer: TestSealer | null = null,
     ): Promise<Record<string, number>> {
       const removed: Record<string, number> = {};
-      const sealedBy = sealer && (await logKey(sealer.guard));
+      const sealedBy = sealer && (await logKey(sealer.deps));
       const step = retire({ retention, sealedBy, removed: counts => Object.assign(removed, counts) });
-      while (await step(sealer?.guard ?? guard));
+      while (await step(sealer?.deps ?? deps));
       return removed;
     }
 
@@ -126,8 +126,8 @@ for (const engine of await engines()) {
       await call(store, OLD, true);
       await call(store, OLD + HOUR, false);
       await call(store, NOW - DAY, true);
-      while (await rollUp(guard));
-      const before = await stats(guard, 366 * DAY);
+      while (await rollUp(deps));
+      const before = await stats(deps, 366 * DAY);
       expect(before.totals.pending).toBe(3);
       const removed = await pass(RETENTION);
       expect(await left()).toEqual({
@@ -145,13 +145,13 @@ for (const engine of await engines()) {
         changes: 3,
       });
       expect(removed).toMatchObject({ audit: 2, deliveries: 1, connections: 2 });
-      while (await rollUp(guard));
-      expect(await stats(guard, 366 * DAY)).toEqual(before);
+      while (await rollUp(deps));
+      expect(await stats(deps, 366 * DAY)).toEqual(before);
     });
 
     test('by default only connections that lapsed long ago go', async () => {
       await call(store, OLD, true);
-      while (await rollUp(guard));
+      while (await rollUp(deps));
       expect(await pass(null)).toEqual({ connections: 1 });
       expect((await left())['audit']).toBe(1);
     });
@@ -181,7 +181,7 @@ for (const engine of await engines()) {
 
     test('a pass a minute: no sooner, no later, and at once when the clock was set back', async () => {
       let clock = NOW;
-      const at = guardAt(store.db, () => clock);
+      const at = depsAt(store.db, () => clock);
       const told: Record<string, number>[] = [];
       const step = retire({ retention: null, sealedBy: null, removed: counts => told.push(counts) });
       const passes = async (then: number): Promise<boolean> => {
@@ -224,10 +224,10 @@ for (const engine of await engines()) {
       for (let at = 0; at < entries.length; at += 100) {
         await store.db.transaction({}, async tx => insertAudit(tx, entries.slice(at, at + 100)));
       }
-      while (await rollUp(guard));
+      while (await rollUp(deps));
       let steps = 0;
       const step = retire({ retention: RETENTION, sealedBy: null, removed: () => {} });
-      while (await step(guard)) steps++;
+      while (await step(deps)) steps++;
       expect(steps).toBe(3);
       expect((await left())['audit']).toBe(0);
       expect(await store.db.all('SELECT tag, slot FROM audit_slots')).toEqual([]);
@@ -255,7 +255,7 @@ for (const engine of await engines()) {
       await write(store.db, entries(10, clock.now));
       clock.now += MINUTE;
       await sealer.settle();
-      while (await rollUp(sealer.guard));
+      while (await rollUp(sealer.deps));
       return { sealer, late };
     }
 
@@ -290,7 +290,7 @@ for (const engine of await engines()) {
       const sealer = await sealerOn(store.db, clock, { retention: RETENTION });
       await write(store.db, entries(10, OLD));
       clock.now = NOW;
-      while (await rollUp(sealer.guard));
+      while (await rollUp(sealer.deps));
       // There is no checkpoint at all.
       expect((await pass(RETENTION, sealer))['audit']).toBeUndefined();
       await sealer.settle();

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { DAY, HOUR, MINUTE } from '../../../src/core/buckets.ts';
-import type { Guard } from '../../../src/guard/guard.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
 import { retire } from '../../../src/guard/log/retention.ts';
 import { countAgain, rolledUpTo, rollUp } from '../../../src/guard/log/rollups.ts';
 import { stats } from '../../../src/guard/log/stats.ts';
@@ -11,19 +11,19 @@ import { insertAudit } from '../../../src/store/audit.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 import { entryAt, expectEqualToScan, logged } from './scanned.ts';
 
 for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
     let clock: number;
-    let guard: Guard;
+    let deps: Deps;
     const next = random(SEED);
     beforeEach(async () => {
       store = await openStore(engine);
       clock = NOW;
-      guard = guardAt(store.db, () => clock);
+      deps = depsAt(store.db, () => clock);
     });
     afterEach(() => store.close());
 
@@ -37,11 +37,11 @@ for (const engine of await engines()) {
     /** Until there is nothing more to do, and how many steps said that there was. */
     async function rollOn(): Promise<number> {
       let steps = 0;
-      while (await rollUp(guard)) steps++;
+      while (await rollUp(deps)) steps++;
       return steps;
     }
     const counted = async (window: number) => {
-      const { allow, deny, pending } = (await stats(guard, window)).totals;
+      const { allow, deny, pending } = (await stats(deps, window)).totals;
       return allow + deny + pending;
     };
     const rows = async (span: number) =>
@@ -51,31 +51,31 @@ for (const engine of await engines()) {
       await write(NOW);
       clock = NOW + MINUTE + 9_999;
       await rollOn();
-      expect(await rolledUpTo(guard)).toBe(NOW);
+      expect(await rolledUpTo(deps)).toBe(NOW);
       clock += 1;
       await rollOn();
-      expect(await rolledUpTo(guard)).toBe(NOW + MINUTE);
+      expect(await rolledUpTo(deps)).toBe(NOW + MINUTE);
       expect(await rows(MINUTE)).toBe(1);
     });
 
     test('a backlog is counted to its end, an hour of minutes at a step', async () => {
       await write(...Array.from({ length: 130 }, (_, minute) => NOW + minute * MINUTE));
       clock = NOW + 200 * MINUTE;
-      expect(await rollUp(guard)).toBe(true);
-      expect(await rolledUpTo(guard)).toBe(NOW + 60 * MINUTE);
+      expect(await rollUp(deps)).toBe(true);
+      expect(await rolledUpTo(deps)).toBe(NOW + 60 * MINUTE);
       expect(await rollOn()).toBe(1);
-      expect(await rolledUpTo(guard)).toBe(NOW + 199 * MINUTE);
-      await expectEqualToScan(guard);
+      expect(await rolledUpTo(deps)).toBe(NOW + 199 * MINUTE);
+      await expectEqualToScan(deps);
     });
 
     test('a busy minute is a step of its own', async () => {
       for (let group = 0; group < 50; group++) await write(...Array.from({ length: 100 }, () => NOW + group));
       await write(NOW + MINUTE);
       clock = NOW + 3 * MINUTE;
-      expect(await rollUp(guard)).toBe(true);
-      expect(await rolledUpTo(guard)).toBe(NOW + MINUTE);
+      expect(await rollUp(deps)).toBe(true);
+      expect(await rolledUpTo(deps)).toBe(NOW + MINUTE);
       expect(await rollOn()).toBe(0);
-      await expectEqualToScan(guard);
+      await expectEqualToScan(deps);
     });
 
     for (const [delay, age] of [
@@ -108,7 +108,7 @@ for (const engine of await engines()) {
       clock += 26 * HOUR;
       await rollOn();
       expect(await counted(2 * DAY)).toBe(130 + 86);
-      await expectEqualToScan(guard);
+      await expectEqualToScan(deps);
     });
 
     test('a minute whose entries retention removed is not counted again', async () => {
@@ -117,14 +117,14 @@ for (const engine of await engines()) {
       clock = NOW + 40 * MINUTE;
       await rollOn();
       const step = retire({ retention: 30 * MINUTE, sealedBy: null, removed: () => {} });
-      while (await step(guard));
+      while (await step(deps));
       expect(await logged(store.db)).toEqual([]);
       await write(NOW + 2, clock);
       clock += HOUR;
       await rollOn();
       expect(await counted(DAY)).toBe(3);
       // Neither when everything of that time is to be counted anew.
-      await countAgain(guard, NOW);
+      await countAgain(deps, NOW);
       await rollOn();
       expect(await counted(DAY)).toBe(3);
     });
@@ -138,11 +138,11 @@ for (const engine of await engines()) {
       clock += MINUTE;
       await rollOn();
       expect(await counted(7 * DAY)).toBe(2);
-      await countAgain(guard, clock + DAY);
-      expect(await rolledUpTo(guard)).toBe(NOW + 2 * MINUTE);
-      await countAgain(guard, old);
+      await countAgain(deps, clock + DAY);
+      expect(await rolledUpTo(deps)).toBe(NOW + 2 * MINUTE);
+      await countAgain(deps, old);
       await rollOn();
-      await expectEqualToScan(guard);
+      await expectEqualToScan(deps);
     });
 
     test('a clock that was ahead is forgotten: what is made from then on is counted, late or not', async () => {

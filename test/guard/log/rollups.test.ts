@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { DAY, HOUR, MINUTE } from '../../../src/core/buckets.ts';
-import type { Guard } from '../../../src/guard/guard.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
 import { RECHECK_AGES, rollUp } from '../../../src/guard/log/rollups.ts';
 import { stats } from '../../../src/guard/log/stats.ts';
 import { insertAudit } from '../../../src/store/audit.ts';
@@ -12,13 +12,13 @@ import type { Db } from '../../../src/store/db.ts';
 import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED, withMutant } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 import { entryAt, expectEqualToScan } from './scanned.ts';
 
 type RollUp = typeof rollUp;
 
 /** Writers whose transactions take their time, two rollers, and a clock that runs 2000 times as fast. */
-async function concurrent(store: TestStore, rolling: RollUp, from: number): Promise<Guard> {
+async function concurrent(store: TestStore, rolling: RollUp, from: number): Promise<Deps> {
   const begun = performance.now();
   const clock = { ended: 0 };
   const now = () => Math.floor(from + (clock.ended || (performance.now() - begun) * 2000));
@@ -36,7 +36,7 @@ async function concurrent(store: TestStore, rolling: RollUp, from: number): Prom
   const other = store.engine === 'postgres' ? await store.again() : store.db;
   const roll = async (db: Db) => {
     while (writing) {
-      await rolling(guardAt(db, now));
+      await rolling(depsAt(db, now));
       await Bun.sleep(1);
     }
   };
@@ -46,7 +46,7 @@ async function concurrent(store: TestStore, rolling: RollUp, from: number): Prom
   await Promise.all(rollers);
   if (other !== store.db) await other.close();
   clock.ended = (performance.now() - begun) * 2000 + Math.max(...RECHECK_AGES) + 3 * MINUTE;
-  return guardAt(store.db, now);
+  return depsAt(store.db, now);
 }
 
 for (const engine of await engines()) {
@@ -58,13 +58,13 @@ for (const engine of await engines()) {
     afterAll(() => store.close());
 
     test('nothing logged, nothing counted', async () => {
-      await expectEqualToScan(guardAt(store.db, () => NOW));
+      await expectEqualToScan(depsAt(store.db, () => NOW));
     });
 
     test(`at every state of the roll-ups (seed ${SEED})`, async () => {
       const next = random(SEED);
       let clock = NOW;
-      const guard = guardAt(store.db, () => clock);
+      const deps = depsAt(store.db, () => clock);
       for (let round = 0; round < 12; round++) {
         const spread = [MINUTE, HOUR, DAY, 20 * DAY][round % 4] as number;
         const times = Array.from({ length: 60 }, () => clock + Math.floor(next() * spread));
@@ -76,46 +76,46 @@ for (const engine of await engines()) {
         const entries = times.filter(at => at >= clock).map(at => entryAt(at, next));
         await store.db.transaction({}, async tx => insertAudit(tx, entries));
         clock += Math.floor(spread * next()) + 1;
-        for (let step = Math.floor(next() * 6); step > 0; step--) await rollUp(guard);
-        await expectEqualToScan(guard);
-        while (await rollUp(guard));
-        await expectEqualToScan(guard);
+        for (let step = Math.floor(next() * 6); step > 0; step--) await rollUp(deps);
+        await expectEqualToScan(deps);
+        while (await rollUp(deps));
+        await expectEqualToScan(deps);
       }
     });
 
     test('a clock that leapt ahead and came back spoils nothing', async () => {
       let clock = NOW + 500 * DAY;
-      const guard = guardAt(store.db, () => clock);
+      const deps = depsAt(store.db, () => clock);
       const next = random(SEED + 1);
       clock += DAY;
-      while (await rollUp(guard));
+      while (await rollUp(deps));
       clock -= DAY;
       const entries = Array.from({ length: 50 }, () => entryAt(clock + Math.floor(next() * HOUR), next));
-      while (await rollUp(guard));
+      while (await rollUp(deps));
       await store.db.transaction({}, async tx => insertAudit(tx, entries));
       clock += 2 * HOUR;
-      while (await rollUp(guard));
-      await expectEqualToScan(guard);
+      while (await rollUp(deps));
+      await expectEqualToScan(deps);
     });
 
     test(`with writers and rollers at once, once minutes are settled (seed ${SEED})`, async () => {
-      const guard = await concurrent(store, rollUp, NOW + 600 * DAY);
-      while (await rollUp(guard));
-      await expectEqualToScan(guard);
+      const deps = await concurrent(store, rollUp, NOW + 600 * DAY);
+      while (await rollUp(deps));
+      await expectEqualToScan(deps);
     });
 
     /** An entry of a minute that was counted already becomes visible, and time goes on. */
     async function missesWhatIsLate(rolling: RollUp): Promise<boolean> {
       let clock = NOW + 700 * DAY;
-      const guard = guardAt(store.db, () => clock);
+      const deps = depsAt(store.db, () => clock);
       const next = random(SEED);
       await store.db.transaction({}, async tx => insertAudit(tx, [entryAt(clock, next)]));
       clock += 90_000;
-      while (await rolling(guard));
+      while (await rolling(deps));
       await store.db.transaction({}, async tx => insertAudit(tx, [entryAt(clock - 89_000, next)]));
       clock += 5 * MINUTE;
-      while (await rolling(guard));
-      const seen = (await stats(guard, HOUR)).totals;
+      while (await rolling(deps));
+      const seen = (await stats(deps, HOUR)).totals;
       await store.db.run('DELETE FROM audit_entries WHERE id >= $1', [idAt(NOW + 700 * DAY)]);
       await store.db.run('DELETE FROM rollups WHERE start >= $1', [NOW + 699 * DAY]);
       await store.db.run('DELETE FROM marks');
@@ -129,7 +129,7 @@ for (const engine of await engines()) {
     test('mutant: minutes counted once only miss what came late', async () => {
       const once = {
         file: 'src/guard/log/rollups.ts',
-        find: 'if (await recheck(guard, age)) return true;',
+        find: 'if (await recheck(deps, age)) return true;',
         replace: 'if (age < 0) return true;',
       };
       await withMutant([once], async root => {

@@ -2,7 +2,8 @@
 
 import { expect } from 'bun:test';
 import { DAY, HOUR, latencyClass, MINUTE, sliceOf, windowStart } from '../../../src/core/buckets.ts';
-import { type Guard, timeOfId } from '../../../src/guard/guard.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
+import { timeOfId } from '../../../src/guard/ids.ts';
 import { type Stats, stats } from '../../../src/guard/log/stats.ts';
 import type { AuditEntry } from '../../../src/store/audit.ts';
 import type { Db } from '../../../src/store/db.ts';
@@ -69,8 +70,7 @@ export async function logged(db: Db): Promise<AuditEntry[]> {
   return rows.map(row => ({ ...row, at: timeOfId(row.id) }));
 }
 
-export async function expectEqualToScan(guard: Guard): Promise<void> {
-  const entries = await logged(guard.db);
-  for (const window of WINDOWS)
-    expect(await stats(guard, window)).toEqual(scan(entries, guard.now(), window));
+export async function expectEqualToScan(deps: Deps): Promise<void> {
+  const entries = await logged(deps.db);
+  for (const window of WINDOWS) expect(await stats(deps, window)).toEqual(scan(entries, deps.now(), window));
 }

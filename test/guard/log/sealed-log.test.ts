@@ -29,7 +29,7 @@ for (const engine of await engines()) {
     });
     afterEach(() => store.close());
 
-    const sealed = () => sealedLog(db, one.guard);
+    const sealed = () => sealedLog(db, one.deps);
 
     test('seals what has settled, in order, and signs it once', async () => {
       const rows = entries(700);
@@ -308,8 +308,8 @@ for (const engine of await engines()) {
       await one.settle();
       const [first, second] = rows.map(row => row.id) as [string, string];
       const asked = (id: string) =>
-        proveInclusion(one.guard, id).then(String, (error: Error) => error.message);
-      expect(await proveInclusion(one.guard, first)).toMatchObject({ seq: 0, size: 300 });
+        proveInclusion(one.deps, id).then(String, (error: Error) => error.message);
+      expect(await proveInclusion(one.deps, first)).toMatchObject({ seq: 0, size: 300 });
       await db.run("UPDATE audit_entries SET decision = 'deny' WHERE id = $1", [first]);
       expect(await asked(first)).toContain('not what was signed');
       expect(await asked(second)).not.toContain('not what was signed');
@@ -341,7 +341,7 @@ for (const engine of await engines()) {
       const [first] = (await sealed()).checkpoints as [Checkpoint];
       const put = async (checkpoint: Checkpoint) => {
         const text = checkpointText(checkpoint);
-        const note = signedNote(text, await logKey(one.guard), one.guard.vault.signCheckpoint(text));
+        const note = signedNote(text, await logKey(one.deps), one.deps.vault.signCheckpoint(text));
         await db.run('UPDATE checkpoints SET note = $1 WHERE number = 1', [note]);
       };
       clock.now += retention - 2 * MINUTE;

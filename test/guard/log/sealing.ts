@@ -3,7 +3,7 @@
 import { type Checkpoint, isSignedBy, parseCheckpoint } from '../../../src/core/checkpoint.ts';
 import { entryLeaf, shownEntry } from '../../../src/core/entry.ts';
 import { Tree } from '../../../src/core/merkle.ts';
-import type { Guard } from '../../../src/guard/guard.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
 import { type Lag, logKey, SealedLog } from '../../../src/guard/log/sealed-log.ts';
 import { Sealer, type SealerObserver, type SealerOptions } from '../../../src/guard/log/sealer.ts';
 import { type AuditEntry, insertAudit } from '../../../src/store/audit.ts';
@@ -11,7 +11,7 @@ import { type CheckpointRecord, listCheckpoints } from '../../../src/store/check
 import type { Db } from '../../../src/store/db.ts';
 import { listSealed } from '../../../src/store/seals.ts';
 import { auditEntry, idAt, NOW } from '../../store/stores.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 
 export const MINUTE = 60_000;
 
@@ -20,7 +20,7 @@ export class Clock {
 }
 
 export interface TestSealer {
-  guard: Guard;
+  deps: Deps;
   log: SealedLog;
   sealer: Sealer;
   notes: string[];
@@ -48,8 +48,8 @@ export async function sealerOn(
   clock: Clock,
   { retention = null, send = null, keep, lag, make = SealedLog }: SealerParts = {},
 ): Promise<TestSealer> {
-  const guard = guardAt(db, () => clock.now);
-  const log = new make(guard, await logKey(guard), retention);
+  const deps = depsAt(db, () => clock.now);
+  const log = new make(deps, await logKey(deps), retention);
   const notes: string[] = [];
   const failures: unknown[] = [];
   const lags: Lag[] = [];
@@ -68,7 +68,7 @@ export async function sealerOn(
     sent: ({ number }, error) => sent.push([number, error]),
     failed: error => failures.push(error),
   };
-  const sealer = new Sealer(guard, log, { checkpointInterval: MINUTE, keep: keeping, send }, observer);
+  const sealer = new Sealer(deps, log, { checkpointInterval: MINUTE, keep: keeping, send }, observer);
   const settle = async () => {
     let before = -1;
     for (let size = 0; size !== before; size = (await log.lag()).size) {
@@ -76,7 +76,7 @@ export async function sealerOn(
       await sealer.tick();
     }
   };
-  return { guard, log, sealer, notes, failures, lags, checkpointed, sent, settle };
+  return { deps, log, sealer, notes, failures, lags, checkpointed, sent, settle };
 }
 
 /** So many entries, a millisecond apart, from `at` on. */
@@ -96,8 +96,8 @@ export interface Found {
 }
 
 /** The sealed log, after holding it against its own rules: places without gaps, leaves as their entries, roots. */
-export async function sealedLog(db: Db, guard: Guard): Promise<Found> {
-  const key = await logKey(guard);
+export async function sealedLog(db: Db, deps: Deps): Promise<Found> {
+  const key = await logKey(deps);
   const records = (await listCheckpoints(db, 10_000, Number.MAX_SAFE_INTEGER)).reverse();
   const rows = await listSealed(db, 0, 1_000_000);
   const tree = new Tree();

@@ -130,7 +130,7 @@ test('the newest is sent until the target takes it; one that hangs holds up no s
     return (await unsentCheckpoint(store.db)) === null;
   });
   expect(seen.map(({ body }) => parseCheckpoint(body)?.size)).toEqual([20, 60]);
-  expect(await isSignedBy(seen[1]?.body ?? '', await logKey(one.guard))).toBe(true);
+  expect(await isSignedBy(seen[1]?.body ?? '', await logKey(one.deps))).toBe(true);
   await one.sealer.tick();
   await one.sealer.settle();
   expect(seen.length).toBe(2);

@@ -2,7 +2,8 @@
 // the log of changes, and to no other; and what each answer of a receiver makes of a delivery.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { type Guard, newId } from '../../../src/guard/guard.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
+import { newId } from '../../../src/guard/ids.ts';
 import { deliver } from '../../../src/guard/outgoing/deliver.ts';
 import { emit } from '../../../src/guard/outgoing/outbox.ts';
 import {
@@ -21,7 +22,7 @@ import { insertKey } from '../../../src/store/keys.ts';
 import { approvalRecord, keyRecord, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { type Manner, Receiver } from '../../support/receiver.ts';
 import { engines } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 
 const RULES = { allowPrivate: true };
 const DAY = 24 * 3_600_000;
@@ -47,23 +48,23 @@ for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
     let now: number;
-    let guard: Guard;
+    let deps: Deps;
     beforeEach(async () => {
       store = await openStore(engine);
       now = NOW;
       manner = 200;
       meanwhile = async () => {};
       receiver.arrivals.length = 0;
-      guard = guardAt(store.db, () => now);
+      deps = depsAt(store.db, () => now);
       await store.db.transaction({}, tx => insertKey(tx, keyRecord({ id: 'key-1' }), 'hash'));
     });
     afterEach(() => store.close());
 
     const create = async (more: Partial<WebhookInput> = {}) =>
-      createWebhook(guard, 'admin', RULES, { url: receiver.url, keyId: null, events: CREATED, ...more });
+      createWebhook(deps, 'admin', RULES, { url: receiver.url, keyId: null, events: CREATED, ...more });
     const newWebhook = async (more: Partial<WebhookInput> = {}) => (await create(more)).webhook.id;
     const change = (id: string, input: Parameters<typeof changeWebhook>[4]) =>
-      changeWebhook(guard, 'operator:eve@example.com', RULES, id, input);
+      changeWebhook(deps, 'operator:eve@example.com', RULES, id, input);
     const happens = (keyId = 'key-1', type: 'approval.created' | 'approval.resolved' = 'approval.created') =>
       store.db.transaction({}, async tx =>
         emit(tx, await listSubscribers(tx), type, approvalRecord({ keyId }), now),
@@ -137,7 +138,7 @@ for (const engine of await engines()) {
     test('deleting one fails what waits for it and for no other, and it is gone', async () => {
       const [id, other] = [await newWebhook(), await newWebhook()];
       await happens();
-      await deleteWebhook(guard, 'admin', id);
+      await deleteWebhook(deps, 'admin', id);
       expect([await statuses(id), await statuses(other)]).toEqual([['failed'], ['pending']]);
       expect(await codeOf(wantWebhook(store.db, id))).toBe('not_found');
       expect((await changes(id)).at(-1)).toEqual([
@@ -149,9 +150,9 @@ for (const engine of await engines()) {
 
     test('after a rotation the secret before signs along for a day, to the millisecond', async () => {
       const made = await create();
-      const secrets = async () => liveSecrets(guard.vault, await wantWebhook(store.db, made.webhook.id), now);
+      const secrets = async () => liveSecrets(deps.vault, await wantWebhook(store.db, made.webhook.id), now);
       expect(await secrets()).toEqual([made.secret]);
-      const rotated = await rotateSecret(guard, 'admin', made.webhook.id);
+      const rotated = await rotateSecret(deps, 'admin', made.webhook.id);
       now = NOW + DAY - 1;
       expect(await secrets()).toEqual([rotated.secret, made.secret]);
       now = NOW + DAY;
@@ -167,15 +168,15 @@ for (const engine of await engines()) {
       await happens();
       await change(id, { enabled: false });
       const [delivery] = await deliveries(id);
-      const again = () => redeliver(guard, 'admin', delivery?.id ?? '');
+      const again = () => redeliver(deps, 'admin', delivery?.id ?? '');
       expect(await codeOf(again())).toBe('conflict');
-      expect(await codeOf(redeliver(guard, 'admin', newId()))).toBe('not_found');
+      expect(await codeOf(redeliver(deps, 'admin', newId()))).toBe('not_found');
       await change(id, { enabled: true });
       now += 1000;
       await again();
       expect(await deliveries(id)).toMatchObject([{ status: 'pending', next: now }]);
       expect(await changes(delivery?.id ?? '')).toEqual([['admin', 'delivery.redeliver', { webhookId: id }]]);
-      await deleteWebhook(guard, 'admin', id);
+      await deleteWebhook(deps, 'admin', id);
       expect(await codeOf(again())).toBe('conflict');
     });
 
@@ -189,7 +190,7 @@ for (const engine of await engines()) {
         'SELECT id, event_id AS "eventId", attempts FROM deliveries WHERE webhook_id = $1 ORDER BY id LIMIT 1',
         [webhookId],
       );
-      await deliver(guard, RULES, webhookId, { id, eventId, attempts });
+      await deliver(deps, RULES, webhookId, { id, eventId, attempts });
       const rows = await store.db.all(
         'SELECT at, status, error, response FROM attempts WHERE delivery_id = $1 ORDER BY id DESC LIMIT 1',
         [id],
@@ -274,7 +275,7 @@ for (const engine of await engines()) {
       const [off, gone] = [await newWebhook(), await newWebhook()];
       await happens();
       await change(off, { enabled: false });
-      await deleteWebhook(guard, 'admin', gone);
+      await deleteWebhook(deps, 'admin', gone);
       for (const id of [off, gone]) {
         expect(await attempt(id)).toMatchObject({ status: null, error: 'the webhook is switched off' });
         expect(await deliveries(id)).toMatchObject([{ status: 'failed', next: null }]);

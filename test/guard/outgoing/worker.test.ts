@@ -4,7 +4,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ATTEMPT_WAITS } from '../../../src/core/event.ts';
 import type { NotifySettings } from '../../../src/guard/approvals/notify/notify.ts';
-import type { Guard } from '../../../src/guard/guard.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
 import { ATTEMPT_MS } from '../../../src/guard/outgoing/deliver.ts';
 import { emit } from '../../../src/guard/outgoing/outbox.ts';
 import { createWebhook, rotateSecret } from '../../../src/guard/outgoing/webhooks.ts';
@@ -18,7 +18,7 @@ import { approvalRecord, NOW, openStore } from '../../store/stores.ts';
 import { inTime, until } from '../../support/faults.ts';
 import { Receiver } from '../../support/receiver.ts';
 import { type Engine, engines } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 
 const RULES = { allowPrivate: true };
 const POLL_MS = 1000;
@@ -34,7 +34,7 @@ afterAll(() => Promise.all(receivers.map(each => each.close())));
 class Desk {
   now = NOW;
   readonly db: Db;
-  readonly guard: Guard;
+  readonly deps: Deps;
   readonly worker: Worker;
   readonly receiver: Receiver;
   readonly again: () => Promise<Db>;
@@ -50,7 +50,7 @@ class Desk {
     this.close = store.close;
     this.receiver = receiver;
     receiver.answer = () => this.#let.promise;
-    this.guard = guardAt(store.db, () => this.now);
+    this.deps = depsAt(store.db, () => this.now);
     const settings: NotifySettings = {
       publicUrl: 'http://127.0.0.1',
       smtpUrl: null,
@@ -61,7 +61,7 @@ class Desk {
       rules: RULES,
       print: () => {},
     };
-    this.worker = new Worker(this.guard, RULES, settings, {
+    this.worker = new Worker(this.deps, RULES, settings, {
       delivered: () => {},
       notified: (channel, error) => this.notified.push([channel, error]),
       failed: error => this.failures.push(error),
@@ -73,7 +73,7 @@ class Desk {
     receivers.push(receiver);
     const desk = new Desk(await openStore(engine), receiver);
     const input = { url: receiver.url, keyId: null, events: ['approval.created'] };
-    desk.webhookId = (await createWebhook(desk.guard, 'admin', RULES, input)).webhook.id;
+    desk.webhookId = (await createWebhook(desk.deps, 'admin', RULES, input)).webhook.id;
     return desk;
   }
 
@@ -94,7 +94,7 @@ class Desk {
   async ask(): Promise<void> {
     const approval = approvalRecord();
     const asked = { ...notification(), approvalId: approval.id };
-    const tokenSealed = this.guard.vault.seal(mintToken('approval').token, `notification ${asked.id}`);
+    const tokenSealed = this.deps.vault.seal(mintToken('approval').token, `notification ${asked.id}`);
     await this.db.transaction({}, async tx => {
       insertApproval(tx, approval, 'hash');
       insertNotification(tx, { ...asked, tokenSealed });
@@ -238,7 +238,7 @@ for (const engine of await engines()) {
       );
       expect(desk.receiver.events).toEqual([]);
       expect(desk.failures).toEqual([]);
-      await rotateSecret(desk.guard, 'admin', desk.webhookId);
+      await rotateSecret(desk.deps, 'admin', desk.webhookId);
       await desk.emit(1);
       await desk.worker.tick();
       await desk.worker.settle();

@@ -2,7 +2,7 @@
 // happens in between comes right after the hash was read, so that nothing depends on how long hashing takes.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { newId } from '../../../src/guard/guard.ts';
+import { newId } from '../../../src/guard/ids.ts';
 import {
   changePassword,
   deleteOperator,
@@ -15,7 +15,7 @@ import type { Db } from '../../../src/store/db.ts';
 import { OTHER_PASSWORD, PASSWORD } from '../../operators/people.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { engines } from '../../support/service.ts';
-import { guardAt } from '../guards.ts';
+import { depsAt } from '../deps.ts';
 
 const BROWSER = { ip: '192.0.2.1', userAgent: 'test', replaces: null };
 
@@ -43,30 +43,30 @@ for (const engine of await engines()) {
     });
     afterAll(() => store.close());
 
-    const guard = () => guardAt(store.db);
+    const deps = () => depsAt(store.db);
     const joined = async (email = `${newId()}@example.com`, password = PASSWORD) => {
-      const { operator, token } = await inviteOperator(guard(), 'admin', { email, role: 'viewer' });
-      await joinOperators(guard(), { token, password });
+      const { operator, token } = await inviteOperator(deps(), 'admin', { email, role: 'viewer' });
+      await joinOperators(deps(), { token, password });
       return operator;
     };
     const attempt = (email: string, happens: () => Promise<unknown> = async () => {}) =>
-      signIn(guardAt(meanwhile(store.db, happens)), { email, password: PASSWORD, ...BROWSER });
+      signIn(depsAt(meanwhile(store.db, happens)), { email, password: PASSWORD, ...BROWSER });
 
     test('without anything in between it opens', async () => {
       const { email } = await joined();
       const { secret } = await attempt(email);
-      expect(await recognise(guard(), secret)).toMatchObject({ email });
+      expect(await recognise(deps(), secret)).toMatchObject({ email });
     });
 
     const CASES: Record<string, (operator: { id: string; email: string }) => Promise<unknown>> = {
-      'the operator is deleted': ({ id }) => deleteOperator(guard(), 'admin', id),
-      'the operator is reset': ({ id }) => resetOperator(guard(), 'admin', id),
+      'the operator is deleted': ({ id }) => deleteOperator(deps(), 'admin', id),
+      'the operator is reset': ({ id }) => resetOperator(deps(), 'admin', id),
       'the password is changed': async ({ id, email }) => {
         const who = { signInId: newId(), operatorId: id, email, role: 'viewer' as const };
-        await changePassword(guard(), who, { current: PASSWORD, password: OTHER_PASSWORD, ip: '192.0.2.2' });
+        await changePassword(deps(), who, { current: PASSWORD, password: OTHER_PASSWORD, ip: '192.0.2.2' });
       },
       'the operator is deleted and another of the same e-mail joins, with the same password': async each => {
-        await deleteOperator(guard(), 'admin', each.id);
+        await deleteOperator(deps(), 'admin', each.id);
         await joined(each.email);
       },
     };

@@ -6,7 +6,7 @@ import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
 import { type LeasedNotification, settleNotification } from '../../../store/notifications.ts';
 import { findSession } from '../../../store/sessions.ts';
-import type { Guard } from '../../guard.ts';
+import type { Deps } from '../../deps.ts';
 import { type NotifyTargets, openTargets } from '../../keys.ts';
 import type { TargetRules } from '../../outgoing/addresses.ts';
 import { sendEmail } from './email.ts';
@@ -32,19 +32,19 @@ const OPERATORS_OWN: TargetRules = { allowPrivate: true };
 
 /** Answers what went wrong, or null. */
 export async function notify(
-  guard: Guard,
+  deps: Deps,
   settings: NotifySettings,
   leased: LeasedNotification,
 ): Promise<string | null> {
-  const approval = await findApproval(guard.db, leased.approvalId);
-  if (approval === null || approval.status !== 'pending' || approval.expiresAt <= guard.now()) {
-    await settleNotification(guard.db, leased.id, { status: 'dropped', nextAttemptAt: null, error: null });
+  const approval = await findApproval(deps.db, leased.approvalId);
+  if (approval === null || approval.status !== 'pending' || approval.expiresAt <= deps.now()) {
+    await settleNotification(deps.db, leased.id, { status: 'dropped', nextAttemptAt: null, error: null });
     return null;
   }
-  const key = await findKey(guard.db, approval.keyId);
-  const secrets = opened(guard, leased, key);
-  const error = secrets === null ? LOST : await attempt(guard, settings, leased, approval, key, secrets);
-  await settleNotification(guard.db, leased.id, { ...next(guard, error, leased, approval), error });
+  const key = await findKey(deps.db, approval.keyId);
+  const secrets = opened(deps, leased, key);
+  const error = secrets === null ? LOST : await attempt(deps, settings, leased, approval, key, secrets);
+  await settleNotification(deps.db, leased.id, { ...next(deps, error, leased, approval), error });
   return error;
 }
 
@@ -55,7 +55,7 @@ interface Secrets {
 
 const LOST = 'its link or its address cannot be opened: damaged, or sealed with another master key';
 
-function opened({ vault }: Guard, leased: LeasedNotification, key: KeyRecord | null): Secrets | null {
+function opened({ vault }: Deps, leased: LeasedNotification, key: KeyRecord | null): Secrets | null {
   try {
     const token = vault.open(leased.tokenSealed, `notification ${leased.id}`);
     return { token, targets: key === null ? null : openTargets(vault, key.id, key.notifySealed) };
@@ -65,14 +65,14 @@ function opened({ vault }: Guard, leased: LeasedNotification, key: KeyRecord | n
 }
 
 async function attempt(
-  guard: Guard,
+  deps: Deps,
   settings: NotifySettings,
   leased: LeasedNotification,
   approval: ApprovalRecord,
   key: KeyRecord | null,
   { token, targets }: Secrets,
 ): Promise<string | null> {
-  const message = await messageFor(guard, settings, token, approval, key);
+  const message = await messageFor(deps, settings, token, approval, key);
   return send(settings, targets, leased.channel, message).then(
     () => null,
     (failure: Error) => failure.message,
@@ -80,13 +80,13 @@ async function attempt(
 }
 
 async function messageFor(
-  guard: Guard,
+  deps: Deps,
   settings: NotifySettings,
   token: string,
   approval: ApprovalRecord,
   key: KeyRecord | null,
 ): Promise<NotificationMessage> {
-  const session = approval.sessionId === null ? null : await findSession(guard.db, approval.sessionId);
+  const session = approval.sessionId === null ? null : await findSession(deps.db, approval.sessionId);
   return {
     referenceId: approval.id,
     keyName: key?.name ?? '',
@@ -139,10 +139,10 @@ function toUrl(
   return send(operators, message, OPERATORS_OWN);
 }
 
-function next(guard: Guard, error: string | null, leased: LeasedNotification, approval: ApprovalRecord) {
+function next(deps: Deps, error: string | null, leased: LeasedNotification, approval: ApprovalRecord) {
   if (error === null) return { status: 'sent', nextAttemptAt: null } as const;
   const wait = waitAfter(leased.attempts + 1, Math.random());
-  const at = wait === null ? null : guard.now() + wait;
+  const at = wait === null ? null : deps.now() + wait;
   if (at === null || at >= approval.expiresAt) return { status: 'failed', nextAttemptAt: null } as const;
   return { status: 'pending', nextAttemptAt: at } as const;
 }

@@ -4,7 +4,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { type NotifySettings, notify } from '../../../../src/guard/approvals/notify/notify.ts';
 import { createPolicy } from '../../../../src/guard/check/policies.ts';
-import { type Guard, newId } from '../../../../src/guard/guard.ts';
+import type { Deps } from '../../../../src/guard/deps.ts';
+import { newId } from '../../../../src/guard/ids.ts';
 import { createKey, type NotifyTargets } from '../../../../src/guard/keys.ts';
 import { mintToken } from '../../../../src/guard/secrets.ts';
 import { mintSession } from '../../../../src/guard/sessions.ts';
@@ -17,7 +18,7 @@ import {
 import { approvalRecord, NOW, openStore, type TestStore } from '../../../store/stores.ts';
 import { type Manner, Receiver } from '../../../support/receiver.ts';
 import { engines } from '../../../support/service.ts';
-import { guardAt } from '../../guards.ts';
+import { depsAt } from '../../deps.ts';
 
 let manner: Manner = 200;
 const receiver = await Receiver.start(() => manner);
@@ -27,7 +28,7 @@ for (const engine of await engines()) {
   describe(engine, () => {
     let store: TestStore;
     let now: number;
-    let guard: Guard;
+    let deps: Deps;
     let printed: string[];
     beforeEach(async () => {
       store = await openStore(engine);
@@ -35,7 +36,7 @@ for (const engine of await engines()) {
       manner = 200;
       receiver.arrivals.length = 0;
       printed = [];
-      guard = guardAt(store.db, () => now);
+      deps = depsAt(store.db, () => now);
     });
     afterEach(() => store.close());
 
@@ -53,9 +54,9 @@ for (const engine of await engines()) {
 
     async function newKey(notify: NotifyTargets | null): Promise<string> {
       const name = newId();
-      const policy = await createPolicy(guard, 'admin', { name, description: '', rules: [] });
+      const policy = await createPolicy(deps, 'admin', { name, description: '', rules: [] });
       const input = { name: 'agent', policyId: policy.id, requireSignInToApprove: false, expiresAt: null };
-      return (await createKey(guard, 'admin', { ...input, notify, forward: [] })).key.id;
+      return (await createKey(deps, 'admin', { ...input, notify, forward: [] })).key.id;
     }
 
     /** Asks by a channel, and makes one attempt to tell. */
@@ -67,7 +68,7 @@ for (const engine of await engines()) {
       const id = newId();
       const approval = approvalRecord({ createdAt: now, ...about });
       const { token, hash } = mintToken('approval');
-      const tokenSealed = guard.vault.seal(token, `notification ${id}`);
+      const tokenSealed = deps.vault.seal(token, `notification ${id}`);
       const target = { keyId: approval.keyId, channel };
       await store.db.transaction({}, async tx => {
         insertApproval(tx, approval, hash);
@@ -76,7 +77,7 @@ for (const engine of await engines()) {
       const leased = await store.db.transaction({}, tx =>
         leaseNotifications(tx, target, now, now + 1000, 10),
       );
-      return notify(guard, by, leased[0] as (typeof leased)[0]);
+      return notify(deps, by, leased[0] as (typeof leased)[0]);
     }
 
     const rows = () =>
@@ -144,7 +145,7 @@ for (const engine of await engines()) {
       const keyId = await newKey(null);
       const principal = { kind: 'key' as const, keyId, sessionId: null, scope: null };
       const input = { label: 'nightly', ttlMinutes: 5, scopeTools: null };
-      const { session } = await mintSession(guard, principal, input);
+      const { session } = await mintSession(deps, principal, input);
       await told({ keyId, sessionId: session.id });
       await told({ keyId });
       expect(receiver.arrivals.map(each => [each.json.keyName, each.json.sessionLabel])).toEqual([

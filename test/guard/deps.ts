@@ -1,6 +1,6 @@
 // A guard on a store that was opened directly, with time in the test's hands.
 
-import type { Guard } from '../../src/guard/guard.ts';
+import type { Deps } from '../../src/guard/deps.ts';
 import { Vault } from '../../src/guard/secrets.ts';
 import type { Db } from '../../src/store/db.ts';
 import { NOW } from '../store/stores.ts';
@@ -15,6 +15,6 @@ const settings = {
   channels: [],
 };
 
-export function guardAt(db: Db, now = () => NOW): Guard {
+export function depsAt(db: Db, now = () => NOW): Deps {
   return { db, vault: new Vault(new Uint8Array(32).fill(7)), settings, now };
 }
