@@ -2,7 +2,20 @@
 // carries what this one makes (scripts/build/carried.ts): in an executable there are no sources.
 
 import { join } from 'node:path';
-import type { Asset, Dashboard } from './dashboard-assets.ts';
+
+export interface Asset {
+  type: string;
+  bytes: Uint8Array<ArrayBuffer>;
+  gzipped: Uint8Array<ArrayBuffer>;
+}
+
+export interface Dashboard {
+  /** Names of the files that the page itself asks for. */
+  script: string;
+  style: string;
+  /** By name; a name carries the hash of what is in it. */
+  assets: Map<string, Asset>;
+}
 
 const SOURCES = join(import.meta.dir, '../../dashboard/src');
 export const ENTRIES = [join(SOURCES, 'main.tsx'), join(SOURCES, 'style.css')];

@@ -1,7 +1,7 @@
 // The one HTML page of the dashboard: an empty frame with its script and style, under a policy that lets
 // nothing else in. Without script it says so.
 
-import type { Dashboard } from './dashboard-assets.ts';
+import type { Dashboard } from './dashboard-build.ts';
 import { html, ICON } from './page.ts';
 
 const POLICY = [

@@ -5,7 +5,8 @@
 import { GuardError } from '../core/errors.ts';
 import { keepReturnPath } from '../guard/people/return-targets.ts';
 import { signedInOperator } from './auth.ts';
-import { type Asset, dashboard } from './dashboard-assets.ts';
+import { dashboard } from './dashboard-assets.ts';
+import type { Asset } from './dashboard-build.ts';
 import { framePage } from './dashboard-page.ts';
 import { noSuchRoute } from './errors.ts';
 import { clientOf, type Incoming, type Route, route } from './route.ts';

@@ -2,6 +2,7 @@
 // watcher sees what any replica committed. Looked for once a second while somebody watches, and at once when this
 // replica committed something. Who may watch, and the route, are http/admin/events.ts's.
 
+import { shownEntry } from '../core/entry.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Event } from '../core/event.ts';
 import { newId, timeOfId } from '../guard/ids.ts';
@@ -9,7 +10,6 @@ import { EventWriter } from '../mcp/event-stream.ts';
 import { firstIdAt, listAuditSince } from '../store/audit.ts';
 import type { Queries } from '../store/db.ts';
 import { listEventsSince } from '../store/deliveries.ts';
-import { showEntry } from './admin/audit.ts';
 
 const POLL_MS = 1000;
 /** Between two looks, however much is committed. */
@@ -196,7 +196,9 @@ async function readSince(db: Queries, after: string, limit: number): Promise<Fou
     listAuditSince(db, after, limit),
     listEventsSince(db, after, limit),
   ]);
-  const verdicts = entries.map((entry): Item => ({ id: entry.id, event: 'verdict', data: showEntry(entry) }));
+  const verdicts = entries.map(
+    (entry): Item => ({ id: entry.id, event: 'verdict', data: shownEntry(entry) }),
+  );
   const approvals = events.map(({ id, body }): Item => {
     const { data } = JSON.parse(body) as Event;
     return { id, event: 'approval', data };

@@ -1,32 +1,7 @@
-// The OpenAPI document, made from the same schemas that validate, and the reference page that shows it.
+// The OpenAPI document, made from the same schemas that validate.
 
 import { z } from 'zod';
-import { docsPage } from './docs.ts';
 import type { Access, Answer, Route } from './route.ts';
-import { route } from './route.ts';
-
-export function openapiRoutes(routes: () => readonly Route[]): Route[] {
-  return [
-    route({
-      method: 'GET',
-      path: '/openapi.json',
-      access: 'public',
-      tag: 'reference',
-      summary: 'This API as an OpenAPI document',
-      answers: { 200: { description: 'OpenAPI 3.1.', type: 'application/json' } },
-      handle: ({ services }) => Response.json(openapi(routes(), services.version)),
-    }),
-    route({
-      method: 'GET',
-      path: '/docs',
-      access: 'public',
-      tag: 'reference',
-      summary: 'This API as a page to read',
-      answers: { 200: { description: 'HTML.', type: 'text/html' } },
-      handle: ({ services }) => docsPage(openapi(routes(), services.version)),
-    }),
-  ];
-}
 
 const problemSchema = z.object({
   type: z.string(),

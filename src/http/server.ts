@@ -15,8 +15,8 @@ import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
 import { guideRoutes } from './guides.ts';
 import { healthRoutes } from './health.ts';
 import { mcpRoutes } from './mcp.ts';
-import { openapiRoutes } from './openapi.ts';
 import { checkOrigin } from './origin.ts';
+import { referenceRoutes } from './reference.ts';
 import { clientOf, type Incoming, type Route, type Services } from './route.ts';
 import { sessionRoutes } from './sessions.ts';
 import { setupPageRoutes } from './setup.ts';
@@ -35,7 +35,7 @@ export const routes: Route[] = [
   ...signOnRoutes,
   ...healthRoutes,
   ...guideRoutes,
-  ...openapiRoutes(() => routes),
+  ...referenceRoutes(() => routes),
 ];
 
 /** No body is ever larger; each route has its own, smaller limit. */

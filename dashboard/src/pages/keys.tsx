@@ -7,13 +7,14 @@ import { Once } from '../components/once.tsx';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
-import { Ago, Badge, Named, Time } from '../components/text.tsx';
+import { Ago, Named } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
 import type { Policy } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
 import { type KeyWithSecret, NewKey } from './keys/new.tsx';
 import { OneKey } from './keys/one.tsx';
+import { KeyState, PolicyLink } from './keys/parts.tsx';
 
 export default function Keys() {
   const id = useRoute().params['id'];
@@ -37,21 +38,6 @@ const COLUMNS: Column<Key>[] = [
   },
   { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
-
-/** Whether a key works. */
-export function KeyState({ of: { revokedAt, expiresAt } }: { of: Key }) {
-  if (revokedAt !== null) return <Badge tone="deny">revoked</Badge>;
-  if (expiresAt === null) return <Badge tone="allow">active</Badge>;
-  if (Date.parse(expiresAt) <= Date.now()) return <Badge tone="deny">expired</Badge>;
-  return (
-    <span>
-      <Badge tone="allow">active</Badge>{' '}
-      <span class="soft">
-        until <Time at={expiresAt} />
-      </span>
-    </span>
-  );
-}
 
 function List() {
   const list = useList<Key>('/keys', 'keys');
@@ -111,13 +97,5 @@ function List() {
         <code>Authorization: Bearer …</code>, or read it from <code>TOOLGATE_API_KEY</code>.
       </Once>
     </Page>
-  );
-}
-
-export function PolicyLink({ id, policy }: { id: string; policy: Policy | undefined }) {
-  return (
-    <a href={`/dashboard/policies/${id}`}>
-      <Named text={policy?.name ?? `${id.slice(0, 8)}…`} />
-    </a>
   );
 }

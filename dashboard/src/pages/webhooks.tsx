@@ -2,17 +2,17 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
-import { Once } from '../components/once.tsx';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
-import { Ago, Badge, Named } from '../components/text.tsx';
+import { Ago, Named } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import { keyName } from '../names.ts';
 import type { Webhook } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
 import { NewWebhook, type WebhookWithSecret } from './webhooks/form.tsx';
 import { OneWebhook } from './webhooks/one.tsx';
+import { SecretOnce, WebhookState } from './webhooks/parts.tsx';
 
 export default function Webhooks() {
   const id = useRoute().params['id'];
@@ -34,15 +34,6 @@ const COLUMNS: Column<Webhook>[] = [
   { head: 'Events', cell: ({ events }) => events.join(', ') },
   { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
-
-export function WebhookState({ of: { enabled, disabledReason } }: { of: Webhook }) {
-  if (enabled) return <Badge tone="allow">on</Badge>;
-  return (
-    <span>
-      <Badge tone="deny">off</Badge> <span class="soft">{disabledReason}</span>
-    </span>
-  );
-}
 
 function List() {
   const list = useList<Webhook>('/webhooks', 'webhooks');
@@ -93,14 +84,5 @@ function List() {
         }}
       />
     </Page>
-  );
-}
-
-export function SecretOnce({ secret, onClose }: { secret: string | null; onClose: () => void }) {
-  return (
-    <Once title="The webhook’s secret" name="secret" secret={secret} onClose={onClose}>
-      Its receiver checks with it that events come from here (Standard Webhooks). Copy it now: it is stored
-      encrypted and never shown again.
-    </Once>
   );
 }

@@ -13,10 +13,10 @@ import { useList } from '../../load.ts';
 import { keys, loadKeys } from '../../names.ts';
 import type { Policy, Session } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import { KeyState, PolicyLink } from '../keys.tsx';
 import { ConnectedTools } from './connected-tools.tsx';
 import { ChangeKey } from './new.tsx';
 import { NotifyShown } from './notify.tsx';
+import { KeyState, PolicyLink } from './parts.tsx';
 
 export function OneKey({ id }: { id: string }) {
   const [asked, setAsked] = useState(false);

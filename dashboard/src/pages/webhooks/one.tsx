@@ -12,9 +12,9 @@ import { useAction, useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
 import type { Attempt, Webhook } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import { SecretOnce, WebhookState } from '../webhooks.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ChangeWebhook, type WebhookWithSecret } from './form.tsx';
+import { SecretOnce, WebhookState } from './parts.tsx';
 
 export function OneWebhook({ id }: { id: string }) {
   const { data, error, reload } = useList<Webhook>('/webhooks', 'webhooks', { limit: 1000 });
