@@ -1,6 +1,5 @@
 // What reading a long audit log costs: pages by every kind of filter, statistics, an export, over HTTP, with ten
 // million entries of many keys, tools and sessions. Prints medians; it fails only when something answers wrongly.
-// Run it with: npm run bench:reads
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -10,6 +9,13 @@ import { startPostgres } from '../test/support/postgres.ts';
 import { type Filled, fillVaried } from './fill.ts';
 import { type Server, script, startServer } from './process.ts';
 
+const USAGE = `Usage: npm run bench:reads -- [options]
+
+  --entries <n>      length of the log (10000000)
+  --engines <names>  sqlite, postgres, or both by comma (sqlite,postgres)
+  --wait <seconds>   how long to wait until the log is counted; statistics are left out if it is not by then (1200)
+  --help             print this
+`;
 const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';
 const TIMES = 7;
 
@@ -17,10 +23,14 @@ const { values } = parseArgs({
   options: {
     entries: { type: 'string', default: '10000000' },
     engines: { type: 'string', default: 'sqlite,postgres' },
-    /** Seconds to wait for the log to be counted; statistics are left out if it is not by then. */
     wait: { type: 'string', default: '1200' },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 const entries = Number(values.entries);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'toolgate-reads-'));
 

@@ -9,11 +9,24 @@ import { notices } from './build/notices.ts';
 import { packClient, packService } from './build/npm.ts';
 import { packPython } from './build/python.ts';
 
-/** `npm run build -- executable` makes that part alone; `--to <folder>` puts it elsewhere. */
+const USAGE = `Usage: npm run build -- [parts] [options]
+
+  parts          executable, service, client, python; all of them when none is named
+  --to <folder>  where they are put (dist)
+  --help         print this
+`;
+
 const { values, positionals: asked } = parseArgs({
-  options: { to: { type: 'string', default: join(ROOT, 'dist') } },
+  options: {
+    to: { type: 'string', default: join(ROOT, 'dist') },
+    help: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 const dist = resolve(values.to);
 const npm = join(dist, 'npm');
 const python = join(dist, 'python');

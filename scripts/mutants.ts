@@ -1,8 +1,6 @@
 // npm run mutants: makes a few hundred small changes to the program, one at a time, in copies of the tree, and holds
 // each against the tests that know its file (mutants/tests.ts). A change that no test notices survives; one that makes
 // no difference (mutants/alike.yaml) is not tried. Writes the share of survivors, and each of them, into docs/mutants.md.
-// `--count N`, `--seed N` and `--only TEXT` choose the changes, `--at-once N` how many are tried at the same time; with
-// `--only` the page is left as it is.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +14,15 @@ import { page, type Same, type Tried } from './mutants/page.ts';
 import { failsOn } from './mutants/run.ts';
 import { testsOf } from './mutants/tests.ts';
 
+const USAGE = `Usage: npm run mutants -- [options]
+
+  --count <n>    how many changes are tried (300)
+  --seed <n>     which ones are drawn (1)
+  --only <text>  only changes whose file:line contains this text; leaves docs/mutants.md as it is
+  --at-once <n>  how many are tried at the same time (2)
+  --help         print this
+`;
+
 const ROOT = join(import.meta.dir, '..');
 const PAGE = join(ROOT, 'docs/mutants.md');
 const SOURCES = 'src/{core,guard,store,mcp}/**/*.ts';
@@ -28,8 +35,13 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
     'at-once': { type: 'string', default: '2' },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 
 const source = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 

@@ -1,11 +1,19 @@
 // npm run promises: the long form of every promise's test, with its mutants, two at a time; one line for each as it
 // ends, and the table in docs/promises.md. A promise holds when its tests pass, nothing was violated, and every
-// mutant was found out. `--seed N` makes the same choices again, `--only P5,P9` leaves the table as it is.
+// mutant was found out.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { commit, machine } from './conditions.ts';
+
+const USAGE = `Usage: npm run promises -- [options]
+
+  --seed <n>        make the same choices again as the run with this seed
+  --only <numbers>  only these promises, by comma (P5,P9); leaves docs/promises.md as it is
+  --help            print this
+`;
 
 const ROOT = join(import.meta.dir, '..');
 const TABLE = join(ROOT, 'docs/promises.md');
@@ -186,13 +194,20 @@ ${results.flatMap(({ figures }) => figures.map(figure => `    ${line(figure)}`))
 
 // --- the run -------------------------------------------------------------------------------------
 
-function option(name: string): string | undefined {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? undefined : process.argv[at + 1];
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    only: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
 }
 
-const seed = Number(option('--seed') ?? Date.now() % 1_000_000);
-const only = option('--only')?.toUpperCase().split(',');
+const seed = Number(values.seed ?? Date.now() % 1_000_000);
+const only = values.only?.toUpperCase().split(',');
 const all = Object.keys(PROMISES).filter(promise => only === undefined || only.includes(promise));
 const waiting = [...FIRST.filter(each => all.includes(each)), ...all.filter(each => !FIRST.includes(each))];
 console.log(`${all.length} promises, seed ${seed}`);
