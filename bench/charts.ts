@@ -31,7 +31,7 @@ function checks(report: Report): Chart {
 function calls(report: Report): Chart {
   return {
     title: 'CPU time per forwarded MCP tool call',
-    explained: `Microseconds of the forwarder and its children; only Toolgate judges and audits. ${SPREAD}`,
+    explained: `Microseconds of the forwarder and its children (a stdio upstream too). Only Toolgate decides and audits. ${SPREAD}`,
     unit: 'µs',
     bars: report.lines.filter(({ road }) => road).map(line => cpuBar(line, report)),
   };

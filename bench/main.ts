@@ -61,6 +61,7 @@ async function main(): Promise<void> {
   progress('');
   const report = makeReport(measured, {
     postgresql: postgres?.version ?? 'none',
+    command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
     measured: `${options.rounds} rounds of ${options.seconds} s`,
   });
   if (options.charts) writePages(report);

@@ -1,28 +1,38 @@
 // What is measured of the proxy: a tool call to one minimal upstream, made directly, through a bare forwarder,
 // through the service, and through the npm packages that peer.ts runs. Brings each of them up with an MCP session open.
+// The packages front a stdio server, which is their child and counted with them, so the service is measured with the
+// same server on stdio as well; an HTTP upstream is a process of its own and not counted.
 
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ID, type Request, withId } from './load.ts';
 import { onCore, type Server, script } from './process.ts';
 import { ARGUMENTS, administer, createKey, type Place, SERVE, settings, start } from './service.ts';
 import type { Running, Subject } from './subjects.ts';
 
-export type Road = 'direct' | 'forwarder' | 'toolgate' | 'mcp-proxy' | 'supergateway';
+export type Road = 'direct' | 'forwarder' | 'toolgate' | 'toolgate-stdio' | 'mcp-proxy' | 'supergateway';
 
 export const MCP_SUBJECTS: Subject[] = [
   { name: 'mcp-direct', label: 'tools/call, direct', kind: 'floor', road: 'direct', audits: 'nothing' },
   {
     name: 'mcp-floor',
-    label: 'tools/call, bare forwarder',
+    label: 'tools/call, bare forwarder (HTTP upstream)',
     kind: 'floor',
     road: 'forwarder',
     audits: 'nothing',
   },
   {
     name: 'mcp',
-    label: 'tools/call, Toolgate on sqlite',
+    label: 'tools/call, Toolgate on sqlite (HTTP upstream)',
     kind: 'ours',
     road: 'toolgate',
+    audits: 'one entry, synced to disk before the call is forwarded',
+  },
+  {
+    name: 'mcp-stdio',
+    label: 'tools/call, Toolgate on sqlite (stdio upstream)',
+    kind: 'ours',
+    road: 'toolgate-stdio',
     audits: 'one entry, synced to disk before the call is forwarded',
   },
   ...(['mcp-proxy', 'supergateway'] as const).map(
@@ -59,7 +69,9 @@ export async function openMcp(subject: Subject, road: Road, place: Place): Promi
       return running(subject, server, { url: server.url, headers: HEADERS, body: call('up__create_issue') });
     }
     case 'toolgate':
-      return openToolgate(subject, place);
+      return openToolgate(subject, place, { name: 'up', transport: 'http', url: await openUpstream(place) });
+    case 'toolgate-stdio':
+      return openToolgate(subject, place, { name: 'up', transport: 'stdio', server: 'up' });
     case 'mcp-proxy':
     case 'supergateway': {
       const server = await begin([file('peer.ts'), road]);
@@ -71,16 +83,13 @@ export async function openMcp(subject: Subject, road: Road, place: Place): Promi
 }
 
 /** The upstream is the key's only Connected Tool. */
-async function openToolgate(subject: Subject, place: Place): Promise<Running> {
-  const upstream = await openUpstream(place);
-  const server = await start(
-    subject.name,
-    script(...SERVE),
-    await settings(subject.name, 'sqlite', place),
-    place,
-  );
+async function openToolgate(subject: Subject, place: Place, tool: object): Promise<Running> {
+  const config = path.join(place.folder, `${subject.name}.yaml`);
+  const up = { command: process.execPath, args: [file('upstream.ts'), '--stdio'] };
+  fs.writeFileSync(config, JSON.stringify({ stdioServers: { up } }));
+  const env = { ...(await settings(subject.name, 'sqlite', place)), TOOLGATE_CONFIG: config };
+  const server = await start(subject.name, script(...SERVE), env, place);
   const { id, key } = await createKey(server.url, 'up__create_issue');
-  const tool = { name: 'up', transport: 'http', url: upstream };
   await administer(server.url, `keys/${id}/connected-tools`, tool);
   const headers = await initialize(`${server.url}/mcp`, { ...HEADERS, authorization: `Bearer ${key}` });
   return running(subject, server, { url: `${server.url}/mcp`, headers, body: call('up__create_issue') });
@@ -91,7 +100,7 @@ function running(subject: Subject, server: Server, request: Request): Running {
   return { subject, server, request, check, databaseMicroseconds: () => null };
 }
 
-/** On the generator's core: its own work is not measured and must not wait for what is. */
+/** An HTTP upstream, on the generator's core: its own work is not counted, and must not slow down what is measured. */
 async function openUpstream(place: Place): Promise<string> {
   const child = Bun.spawn(onCore(1, [process.execPath, file('upstream.ts')]), {
     env: { ...process.env, TOOLGATE_PORT: '0' },

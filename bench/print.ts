@@ -1,7 +1,7 @@
 // The report as text for a terminal.
 
 import type { Extra } from './extras.ts';
-import { spread } from './figure.ts';
+import { type Figure, spread } from './figure.ts';
 import type { Line, Report } from './report.ts';
 import type { Studied } from './study.ts';
 import { digitsOf, type Verdict, verdictWord } from './targets.ts';
@@ -16,7 +16,7 @@ export function printed({ conditions, lines, extras, studies, targets, failures 
     ...(extras.length > 0 ? rates(extras) : []),
     ...studies.flatMap(studied),
     '',
-    'Targets; × is CPU time of the server process per request:',
+    'Targets; × is CPU time of the server process and its children per request:',
     ...targets.map(sentence),
     ...(failures.length > 0
       ? ['', 'Not measured, because it failed:', ...failures.map(each => `  ${each}`)]
@@ -76,9 +76,11 @@ function studied({ title, how, findings }: Studied): string[] {
 }
 
 function sentence(verdict: Verdict): string {
-  const { label, atMost, unit, measured } = verdict;
+  const { label, atMost, unit, measured, withDatabase } = verdict;
   const word = verdictWord(verdict).padEnd(13);
   const wanted = `at most ${Number(atMost.toFixed(2))} ${unit}`;
   if (!measured) return `  ${word} ${label}: ${wanted}`;
-  return `  ${word} ${label}: ${spread(measured, digitsOf(atMost))} ${unit}, ${wanted} wanted`;
+  const told = (figure: Figure) => `${spread(figure, digitsOf(atMost))} ${unit}`;
+  const more = withDatabase ? ` (${told(withDatabase)} with the CPU time of PostgreSQL)` : '';
+  return `  ${word} ${label}: ${told(measured)}${more}, ${wanted} wanted`;
 }

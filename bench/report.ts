@@ -57,7 +57,11 @@ export interface Measured {
 
 export function makeReport(measured: Measured, run: Record<string, string | number>): Report {
   const { series: all, extras, studies, failures } = measured;
-  const ratio = (of: string, against: string) => ratioOf(byName(all, of), byName(all, against));
+  const ratio = (of: string, against: string) => ratioOf(byName(all, of), byName(all, against), ownMicros);
+  const ratioWithDatabase = (of: string, against: string) => {
+    const series = byName(all, of);
+    return series?.samples.some(usesDatabase) ? ratioOf(series, byName(all, against), allMicros) : null;
+  };
   const finding = (name: string) =>
     studies.flatMap(study => study.findings).find(each => each.name === name)?.figure ?? null;
   return {
@@ -65,7 +69,7 @@ export function makeReport(measured: Measured, run: Record<string, string | numb
     lines: all.map(series => ({ ...lineOf(series, all), ratioToEcho: ratio(series.name, 'echo') })),
     extras,
     studies,
-    targets: TARGETS.map(target => judge(target, ratio, finding)),
+    targets: TARGETS.map(target => judge(target, ratio, ratioWithDatabase, finding)),
     failures,
   };
 }
@@ -103,9 +107,17 @@ function lineOf(series: Series, all: Series[]): Omit<Line, 'ratioToEcho'> {
   };
 }
 
-function ratioOf(of: Series | undefined, against: Series | undefined): Figure | null {
+const ownMicros = ({ cpuMicros }: Sample): number => cpuMicros;
+const allMicros = ({ cpuMicros, databaseMicros }: Sample): number => cpuMicros + (databaseMicros ?? 0);
+const usesDatabase = ({ databaseMicros }: Sample): boolean => databaseMicros !== null;
+
+function ratioOf(
+  of: Series | undefined,
+  against: Series | undefined,
+  micros: (sample: Sample) => number,
+): Figure | null {
   if (!of || !against) return null;
-  return summarise(of.samples.map((sample, round) => sample.cpuMicros / against.samples[round]!.cpuMicros));
+  return summarise(of.samples.map((sample, round) => micros(sample) / micros(against.samples[round]!)));
 }
 
 const DIRECT = 'mcp-direct';

@@ -13,6 +13,8 @@ export interface Verdict {
   unit: string;
   /** Null when it was not measured in this run. */
   measured: Figure | null;
+  /** The same ratio with the CPU time of PostgreSQL counted too; null where there is none. */
+  withDatabase: Figure | null;
   reached: boolean | null;
 }
 
@@ -49,8 +51,12 @@ export const TARGETS: Target[] = [
     atMost: 1,
   })),
   { label: 'forwarded call against a bare forwarder', of: 'mcp', against: 'mcp-floor', atMost: 2 },
-  { label: 'forwarded call against mcp-proxy', of: 'mcp', against: 'mcp-proxy', atMost: 1 / 4 },
-  { label: 'forwarded call against supergateway', of: 'mcp', against: 'supergateway', atMost: 1 / 4 },
+  ...['mcp-proxy', 'supergateway'].map(peer => ({
+    label: `forwarded call against ${peer}, the stdio server counted with both`,
+    of: 'mcp-stdio',
+    against: peer,
+    atMost: 1 / 4,
+  })),
   { label: 'memory at rest', finding: 'rest', unit: 'MB', atMost: 120 },
   { label: 'memory after a million checks', finding: 'million', unit: 'MB', atMost: 160 },
   { label: 'start to ready with an existing store', finding: 'start', unit: 'ms', atMost: 300 },
@@ -59,6 +65,7 @@ export const TARGETS: Target[] = [
 export function judge(
   target: Target,
   ratio: (of: string, against: string) => Figure | null,
+  ratioWithDatabase: (of: string, against: string) => Figure | null,
   finding: (name: string) => Figure | null,
 ): Verdict {
   const measured = 'of' in target ? ratio(target.of, target.against) : finding(target.finding);
@@ -67,6 +74,7 @@ export function judge(
     atMost: target.atMost,
     unit: 'of' in target ? '×' : target.unit,
     measured,
+    withDatabase: 'of' in target ? ratioWithDatabase(target.of, target.against) : null,
     reached: measured && measured.median <= target.atMost,
   };
 }

@@ -58,7 +58,7 @@ const MEASURED: Measured = {
   failures: ['mcp: it answered wrongly'],
 };
 
-const report = makeReport(MEASURED, { seconds: 1, rounds: 3 });
+const report = makeReport(MEASURED, { command: 'npm run bench -- --rounds 3', measured: '3 rounds of 4 s' });
 const verdict = (label: string) => report.targets.find(target => target.label.startsWith(label));
 
 test('a figure is the median with the smallest and the largest', () => {
@@ -76,6 +76,15 @@ test('a ratio is taken round by round, and judged by its median', () => {
     measured: { median: 2 },
     reached: false,
   });
+});
+
+test('for checks on PostgreSQL the ratio is also given with the CPU time of PostgreSQL', () => {
+  expect(verdict('check on postgres, durable, against echo')?.withDatabase).toEqual({
+    median: 2.9,
+    min: 2.6,
+    max: 2.9,
+  });
+  expect(verdict('check on sqlite, durable, against echo')?.withDatabase).toBeNull();
 });
 
 test('a finding is judged by its own limit, and what was not measured is not judged', () => {
@@ -116,9 +125,14 @@ test('the page and the README have the same table', () => {
   const readme =
     '# Toolgate\n\n## Speed\n\nWords.\n\n| old |\n|---|\n| old |\n\nMore words.\n\n## Next\n\n| kept |\n\n';
   const changed = withTable(readme, report);
-  const row = '| check on postgres, durable, against echo | 1.6 × | 2.00 × | **missed** |';
+  const row =
+    '| check on postgres, durable, against echo | 1.6 × | 2.00 × | **missed** | 2.90 (2.60-2.90) × |';
   expect(changed).toContain(`${row}\n`);
   expect(changed).not.toContain('old');
   expect(changed).toContain('More words.\n\n## Next\n\n| kept |');
   expect(page(report, ['![CPU](checks.svg)'])).toContain(row);
+});
+
+test('the page names the command that wrote it', () => {
+  expect(page(report, [])).toContain('Written by `npm run bench -- --rounds 3`');
 });
