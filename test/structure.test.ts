@@ -1,6 +1,9 @@
-// The shape of the code: who may import whom, and that the committed OpenAPI document is what the routes say.
+// The shape of the code: who may import whom, that the table of locks has every lock, and that the committed OpenAPI
+// document is what the routes say.
 
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { dashboardFaultOf, faultOf, importFaults } from '../scripts/imports.ts';
 
 test('imports keep to the directions of ARCHITECTURE.md', () => {
@@ -26,6 +29,17 @@ test.each([
   ['api.ts', 'node:fs'],
 ])('so is one of the dashboard: %s imports %s', (file, target) => {
   expect(dashboardFaultOf(file, target)).not.toBeNull();
+});
+
+test('the table of locks in ARCHITECTURE.md has every lock, and no other', () => {
+  const root = join(import.meta.dir, '..');
+  const sources = [...new Bun.Glob('src/{guard,store}/**/*.ts').scanSync({ cwd: root })];
+  const code = sources.map(file => readFileSync(join(root, file), 'utf8')).join('\n');
+  // A lock is named by a text that begins with its rank: '1 policies', `2 key ${keyId}`.
+  const named = [...code.matchAll(/['`](\d [a-z-]+)/g)].map(([, name]) => name);
+  const table = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const listed = [...table.matchAll(/^\| `(\d [a-z-]+)/gm)].map(([, name]) => name);
+  expect(listed).toEqual([...new Set(named)].sort());
 });
 
 test('openapi.json is what the routes say', () => {
