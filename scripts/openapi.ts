@@ -1,5 +1,5 @@
-// Writes openapi.json and the list of routes in docs/api.md from the routes; with --check, only says whether they
-// are fresh.
+// Writes openapi.json, the types of the answers in src/core/answers.ts and the list of routes in docs/api.md from the
+// routes; with --check, only says whether they are fresh.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import pkg from '../package.json' with { type: 'json' };
 import { openapi } from '../src/http/openapi.ts';
 import type { Access, Route } from '../src/http/route.ts';
 import { routes } from '../src/http/server.ts';
+import { answers } from './answers.ts';
 
 const WHO: Record<Access, string> = {
   public: 'anybody',
@@ -29,8 +30,11 @@ function row({ method, path, access, summary }: Route): string {
   return `| \`${method} ${path}\` | ${WHO[access]} | ${summary} |`;
 }
 
+const document = openapi(routes, pkg.version);
+
 const FILES: [path: string, fresh: (written: string) => string][] = [
-  ['openapi.json', () => `${JSON.stringify(openapi(routes, pkg.version), null, 2)}\n`],
+  ['openapi.json', () => `${JSON.stringify(document, null, 2)}\n`],
+  ['src/core/answers.ts', () => answers(document)],
   ['docs/api.md', listed],
 ];
 

@@ -4,7 +4,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Approval, AuditEntry } from './api.ts';
+import type { Approval, AuditEntry } from './resources.ts';
 import { loadMe } from './session.ts';
 
 export interface Listener {

@@ -2,7 +2,8 @@
 // that was not among them.
 
 import { signal } from '@preact/signals';
-import { get, type Key } from './api.ts';
+import { get } from './api.ts';
+import type { Key, Session } from './resources.ts';
 
 export const keys = signal<Key[]>([]);
 const asked = new Set<string>();
@@ -42,7 +43,7 @@ export function sessionLabel(id: string, keyId: string): string {
 
 /** Of a key's newest sessions: whatever waits for an answer is young. */
 async function loadLabels(keyId: string): Promise<void> {
-  const { sessions } = await get<{ sessions: { id: string; label: string }[] }>('/sessions', {
+  const { sessions } = await get<{ sessions: Session[] }>('/sessions', {
     keyId,
     limit: 1000,
   });

@@ -2,9 +2,10 @@
 // overview and the inbox show them.
 
 import { effect, signal } from '@preact/signals';
-import { type Approval, get } from './api.ts';
+import { get } from './api.ts';
 import { now } from './clock.ts';
 import { listen } from './live.ts';
+import type { Approval, ListedApproval } from './resources.ts';
 
 /** Newest first; undefined until read. */
 export const pending = signal<Approval[] | undefined>(undefined);
@@ -13,7 +14,7 @@ export const pendingError = signal<Error | null>(null);
 
 export async function loadPending(): Promise<void> {
   try {
-    const { approvals } = await get<{ approvals: Approval[] }>('/approvals', {
+    const { approvals } = await get<{ approvals: ListedApproval[] }>('/approvals', {
       status: 'pending',
       limit: 1000,
     });

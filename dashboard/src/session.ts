@@ -2,7 +2,8 @@
 // any case.
 
 import { computed, signal } from '@preact/signals';
-import { get, type Me, type Role } from './api.ts';
+import { get } from './api.ts';
+import type { Me, Role } from './resources.ts';
 
 const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };
 

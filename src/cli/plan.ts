@@ -4,7 +4,15 @@
 
 import { diffLines } from '../core/diff.ts';
 import { ruleLine } from '../core/policy-text.ts';
-import type { KeyResource, NotifyTargets, PolicyResource, PolicySummary, WebhookResource } from './admin.ts';
+import type {
+  Key,
+  KeyWithSecret,
+  NotifyTargets,
+  Policy,
+  Webhook,
+  WebhookWithSecret,
+  WholePolicy,
+} from '../core/resources.ts';
 import { allOf, theOne } from './admin.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';
@@ -30,9 +38,9 @@ interface Ids {
 
 export async function makePlan(http: Http, wanted: Resources): Promise<Step[]> {
   const [policies, keys, webhooks] = await Promise.all([
-    allOf<PolicySummary>(http, 'policies'),
-    allOf<KeyResource>(http, 'keys'),
-    allOf<WebhookResource>(http, 'webhooks'),
+    allOf<Policy>(http, 'policies'),
+    allOf<Key>(http, 'keys'),
+    allOf<Webhook>(http, 'webhooks'),
   ]);
   const live = keys.filter(key => key.revokedAt === null);
   const ids: Ids = { policies: idsOf(policies), keys: idsOf(live) };
@@ -81,17 +89,17 @@ async function policyStep(http: Http, ids: Ids, wanted: WantedPolicy): Promise<S
   const id = ids.policies.get(name);
   if (id === undefined) {
     const run = async () => {
-      ids.policies.set(name, (await http.post<PolicyResource>('/policies', body)).id);
+      ids.policies.set(name, (await http.post<WholePolicy>('/policies', body)).id);
       return null;
     };
     return { ...about, action: 'create', detail: rules.map(rule => `+ ${ruleLine(rule).trim()}`), run };
   }
-  const current = await http.get<PolicyResource>(`/policies/${id}`);
+  const current = await http.get<WholePolicy>(`/policies/${id}`);
   const detail = policyChanges(current, wanted);
   return { ...about, ...updateOrNone(detail), run: () => http.put(`/policies/${id}`, body).then(() => null) };
 }
 
-function policyChanges(current: PolicyResource, { description, rules }: WantedPolicy): string[] {
+function policyChanges(current: WholePolicy, { description, rules }: WantedPolicy): string[] {
   const changed = diffLines(current.rules.map(ruleLine), rules.map(ruleLine)).filter(
     line => line.mark !== ' ',
   );
@@ -103,7 +111,7 @@ function updateOrNone(detail: string[]): Pick<Step, 'action' | 'detail'> {
   return { action: detail.length === 0 ? 'none' : 'update', detail };
 }
 
-function keyStep(http: Http, ids: Ids, keys: readonly KeyResource[], wanted: WantedKey): Step {
+function keyStep(http: Http, ids: Ids, keys: readonly Key[], wanted: WantedKey): Step {
   const { id, name, policy, ...fields } = wanted;
   const about = { kind: 'key', name } as const;
   const body = () => ({ name, policyId: ids.policies.get(policy), ...fields });
@@ -125,14 +133,14 @@ function keyStep(http: Http, ids: Ids, keys: readonly KeyResource[], wanted: Wan
     return { ...about, action: 'skip', detail, run: async () => null };
   }
   const run = async () => {
-    const made = await http.post<KeyResource & { key: string }>('/keys', body());
+    const made = await http.post<KeyWithSecret>('/keys', body());
     ids.keys.set(name, made.id);
     return made.key;
   };
   return { ...about, action: 'create', detail: [`policy "${policy}"`], run };
 }
 
-function keyChanges(current: KeyResource, wanted: WantedKey, policyId: string | undefined): string[] {
+function keyChanges(current: Key, wanted: WantedKey, policyId: string | undefined): string[] {
   const changed: string[] = [];
   if (current.name !== wanted.name) changed.push(`name, was "${current.name}"`);
   if (current.policyId !== policyId) changed.push(`policy "${wanted.policy}"`);
@@ -163,7 +171,7 @@ function sorted(words: readonly string[]): string {
 function webhookStep(
   http: Http,
   ids: Ids,
-  webhooks: readonly WebhookResource[],
+  webhooks: readonly Webhook[],
   skipped: ReadonlySet<string>,
   wanted: WantedWebhook,
 ): Step {
@@ -183,7 +191,7 @@ function webhookStep(
   }
   const run = async () => {
     const body = { url, keyId: owner(), ...(events === undefined ? {} : { events }) };
-    return (await http.post<WebhookResource & { secret: string }>('/webhooks', body)).secret;
+    return (await http.post<WebhookWithSecret>('/webhooks', body)).secret;
   };
   return { ...about, action: 'create', detail: [], run };
 }

@@ -3,7 +3,7 @@
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
-import type { NotifyTargets } from './admin.ts';
+import type { NotifyTargets } from '../core/resources.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
 import { cutOut, type NamedPolicy, policyIn, readPolicy } from './policy-file.ts';

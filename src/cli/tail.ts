@@ -1,7 +1,7 @@
 // Follows the audit log by looking again and again. Entries committed at almost the same time may become visible
 // out of order, so each look reaches back a little, and what was shown is remembered that long.
 
-import type { AuditResource } from './admin.ts';
+import type { AuditEntry } from '../core/resources.ts';
 import { type Http, type Query, Unreachable } from './http.ts';
 import { type IO, say } from './io.ts';
 import { firstOf } from './list.ts';
@@ -14,13 +14,13 @@ export async function follow(
   http: Http,
   query: Query,
   { lines, interval }: { lines: number; interval: number },
-  show: (entry: AuditResource) => void,
+  show: (entry: AuditEntry) => void,
 ): Promise<void> {
   const stop = io.interrupted();
   // The service's clock, not ours, says what is new; of all entries, so that no look begins at the first of them.
-  const { items: latest } = await http.page<AuditResource>('/audit', 'entries', { limit: 1 });
+  const { items: latest } = await http.page<AuditEntry>('/audit', 'entries', { limit: 1 });
   let newest = latest[0] === undefined ? 0 : Date.parse(latest[0].at);
-  const first = await firstOf<AuditResource>(http, '/audit', 'entries', query, lines);
+  const first = await firstOf<AuditEntry>(http, '/audit', 'entries', query, lines);
   const shown: Shown = { seen: new Map(), floor: first.items.at(lines - 1)?.id ?? '' };
   report(first.items, shown, show);
   let failures = 0;
@@ -47,19 +47,18 @@ async function look(
   query: Query,
   newest: number,
   shown: Shown,
-  show: (entry: AuditResource) => void,
+  show: (entry: AuditEntry) => void,
 ): Promise<number> {
   const from = new Date(Math.max(0, newest - OVERLAP_MS)).toISOString();
-  const found: AuditResource[] = [];
-  for await (const entry of http.all<AuditResource>('/audit', 'entries', { ...query, from }))
-    found.push(entry);
+  const found: AuditEntry[] = [];
+  for await (const entry of http.all<AuditEntry>('/audit', 'entries', { ...query, from })) found.push(entry);
   report(found, shown, show);
   for (const [id, at] of shown.seen) if (at < newest - OVERLAP_MS) shown.seen.delete(id);
   return Math.max(newest, ...found.slice(0, 1).map(entry => Date.parse(entry.at)));
 }
 
 /** Pages come newest first; a reader wants the oldest first. */
-function report(entries: readonly AuditResource[], shown: Shown, show: (entry: AuditResource) => void): void {
+function report(entries: readonly AuditEntry[], shown: Shown, show: (entry: AuditEntry) => void): void {
   for (const entry of entries.toReversed()) {
     if (entry.id < shown.floor || shown.seen.has(entry.id)) continue;
     shown.seen.set(entry.id, Date.parse(entry.at));

@@ -28,14 +28,6 @@ export interface ApprovalView {
   grantExpiresAt: string | null;
 }
 
-/** An approval as the administration lists it. */
-export interface ListedApproval extends ApprovalView {
-  spentAt: string | null;
-  withdrawnAt: string | null;
-  /** Of one that frees a single call: when it ends, if it is neither spent nor withdrawn before. */
-  usableUntil: string | null;
-}
-
 export interface Event {
   type: EventType;
   timestamp: string;

@@ -34,7 +34,7 @@ const listed = z.object({
 });
 const minted = listed.omit({ createdAt: true }).extend({ token: z.string() });
 
-export function showSession(session: SessionRecord) {
+export function showSession(session: SessionRecord): z.output<typeof listed> {
   const { id, label, prefix, scopeTools } = session;
   return {
     id,

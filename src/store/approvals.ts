@@ -2,7 +2,8 @@
 // at once exactly one wins; spending is such an update too.
 
 import type { ApprovalStatus } from '../core/approval.ts';
-import type { ApprovalView, ListedApproval, Surface } from '../core/event.ts';
+import type { ApprovalView, Surface } from '../core/event.ts';
+import type { ListedApproval } from '../core/resources.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
 export interface ApprovalRecord {

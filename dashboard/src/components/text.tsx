@@ -4,8 +4,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { visible } from '../../../src/core/visible.ts';
-import type { ApprovalStatus, Decision } from '../api.ts';
 import { inWords, now } from '../clock.ts';
+import type { ApprovalStatus, Decision } from '../resources.ts';
 
 /** A name or text that somebody else chose. */
 export function Named({ text }: { text: string }) {

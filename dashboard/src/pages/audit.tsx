@@ -3,7 +3,7 @@
 
 import { useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { type AuditEntry, queryOf } from '../api.ts';
+import { queryOf } from '../api.ts';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
@@ -11,6 +11,7 @@ import { DecisionBadge, Named, Time, Tool } from '../components/text.tsx';
 import { useLive } from '../live.ts';
 import { useList } from '../load.ts';
 import { keyName } from '../names.ts';
+import type { AuditEntry } from '../resources.ts';
 import { Details } from './audit/details.tsx';
 import { FilterBar } from './audit/filter-bar.tsx';
 import { addressOf, askedOf, type Filters, filtersIn, isAmong } from './audit/filters.ts';

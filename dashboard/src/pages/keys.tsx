@@ -2,7 +2,6 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
-import type { Key } from '../api.ts';
 import { Once } from '../components/once.tsx';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
@@ -10,9 +9,9 @@ import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Named } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
-import type { Policy } from '../resources.ts';
+import type { Key, KeyWithSecret, Policy } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
-import { type KeyWithSecret, NewKey } from './keys/new.tsx';
+import { NewKey } from './keys/new.tsx';
 import { OneKey } from './keys/one.tsx';
 import { KeyState, PolicyLink } from './keys/parts.tsx';
 

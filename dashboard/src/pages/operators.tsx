@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { announce } from '../announce.ts';
-import { patch, post, type Role, remove } from '../api.ts';
+import { patch, post, remove } from '../api.ts';
 import { Confirm, FormDialog } from '../components/dialog.tsx';
 import { Field } from '../components/field.tsx';
 import { Once } from '../components/once.tsx';
@@ -12,7 +12,7 @@ import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Badge, Named } from '../components/text.tsx';
 import { useList } from '../load.ts';
-import type { Operator } from '../resources.ts';
+import type { InvitedOperator, Operator, Role } from '../resources.ts';
 import { loadMe, mayAdminister, me } from '../session.ts';
 
 const ROLES: [Role, string][] = [
@@ -28,7 +28,7 @@ export default function Operators() {
   const [change, setChange] = useState<RoleChange | null>(null);
   const invite = async (form: FormData) => {
     const wanted = { email: String(form.get('email')), role: String(form.get('role')) };
-    const { inviteUrl } = await post<{ inviteUrl: string }>('/operators', wanted);
+    const { inviteUrl } = await post<InvitedOperator>('/operators', wanted);
     setLink(inviteUrl);
     list.reload();
   };

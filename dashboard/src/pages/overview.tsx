@@ -12,12 +12,13 @@ import { useLive } from '../live.ts';
 import { useGet } from '../load.ts';
 import { keyName } from '../names.ts';
 import { pending } from '../pending.ts';
+import type { Stats } from '../resources.ts';
 import { addressOf } from './audit/filters.ts';
 import { Chart } from './overview/chart.tsx';
 import { Latest } from './overview/latest.tsx';
 import { Ranks } from './overview/ranks.tsx';
 import { Start } from './overview/start.tsx';
-import { counted, DECISIONS, type Stats, sum, WINDOWS, WORDS, written } from './overview/stats.ts';
+import { counted, DECISIONS, sum, WINDOWS, WORDS, written } from './overview/stats.ts';
 
 const AGAIN_MS = 60_000;
 

@@ -8,9 +8,9 @@ import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Named } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import { keyName } from '../names.ts';
-import type { Webhook } from '../resources.ts';
+import type { Webhook, WebhookWithSecret } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
-import { NewWebhook, type WebhookWithSecret } from './webhooks/form.tsx';
+import { NewWebhook } from './webhooks/form.tsx';
 import { OneWebhook } from './webhooks/one.tsx';
 import { SecretOnce, WebhookState } from './webhooks/parts.tsx';
 

@@ -3,8 +3,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVAL_STATUSES, parseGrantDuration, type Resolution } from '../../core/approval.ts';
 import { joinName } from '../../core/name.ts';
+import type { ListedApproval } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type ApprovalResource, keyNames } from '../admin.ts';
+import { keyNames } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
@@ -36,7 +37,7 @@ function listCommand(io: IO): Command {
     async (options: AdminOptions & ListOptions & { status: string }) => {
       const http = asAdmin(io, options);
       const keys = options.json ? new Map<string, string>() : await keyNames(http);
-      await printList<ApprovalResource>(io, http, options, {
+      await printList<ListedApproval>(io, http, options, {
         path: '/approvals',
         plural: 'approvals',
         query: { status: options.status === 'all' ? undefined : options.status },
@@ -57,9 +58,9 @@ function listCommand(io: IO): Command {
 }
 
 /** What an approval frees, or what became of it. */
-const USE: Column<ApprovalResource> = ['USE', approval => use(approval)];
+const USE: Column<ListedApproval> = ['USE', approval => use(approval)];
 
-function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ApprovalResource): string {
+function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ListedApproval): string {
   if (grantExpiresAt !== null) return `grant until ${time(grantExpiresAt)}`;
   if (spentAt !== null) return `spent ${time(spentAt)}`;
   if (withdrawnAt !== null) return `withdrawn ${time(withdrawnAt)}`;
@@ -112,7 +113,7 @@ async function answer(
 ): Promise<void> {
   const path = `/approvals/${encodeURIComponent(referenceId)}/resolve`;
   const body = { action, ...(options.for === undefined ? {} : { duration: options.for }) };
-  const approval = await asAdmin(io, options).post<ApprovalResource>(path, body);
+  const approval = await asAdmin(io, options).post<ListedApproval>(path, body);
   if (options.json) return printJson(io, approval);
   const until =
     approval.grantExpiresAt === null ? '' : `, and until ${time(approval.grantExpiresAt)} every such call`;

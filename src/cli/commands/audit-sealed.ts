@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { parseDuration } from '../../core/approval.ts';
+import type { Checkpoint } from '../../core/resources.ts';
 import { type AdminOptions, asAdmin, withAdmin, withJson } from '../connect.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
@@ -96,14 +97,6 @@ export function proveCommand(io: IO): Command {
   });
 }
 
-interface CheckpointResource {
-  size: number;
-  root: string;
-  createdAt: string;
-  prunedBefore: number;
-  note: string;
-}
-
 export function checkpointsCommand(io: IO): Command {
   const made = command(
     'checkpoints',
@@ -128,7 +121,7 @@ export function checkpointsCommand(io: IO): Command {
     }
     if (options.notes) {
       const { limit, cursor } = options;
-      const { items } = await http.page<CheckpointResource>('/audit/checkpoints', 'checkpoints', {
+      const { items } = await http.page<Checkpoint>('/audit/checkpoints', 'checkpoints', {
         limit,
         cursor,
       });
@@ -139,7 +132,7 @@ export function checkpointsCommand(io: IO): Command {
           .join(''),
       );
     }
-    await printList<CheckpointResource>(io, http, options, {
+    await printList<Checkpoint>(io, http, options, {
       path: '/audit/checkpoints',
       plural: 'checkpoints',
       nothing: 'Nothing is signed yet.',

@@ -5,8 +5,9 @@ import { type Command, Option } from 'commander';
 import { DECISIONS } from '../../core/decide.ts';
 import { SURFACES } from '../../core/event.ts';
 import { joinName } from '../../core/name.ts';
+import type { AuditEntry } from '../../core/resources.ts';
 import { safeJson, visible } from '../../core/visible.ts';
-import { type AuditResource, pastKeyId } from '../admin.ts';
+import { pastKeyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { exportTo } from '../export.ts';
@@ -71,7 +72,7 @@ async function filter(http: Http, options: Filter): Promise<Query> {
   return { from, to, keyId: key, sessionId, decision, tool, surface };
 }
 
-const COLUMNS: Column<AuditResource>[] = [
+const COLUMNS: Column<AuditEntry>[] = [
   ['TIME', entry => time(entry.at)],
   ['DECISION', (entry, output) => word(output, entry.decision)],
   ['TOOL', entry => visible(joinName(entry.serverName, entry.toolName))],
@@ -86,7 +87,7 @@ function searchCommand(io: IO): Command {
   const made = command('search', 'Search the audit log, newest first.', examples);
   return withFilter(withList(made), true).action(async (options: Filter & ListOptions) => {
     const http = asAdmin(io, options);
-    await printList<AuditResource>(io, http, options, {
+    await printList<AuditEntry>(io, http, options, {
       path: '/audit',
       plural: 'entries',
       query: await filter(http, options),
@@ -110,13 +111,13 @@ function tailCommand(io: IO): Command {
     .option('--interval <seconds>', 'how long to wait between two looks', wholeNumber(3600), 2);
   return withFilter(made, false).action(async (options: TailOptions) => {
     const http = asAdmin(io, options);
-    const show = (entry: AuditResource) =>
+    const show = (entry: AuditEntry) =>
       io.stdout.write(options.json ? `${safeJson(entry)}\n` : line(io, entry));
     await follow(io, http, await filter(http, options), options, show);
   });
 }
 
-function line(io: IO, entry: AuditResource): string {
+function line(io: IO, entry: AuditEntry): string {
   const [at = '', decision = '', ...rest] = COLUMNS.map(([, cell]) => cell(entry, io.stdout));
   // Rows come one by one, so that only this column, whose words are known, can be aligned.
   const room = ' '.repeat('pending'.length - entry.decision.length);

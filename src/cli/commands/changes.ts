@@ -1,8 +1,8 @@
 // toolgate changes: who changed what through the administration.
 
 import type { Command } from 'commander';
+import type { Change } from '../../core/resources.ts';
 import { safeJson, visible } from '../../core/visible.ts';
-import type { ChangeResource } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
@@ -17,7 +17,7 @@ export function build(io: IO): Command {
     examples,
   );
   return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
-    printList<ChangeResource>(io, asAdmin(io, options), options, {
+    printList<Change>(io, asAdmin(io, options), options, {
       path: '/changes',
       plural: 'changes',
       nothing: 'Nothing was changed yet.',

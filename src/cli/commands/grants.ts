@@ -2,8 +2,9 @@
 
 import type { Command } from 'commander';
 import { joinName } from '../../core/name.ts';
+import type { Grant } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type GrantResource, keyNames } from '../admin.ts';
+import { keyNames } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
@@ -24,7 +25,7 @@ function listCommand(io: IO): Command {
   return withAdmin(withList(made)).action(async (options: AdminOptions & ListOptions) => {
     const http = asAdmin(io, options);
     const keys = options.json ? new Map<string, string>() : await keyNames(http);
-    await printList<GrantResource>(io, http, options, {
+    await printList<Grant>(io, http, options, {
       path: '/grants',
       plural: 'grants',
       nothing: 'There are no open grants.',

@@ -2,16 +2,12 @@
 // curl, and for scripts that wait for a start.
 
 import type { Command } from 'commander';
+import type { Health } from '../../core/resources.ts';
 import { baseUrl, type ServiceOptions, withService } from '../connect.ts';
 import { command } from '../help.ts';
 import { Http } from '../http.ts';
 import type { IO } from '../io.ts';
 import { printJson } from '../print.ts';
-
-interface Health {
-  status: string;
-  version: string;
-}
 
 export function build(io: IO): Command {
   const what =

@@ -2,8 +2,9 @@
 // keep it; nothing else secret is ever printed.
 
 import type { Command } from 'commander';
+import type { Key, KeyWithSecret } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type KeyResource, keyId, policyId, policyNames } from '../admin.ts';
+import { keyId, policyId, policyNames } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
@@ -35,7 +36,7 @@ function listCommand(io: IO): Command {
   return withAdmin(withList(made)).action(async (options: AdminOptions & ListOptions) => {
     const http = asAdmin(io, options);
     const policies = options.json ? new Map<string, string>() : await policyNames(http);
-    await printList<KeyResource>(io, http, options, {
+    await printList<Key>(io, http, options, {
       path: '/keys',
       plural: 'keys',
       nothing: 'There are no keys.',
@@ -51,7 +52,7 @@ function listCommand(io: IO): Command {
   });
 }
 
-function state(key: KeyResource): string {
+function state(key: Key): string {
   if (key.revokedAt !== null) return 'revoked';
   return key.expiresAt !== null && Date.parse(key.expiresAt) <= Date.now() ? 'expired' : 'live';
 }
@@ -77,7 +78,7 @@ function createCommand(io: IO): Command {
   return withAdmin(withFields(made)).action(async (name: string, options: Fields) => {
     const http = asAdmin(io, options);
     const policy = await policyId(http, options.policy ?? '');
-    const key = await http.post<KeyResource & { key: string }>('/keys', {
+    const key = await http.post<KeyWithSecret>('/keys', {
       name,
       policyId: policy,
       ...changes(options),
@@ -105,7 +106,7 @@ function updateCommand(io: IO): Command {
       if (options.policy !== undefined) body['policyId'] = await policyId(http, options.policy);
       if (Object.keys(body).length === 0)
         throw usageError('Nothing to change; see toolgate keys update --help.');
-      const key = await http.patch<KeyResource>(`/keys/${await keyId(http, nameOrId)}`, body);
+      const key = await http.patch<Key>(`/keys/${await keyId(http, nameOrId)}`, body);
       if (options.json) return printJson(io, key);
       say(io, `Key "${key.name}" is changed: ${Object.keys(body).join(', ')}.`);
     },

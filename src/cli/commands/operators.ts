@@ -2,8 +2,9 @@
 // sends it on.
 
 import { Argument, type Command, Option } from 'commander';
+import type { InvitedOperator, Operator, ResetOperator } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type OperatorResource, operatorId } from '../admin.ts';
+import { operatorId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
@@ -25,7 +26,7 @@ export function build(io: IO): Command {
 function listCommand(io: IO): Command {
   const made = command('list', 'List operators, newest first.', ['toolgate operators list --json']);
   return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
-    printList<OperatorResource>(io, asAdmin(io, options), options, {
+    printList<Operator>(io, asAdmin(io, options), options, {
       path: '/operators',
       plural: 'operators',
       nothing: 'There are no operators. The service printed a link to create the first when it started.',
@@ -40,8 +41,6 @@ function listCommand(io: IO): Command {
   );
 }
 
-type Invited = OperatorResource & { inviteUrl: string; inviteExpiresAt: string };
-
 function inviteCommand(io: IO): Command {
   const examples = [
     'toolgate operators invite ops@example.com --role approver',
@@ -52,7 +51,10 @@ function inviteCommand(io: IO): Command {
     .argument('<email>', 'their e-mail')
     .addOption(role);
   return withAdmin(made).action(async (email: string, options: AdminOptions & { role: string }) => {
-    const invited = await asAdmin(io, options).post<Invited>('/operators', { email, role: options.role });
+    const invited = await asAdmin(io, options).post<InvitedOperator>('/operators', {
+      email,
+      role: options.role,
+    });
     if (options.json) return printJson(io, invited);
     io.stdout.write(`${invited.inviteUrl}\n`);
     const until = time(invited.inviteExpiresAt, '-');
@@ -67,13 +69,11 @@ function setRoleCommand(io: IO): Command {
     .addArgument(new Argument('<role>', 'the role from now on').choices(ROLES));
   return withAdmin(made).action(async (who: string, role: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
-    const changed = await http.patch<OperatorResource>(`/operators/${await operatorId(http, who)}`, { role });
+    const changed = await http.patch<Operator>(`/operators/${await operatorId(http, who)}`, { role });
     if (options.json) return printJson(io, changed);
     say(io, `${visible(changed.email)} is ${changed.role} now.`);
   });
 }
-
-type Reset = OperatorResource & { resetUrl: string; resetExpiresAt: string };
 
 function resetCommand(io: IO): Command {
   const what = 'Let somebody in who is locked out: print a link, this once, to choose a password anew.';
@@ -83,7 +83,7 @@ function resetCommand(io: IO): Command {
   ]).argument('<operator>', WHO);
   return withAdmin(made).action(async (who: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
-    const reset = await http.post<Reset>(`/operators/${await operatorId(http, who)}/reset`);
+    const reset = await http.post<ResetOperator>(`/operators/${await operatorId(http, who)}/reset`);
     if (options.json) return printJson(io, reset);
     io.stdout.write(`${reset.resetUrl}\n`);
     const until = time(reset.resetExpiresAt, '-');

@@ -3,9 +3,11 @@
 
 import type { Command } from 'commander';
 import { diffLines } from '../../core/diff.ts';
+import type { Rule } from '../../core/policy.ts';
 import { policyText, ruleLine } from '../../core/policy-text.ts';
+import type { Policy, PolicyVersion, WholePolicy } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { allOf, type PolicyResource, type PolicySummary, type PolicyVersion, policyId } from '../admin.ts';
+import { allOf, policyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
@@ -31,7 +33,7 @@ export function build(io: IO): Command {
 function listCommand(io: IO): Command {
   const made = command('list', 'List policies, newest first.', ['toolgate policies list --json']);
   return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
-    printList<PolicySummary>(io, asAdmin(io, options), options, {
+    printList<Policy>(io, asAdmin(io, options), options, {
       path: '/policies',
       plural: 'policies',
       nothing: 'There are no policies.',
@@ -58,7 +60,7 @@ function getCommand(io: IO): Command {
     const http = asAdmin(io, options);
     const path = `/policies/${await policyId(http, nameOrId)}`;
     const policy = await (options.version === undefined
-      ? http.get<PolicyResource>(path)
+      ? http.get<WholePolicy>(path)
       : versionOf(http, path, options.version));
     if (options.json) printJson(io, policy);
     else io.stdout.write(policyText(policy));
@@ -79,7 +81,7 @@ async function versionOf(http: Http, path: string, version: number): Promise<Pol
 /** The policy that a file is about: as it stands in the service (null: not there yet), and as the file says. */
 interface Pair {
   name: string;
-  current: PolicyResource | null;
+  current: WholePolicy | null;
   file: NamedPolicy;
 }
 
@@ -87,13 +89,13 @@ async function pair(io: IO, http: Http, file: string, named: string | undefined)
   const policy = await readPolicy(io, file, EXIT.failed);
   const word = named ?? policy.name;
   if (word === null) throw usageError(`${shownFile(file)} names no policy: give it a "name", or use --name.`);
-  const policies = await allOf<PolicySummary>(http, 'policies');
+  const policies = await allOf<Policy>(http, 'policies');
   const known = policies.find(each => each.name === word) ?? policies.find(each => each.id === named);
-  const current = known === undefined ? null : await http.get<PolicyResource>(`/policies/${known.id}`);
+  const current = known === undefined ? null : await http.get<WholePolicy>(`/policies/${known.id}`);
   return { name: known?.name ?? word, current, file: policy };
 }
 
-function samePolicy(current: PolicyResource, file: NamedPolicy): boolean {
+function samePolicy(current: WholePolicy, file: NamedPolicy): boolean {
   if (file.description !== undefined && file.description !== current.description) return false;
   return policyText({ name: '', rules: current.rules }) === policyText({ name: '', rules: file.rules });
 }
@@ -126,12 +128,7 @@ function applyCommand(io: IO): Command {
   });
 }
 
-function writePolicy(
-  http: Http,
-  name: string,
-  id: string | null,
-  file: NamedPolicy,
-): Promise<PolicyResource> {
+function writePolicy(http: Http, name: string, id: string | null, file: NamedPolicy): Promise<WholePolicy> {
   const { description, rules } = file;
   const body = { name, ...(description === undefined ? {} : { description }), rules };
   return id === null ? http.post('/policies', body) : http.put(`/policies/${id}`, body);
@@ -161,9 +158,7 @@ function diffCommand(io: IO): Command {
   );
 }
 
-function linesOf(
-  policy: { description?: string | undefined; rules: PolicyResource['rules'] } | null,
-): string[] {
+function linesOf(policy: { description?: string | undefined; rules: readonly Rule[] } | null): string[] {
   if (policy === null) return [];
   const about = policy.description ? [`description: ${visible(policy.description)}`] : [];
   return [...about, ...policy.rules.map(ruleLine)];

@@ -3,8 +3,9 @@
 
 import type { Command } from 'commander';
 import { scopeFault } from '../../core/name.ts';
+import type { NewSession, OwnSession, Session } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { keyNames, pastKeyId, type SessionResource } from '../admin.ts';
+import { keyNames, pastKeyId } from '../admin.ts';
 import {
   type AdminOptions,
   actsAsKey,
@@ -56,7 +57,7 @@ function createCommand(io: IO): Command {
       if (fault !== null) throw usageError(`--scope: "${visible(name)}" ${fault}.`);
     }
     const { label, ttl: ttlMinutes, scope: scopeTools } = options;
-    const session = await asKey(io, options).post<SessionResource & { token: string }>('/sessions', {
+    const session = await asKey(io, options).post<NewSession>('/sessions', {
       label,
       ttlMinutes,
       scopeTools,
@@ -67,7 +68,7 @@ function createCommand(io: IO): Command {
   });
 }
 
-const COLUMNS: Column<SessionResource>[] = [
+const COLUMNS: Column<OwnSession>[] = [
   ['ID', session => session.id],
   ['LABEL', session => visible(session.label) || '-'],
   ['TOKEN', session => `${session.prefix}…`],
@@ -76,7 +77,7 @@ const COLUMNS: Column<SessionResource>[] = [
   ['EXPIRES', session => time(session.expiresAt)],
 ];
 
-function scope({ scopeTools }: SessionResource): string {
+function scope({ scopeTools }: OwnSession): string {
   if (scopeTools === null) return 'all';
   return scopeTools.length === 0 ? 'none' : visible(scopeTools.join(', '));
 }
@@ -98,7 +99,7 @@ function listCommand(io: IO): Command {
 }
 
 async function listOwn(io: IO, options: ListBoth): Promise<void> {
-  const { sessions } = await asKey(io, options).get<{ sessions: SessionResource[] }>('/sessions');
+  const { sessions } = await asKey(io, options).get<{ sessions: OwnSession[] }>('/sessions');
   if (options.json) return printJson(io, { sessions });
   printTable(io, sessions, COLUMNS, 'There are no active sessions of this key.');
 }
@@ -107,11 +108,11 @@ async function listEvery(io: IO, options: ListBoth): Promise<void> {
   const http = asAdmin(io, options);
   const keys = options.json ? new Map<string, string>() : await keyNames(http);
   const only = options.keyId === undefined ? undefined : await pastKeyId(http, options.keyId);
-  const owner: Column<SessionResource>[] = [
-    ['KEY', session => visible(keys.get(session.keyId ?? '') ?? session.keyId ?? '-')],
+  const owner: Column<Session>[] = [
+    ['KEY', session => visible(keys.get(session.keyId) ?? session.keyId)],
     ['STATE', state],
   ];
-  await printList<SessionResource>(io, http, options, {
+  await printList<Session>(io, http, options, {
     path: '/sessions',
     plural: 'sessions',
     query: { keyId: only },
@@ -120,8 +121,8 @@ async function listEvery(io: IO, options: ListBoth): Promise<void> {
   });
 }
 
-function state(session: SessionResource): string {
-  if (session.revokedAt) return 'revoked';
+function state(session: Session): string {
+  if (session.revokedAt !== null) return 'revoked';
   return Date.parse(session.expiresAt) <= Date.now() ? 'expired' : 'active';
 }
 

@@ -2,8 +2,9 @@
 
 import { type Command, Option } from 'commander';
 import { diffLines } from '../../core/diff.ts';
+import type { ConnectedTool, Definition, ToolTest } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type ConnectedToolResource, keyId } from '../admin.ts';
+import { keyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
@@ -50,7 +51,7 @@ function listCommand(io: IO): Command {
 }
 
 /** Where it is, or the command it is. */
-function targetOf({ url, server }: ConnectedToolResource): string {
+function targetOf({ url, server }: ConnectedTool): string {
   return visible(url ?? server ?? '');
 }
 
@@ -79,7 +80,7 @@ function addCommand(io: IO): Command {
   return withAdmin(made).action(async (key: string, name: string, options: AddOptions) => {
     const http = asAdmin(io, options);
     const body = { name, ...target(options) };
-    const tool = await http.post<ConnectedToolResource>(await pathOf(http, key), body);
+    const tool = await http.post<ConnectedTool>(await pathOf(http, key), body);
     if (options.json) return printJson(io, tool);
     say(
       io,
@@ -113,7 +114,7 @@ function testCommand(io: IO): Command {
   return withAdmin(made).action(async (key: string, name: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
     const { path, tool } = await foundTool(http, key, name);
-    const tried = await http.post<{ ok: boolean; error: string | null; tools: string[] }>(`${path}/test`);
+    const tried = await http.post<ToolTest>(`${path}/test`);
     if (options.json) printJson(io, tried);
     else for (const each of tried.tools) io.stdout.write(`${visible(each)}\n`);
     if (!tried.ok)
@@ -122,13 +123,6 @@ function testCommand(io: IO): Command {
         `"${tool.name}" (${targetOf(tool)}) cannot be used: ${visible(tried.error ?? 'no reason')}.`,
       );
   });
-}
-
-interface DefinitionResource {
-  name: string;
-  accepted: Record<string, unknown>;
-  changed: Record<string, unknown> | null;
-  changedDigest: string | null;
 }
 
 function diffCommand(io: IO): Command {
@@ -145,19 +139,19 @@ function diffCommand(io: IO): Command {
   });
 }
 
-async function changedDefinitions(http: Http, path: string): Promise<DefinitionResource[]> {
-  const { definitions } = await http.get<{ definitions: DefinitionResource[] }>(`${path}/definitions`);
+async function changedDefinitions(http: Http, path: string): Promise<Definition[]> {
+  const { definitions } = await http.get<{ definitions: Definition[] }>(`${path}/definitions`);
   return definitions.filter(each => each.changed !== null);
 }
 
-function showChange(io: IO, changed: DefinitionResource): void {
+function showChange(io: IO, changed: Definition): void {
   const digest = `digest ${changed.changedDigest}\n`;
   io.stdout.write(`${visible(changed.name)}\n${difference(io, changed)}${digest}\n`);
 }
 
 const COLOURS = { ' ': 'reset', '-': 'red', '+': 'green' } as const;
 
-function difference(io: IO, { accepted, changed }: DefinitionResource): string {
+function difference(io: IO, { accepted, changed }: Definition): string {
   const lines = (definition: unknown) => JSON.stringify(definition, null, 2).split('\n').map(visible);
   return diffLines(lines(accepted), lines(changed))
     .map(({ mark, text }) => `${io.stdout.style(COLOURS[mark], `${mark} ${text}`)}\n`)
@@ -224,12 +218,9 @@ async function pathOf(http: Http, key: string): Promise<string> {
   return `/keys/${await keyId(http, key)}/connected-tools`;
 }
 
-async function connectedTools(
-  http: Http,
-  key: string,
-): Promise<{ path: string; list: ConnectedToolResource[] }> {
+async function connectedTools(http: Http, key: string): Promise<{ path: string; list: ConnectedTool[] }> {
   const path = await pathOf(http, key);
-  const { connectedTools } = await http.get<{ connectedTools: ConnectedToolResource[] }>(path);
+  const { connectedTools } = await http.get<{ connectedTools: ConnectedTool[] }>(path);
   return { path, list: connectedTools };
 }
 
@@ -241,7 +232,7 @@ async function foundTool(
   http: Http,
   key: string,
   nameOrId: string,
-): Promise<{ path: string; tool: ConnectedToolResource }> {
+): Promise<{ path: string; tool: ConnectedTool }> {
   const { path, list } = await connectedTools(http, key);
   const tool = list.find(each => each.id === nameOrId || each.name === nameOrId);
   if (tool === undefined)
@@ -252,6 +243,6 @@ async function foundTool(
   return { path: `${path}/${tool.id}`, tool };
 }
 
-function names(list: readonly ConnectedToolResource[]): string {
+function names(list: readonly ConnectedTool[]): string {
   return list.length === 0 ? 'none' : list.map(each => each.name).join(', ');
 }

@@ -3,8 +3,9 @@
 
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../../core/event.ts';
+import type { Delivery, Webhook, WebhookTest, WebhookWithSecret } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type DeliveryResource, keyId, keyNames, type WebhookResource } from '../admin.ts';
+import { keyId, keyNames } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
@@ -46,7 +47,7 @@ function listCommand(io: IO): Command {
   return withAdmin(withList(made)).action(async (options: AdminOptions & ListOptions) => {
     const http = asAdmin(io, options);
     const keys = options.json ? new Map<string, string>() : await keyNames(http);
-    await printList<WebhookResource>(io, http, options, {
+    await printList<Webhook>(io, http, options, {
       path: '/webhooks',
       plural: 'webhooks',
       nothing: 'There are no webhooks.',
@@ -85,10 +86,7 @@ function createCommand(io: IO): Command {
   return withAdmin(withFields(made.argument('<url>', 'where events are sent, by POST'))).action(
     async (url: string, options: Fields) => {
       const http = asAdmin(io, options);
-      const made = await http.post<WebhookResource & { secret: string }>(
-        '/webhooks',
-        await body(http, { ...options, url }),
-      );
+      const made = await http.post<WebhookWithSecret>('/webhooks', await body(http, { ...options, url }));
       if (options.json) return printJson(io, made);
       io.stdout.write(`${made.secret}\n`);
       say(io, `Webhook ${made.id} is registered. Its secret is shown this once.`);
@@ -112,7 +110,7 @@ function updateCommand(io: IO): Command {
     if (options.enable || options.disable) changes['enabled'] = options.enable === true;
     if (Object.keys(changes).length === 0)
       throw usageError('Nothing to change; see toolgate webhooks update --help.');
-    const hook = await http.patch<WebhookResource>(at(id), changes);
+    const hook = await http.patch<Webhook>(at(id), changes);
     if (options.json) return printJson(io, hook);
     say(io, `Webhook ${hook.id} is changed: ${Object.keys(changes).join(', ')}.`);
   });
@@ -135,33 +133,25 @@ function rotateCommand(io: IO): Command {
   const what = 'Give a webhook a new secret, printed this once; the old one signs along for 24 hours.';
   const made = command('rotate-secret', what, [`toolgate webhooks rotate-secret ${ID}`]);
   return withAdmin(made.argument('<id>', 'as listed')).action(async (id: string, options: AdminOptions) => {
-    const hook = await asAdmin(io, options).post<WebhookResource & { secret: string }>(
-      `${at(id)}/rotate-secret`,
-    );
+    const hook = await asAdmin(io, options).post<WebhookWithSecret>(`${at(id)}/rotate-secret`);
     if (options.json) return printJson(io, hook);
     io.stdout.write(`${hook.secret}\n`);
     say(io, `Webhook ${id} has a new secret. It is shown this once.`);
   });
 }
 
-interface Attempt {
-  status: number | null;
-  durationMs: number;
-  error: string | null;
-}
-
 function testCommand(io: IO): Command {
   const what = 'Send a signed event of type webhook.test now, and see what the receiver answers.';
   const made = command('test', what, [`toolgate webhooks test ${ID}`]).argument('<id>', 'as listed');
   return withAdmin(made).action(async (id: string, options: AdminOptions) => {
-    const attempt = await asAdmin(io, options).post<Attempt>(`${at(id)}/test`);
+    const attempt = await asAdmin(io, options).post<WebhookTest>(`${at(id)}/test`);
     if (options.json) printJson(io, attempt);
     else say(io, `The receiver ${answer(attempt)} after ${attempt.durationMs} ms.`);
     io.exit(attempt.error === null ? EXIT.ok : EXIT.failed);
   });
 }
 
-function answer({ status, error }: Attempt): string {
+function answer({ status, error }: WebhookTest): string {
   if (error === null) return `accepted it (${status})`;
   return status === null ? `gave no answer (${error})` : `refused it (${status}: ${error})`;
 }
@@ -172,7 +162,7 @@ function deliveriesCommand(io: IO): Command {
   ]);
   return withAdmin(withList(made.argument('<id>', 'the webhook, as listed'))).action(
     (id: string, options: AdminOptions & ListOptions) =>
-      printList<DeliveryResource>(io, asAdmin(io, options), options, {
+      printList<Delivery>(io, asAdmin(io, options), options, {
         path: `${at(id)}/deliveries`,
         plural: 'deliveries',
         nothing: 'There are no deliveries.',
@@ -189,7 +179,7 @@ function deliveriesCommand(io: IO): Command {
   );
 }
 
-function lastAttempt({ attempts }: DeliveryResource): string {
+function lastAttempt({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   return last === undefined ? '-' : visible(last.error ?? String(last.status));
 }

@@ -46,7 +46,8 @@ const forwarded = z
   .nullable()
   .meta({ description: 'What came of a call that the proxy forwarded; null while unknown, and for others.' });
 
-export const showEntry = (row: AuditEntry) => shownEntry(row);
+/** The row of the store has to hold what the schema promises. */
+export const showEntry = (row: AuditEntry): z.output<typeof entry> => shownEntry(row);
 
 export const auditRoutes: Route[] = [
   route({
@@ -104,7 +105,7 @@ export const auditRoutes: Route[] = [
   }),
 ];
 
-const COLUMNS = Object.keys(entry.shape) as (keyof AuditEntry)[];
+const COLUMNS = Object.keys(entry.shape) as (keyof typeof entry.shape)[];
 
 const FORMATS = {
   jsonl: {

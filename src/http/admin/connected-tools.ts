@@ -81,11 +81,15 @@ const definition = z.object({
   changedAt: isoTime.nullable(),
 });
 
-async function show(services: Services, tool: ConnectedTool, upstream: Upstream | null) {
+async function show(
+  services: Services,
+  tool: ConnectedTool,
+  upstream: Upstream | null,
+): Promise<z.output<typeof shown>> {
   const definitions = await listDefinitions(services.deps.db, tool.id);
   const health = upstream
     ? services.mcp.listing.health(upstream)
-    : { state: 'idle', error: null, since: tool.createdAt };
+    : { state: 'idle' as const, error: null, since: tool.createdAt };
   return {
     id: tool.id,
     name: tool.name,

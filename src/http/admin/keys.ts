@@ -43,7 +43,7 @@ const shown = z.object({
   revokedAt: isoTime.nullable(),
 });
 
-function show(vault: Vault, key: KeyRecord) {
+function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
   const { id, name, prefix, policyId, requireSignInToApprove, forward } = key;
   return {
     id,

@@ -22,7 +22,13 @@ export const operator = z.object({
   createdAt: isoTime,
 });
 
-export function showOperator({ id, email, role, status, createdAt }: ListedOperator) {
+export function showOperator({
+  id,
+  email,
+  role,
+  status,
+  createdAt,
+}: ListedOperator): z.output<typeof operator> {
   return { id, email, role, status, createdAt: iso(createdAt) };
 }
 

@@ -33,7 +33,7 @@ const version = z.object({
   createdBy: z.string(),
 });
 
-function show(policy: PolicyRecord) {
+function show(policy: PolicyRecord): z.output<typeof summary> {
   return { ...policy, createdAt: iso(policy.createdAt), updatedAt: iso(policy.updatedAt) };
 }
 

@@ -53,7 +53,7 @@ const sequence = z
   .transform(Number)
   .meta({ type: 'integer', minimum: 0 });
 
-function show(record: CheckpointRecord) {
+function show(record: CheckpointRecord): z.output<typeof checkpoint> {
   const read = parseCheckpoint(record.note);
   if (read === null) throw new GuardError('internal', 'A stored checkpoint cannot be read.');
   return {

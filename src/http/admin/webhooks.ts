@@ -78,7 +78,10 @@ function show(webhook: WebhookRecord) {
   };
 }
 
-function showDelivery({ webhookId: _, ...row }: DeliveryRecord, attempts: readonly AttemptRecord[]) {
+function showDelivery(
+  { webhookId: _, ...row }: DeliveryRecord,
+  attempts: readonly AttemptRecord[],
+): z.output<typeof delivery> {
   const own = attempts.filter(each => each.deliveryId === row.id);
   return {
     ...row,

@@ -1,7 +1,7 @@
 // Grants: what approvals for a while opened, until they end or are revoked.
 
 import { announce } from '../../announce.ts';
-import { type Grant, remove } from '../../api.ts';
+import { remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Empty, Shown } from '../../components/states.tsx';
@@ -10,6 +10,7 @@ import { Left, Named, Time, Tool } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
 import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
+import type { Grant } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 
 const COLUMNS: Column<Grant>[] = [

@@ -2,7 +2,7 @@
 
 import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
-import { type ListedApproval, post, queryOf } from '../../api.ts';
+import { post, queryOf } from '../../api.ts';
 import { now } from '../../clock.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Panel } from '../../components/page.tsx';
@@ -12,6 +12,7 @@ import { Named, StatusBadge, Time, Tool } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
 import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
+import type { ListedApproval } from '../../resources.ts';
 import { mayResolve } from '../../session.ts';
 import { addressOf } from '../audit/filters.ts';
 

@@ -3,7 +3,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
-import { type Approval, post, Refusal } from '../../api.ts';
+import { post, Refusal } from '../../api.ts';
 import { now } from '../../clock.ts';
 import { Bar } from '../../components/bar.tsx';
 import { FormDialog } from '../../components/dialog.tsx';
@@ -13,6 +13,7 @@ import { Ago, Left, Named, Tool } from '../../components/text.tsx';
 import { useAction } from '../../load.ts';
 import { keyName, sessionLabel } from '../../names.ts';
 import { loadPending, pending, pendingError, settle } from '../../pending.ts';
+import type { Approval } from '../../resources.ts';
 import { mayResolve } from '../../session.ts';
 import { addressOf } from '../audit/filters.ts';
 

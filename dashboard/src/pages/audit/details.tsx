@@ -1,27 +1,20 @@
 // One entry of the audit log with all that is known about it, and ways on to others like it.
 
 import type { ComponentChildren } from 'preact';
-import type { AuditEntry } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/page.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
 import { DecisionBadge, Id, Named, Time, Tool } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
 import { keyName } from '../../names.ts';
+import type { WholeAuditEntry } from '../../resources.ts';
 import { addressOf, type Filters } from './filters.ts';
 import { Sealed } from './sealed.tsx';
 
-interface Forwarded {
-  outcome: string;
-  durationMs: number;
-  at: string;
-}
-
 type Fact = [string, ComponentChildren];
-type Detailed = AuditEntry & { forwarded: Forwarded | null };
 
 export function Details({ id, onClose }: { id: string; onClose: () => void }) {
-  const { data, error } = useGet<Detailed>(`/audit/${id}`);
+  const { data, error } = useGet<WholeAuditEntry>(`/audit/${id}`);
   return (
     <Dialog title="Audit entry" open wide onClose={onClose}>
       <div class="stack">
@@ -33,7 +26,7 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
   );
 }
 
-function factsOf(entry: Detailed): Fact[] {
+function factsOf(entry: WholeAuditEntry): Fact[] {
   const { serverName, toolName, keyId, sessionId, policyId, policyVersion, ruleIndex, referenceId } = entry;
   const tool = `${serverName}__${toolName}`;
   return [
@@ -87,7 +80,7 @@ function Exact({ at }: { at: string }) {
   );
 }
 
-function forwardedOf(forwarded: Forwarded | null): string {
+function forwardedOf(forwarded: WholeAuditEntry['forwarded']): string {
   if (forwarded === null) return 'no, or not yet known';
   return `${forwarded.outcome}, after ${forwarded.durationMs} ms`;
 }

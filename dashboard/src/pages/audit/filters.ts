@@ -1,7 +1,8 @@
 // The filters of the audit log: they live in the address, so that a link shows the same entries and the back
 // button undoes a filter. `within` is a span up to now; the administration knows only moments.
 
-import { type AuditEntry, type Query, queryOf } from '../../api.ts';
+import { type Query, queryOf } from '../../api.ts';
+import type { AuditEntry } from '../../resources.ts';
 
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 

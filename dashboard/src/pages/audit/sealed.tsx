@@ -3,11 +3,7 @@
 
 import { Refusal } from '../../api.ts';
 import { useGet } from '../../load.ts';
-
-interface Proof {
-  seq: number;
-  size: number;
-}
+import type { Proof } from '../../resources.ts';
 
 const NOT_YET = 409;
 

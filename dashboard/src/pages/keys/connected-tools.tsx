@@ -9,7 +9,7 @@ import { Panel } from '../../components/page.tsx';
 import { Empty, Problem, Shown } from '../../components/states.tsx';
 import { Badge, Named, type Tone } from '../../components/text.tsx';
 import { useAction, useList } from '../../load.ts';
-import type { ConnectedTool } from '../../resources.ts';
+import type { ConnectedTool, ToolTest } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { Connect } from './connect.tsx';
 import { Drift } from './drift.tsx';
@@ -54,7 +54,7 @@ interface ServerProps {
 
 function Server({ keyId, tool, reload }: ServerProps) {
   const [tone, word] = HEALTH[tool.health.state];
-  const [tested, setTested] = useState<Tested | null>(null);
+  const [tested, setTested] = useState<ToolTest | null>(null);
   const drifted = tool.tools.filter(each => each.drifted);
   return (
     <li class="server">
@@ -97,18 +97,12 @@ function Tools({ tools }: { tools: ConnectedTool['tools'] }) {
   );
 }
 
-interface Tested {
-  ok: boolean;
-  error: string | null;
-  tools: string[];
-}
-
-function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (tested: Tested) => void }) {
+function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (tested: ToolTest) => void }) {
   const path = `/keys/${keyId}/connected-tools/${tool.id}`;
   const { busy, error, run } = useAction();
   const test = () =>
     run(async () => {
-      const tested = await post<Tested>(`${path}/test`);
+      const tested = await post<ToolTest>(`${path}/test`);
       announce(tested.ok ? `${tool.name} answers.` : `${tool.name} does not answer.`);
       onTested(tested);
       reload();
@@ -131,7 +125,7 @@ function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (t
   );
 }
 
-function Result({ of: { ok, error, tools } }: { of: Tested }) {
+function Result({ of: { ok, error, tools } }: { of: ToolTest }) {
   if (ok) return <p>It answers, and offers {tools.length === 1 ? '1 tool' : `${tools.length} tools`}.</p>;
   return (
     <p class="failed">

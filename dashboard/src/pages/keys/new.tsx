@@ -2,17 +2,13 @@
 
 import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
-import { type Key, patch, post } from '../../api.ts';
+import { patch, post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
-import type { Policy } from '../../resources.ts';
+import type { Key, KeyWithSecret, Policy } from '../../resources.ts';
 import { NotifyFields, notifyIn } from './notify.tsx';
 
-const FORWARDS = ['resources', 'prompts', 'completion'];
-
-export interface KeyWithSecret extends Key {
-  key: string;
-}
+const FORWARDS: Key['forward'] = ['resources', 'prompts', 'completion'];
 
 interface NewKeyProps {
   open: boolean;

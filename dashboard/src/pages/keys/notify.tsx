@@ -2,9 +2,9 @@
 // notifiers are secrets that come back masked, so a change names them anew or leaves them.
 
 import { useState } from 'preact/hooks';
-import type { Key } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
 import { Named } from '../../components/text.tsx';
+import type { Key } from '../../resources.ts';
 
 type Targets = NonNullable<Key['notify']>;
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
-import { type Key, queryOf, remove } from '../../api.ts';
+import { queryOf, remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Facts, Page, Panel } from '../../components/page.tsx';
 import { Empty, Loading, Shown } from '../../components/states.tsx';
@@ -11,7 +11,7 @@ import { type Column, More, Table } from '../../components/table.tsx';
 import { Badge, Id, Left, Named, Time } from '../../components/text.tsx';
 import { useList } from '../../load.ts';
 import { keys, loadKeys } from '../../names.ts';
-import type { Policy, Session } from '../../resources.ts';
+import type { Key, Policy, Session } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { ConnectedTools } from './connected-tools.tsx';
 import { ChangeKey } from './new.tsx';

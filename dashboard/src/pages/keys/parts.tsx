@@ -1,8 +1,7 @@
 // What the list of keys and the page of one key both show.
 
-import type { Key } from '../../api.ts';
 import { Badge, Named, Time } from '../../components/text.tsx';
-import type { Policy } from '../../resources.ts';
+import type { Key, Policy } from '../../resources.ts';
 
 /** Whether a key works. */
 export function KeyState({ of: { revokedAt, expiresAt } }: { of: Key }) {

@@ -4,8 +4,9 @@
 import { useState } from 'preact/hooks';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/text.tsx';
+import type { Stats } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
-import { DECISIONS, type Slice, type Stats, sum, WORDS, written } from './stats.ts';
+import { DECISIONS, type Slice, sum, WORDS, written } from './stats.ts';
 
 const HEIGHT = 100;
 /** Of a slice's width; the rest is the gap to the next. */

@@ -1,6 +1,5 @@
 // The latest verdicts, as they happen.
 
-import type { AuditEntry } from '../../api.ts';
 import { Panel } from '../../components/page.tsx';
 import { Empty, Shown } from '../../components/states.tsx';
 import { type Column, Table } from '../../components/table.tsx';
@@ -8,6 +7,7 @@ import { DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
 import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
+import type { AuditEntry } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
 
 const MOST = 8;

@@ -1,28 +1,14 @@
 // The statistics the overview shows, and how a verdict that came just now changes them before they are read
 // again.
 
-import type { AuditEntry, Decision } from '../../api.ts';
+import type { AuditEntry, Decision, Stats } from '../../resources.ts';
 
 export type Counts = Record<Decision, number>;
 
-export interface Slice extends Counts {
-  at: string;
-}
+export type Slice = Stats['series'][number];
 
 export interface Ranked extends Counts {
   count: number;
-}
-
-export interface Stats {
-  from: string;
-  to: string;
-  totals: Counts;
-  series: Slice[];
-  topTools: (Ranked & { tool: string })[];
-  topKeys: (Ranked & { keyId: string })[];
-  latencyMs: { p50: number; p90: number; p99: number } | null;
-  pendingApprovals: number;
-  deliveries: { pending: number; delivered: number; failed: number; oldestPendingAt: string | null };
 }
 
 /** From the bottom of the stack to its top. */

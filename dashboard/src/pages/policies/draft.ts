@@ -5,8 +5,7 @@ import { compilePolicy } from '../../../../src/core/decide.ts';
 import { type Problem, parsePolicy } from '../../../../src/core/policy-file.ts';
 import { ruleLine } from '../../../../src/core/policy-text.ts';
 import { callOf, simulate } from '../../../../src/core/simulate.ts';
-import type { Decision } from '../../api.ts';
-import type { Rule } from '../../resources.ts';
+import type { Decision, Rule } from '../../resources.ts';
 
 export interface Draft {
   text: string;

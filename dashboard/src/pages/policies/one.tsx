@@ -11,7 +11,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { Ago, Named } from '../../components/text.tsx';
 import { useAction, useGet } from '../../load.ts';
-import type { Rule, WholePolicy } from '../../resources.ts';
+import type { Policy, Rule, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { type Draft, textOf } from './draft.ts';
 import { Rules } from './rules.tsx';
@@ -55,7 +55,7 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
 }
 
 /** Nobody's newer version is replaced unseen. */
-function replace(policy: WholePolicy, change: Partial<WholePolicy> & { rules: Rule[] }): Promise<unknown> {
+function replace(policy: WholePolicy, change: Partial<Policy> & { rules: Rule[] }): Promise<unknown> {
   return put(`/policies/${policy.id}`, { ...change, version: policy.version });
 }
 

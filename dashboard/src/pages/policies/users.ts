@@ -1,7 +1,7 @@
 // Which keys a policy decides for: told by the keys, which are read once.
 
-import type { Key } from '../../api.ts';
 import { keys } from '../../names.ts';
+import type { Key } from '../../resources.ts';
 
 export function usersOf(policyId: string): Key[] {
   return keys.value.filter(key => key.policyId === policyId && key.revokedAt === null);

@@ -7,11 +7,7 @@ import { patch, post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { keys, loadKeys } from '../../names.ts';
-import type { Webhook } from '../../resources.ts';
-
-export interface WebhookWithSecret extends Webhook {
-  secret: string;
-}
+import type { Webhook, WebhookWithSecret } from '../../resources.ts';
 
 const EVENTS = [
   ['approval.created', 'A call is held'],

@@ -10,10 +10,10 @@ import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { Id, Named, Time } from '../../components/text.tsx';
 import { useAction, useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
-import type { Attempt, Webhook } from '../../resources.ts';
+import type { Webhook, WebhookTest, WebhookWithSecret } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { Deliveries } from './deliveries.tsx';
-import { ChangeWebhook, type WebhookWithSecret } from './form.tsx';
+import { ChangeWebhook } from './form.tsx';
 import { SecretOnce, WebhookState } from './parts.tsx';
 
 export function OneWebhook({ id }: { id: string }) {
@@ -67,15 +67,13 @@ function OldSecret({ until }: { until: string }) {
   );
 }
 
-type Tried = Omit<Attempt, 'at'>;
-
 /** Sends an event of its own kind, now. */
 function Trial({ of: webhook }: { of: Webhook }) {
   const { busy, error, run } = useAction();
-  const [tried, setTried] = useState<Tried | null>(null);
+  const [tried, setTried] = useState<WebhookTest | null>(null);
   const send = () => {
     setTried(null);
-    return run(async () => setTried(await post<Tried>(`/webhooks/${webhook.id}/test`)));
+    return run(async () => setTried(await post<WebhookTest>(`/webhooks/${webhook.id}/test`)));
   };
   return (
     <div class="stack">
@@ -92,7 +90,7 @@ function Trial({ of: webhook }: { of: Webhook }) {
   );
 }
 
-function wordsFor({ status, durationMs, error }: Tried): string {
+function wordsFor({ status, durationMs, error }: WebhookTest): string {
   if (error === null) return `It answered ${status} after ${durationMs} ms.`;
   return `It failed after ${durationMs} ms: ${error}`;
 }

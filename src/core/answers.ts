@@ -1,0 +1,541 @@
+// What the routes answer when all went well, in JSON. Written from their schemas by `npm run openapi`: change those.
+
+export interface Answers {
+  'POST /v1/check': {
+    decision: 'allow' | 'deny' | 'pending';
+    reason: string;
+    policyId: string;
+    toolCallId: string;
+    referenceId?: string;
+    message?: string;
+    latencyMs: number;
+  };
+  'POST /v1/sessions': {
+    id: string;
+    label: string;
+    prefix: string;
+    scopeTools: string[] | null;
+    expiresAt: string;
+    token: string;
+  };
+  'GET /v1/sessions': {
+    sessions: {
+      id: string;
+      label: string;
+      prefix: string;
+      scopeTools: string[] | null;
+      createdAt: string;
+      expiresAt: string;
+    }[];
+  };
+  'POST /v1/approve/{token}': {
+    referenceId: string;
+    status: 'approved' | 'denied';
+    grantExpiresAt: string | null;
+  };
+  'GET /admin/v1/policies': {
+    policies: {
+      id: string;
+      name: string;
+      description: string;
+      version: number;
+      createdAt: string;
+      updatedAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/policies': {
+    id: string;
+    name: string;
+    description: string;
+    version: number;
+    createdAt: string;
+    updatedAt: string;
+    rules: {
+      tool: string;
+      action: 'allow' | 'deny' | 'require_approval';
+      reason?: string;
+    }[];
+  };
+  'GET /admin/v1/policies/{id}': Answers['POST /admin/v1/policies'];
+  'PUT /admin/v1/policies/{id}': Answers['POST /admin/v1/policies'];
+  'GET /admin/v1/policies/{id}/versions': {
+    versions: {
+      version: number;
+      name: string;
+      rules: {
+        tool: string;
+        action: 'allow' | 'deny' | 'require_approval';
+        reason?: string;
+      }[];
+      createdAt: string;
+      createdBy: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/keys': {
+    keys: {
+      id: string;
+      name: string;
+      prefix: string;
+      policyId: string;
+      requireSignInToApprove: boolean;
+      expiresAt: string | null;
+      notify: {
+        emails?: string[];
+        slackWebhookUrl?: string;
+        url?: string;
+      } | null;
+      forward: ('resources' | 'prompts' | 'completion')[];
+      createdAt: string;
+      revokedAt: string | null;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/keys': {
+    id: string;
+    name: string;
+    prefix: string;
+    policyId: string;
+    requireSignInToApprove: boolean;
+    expiresAt: string | null;
+    notify: {
+      emails?: string[];
+      slackWebhookUrl?: string;
+      url?: string;
+    } | null;
+    forward: ('resources' | 'prompts' | 'completion')[];
+    createdAt: string;
+    revokedAt: string | null;
+    key: string;
+  };
+  'PATCH /admin/v1/keys/{id}': {
+    id: string;
+    name: string;
+    prefix: string;
+    policyId: string;
+    requireSignInToApprove: boolean;
+    expiresAt: string | null;
+    notify: {
+      emails?: string[];
+      slackWebhookUrl?: string;
+      url?: string;
+    } | null;
+    forward: ('resources' | 'prompts' | 'completion')[];
+    createdAt: string;
+    revokedAt: string | null;
+  };
+  'GET /admin/v1/keys/{id}/connected-tools': {
+    connectedTools: {
+      id: string;
+      name: string;
+      transport: 'http' | 'sse' | 'stdio';
+      url?: string;
+      server?: string;
+      hasHeaders: boolean;
+      createdAt: string;
+      health: {
+        state: 'idle' | 'ready' | 'down';
+        error: string | null;
+        since: string;
+      };
+      tools: {
+        name: string;
+        drifted: boolean;
+      }[];
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/keys/{id}/connected-tools': {
+    id: string;
+    name: string;
+    transport: 'http' | 'sse' | 'stdio';
+    url?: string;
+    server?: string;
+    hasHeaders: boolean;
+    createdAt: string;
+    health: {
+      state: 'idle' | 'ready' | 'down';
+      error: string | null;
+      since: string;
+    };
+    tools: {
+      name: string;
+      drifted: boolean;
+    }[];
+  };
+  'POST /admin/v1/keys/{id}/connected-tools/{toolId}/test': {
+    ok: boolean;
+    error: string | null;
+    tools: string[];
+  };
+  'GET /admin/v1/keys/{id}/connected-tools/{toolId}/definitions': {
+    definitions: {
+      name: string;
+      accepted: Record<string, unknown>;
+      acceptedDigest: string;
+      changed: Record<string, unknown> | null;
+      changedDigest: string | null;
+      changedAt: string | null;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/sessions': {
+    sessions: {
+      id: string;
+      keyId: string;
+      label: string;
+      prefix: string;
+      scopeTools: string[] | null;
+      createdAt: string;
+      expiresAt: string;
+      revokedAt: string | null;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/approvals': {
+    approvals: {
+      referenceId: string;
+      toolCallId: string;
+      policyId: string;
+      keyId: string;
+      sessionId: string | null;
+      surface: 'check' | 'mcp';
+      serverName: string;
+      toolName: string;
+      status: 'pending' | 'approved' | 'denied' | 'timed_out';
+      reason: string;
+      createdAt: string;
+      expiresAt: string;
+      resolvedAt: string | null;
+      resolvedBy: string | null;
+      grantExpiresAt: string | null;
+      spentAt: string | null;
+      withdrawnAt: string | null;
+      usableUntil: string | null;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/approvals/{referenceId}/resolve': {
+    referenceId: string;
+    toolCallId: string;
+    policyId: string;
+    keyId: string;
+    sessionId: string | null;
+    surface: 'check' | 'mcp';
+    serverName: string;
+    toolName: string;
+    status: 'pending' | 'approved' | 'denied' | 'timed_out';
+    reason: string;
+    createdAt: string;
+    expiresAt: string;
+    resolvedAt: string | null;
+    resolvedBy: string | null;
+    grantExpiresAt: string | null;
+    spentAt: string | null;
+    withdrawnAt: string | null;
+    usableUntil: string | null;
+  };
+  'GET /admin/v1/grants': {
+    grants: {
+      id: string;
+      referenceId: string;
+      keyId: string;
+      serverName: string;
+      toolName: string;
+      createdAt: string;
+      expiresAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/notifications': {
+    notifications: {
+      id: string;
+      referenceId: string;
+      channel: string;
+      status: 'pending' | 'sent' | 'failed' | 'dropped';
+      attempts: number;
+      nextAttemptAt: string | null;
+      lastError: string | null;
+      createdAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/webhooks': {
+    webhooks: {
+      id: string;
+      url: string;
+      keyId: string | null;
+      events: ('approval.created' | 'approval.resolved')[];
+      enabled: boolean;
+      disabledReason: string | null;
+      previousSecretUntil: string | null;
+      createdAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/webhooks': {
+    id: string;
+    url: string;
+    keyId: string | null;
+    events: ('approval.created' | 'approval.resolved')[];
+    enabled: boolean;
+    disabledReason: string | null;
+    previousSecretUntil: string | null;
+    createdAt: string;
+    secret: string;
+  };
+  'PATCH /admin/v1/webhooks/{id}': {
+    id: string;
+    url: string;
+    keyId: string | null;
+    events: ('approval.created' | 'approval.resolved')[];
+    enabled: boolean;
+    disabledReason: string | null;
+    previousSecretUntil: string | null;
+    createdAt: string;
+  };
+  'POST /admin/v1/webhooks/{id}/rotate-secret': Answers['POST /admin/v1/webhooks'];
+  'POST /admin/v1/webhooks/{id}/test': {
+    status: number | null;
+    durationMs: number;
+    error: string | null;
+    response: string | null;
+  };
+  'GET /admin/v1/webhooks/{id}/deliveries': {
+    deliveries: {
+      id: string;
+      eventId: string;
+      type: string;
+      referenceId: string;
+      status: 'pending' | 'delivered' | 'failed';
+      attempts: {
+        at: string;
+        status: number | null;
+        durationMs: number;
+        error: string | null;
+        response: string | null;
+      }[];
+      nextAttemptAt: string | null;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/audit': {
+    entries: {
+      id: string;
+      at: string;
+      keyId: string;
+      sessionId: string | null;
+      surface: 'check' | 'mcp';
+      serverName: string;
+      toolName: string;
+      decision: 'allow' | 'deny' | 'pending';
+      reason: string;
+      policyId: string;
+      policyVersion: number;
+      ruleIndex: number | null;
+      referenceId: string | null;
+      latencyMs: number;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/audit/{id}': {
+    id: string;
+    at: string;
+    keyId: string;
+    sessionId: string | null;
+    surface: 'check' | 'mcp';
+    serverName: string;
+    toolName: string;
+    decision: 'allow' | 'deny' | 'pending';
+    reason: string;
+    policyId: string;
+    policyVersion: number;
+    ruleIndex: number | null;
+    referenceId: string | null;
+    latencyMs: number;
+    forwarded: {
+      outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled';
+      durationMs: number;
+      at: string;
+    } | null;
+  };
+  'GET /admin/v1/audit/sealing': {
+    publicKey: string;
+    size: number;
+    checkpoint: {
+      size: number;
+      root: string;
+      createdAt: string;
+      sealedThrough: string;
+      prunedBefore: number;
+      note: string;
+    } | null;
+  };
+  'GET /admin/v1/audit/checkpoints': {
+    checkpoints: {
+      size: number;
+      root: string;
+      createdAt: string;
+      sealedThrough: string;
+      prunedBefore: number;
+      note: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/audit/consistency': {
+    from: number;
+    to: number;
+    path: string[];
+  };
+  'GET /admin/v1/audit/{id}/proof': {
+    seq: number;
+    size: number;
+    path: string[];
+    entry: {
+      id: string;
+      at: string;
+      keyId: string;
+      sessionId: string | null;
+      surface: 'check' | 'mcp';
+      serverName: string;
+      toolName: string;
+      decision: 'allow' | 'deny' | 'pending';
+      reason: string;
+      policyId: string;
+      policyVersion: number;
+      ruleIndex: number | null;
+      referenceId: string | null;
+      latencyMs: number;
+    } | null;
+    checkpoint: string;
+  };
+  'GET /admin/v1/stats': {
+    from: string;
+    to: string;
+    totals: {
+      allow: number;
+      deny: number;
+      pending: number;
+    };
+    series: {
+      allow: number;
+      deny: number;
+      pending: number;
+      at: string;
+    }[];
+    topTools: {
+      allow: number;
+      deny: number;
+      pending: number;
+      tool: string;
+      count: number;
+    }[];
+    topKeys: {
+      allow: number;
+      deny: number;
+      pending: number;
+      keyId: string;
+      count: number;
+    }[];
+    latencyMs: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+    pendingApprovals: number;
+    deliveries: {
+      pending: number;
+      delivered: number;
+      failed: number;
+      oldestPendingAt: string | null;
+    };
+  };
+  'GET /admin/v1/changes': {
+    changes: {
+      id: string;
+      at: string;
+      actor: string;
+      action: string;
+      target: string;
+      detail: Record<string, unknown>;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/settings': {
+    version: string;
+    settings: {
+      name: string;
+      env: string;
+      meaning: string;
+      default: string | null;
+      value: string | null;
+      origin: 'default' | 'environment' | 'file';
+    }[];
+    stdioServers: string[];
+  };
+  'POST /admin/v1/setup': {
+    id: string;
+    email: string;
+    role: 'admin' | 'approver' | 'viewer';
+    createdAt: string;
+  };
+  'GET /admin/v1/operators': {
+    operators: {
+      id: string;
+      email: string;
+      role: 'admin' | 'approver' | 'viewer';
+      status: 'active' | 'invited';
+      createdAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/operators': {
+    id: string;
+    email: string;
+    role: 'admin' | 'approver' | 'viewer';
+    status: 'active' | 'invited';
+    createdAt: string;
+    inviteUrl: string;
+    inviteExpiresAt: string;
+  };
+  'PATCH /admin/v1/operators/{id}': {
+    id: string;
+    email: string;
+    role: 'admin' | 'approver' | 'viewer';
+    status: 'active' | 'invited';
+    createdAt: string;
+  };
+  'POST /admin/v1/operators/{id}/reset': {
+    id: string;
+    email: string;
+    role: 'admin' | 'approver' | 'viewer';
+    status: 'active' | 'invited';
+    createdAt: string;
+    resetUrl: string;
+    resetExpiresAt: string;
+  };
+  'POST /admin/v1/join': Answers['PATCH /admin/v1/operators/{id}'];
+  'POST /admin/v1/sign-in': {
+    email: string | null;
+    role: 'admin' | 'approver' | 'viewer';
+    actor: string;
+  };
+  'GET /admin/v1/me': Answers['POST /admin/v1/sign-in'];
+  'GET /admin/v1/me/sign-ins': {
+    signIns: {
+      id: string;
+      createdAt: string;
+      lastUsedAt: string;
+      userAgent: string;
+      ip: string;
+      current: boolean;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /healthz': {
+    status: string;
+    version: string;
+  };
+  'GET /readyz': Answers['GET /healthz'];
+}

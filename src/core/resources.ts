@@ -1,0 +1,42 @@
+// What the service looks after, by name, as its routes show it. The shapes are those of the routes' schemas
+// (answers.ts): a field that a route gains or loses is gained or lost here, for the dashboard and the command line.
+
+import type { Answers } from './answers.ts';
+
+export type Policy = Answers['GET /admin/v1/policies']['policies'][number];
+export type WholePolicy = Answers['GET /admin/v1/policies/{id}'];
+export type PolicyVersion = Answers['GET /admin/v1/policies/{id}/versions']['versions'][number];
+export type Key = Answers['GET /admin/v1/keys']['keys'][number];
+export type KeyWithSecret = Answers['POST /admin/v1/keys'];
+export type NotifyTargets = NonNullable<Key['notify']>;
+/** As the key that made it is told, with its token and without. */
+export type NewSession = Answers['POST /v1/sessions'];
+export type OwnSession = Answers['GET /v1/sessions']['sessions'][number];
+/** As the administration lists it. */
+export type Session = Answers['GET /admin/v1/sessions']['sessions'][number];
+export type ConnectedTool = Answers['GET /admin/v1/keys/{id}/connected-tools']['connectedTools'][number];
+export type ToolTest = Answers['POST /admin/v1/keys/{id}/connected-tools/{toolId}/test'];
+export type Definition =
+  Answers['GET /admin/v1/keys/{id}/connected-tools/{toolId}/definitions']['definitions'][number];
+export type ListedApproval = Answers['GET /admin/v1/approvals']['approvals'][number];
+export type Grant = Answers['GET /admin/v1/grants']['grants'][number];
+export type Webhook = Answers['GET /admin/v1/webhooks']['webhooks'][number];
+export type WebhookWithSecret = Answers['POST /admin/v1/webhooks'];
+export type WebhookTest = Answers['POST /admin/v1/webhooks/{id}/test'];
+export type Delivery = Answers['GET /admin/v1/webhooks/{id}/deliveries']['deliveries'][number];
+export type Attempt = Delivery['attempts'][number];
+export type AuditEntry = Answers['GET /admin/v1/audit']['entries'][number];
+export type WholeAuditEntry = Answers['GET /admin/v1/audit/{id}'];
+export type Checkpoint = Answers['GET /admin/v1/audit/checkpoints']['checkpoints'][number];
+export type Proof = Answers['GET /admin/v1/audit/{id}/proof'];
+export type Stats = Answers['GET /admin/v1/stats'];
+export type Change = Answers['GET /admin/v1/changes']['changes'][number];
+export type Settings = Answers['GET /admin/v1/settings'];
+export type Setting = Settings['settings'][number];
+export type Operator = Answers['GET /admin/v1/operators']['operators'][number];
+export type InvitedOperator = Answers['POST /admin/v1/operators'];
+export type ResetOperator = Answers['POST /admin/v1/operators/{id}/reset'];
+export type Role = Operator['role'];
+export type Me = Answers['GET /admin/v1/me'];
+export type SignIn = Answers['GET /admin/v1/me/sign-ins']['signIns'][number];
+export type Health = Answers['GET /readyz'];
