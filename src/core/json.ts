@@ -3,11 +3,11 @@
 // position, never a part of the text: what is parsed may be somebody's arguments.
 
 import { GuardError } from './errors.ts';
-import { type ExactNumber, exactly } from './exact-number.ts';
+import { ExactNumber } from './exact-number.ts';
+import { BACKSLASH, type Json, type JsonObject, MAX_DEPTH, parseStrictly, QUOTE } from './json-parser.ts';
 
-export type Json = null | boolean | number | string | ExactNumber | Json[] | { [key: string]: Json };
+export type { Json, JsonObject } from './json-parser.ts';
 
-export const MAX_DEPTH = 64;
 /**
  * Nobody else is answered while a text is parsed. Four megabytes of zeros took half a second where ours had to parse
  * them, sixteen took 2.7 s; as many values as this take a tenth of a second, and a long string takes none of that.
@@ -24,11 +24,11 @@ export function parseJson(text: string, maxValues = MAX_VALUES): Json {
   try {
     value = JSON.parse(text);
   } catch {
-    return new Parser(text).document();
+    return parseStrictly(text);
   }
   const { depth, members, plainNumbers } = scan(text);
   const strict = depth <= MAX_DEPTH && plainNumbers && members === countMembers(value);
-  return strict ? value : new Parser(text).document();
+  return strict ? value : parseStrictly(text);
 }
 
 /** Each value but the first stands behind one of these; the text may be any, so it need not be JSON. */
@@ -95,7 +95,7 @@ function countMembers(value: Json): number {
     return count;
   }
   for (const key of Object.keys(value)) {
-    const member = (value as { [key: string]: Json })[key] as Json;
+    const member = (value as JsonObject)[key] as Json;
     count += 1 + (typeof member === 'object' ? countMembers(member) : 0);
   }
   return count;
@@ -114,13 +114,18 @@ export function parseJsonBytes(bytes: Uint8Array, maxValues = MAX_VALUES): Json 
   return parseJson(text, maxValues);
 }
 
+/** Whether a value is an object of JSON: no array, and no number that was kept as it was written. */
+export function isObject(value: unknown): value is JsonObject {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
+}
+
 /** Writes a parsed value back; an ExactNumber as the very digits that were read. */
 export function writeJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 const DOT = 0x2e;
@@ -128,177 +133,3 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const UNICODE_ESCAPE = /[0-9a-fA-F]{4}/y;
-const ESCAPES: Record<string, string> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
-
-class Parser {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  document(): Json {
-    const value = this.#value(1);
-    this.#space();
-    if (this.#at < this.#text.length) throw this.#fault('unexpected text after the value');
-    return value;
-  }
-
-  #value(depth: number): Json {
-    this.#space();
-    switch (this.#text[this.#at]) {
-      case '{':
-        return this.#object(depth);
-      case '[':
-        return this.#array(depth);
-      case '"':
-        return this.#string();
-      case 't':
-        return this.#word('true', true);
-      case 'f':
-        return this.#word('false', false);
-      case 'n':
-        return this.#word('null', null);
-      default:
-        return this.#number();
-    }
-  }
-
-  #object(depth: number): Json {
-    this.#enter(depth);
-    const object: { [key: string]: Json } = Object.create(null);
-    if (this.#ends('}')) return object;
-    do {
-      this.#space();
-      const start = this.#at;
-      if (this.#text.charCodeAt(start) !== QUOTE) throw this.#fault('expected a key in double quotes');
-      const key = this.#string();
-      if (key in object) {
-        this.#at = start;
-        throw this.#fault('duplicate key');
-      }
-      this.#space();
-      if (this.#text[this.#at] !== ':') throw this.#fault('expected ":"');
-      this.#at++;
-      object[key] = this.#value(depth + 1);
-    } while (this.#more('}'));
-    return object;
-  }
-
-  #array(depth: number): Json {
-    this.#enter(depth);
-    const array: Json[] = [];
-    if (this.#ends(']')) return array;
-    do array.push(this.#value(depth + 1));
-    while (this.#more(']'));
-    return array;
-  }
-
-  #enter(depth: number): void {
-    if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH} levels`);
-    this.#at++;
-  }
-
-  /** An empty container: steps over its end when it comes next. */
-  #ends(close: string): boolean {
-    this.#space();
-    if (this.#text[this.#at] !== close) return false;
-    this.#at++;
-    return true;
-  }
-
-  /** Steps over `,` (true) or the container's end (false). */
-  #more(close: string): boolean {
-    this.#space();
-    const char = this.#text[this.#at];
-    if (char !== ',' && char !== close) throw this.#fault(`expected "," or "${close}"`);
-    this.#at++;
-    return char === ',';
-  }
-
-  #string(): string {
-    const text = this.#text;
-    const start = ++this.#at;
-    for (let at = start; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code === QUOTE) {
-        this.#at = at + 1;
-        return text.slice(start, at);
-      }
-      if (code === BACKSLASH || code < 0x20) return this.#escapedString(start, at);
-    }
-    throw this.#fault('unterminated string');
-  }
-
-  #escapedString(start: number, firstOdd: number): string {
-    const text = this.#text;
-    let out = text.slice(start, firstOdd);
-    for (let at = firstOdd; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      this.#at = at;
-      if (code === QUOTE) {
-        this.#at = at + 1;
-        return out;
-      }
-      if (code < 0x20) throw this.#fault('control character in a string');
-      if (code !== BACKSLASH) {
-        out += text[at];
-        continue;
-      }
-      const kind = text[++at] ?? '';
-      if (kind === 'u') {
-        UNICODE_ESCAPE.lastIndex = at + 1;
-        const hex = UNICODE_ESCAPE.exec(text);
-        if (hex === null) throw this.#fault('bad \\u escape');
-        out += String.fromCharCode(Number.parseInt(hex[0], 16));
-        at += 4;
-      } else {
-        const char = ESCAPES[kind];
-        if (char === undefined) throw this.#fault('unknown escape');
-        out += char;
-      }
-    }
-    throw this.#fault('unterminated string');
-  }
-
-  #word<T extends Json>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.#at)) throw this.#fault('unexpected text');
-    this.#at += word.length;
-    return value;
-  }
-
-  #number(): Json {
-    NUMBER.lastIndex = this.#at;
-    const found = NUMBER.exec(this.#text);
-    if (found === null) {
-      throw this.#fault(this.#at >= this.#text.length ? 'unexpected end' : 'unexpected character');
-    }
-    this.#at = NUMBER.lastIndex;
-    return exactly(found[0]);
-  }
-
-  #space(): void {
-    const text = this.#text;
-    for (;;) {
-      const code = text.charCodeAt(this.#at);
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
-      this.#at++;
-    }
-  }
-
-  #fault(what: string): GuardError {
-    return new GuardError('invalid_json', `Not valid JSON: ${what}, at character ${this.#at + 1}.`);
-  }
-}

@@ -3,8 +3,7 @@
 import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
 import { GuardError } from '../core/errors.ts';
-import { ExactNumber } from '../core/exact-number.ts';
-import { type Json, parseJsonBytes } from '../core/json.ts';
+import { isObject, type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
 import type { CheckRequest } from '../guard/check/check.ts';
 import type { Principal } from '../guard/credentials.ts';
@@ -92,12 +91,6 @@ function isUsual(value: Json): value is Json & Body {
     serverNameFault(serverName) === null &&
     toolNameFault(toolName) === null &&
     (args === undefined || isObject(args))
-  );
-}
-
-function isObject(value: unknown): value is { [key: string]: Json } {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
   );
 }
 

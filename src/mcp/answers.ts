@@ -2,23 +2,14 @@
 // which becomes a stream when the upstream speaks before it answers, and how failures are told.
 
 import { GuardError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { CallCancelled, type CallServices, callTool } from './call.ts';
 import type { Connections } from './connections.ts';
 import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
 import type { Forwarding } from './forward.ts';
 import { shown } from './listing.ts';
-import {
-  CODES,
-  errorMessage,
-  type Id,
-  isObject,
-  type JsonObject,
-  RpcError,
-  type RpcRequest,
-  resultMessage,
-} from './protocol.ts';
+import { CODES, errorMessage, type Id, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
 import { cancelledBy } from './upstream.ts';
 
 export interface McpServices extends CallServices, Forwarding {

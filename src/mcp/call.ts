@@ -2,7 +2,7 @@
 // hand send it on. What is sent is what was judged: parsed, and written again. The result comes back as it is.
 
 import { isReference } from '../core/approval.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { CheckRequest, Verdict } from '../guard/check/check.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
@@ -14,8 +14,6 @@ import type { Place, Places } from './places.ts';
 import {
   CODES,
   ENVELOPE,
-  isObject,
-  type JsonObject,
   metaOf,
   REFERENCE_META,
   RpcError,

@@ -2,12 +2,11 @@
 // of who waits for what, and notifications handed to the calls they belong to. What the other side does not take is
 // bounded here; how it is known that a message was taken is each channel's.
 
-import { writeJson } from '../core/json.ts';
+import { type JsonObject, writeJson } from '../core/json.ts';
 import {
   CODES,
   errorMessage,
   type Id,
-  type JsonObject,
   notificationMessage,
   RpcError,
   type RpcMessage,

@@ -2,7 +2,7 @@
 // of tools, so these are off by default; when on, each access is judged by nobody and recorded all the same.
 
 import type { ToolCall } from '../core/decide.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Verdict } from '../guard/check/check.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
@@ -10,7 +10,7 @@ import { metaForUpstream } from './call.ts';
 import type { Hub } from './hub.ts';
 import { listAll } from './pages.ts';
 import type { Places } from './places.ts';
-import { CODES, ENVELOPE, isObject, type JsonObject, metaOf, RpcError, type RpcRequest } from './protocol.ts';
+import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
 import { cancelledBy, type Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';

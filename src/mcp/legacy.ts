@@ -1,5 +1,6 @@
 // The older era (2025-03-26 to 2025-11-25): connections opened by `initialize`, kept as rows.
 
+import type { JsonObject } from '../core/json.ts';
 import {
   type Asked,
   accepted,
@@ -16,7 +17,6 @@ import {
   CODES,
   ENVELOPE,
   type Id,
-  type JsonObject,
   LATEST_LEGACY,
   LEGACY_VERSIONS,
   metaOf,

@@ -1,5 +1,6 @@
 // The newer era (2026-07-28): stateless, an envelope in every request, headers that repeat the body.
 
+import { isObject, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import {
   type Asked,
@@ -15,8 +16,6 @@ import {
   CODES,
   ENVELOPE,
   type Id,
-  isObject,
-  type JsonObject,
   MODERN_VERSION,
   metaOf,
   RpcError,

@@ -1,8 +1,8 @@
 // The first words to an upstream: which era it speaks, and what it offers. The newer era is tried first where the
 // transport can tell; an upstream that does not know it is initialized.
 
-import type { Json } from '../core/json.ts';
-import { ENVELOPE, isObject, type JsonObject, LATEST_LEGACY, MODERN_VERSION } from './protocol.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { ENVELOPE, LATEST_LEGACY, MODERN_VERSION } from './protocol.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
 const CLIENT_INFO = { name: 'toolgate', version: '1' };

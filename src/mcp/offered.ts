@@ -4,13 +4,12 @@
 
 import { createHash } from 'node:crypto';
 import { GuardError } from '../core/errors.ts';
-import { parseJson } from '../core/json.ts';
+import { type JsonObject, parseJson } from '../core/json.ts';
 import { joinName, toolNameFault } from '../core/name.ts';
 import { compareDefinitions } from '../guard/connected-tools.ts';
 import type { Deps } from '../guard/deps.ts';
 import { listDefinitions } from '../store/connected-tools.ts';
 import { listAll } from './pages.ts';
-import type { JsonObject } from './protocol.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';

@@ -1,8 +1,7 @@
 // All items of an upstream's paged list, within bounds: what a server lists is kept, compared and shown to clients,
 // and nobody else is answered while that is done.
 
-import { type Json, writeJson } from '../core/json.ts';
-import { isObject, type JsonObject } from './protocol.ts';
+import { isObject, type Json, type JsonObject, writeJson } from '../core/json.ts';
 import type { Asking, Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 

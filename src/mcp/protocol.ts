@@ -2,8 +2,7 @@
 // opens with `initialize` and has sessions (connections, here); the newer one is stateless and carries an
 // envelope in every request's `_meta`.
 
-import { ExactNumber } from '../core/exact-number.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 
 export const LEGACY_VERSIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
 export const LATEST_LEGACY = '2025-11-25';
@@ -21,7 +20,6 @@ export const ENVELOPE = {
 export const REFERENCE_META = 'toolgate/referenceId';
 
 export type Id = string | number;
-export type JsonObject = { [key: string]: Json };
 
 export interface RpcRequest {
   kind: 'request';
@@ -68,12 +66,6 @@ export class RpcError extends Error {
     this.status = status;
     this.data = data;
   }
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  );
 }
 
 /** One message, from parsed JSON. */

@@ -2,8 +2,7 @@
 // pending result would violate is widened, or left out where that cannot be done safely; annotations that ask
 // clients to repeat arguments in headers are taken out, since the headers end here.
 
-import type { Json } from '../core/json.ts';
-import { isObject, type JsonObject } from './protocol.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 
 const PENDING_SCHEMA: JsonObject = {
   type: 'object',

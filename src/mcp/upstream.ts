@@ -3,10 +3,10 @@
 // holds a committed allow. How long an answer may take is time-limit.ts's,
 // which era it is negotiate.ts's.
 
-import type { Json } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { envelope, negotiate } from './negotiate.ts';
-import { type JsonObject, metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
+import { metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { after, inSeconds, TimeLimit } from './time-limit.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 

@@ -1,14 +1,13 @@
 // Streamable HTTP to an upstream: one POST per message, answered as JSON or as a stream of events. The caller's
 // credentials never come near this file.
 
-import { writeJson } from '../core/json.ts';
+import { type JsonObject, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { readEvents } from './event-stream.ts';
 import { Listening } from './listening.ts';
 import {
   CODES,
-  type JsonObject,
   MODERN_VERSION,
   notificationMessage,
   type RpcNotification,

@@ -2,14 +2,8 @@
 // notifications both ways. Ids are ours: an answer with a foreign id finds nobody.
 
 import { GuardError } from '../core/errors.ts';
-import { MAX_VALUES, parseJson } from '../core/json.ts';
-import {
-  type JsonObject,
-  type RpcMessage,
-  type RpcNotification,
-  type RpcResponse,
-  readMessage,
-} from './protocol.ts';
+import { type JsonObject, MAX_VALUES, parseJson } from '../core/json.ts';
+import { type RpcMessage, type RpcNotification, type RpcResponse, readMessage } from './protocol.ts';
 
 /** One message of an upstream, and one line or event, may be this large. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;

@@ -6,14 +6,8 @@ import fc from 'fast-check';
 import { canonicalJson } from '../../src/core/canonical.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { ExactNumber } from '../../src/core/exact-number.ts';
-import {
-  type Json,
-  MAX_DEPTH,
-  MAX_VALUES,
-  parseJson,
-  parseJsonBytes,
-  writeJson,
-} from '../../src/core/json.ts';
+import { type Json, MAX_VALUES, parseJson, parseJsonBytes, writeJson } from '../../src/core/json.ts';
+import { MAX_DEPTH } from '../../src/core/json-parser.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
 function refusal(parse: () => unknown): string {

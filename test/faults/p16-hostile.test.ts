@@ -27,7 +27,7 @@ const MUTANTS: Record<string, Patch[]> = {
     { file: 'src/http/body.ts', find: 'if (size > limit) throw tooLarge(limit);', replace: '' },
   ],
   'that reads bodies of any depth': [
-    { file: 'src/core/json.ts', find: 'const MAX_DEPTH = 64;', replace: 'const MAX_DEPTH = 1e9;' },
+    { file: 'src/core/json-parser.ts', find: 'const MAX_DEPTH = 64;', replace: 'const MAX_DEPTH = 1e9;' },
   ],
   'that is slow on many keys': [
     {

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { Toolgate } from '../../../clients/typescript/src/index.ts';
 import { parseDuration } from '../../core/approval.ts';
 import { ExactNumber } from '../../core/exact-number.ts';
-import { type Json, parseJson } from '../../core/json.ts';
+import { isObject, type Json, parseJson } from '../../core/json.ts';
 import { visible } from '../../core/visible.ts';
 import { baseUrl, type KeyOptions, keyOf, withKey } from '../connect.ts';
 import { CliError, EXIT, EXIT_OF, usageError } from '../exit.ts';
@@ -91,9 +91,7 @@ async function argsOf(io: IO, text: string | undefined): Promise<Record<string, 
   } catch (error) {
     throw usageError(`--args: ${(error as Error).message}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof ExactNumber) {
-    throw usageError('--args must be a JSON object, such as {"title":"Hello"}.');
-  }
+  if (!isObject(value)) throw usageError('--args must be a JSON object, such as {"title":"Hello"}.');
   return exact(value) as Record<string, unknown>;
 }
 
