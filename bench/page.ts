@@ -81,7 +81,7 @@ ${studies.map(studySection).join('\n')}
 `;
 }
 
-export function targetTable(targets: readonly Verdict[]): string {
+function targetTable(targets: readonly Verdict[]): string {
   const rows = targets.map(verdict => {
     const { label, atMost, unit, measured, withDatabase } = verdict;
     const told = (figure: Figure | null) => (figure ? `${spread(figure, digitsOf(atMost))} ${unit}` : '');

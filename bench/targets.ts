@@ -2,7 +2,7 @@
 
 import type { Figure } from './figure.ts';
 
-export type Target = { label: string; atMost: number } & (
+type Target = { label: string; atMost: number } & (
   | { of: string; against: string }
   | { finding: string; unit: string }
 );

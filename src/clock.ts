@@ -5,7 +5,7 @@
 /** Differences below this are corrections, not jumps. */
 const JUMP_MS = 1000;
 
-export interface Clocks {
+interface Clocks {
   wall: () => number;
   /** Milliseconds from any start that nobody can set. */
   monotonic: () => number;

@@ -17,7 +17,7 @@ export interface Config extends Values {
   serverFile: { path: string; secret: boolean } | null;
 }
 
-export interface Origin {
+interface Origin {
   name: string;
   env: string;
   meaning: string;

@@ -9,7 +9,7 @@ const OTHERS = 0o007;
 const OTHERS_READ_OR_WRITE = 0o006;
 const OTHERS_WRITE = 0o002;
 
-export interface OpenFile {
+interface OpenFile {
   file: string;
   /** As chmod takes it: 0644. */
   mode: string;

@@ -4,11 +4,11 @@
 import pino from 'pino';
 
 export type Log = pino.Logger;
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 const TOKENS = /\b(tg_(?:key|ses|apr|adm)_|whsec_)[0-9A-Za-z+/=]+/g;
 
-export function maskTokens(text: string): string {
+function maskTokens(text: string): string {
   return text.replace(TOKENS, '$1…');
 }
 

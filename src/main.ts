@@ -36,7 +36,7 @@ import { Metrics, mergedMetrics } from './metrics.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { findKey } from './store/keys.ts';
 
-export const VERSION: string = pkg.version;
+const VERSION: string = pkg.version;
 
 export interface Running {
   url: string;
@@ -59,7 +59,7 @@ export interface Welcome {
   adminTokenPath: string | null;
 }
 
-export interface Environment {
+interface Environment {
   log: Log;
   /** Called when the process can no longer promise what it wrote. */
   onFatal: (error: Error) => void;

@@ -131,7 +131,7 @@ export function scopes(raw: string): string {
   return found.join(' ');
 }
 
-export interface GroupRole {
+interface GroupRole {
   role: 'admin' | 'approver' | 'viewer';
   group: string;
 }

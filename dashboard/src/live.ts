@@ -7,7 +7,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Approval, AuditEntry } from './resources.ts';
 import { loadMe } from './session.ts';
 
-export interface Listener {
+interface Listener {
   verdict?: (entry: AuditEntry) => void;
   approval?: (approval: Approval) => void;
   /** Something may have been missed: read again. */

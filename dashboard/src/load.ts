@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { get, type Query, queryOf } from './api.ts';
 
-export interface Loaded<T> {
+interface Loaded<T> {
   data: T | undefined;
   error: Error | null;
   loading: boolean;
@@ -14,7 +14,7 @@ export interface Loaded<T> {
 }
 
 /** Loads when `key` changes, and on `reload`. What an older key brought is dropped. */
-export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ data: T | undefined; error: Error | null; loading: boolean }>({
     data: undefined,
     error: null,
@@ -46,7 +46,7 @@ export function useGet<T>(path: string, query: Query = {}): Loaded<T> {
   return useLoad(path + queryOf(query), signal => get<T>(path, query, signal));
 }
 
-export interface Listed<T> extends Loaded<T[]> {
+interface Listed<T> extends Loaded<T[]> {
   /** Asks for the next page and appends it; null when there is none. */
   more: (() => void) | null;
 }
@@ -91,7 +91,7 @@ export function useList<T>(path: string, name: string, query: Query = {}): Liste
   };
 }
 
-export interface Action {
+interface Action {
   busy: boolean;
   error: Error | null;
   /** Runs the work; answers whether it went well. */

@@ -17,14 +17,14 @@ export interface Wanted {
   reason?: string;
 }
 
-export interface Case {
+interface Case {
   line: number;
   server: string;
   tool: string;
   want: Wanted;
 }
 
-export interface CaseFile {
+interface CaseFile {
   policy: CompiledPolicy;
   scopeTools: string[] | null;
   calls: Case[];

@@ -4,7 +4,7 @@
 import { CliError, EXIT } from './exit.ts';
 
 /** The service answered, and said no. */
-export class Refused extends CliError {
+class Refused extends CliError {
   readonly status: number;
 
   constructor(status: number, message: string) {

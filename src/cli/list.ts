@@ -31,7 +31,7 @@ export function wholeNumber(max: number): (text: string) => number {
   };
 }
 
-export interface List<T> {
+interface List<T> {
   path: string;
   plural: string;
   query?: Query;

@@ -6,7 +6,7 @@ import { parseDuration } from '../core/approval.ts';
 const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const HINT = 'It must be a time such as 2030-01-31T12:00:00Z, or a duration such as 90m, 24h or 7d.';
 
-export function ahead(text: string): string {
+function ahead(text: string): string {
   return moment(text, 1);
 }
 

@@ -50,7 +50,7 @@ function fileText(io: IO, path: string): string | null {
   }
 }
 
-export interface Given {
+interface Given {
   key: VerifierKey;
   /** Files of checkpoints. */
   files: readonly string[];

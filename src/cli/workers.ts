@@ -7,12 +7,12 @@ import { EXIT } from './exit.ts';
 import type { IO } from './io.ts';
 import { OUTBOUND, ourselves } from './outbound.ts';
 
-export type FromWorker =
+type FromWorker =
   | { kind: 'ready'; port: number }
   | { kind: 'gather'; id: number }
   | { kind: 'metrics'; id: number; text: string };
 
-export type ToWorker =
+type ToWorker =
   | { kind: 'read'; id: number }
   | { kind: 'gathered'; id: number; texts: [worker: number, text: string][] };
 

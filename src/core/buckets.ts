@@ -13,7 +13,7 @@ export function floorTo(ms: number, span: number): number {
 }
 
 /** A run of whole buckets of one span. */
-export interface Piece {
+interface Piece {
   span: Span;
   from: number;
   to: number;

@@ -27,7 +27,7 @@ export interface InputFault {
   message: string;
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   cause?: unknown;
   errors?: InputFault[];
   /** Seconds after which trying again makes sense. */

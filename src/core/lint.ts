@@ -4,7 +4,7 @@
 import { SEPARATOR, splitName } from './name.ts';
 import { namesServer, type Rule, RuleIndex } from './policy.ts';
 
-export interface Warning {
+interface Warning {
   /** The rule that it is about; null for the policy as a whole. */
   index: number | null;
   message: string;
@@ -36,7 +36,7 @@ const NO_EXPRESSION =
   'looks like a regular expression, which a pattern is not: only * is special, and stands for any run of characters; ' +
   'every tool of a server is <server>__*';
 
-export interface Shadowed {
+interface Shadowed {
   index: number;
   /** The earlier rules, in order, one of which always decides first. */
   by: number[];

@@ -16,7 +16,7 @@ export interface Place {
   entry: object | null;
 }
 
-export type FindingKind =
+type FindingKind =
   | 'edited'
   | 'removed'
   | 'inserted'

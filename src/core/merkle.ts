@@ -25,7 +25,7 @@ export function leafHash(text: string): Hash {
   return Bun.SHA256.hash(`\0${text}`) as Hash;
 }
 
-export function nodeHash(left: Hash, right: Hash): Hash {
+function nodeHash(left: Hash, right: Hash): Hash {
   const bytes = new Uint8Array(1 + 2 * HASH_BYTES);
   bytes[0] = NODE;
   bytes.set(left, 1);
@@ -192,7 +192,7 @@ export function extendsTree(
   return sameHash(before, oldRoot) && sameHash(after, root);
 }
 
-export function sameHash(a: Hash, b: Hash): boolean {
+function sameHash(a: Hash, b: Hash): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 

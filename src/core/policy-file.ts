@@ -23,7 +23,7 @@ export interface Problem {
   message: string;
 }
 
-export interface PolicyFile {
+interface PolicyFile {
   /** Null when there is an error; warnings leave it usable. */
   policy: { name: string | null; rules: Rule[] } | null;
   problems: Problem[];

@@ -21,8 +21,8 @@ export interface Policy {
 }
 
 export const MAX_RULES = 100_000;
-export const MAX_PATTERN = 512;
-export const MAX_REASON = 1000;
+const MAX_PATTERN = 512;
+const MAX_REASON = 1000;
 
 /** What is wrong with a rule's pattern, or null. */
 export const patternFault = (tool: string): string | null => textFault(tool, 1, MAX_PATTERN);

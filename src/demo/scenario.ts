@@ -12,7 +12,7 @@ export interface DemoPolicy {
   versions: { daysAgo: number; rules: Rule[] }[];
 }
 
-export interface DemoTool {
+interface DemoTool {
   name: string;
   description: string;
   /** What its description became a few days ago. */

@@ -9,8 +9,8 @@ import type { OutcomeRecord } from '../store/outcomes.ts';
 import type { SessionRecord } from '../store/sessions.ts';
 import { ADMIN, type DemoAgent, OPERATORS, WAITING } from './scenario.ts';
 
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 const RUN_MS = 4 * HOUR;
 

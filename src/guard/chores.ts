@@ -17,7 +17,7 @@ const LONGEST_REST_MS = 500;
 /** One small step; true when there is more to do. */
 export type Chore = (deps: Deps) => Promise<boolean>;
 
-export interface ChoresObserver {
+interface ChoresObserver {
   /** After every round, also of a replica that left the work to another. */
   round(deps: Deps): Promise<void>;
   failed(error: unknown): void;

@@ -27,7 +27,7 @@ import { keyLock } from './locks.ts';
 import { type TargetRules, wantTarget } from './outgoing/addresses.ts';
 import { hashToken, type Vault } from './secrets.ts';
 
-export interface ConnectedToolInput {
+interface ConnectedToolInput {
   name: string;
   transport: TransportKind;
   target: string;
@@ -75,7 +75,7 @@ export function openHeaders(vault: Vault, tool: ConnectedTool): Record<string, s
 }
 
 /** A tool's definition as an upstream showed it. */
-export interface SeenDefinition {
+interface SeenDefinition {
   toolName: string;
   definition: Json;
 }

@@ -20,7 +20,7 @@ export interface NotifyTargets {
   url?: string | undefined;
 }
 
-export interface KeyInput {
+interface KeyInput {
   name: string;
   policyId: string;
   requireSignInToApprove: boolean;
@@ -29,7 +29,7 @@ export interface KeyInput {
   forward: Forward[];
 }
 
-export interface CreatedKey {
+interface CreatedKey {
   key: KeyRecord;
   /** In this answer and nowhere else. */
   token: string;

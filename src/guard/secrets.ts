@@ -16,7 +16,7 @@ import {
 import { canonicalJson } from '../core/canonical.ts';
 import type { Json } from '../core/json.ts';
 
-export const TOKEN_PREFIXES = {
+const TOKEN_PREFIXES = {
   key: 'tg_key_',
   session: 'tg_ses_',
   approval: 'tg_apr_',
@@ -31,7 +31,7 @@ const PREFIX_CHARS = 7;
 const TOKEN = new RegExp(`^tg_(?:key|ses|apr|adm)_[0-9A-Za-z]{${RANDOM_CHARS + CHECK_CHARS}}$`);
 const SHOWN_CHARS = 6;
 
-export interface Minted {
+interface Minted {
   token: string;
   hash: string;
   /** The part that may be shown: the prefix and a few characters. */

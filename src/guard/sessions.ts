@@ -19,7 +19,7 @@ import { newId } from './ids.ts';
 import { keyLock } from './locks.ts';
 import { mintToken } from './secrets.ts';
 
-export interface SessionInput {
+interface SessionInput {
   label: string;
   ttlMinutes: number;
   scopeTools: string[] | null;

@@ -18,7 +18,7 @@ export interface ApprovalFacts {
 
 export type ApprovalAction = 'approve' | 'deny';
 
-export interface Ask {
+interface Ask {
   token: string;
   /** What the link asked for; null when it asked for nothing. */
   action: ApprovalAction | null;
@@ -121,7 +121,7 @@ ${factList(facts, null)}
   });
 }
 
-export type GoneState = 'approved' | 'denied' | 'timed_out' | 'expired';
+type GoneState = 'approved' | 'denied' | 'timed_out' | 'expired';
 
 const GONE = {
   approved: ['Already approved', 'This call was approved', 'The link works once.'],

@@ -24,7 +24,7 @@ import { STATUS } from './errors.ts';
 import { isoOrNull, isoTime, uuid } from './fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
-export const duration = z
+const duration = z
   .string()
   .transform(value => parseGrantDuration(value) ?? Number.NaN)
   .refine(ms => !Number.isNaN(ms), 'must be <n>m, <n>h or <n>d, from 1 minute to 7 days')

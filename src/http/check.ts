@@ -28,7 +28,7 @@ const body = z.strictObject({
 
 type Body = z.output<typeof body>;
 
-export const verdict = z.object({
+const verdict = z.object({
   decision: z.enum(DECISIONS),
   reason: z.string(),
   policyId: uuid,

@@ -29,7 +29,7 @@ export const timeIn = z.iso
   .transform(value => Date.parse(value))
   .meta({ description: 'ISO 8601, in UTC or with an offset.' });
 
-export const rule = z.strictObject({
+const rule = z.strictObject({
   tool: text(
     patternFault,
     'Tool name pattern; `*` stands for any run of characters. With `__` in it, it is compared with full names only; else with bare ones, too.',

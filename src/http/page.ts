@@ -11,7 +11,7 @@ export class Html {
   }
 }
 
-export type Part = Html | string | number | null | readonly Part[];
+type Part = Html | string | number | null | readonly Part[];
 
 /** Escapes whatever is put in, except what is `Html` already; lists are joined, null is nothing. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
@@ -48,7 +48,7 @@ export function named(text: string): Html {
   return html`<bdi>${visible(text)}</bdi>`;
 }
 
-export interface PageParts {
+interface PageParts {
   title: string;
   body: Html;
   status?: number;

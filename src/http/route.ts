@@ -78,7 +78,7 @@ export interface Answer {
   type?: string;
 }
 
-export type BodyLimit = 'checkBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
+type BodyLimit = 'checkBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -42,7 +42,7 @@ export const routes: Route[] = [
 const MAX_BODY = 128 * 1024 * 1024;
 const STOP_MS = 8000;
 
-export interface Serving {
+interface Serving {
   port: number;
   /** Refuses what comes from now on, finishes what is under way, closes the listener. */
   stop: () => Promise<void>;

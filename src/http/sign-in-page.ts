@@ -25,7 +25,7 @@ export interface Complaint {
   retryAfter?: number | undefined;
 }
 
-export interface SignInPage {
+interface SignInPage {
   email: string;
   /** The name of where to go on; empty: to the dashboard. */
   next: string;
@@ -65,7 +65,7 @@ function singleSignOn(provider: string, next: string): Html {
 <p class="or soft small">or with your password</p>`;
 }
 
-export interface JoinPage {
+interface JoinPage {
   token: string;
   email: string;
   role: string;

@@ -35,7 +35,7 @@ export interface CallServices {
   onVerdict: (verdict: Verdict, startedAt: number) => void;
 }
 
-export interface Call {
+interface Call {
   principal: Principal;
   params: JsonObject;
   startedAt: number;
@@ -242,7 +242,7 @@ function shownResult(result: JsonObject, modern: boolean): JsonObject {
   return result['content'] === undefined ? { content: [], ...result } : result;
 }
 
-export function blocked(reason: string): JsonObject {
+function blocked(reason: string): JsonObject {
   return { content: [{ type: 'text', text: reason }], isError: true };
 }
 

@@ -10,7 +10,7 @@ const KEEP_ALIVE_MS = 5000;
 /** What may wait for a client that reads slowly. */
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
-export interface ServerEvent {
+interface ServerEvent {
   event: string;
   data: string;
 }

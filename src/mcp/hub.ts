@@ -21,7 +21,7 @@ const PATIENCE_MS = 9000;
 const IDLE_MS = 10 * 60_000;
 const IDLE_CHECK_MS = 30_000;
 
-export interface HubSettings {
+interface HubSettings {
   rules: TargetRules;
   stdioServers: Record<string, StdioServer>;
   stdioStderr: 'drop' | 'inherit';

@@ -7,7 +7,7 @@ import { UpstreamError, type Wire } from './wire.ts';
 
 const CLIENT_INFO = { name: 'toolgate', version: '1' };
 
-export interface Negotiated {
+interface Negotiated {
   modern: boolean;
   /** What the upstream says it offers. */
   capabilities: JsonObject;

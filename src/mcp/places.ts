@@ -1,7 +1,7 @@
 // Places for what is forwarded: so many at once for one key, and for one Connected Tool, in this process. Slow calls of
 // one key would otherwise take what all share: sockets, memory, and the runtime's pool of outbound requests.
 
-export interface PlaceLimits {
+interface PlaceLimits {
   perKey: number;
   perConnectedTool: number;
 }

@@ -56,7 +56,7 @@ export function cancelledBy(signal: AbortSignal): AbortController {
 /** A command takes its time; it is waited for behind the scenes. */
 export class StillStarting extends UpstreamError {}
 
-export type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
+type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
 
 export class Upstream {
   readonly tool: ConnectedTool;

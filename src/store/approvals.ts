@@ -91,7 +91,7 @@ export function listApprovals(
   );
 }
 
-export interface Resolved {
+interface Resolved {
   status: 'approved' | 'denied';
   at: number;
   by: string;
@@ -131,7 +131,7 @@ export async function countPending(db: Queries, now: number): Promise<number> {
   return row?.count ?? 0;
 }
 
-export interface OpenCount {
+interface OpenCount {
   keyId: string;
   sessionId: string | null;
   open: number;

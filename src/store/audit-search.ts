@@ -32,7 +32,7 @@ export interface AuditFilter {
   surface?: Surface | undefined;
 }
 
-export interface AuditPage {
+interface AuditPage {
   entries: AuditEntry[];
   /** To go on before this id; null at the end. */
   next: string | null;

@@ -3,7 +3,7 @@
 
 import type { Queries } from './db.ts';
 
-export interface Change {
+interface Change {
   id: string;
   at: number;
   actor: string;

@@ -49,7 +49,7 @@ export async function findConnectedTool(
   return rows[0] ?? null;
 }
 
-export interface ToolDefinition {
+interface ToolDefinition {
   connectedToolId: string;
   toolName: string;
   digest: string;

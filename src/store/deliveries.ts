@@ -4,7 +4,7 @@
 import type { Event } from '../core/event.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
-export interface EventRecord {
+interface EventRecord {
   id: string;
   event: Event;
   createdAt: number;

@@ -74,7 +74,7 @@ export async function endRemoval(db: Queries, email: string): Promise<void> {
   await db.run('DELETE FROM removed_operators WHERE email = $1', [email]);
 }
 
-export interface SignOnRecord {
+interface SignOnRecord {
   hash: string;
   browserHash: string;
   stateSealed: string;

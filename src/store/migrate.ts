@@ -12,7 +12,7 @@ import requestCounts from './migrations/0007_request_counts.sql' with { type: 't
 import boundApprovals from './migrations/0008_bound_approvals.sql' with { type: 'text' };
 import connections from './migrations/0011_connections.sql' with { type: 'text' };
 
-export interface Migration {
+interface Migration {
   version: number;
   name: string;
   sql: string;

@@ -95,7 +95,7 @@ export function dropNotifications(tx: Transaction, approvalId: string): void {
   );
 }
 
-export interface NotificationRecord {
+interface NotificationRecord {
   id: string;
   approvalId: string;
   channel: string;

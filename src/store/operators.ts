@@ -15,7 +15,7 @@ export interface OperatorRecord {
 
 /** `invited`: has neither chosen a password nor come by single sign-on yet. */
 export const OPERATOR_STATUSES = ['active', 'invited'] as const;
-export type OperatorStatus = (typeof OPERATOR_STATUSES)[number];
+type OperatorStatus = (typeof OPERATOR_STATUSES)[number];
 
 export interface ListedOperator extends OperatorRecord {
   status: OperatorStatus;
@@ -117,7 +117,7 @@ export async function takeSetupLink(db: Queries, hash: string): Promise<boolean>
   return (await db.run('DELETE FROM setup_links WHERE hash = $1', [hash])) === 1;
 }
 
-export interface Invitation {
+interface Invitation {
   hash: string;
   operatorId: string;
   createdAt: number;

@@ -12,7 +12,7 @@ export interface PolicyRecord {
   updatedAt: number;
 }
 
-export interface PolicyVersion {
+interface PolicyVersion {
   version: number;
   name: string;
   rules: Rule[];

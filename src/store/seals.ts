@@ -83,7 +83,7 @@ export async function firstAfter(db: Queries, id: string): Promise<string | null
   return row?.id ?? null;
 }
 
-export interface Seal {
+interface Seal {
   seq: number;
   entryId: string;
   leafHash: string;
@@ -155,7 +155,7 @@ function text(hash: Hash): string {
   return Buffer.from(hash).toString('base64');
 }
 
-export interface SealedRow {
+interface SealedRow {
   seq: number;
   entryId: string;
   leafHash: string;

@@ -14,7 +14,7 @@ export interface SignInRecord {
   ip: string;
 }
 
-export interface SignInWithOperator extends SignInRecord {
+interface SignInWithOperator extends SignInRecord {
   email: string;
   role: Role;
 }

@@ -47,10 +47,10 @@ const SURFACE_TAGS = { check: null, mcp: tagOf('mcp') };
 export const decisionTag = (decision: Decision): number | null => DECISION_TAGS[decision];
 export const surfaceTag = (surface: Surface): number | null => SURFACE_TAGS[surface];
 
-export type Tagged = Pick<AuditEntry, 'id' | 'sessionId' | 'decision' | 'surface'>;
+type Tagged = Pick<AuditEntry, 'id' | 'sessionId' | 'decision' | 'surface'>;
 
 /** All tags of an entry; those of its key and tool are given, since many entries share them. */
-export function tagsOf(entry: Tagged, shared: readonly number[]): readonly number[] {
+function tagsOf(entry: Tagged, shared: readonly number[]): readonly number[] {
   const decision = DECISION_TAGS[entry.decision];
   const surface = SURFACE_TAGS[entry.surface];
   if (entry.sessionId === null && decision === null && surface === null) return shared;

@@ -8,7 +8,7 @@ interface Refusal {
 }
 
 /** What a thread's module sends for each order: it takes them one after another. */
-export type Answer<Result> = { result: Result } | { refusal: Refusal };
+type Answer<Result> = { result: Result } | { refusal: Refusal };
 
 export class Thread<Order, Result> {
   readonly #worker: Worker;

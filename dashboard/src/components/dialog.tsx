@@ -7,7 +7,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../load.ts';
 import { Problem } from './states.tsx';
 
-export interface DialogProps {
+interface DialogProps {
   title: string;
   open: boolean;
   onClose: () => void;
@@ -40,7 +40,7 @@ export function Dialog({ title, open, onClose, children, wide = false }: DialogP
   );
 }
 
-export interface FormDialogProps {
+interface FormDialogProps {
   title: string;
   open: boolean;
   onClose: () => void;
@@ -83,7 +83,7 @@ export function FormDialog({ action, submit, danger = false, children, ...dialog
   );
 }
 
-export interface ConfirmProps {
+interface ConfirmProps {
   /** The words on the button that asks. */
   label: string;
   /** The question. */

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
-export interface FieldProps {
+interface FieldProps {
   label: string;
   hint?: ComponentChildren;
   /** Gets what ties the control to its label and hint: spread it into the control. */

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Dialog } from './dialog.tsx';
 import { Copy } from './text.tsx';
 
-export interface OnceProps {
+interface OnceProps {
   title: string;
   /** Null while there is nothing to show. */
   secret: string | null;

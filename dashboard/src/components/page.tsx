@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { visible } from '../../../src/core/visible.ts';
 
-export interface PageProps {
+interface PageProps {
   /** May be a name that somebody else chose. */
   title: string;
   /** One sentence on what this is for. */
@@ -32,7 +32,7 @@ export function Page({ title, lead, actions, children }: PageProps) {
   );
 }
 
-export interface PanelProps {
+interface PanelProps {
   title: string;
   /** Beside the title: a link, a choice. */
   aside?: ComponentChildren;

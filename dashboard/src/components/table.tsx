@@ -9,7 +9,7 @@ export interface Column<Row> {
   kind?: 'number' | 'wide' | 'actions';
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   /** What it is a table of, for who cannot see it. */
   caption: string;
   columns: Column<Row>[];

@@ -24,7 +24,7 @@ import { emit } from '../outgoing/outbox.ts';
 import { requireRole, type SignedIn } from '../people/sign-ins.ts';
 import { hashToken, tokenKind } from '../secrets.ts';
 
-export interface Resolve {
+interface Resolve {
   action: Resolution;
   /** Milliseconds of the grant that an approval opens; null: it frees that call only. */
   grantMs: number | null;

@@ -3,9 +3,9 @@
 // judged, and that a failed one left nothing behind, is commit.ts's.
 
 /** Judges a part of a group. False: it failed because of one of its members, and nothing of it was written. */
-export type Attempt<Member> = (part: readonly Member[]) => Promise<boolean>;
+type Attempt<Member> = (part: readonly Member[]) => Promise<boolean>;
 
-export interface Origin<Member> {
+interface Origin<Member> {
   keyOf(member: Member): string;
   /** Tells the callers of one key apart. */
   callerOf(member: Member): string;

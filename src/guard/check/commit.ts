@@ -19,7 +19,7 @@ const SWEEP_MS = 100;
 /** Who waits longer than this is behind more than the store can take: newcomers are better told at once. */
 const PATIENCE_MS = 1000;
 
-export interface CommitObserver {
+interface CommitObserver {
   committed(size: number): void;
   /** Checks got no verdict for this reason: a whole group, or one of its members. */
   failed(error: unknown): void;

@@ -20,7 +20,7 @@ import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { POLICIES_LOCK } from '../locks.ts';
 
-export interface PolicyInput {
+interface PolicyInput {
   name: string;
   description: string;
   rules: Rule[];
@@ -47,7 +47,7 @@ export async function addPolicy(
   return policy;
 }
 
-export interface PolicyChange {
+interface PolicyChange {
   name?: string | undefined;
   description?: string | undefined;
   rules: Rule[];

@@ -10,7 +10,7 @@ import { newestCheckpoint } from '../../store/checkpoints.ts';
 import { readSealing, sealOf, subtreeHash } from '../../store/seals.ts';
 import type { Deps } from '../deps.ts';
 
-export interface InclusionProof {
+interface InclusionProof {
   seq: number;
   size: number;
   path: string[];

@@ -32,7 +32,7 @@ const DELIVERY_MS = 5 * DAY;
 /** A connection lapses after a day without use. */
 const CONNECTION_MS = 7 * DAY;
 
-export interface RetentionOptions {
+interface RetentionOptions {
   /** Null: everything is kept. */
   retention: number | null;
   /** Who signs the checkpoints of the sealed log; null: the log is not sealed. */
@@ -109,7 +109,7 @@ async function retireAudit(
  * of a sealed log what lies behind the places that a checkpoint gave up. (The statement that deletes asks for each
  * entry's place as well: one that was sealed late waits its turn.)
  */
-export async function deletableUntil({ db }: Deps, places: number | null, before: number): Promise<number> {
+async function deletableUntil({ db }: Deps, places: number | null, before: number): Promise<number> {
   const counted = (await readMark(db, ROLLED_UP)) ?? 0;
   if (places === null) return Math.min(before, counted);
   const next = await entryIdAt(db, places);

@@ -12,7 +12,7 @@ import { Counted, ROLLED_UP } from './rollups.ts';
 
 const TOP = 10;
 
-export type Counts = Record<Decision, number>;
+type Counts = Record<Decision, number>;
 export type Named = Counts & { name: string; count: number };
 
 export interface Stats {

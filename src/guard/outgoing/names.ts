@@ -5,7 +5,7 @@
 import { getServers, Resolver, setServers } from 'node:dns';
 import { statSync } from 'node:fs';
 
-export interface Found {
+interface Found {
   address: string;
 }
 

@@ -26,7 +26,7 @@ interface Parts {
 }
 
 /** The world around it: how names are looked up, and a clock that counts up. */
-export interface Surroundings {
+interface Surroundings {
   resolve?: Resolve;
   now?: () => number;
 }

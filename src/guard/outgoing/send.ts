@@ -35,7 +35,7 @@ interface AnyRequest extends SendRequest {
   contentType: string;
 }
 
-export interface SendResult {
+interface SendResult {
   status: number;
   durationMs: number;
   /** The beginning of the answer, with control and other invisible characters escaped. */

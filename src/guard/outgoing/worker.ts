@@ -20,7 +20,7 @@ const PER_TARGET = 4;
 /** A stop does not wait longer for receivers; what they did not answer is sent again. */
 const STOP_MS = 3000;
 
-export interface WorkerObserver {
+interface WorkerObserver {
   delivered(attempt: Attempt): void;
   notified(channel: ChannelKind, error: string | null): void;
   failed(error: unknown): void;

@@ -8,7 +8,7 @@ import type { TargetRules } from '../outgoing/addresses.ts';
 import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
 import type { ClaimRules, Claims } from './claims.ts';
 
-export interface ProviderSettings extends ClaimRules {
+interface ProviderSettings extends ClaimRules {
   oidcIssuer: string;
   oidcClientId: string;
   /** Null for a public client, which has only PKCE. */

@@ -52,7 +52,7 @@ export interface Browser {
   replaces: string | null;
 }
 
-export interface SignInAttempt extends Browser {
+interface SignInAttempt extends Browser {
   email: string;
   password: string;
 }

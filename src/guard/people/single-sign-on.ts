@@ -73,7 +73,7 @@ export async function beginSignOn(
 }
 
 /** A sign-on that came back; it can be taken once, by the browser that began it. */
-export interface Returned {
+interface Returned {
   binding: Binding;
   next: string;
   forget: (tx: Transaction) => Promise<void>;

@@ -9,7 +9,7 @@ import { resolution } from '../approve.ts';
 import { before, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
 
-export const approval = z.object({
+const approval = z.object({
   referenceId: uuid,
   toolCallId: uuid,
   policyId: uuid,

@@ -7,7 +7,7 @@ import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '..
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route, type Services } from '../route.ts';
 
-export const email = z.email().max(320);
+const email = z.email().max(320);
 export const role = z
   .enum(ROLES)
   .meta({ description: '`admin` may do everything, `approver` also resolve approvals, `viewer` only read.' });

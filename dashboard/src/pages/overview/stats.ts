@@ -3,7 +3,7 @@
 
 import type { AuditEntry, Decision, Stats } from '../../resources.ts';
 
-export type Counts = Record<Decision, number>;
+type Counts = Record<Decision, number>;
 
 export type Slice = Stats['series'][number];
 

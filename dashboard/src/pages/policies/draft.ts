@@ -30,7 +30,7 @@ export function textOf(rules: readonly Rule[]): string {
   return rules.length === 0 ? '[]\n' : `${linesOf(rules).join('\n')}\n`;
 }
 
-export interface Tried {
+interface Tried {
   decision: Decision;
   ruleIndex: number | null;
   reason: string;

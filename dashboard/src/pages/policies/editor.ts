@@ -19,7 +19,7 @@ export interface Editor {
   destroy: () => void;
 }
 
-export interface EditorOptions {
+interface EditorOptions {
   text: string;
   /** What it is, for who cannot see it. */
   label: string;

@@ -8,7 +8,7 @@ import { DecisionBadge, Named } from '../../components/text.tsx';
 import { type Draft, draftOf, tryTool } from './draft.ts';
 import type { Editor } from './editor.ts';
 
-export interface RulesProps {
+interface RulesProps {
   /** What the editor begins with; another `key` begins anew. */
   text: string;
   name: string;

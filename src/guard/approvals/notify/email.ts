@@ -10,7 +10,7 @@ const TIMEOUT_MS = 15_000;
 const NAME_CHARS = 120;
 const KEY_CHARS = 60;
 
-export interface MailRoute {
+interface MailRoute {
   /** smtp:// or smtps://, with the credentials in it. */
   smtpUrl: string;
   from: string;
@@ -18,7 +18,7 @@ export interface MailRoute {
   timeoutMs?: number;
 }
 
-export interface MailResult {
+interface MailResult {
   /** Addresses that the server refused while it took the message for others. */
   rejected: string[];
 }

@@ -48,7 +48,7 @@ export function lapse(message: NotificationMessage): string {
   return message.expiresAt.replace(/^(\S+)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/, '$1 $2 UTC');
 }
 
-export interface Fact {
+interface Fact {
   label: string;
   value: string;
 }
@@ -92,7 +92,7 @@ export function plainText(message: NotificationMessage): string {
   ].join('\n');
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`);
 }
 
