@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // A PreToolUse hook for Claude Code: asks Toolgate before each tool call, and prints what Claude Code shall do. One
-// file for Node 20+, no dependencies. Whatever goes wrong is a deny: no answer is never an allow.
+// file for Node 20+, no dependencies. Whatever goes wrong is a deny: a missing answer never counts as allow.
 //
 // An MCP tool `mcp__github__create_issue` is asked for as github / create_issue; Claude Code's own tools as
 // claude-code / Bash, claude-code / Write and so on.

@@ -15,7 +15,11 @@ import { agentOf, type Incoming, type Route, route, type Services } from './rout
 const argsObject = z
   .unknown()
   .refine(isObject, 'must be an object')
-  .meta({ type: 'object', description: 'Arguments of the call. Evaluated in memory only, never stored.' });
+  .meta({
+    type: 'object',
+    description:
+      'Arguments of the call. Evaluated in memory only, never stored. Of a call that needs approval, a keyed digest of them is kept.',
+  });
 
 const body = z.strictObject({
   serverName: text(serverNameFault, 'Name of the tool server; without "__".', 'github'),

@@ -1,6 +1,6 @@
-// /dashboard: the frame of the dashboard, at every address that it may show, and the files it loads. Who is
-// not signed in is led to the sign-in and comes back to the same address. What the pages show comes from the
-// administration's own routes.
+// /dashboard: the frame of the dashboard, at every address that it may show, and the files it loads.
+// Signed-out visitors are redirected to the sign-in and return to the same address. What the pages show comes from
+// the administration's own routes.
 
 import { GuardError } from '../core/errors.ts';
 import { keepReturnPath } from '../guard/people/return-targets.ts';

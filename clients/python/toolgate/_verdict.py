@@ -1,6 +1,6 @@
 """The verdict, and reading one strictly.
 
-An answer that is not exactly a verdict is none; a guard that guesses would guess "allow" one day.
+An answer that is not exactly a verdict is invalid; a guard that guesses would guess "allow" one day.
 """
 
 from __future__ import annotations

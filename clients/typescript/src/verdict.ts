@@ -1,4 +1,4 @@
-// The verdict: its shape, and reading one strictly. An answer that is not exactly a verdict is none; a guard
+// The verdict: its shape, and reading one strictly. An answer that is not exactly a verdict is invalid; a guard
 // that guesses would guess "allow" one day.
 
 import { count, fieldsOf, id, oneOf, own, text } from './shape.ts';

@@ -43,7 +43,7 @@ export default function Audit() {
   return (
     <Page
       title="Audit"
-      lead="Every verdict, recorded before it was given. Arguments are never stored."
+      lead="Every verdict, recorded before it was given. Arguments are not recorded."
       actions={<Export query={queryOf(asked)} />}
     >
       <FilterBar filters={filters} change={changed => route(addressOf(changed))} />
