@@ -31,7 +31,7 @@ const PROMISES: Record<string, string> = {
   P8: 'GET and HEAD change nothing',
   P9: 'Every event is delivered at least once, across crashes of service and receiver',
   P10: 'Exhausted deliveries stay visible and can be redelivered',
-  P11: 'Arguments never reach disk, logs or the database',
+  P11: 'Arguments never reach disk, logs or the database; of those that wait for approval, a keyed digest does',
   P12: 'What was checked is what is forwarded',
   P13: 'Nothing reaches an upstream without a committed allow',
   P14: 'The decider equals its specification',
@@ -177,9 +177,9 @@ Written by \`npm run promises\`; do not edit. ${held} of ${results.length} hold.
 - Machine: ${machine()}
 - It took ${Math.round(seconds / 60)} minutes
 
-An operation is what was tried (a check, an answer, a delivery, a search), a fault what came between (a kill, a
-revocation, an outage, a clock set back, a hostile message). Each promise is also measured on mutants, copies of the
-source with one deliberate break: a test that does not turn red on them would prove nothing. What each test does is in
+An operation is one thing that was tried (a check, an answer, a delivery, a search). A fault is something that happened
+meanwhile (a kill, a revocation, an outage, a clock set back, a hostile message). Each test also runs against mutants: copies
+of the source with one deliberate fault. A test that does not fail on them would prove nothing. What each test does is in
 the first lines of its file in \`test/faults\`.
 
 | | Promise | Engines | Operations | Faults | Violations | Mutants red | |

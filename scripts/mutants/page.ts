@@ -30,8 +30,8 @@ export function page(
   return `# Small changes that a test should notice
 
 \`npm run mutants\` makes small changes to the program, one at a time, chosen by chance: a bound moved by one, a condition
-turned round, a branch always or never taken, a statement left out, a comparison in an SQL statement reversed. Each is
-held against the tests that know its file best (\`scripts/mutants/tests.ts\`). This page is what it wrote.
+turned round, a branch always or never taken, a statement left out, a comparison in an SQL statement reversed. For each,
+the tests that know its file best are run, and one of them should fail (\`scripts/mutants/tests.ts\`). This page is what it wrote.
 
 Seed ${seed}, commit ${commit}, ${machine}.
 

@@ -140,9 +140,11 @@ Written by \`npm run soak\`; do not edit. ${summary(failed, missing)}
 - Machine: ${machine()}
 
 Checks arrive at twice the sustainable rate, whether or not earlier ones are answered, while faults come one after
-another. The sustainable rate is the largest of some shares of what is answered when saturated (from four fifths
-down) at which, for a minute, at most 1 % is refused and the p99 stays below a second. Waits count from the moment a
-check was due, so they hold what the generator was late. The generator has a core to itself; service and database share the others.
+another. To find the sustainable rate, the service is saturated first; then shares of that rate are tried, from four fifths
+down. The first at which at most 1 % of the checks are refused for a minute, and the p99 stays below a second, is the
+sustainable rate. Latencies count from the moment a check was due, so they include the generator's own delay. The generator has a
+core to itself; service and database share the others. A check has 3 s from when it was read, so an answer may take longer than
+that from when it was sent; the limit for the slowest answer leaves one more second.
 ${soaked.map(({ run, rows }) => section(run, rows)).join('')}`;
 }
 
