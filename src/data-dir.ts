@@ -45,7 +45,7 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-/** `makes`: whether one may be made; what a store sealed with another key would stay closed for ever. */
+/** `makes`: whether a new key may be made. With a new one, what a store has encrypted could never be read again. */
 export function masterKeyIn(dataDir: string, makes: boolean): Uint8Array {
   if (!makes && !existsSync(masterKeyPath(dataDir))) throw masterKeyMissing(dataDir);
   const text = keep(dataDir, MASTER_KEY, () =>
@@ -66,7 +66,7 @@ export function masterKeyPath(dataDir: string): string {
 
 function masterKeyMissing(dataDir: string): Error {
   return new Error(
-    `${masterKeyPath(dataDir)} is missing, and TOOLGATE_MASTER_KEY is not set: what is sealed in this store opens only ` +
+    `${masterKeyPath(dataDir)} is missing, and TOOLGATE_MASTER_KEY is not set: what is encrypted in this store can be read only ` +
       'with the master key it was made with. Put the file back from where you keep it (it is no part of a backup of ' +
       'the store), or set TOOLGATE_MASTER_KEY to what it holds; every replica needs the same. Nothing was changed.',
   );

@@ -173,7 +173,7 @@ async function addKey(
   const createdAt = daysBefore(now, daysAgo);
   const { hash, prefix } = mintToken('key');
   const id = idAt(createdAt);
-  const rest = { notifySealed: null, forward: [], createdAt, expiresAt: null, revokedAt: null };
+  const rest = { notifyEncrypted: null, forward: [], createdAt, expiresAt: null, revokedAt: null };
   await insertKey(tx, { id, name, prefix, policyId, requireSignInToApprove, ...rest }, hash);
   await note(tx, 'key.create', id, createdAt, { name, policyId });
   return id;
@@ -187,7 +187,15 @@ async function addServer(
   now: number,
 ): Promise<void> {
   const id = idAt(createdAt);
-  const tool = { id, keyId, name, transport: 'http' as const, target: url, headersSealed: null, createdAt };
+  const tool = {
+    id,
+    keyId,
+    name,
+    transport: 'http' as const,
+    target: url,
+    headersEncrypted: null,
+    createdAt,
+  };
   await insertConnectedTool(tx, tool);
   await note(tx, 'connected-tool.create', id, createdAt, { keyId, name });
   for (const each of tools) {

@@ -4,7 +4,7 @@
 import type { Event, EventType } from '../core/event.ts';
 import type { Deps } from '../guard/deps.ts';
 import { newWebhookSecret } from '../guard/outgoing/sign.ts';
-import { sealSecret } from '../guard/outgoing/webhooks.ts';
+import { encryptSecret } from '../guard/outgoing/webhooks.ts';
 import { mintToken } from '../guard/secrets.ts';
 import {
   type ApprovalRecord,
@@ -140,8 +140,8 @@ function addHooks(deps: Deps, tx: Transaction, residents: readonly Resident[]): 
       url,
       keyId,
       events: agent === null ? ['approval.created', 'approval.resolved'] : ['approval.resolved'],
-      secretSealed: sealSecret(deps.vault, id, newWebhookSecret()),
-      previousSecretSealed: null,
+      secretEncrypted: encryptSecret(deps.vault, id, newWebhookSecret()),
+      previousSecretEncrypted: null,
       previousSecretUntil: null,
       createdAt,
       disabledAt: goneAt,

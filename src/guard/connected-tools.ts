@@ -1,5 +1,5 @@
 // Connected Tools: the MCP servers of a key, registered by operators. A stdio command never comes through
-// here: a Connected Tool names one that the operator declared in the server file. Credentials are sealed.
+// here: a Connected Tool names one that the operator declared in the server file. Credentials are encrypted.
 
 import { canonicalJson } from '../core/canonical.ts';
 import { GuardError } from '../core/errors.ts';
@@ -44,8 +44,8 @@ export async function connectTool(
   if (input.transport !== 'stdio') await wantTarget(input.target, rules);
   const id = newId();
   const { headers, ...rest } = input;
-  const headersSealed = headers === null ? null : deps.vault.seal(JSON.stringify(headers), about(id));
-  const tool: ConnectedTool = { ...rest, id, keyId, headersSealed, createdAt: deps.now() };
+  const headersEncrypted = headers === null ? null : deps.vault.encrypt(JSON.stringify(headers), about(id));
+  const tool: ConnectedTool = { ...rest, id, keyId, headersEncrypted, createdAt: deps.now() };
   try {
     await deps.db.transaction({}, async tx => {
       if ((await findKey(tx, keyId)) === null) throw noSuchKey();
@@ -70,8 +70,10 @@ export async function disconnectTool(deps: Deps, actor: Actor, keyId: string, id
   giveHint(deps.db, 'tools', keyId);
 }
 
-export function openHeaders(vault: Vault, tool: ConnectedTool): Record<string, string> {
-  return tool.headersSealed === null ? {} : JSON.parse(vault.open(tool.headersSealed, about(tool.id)));
+export function decryptHeaders(vault: Vault, tool: ConnectedTool): Record<string, string> {
+  return tool.headersEncrypted === null
+    ? {}
+    : JSON.parse(vault.decrypt(tool.headersEncrypted, about(tool.id)));
 }
 
 /** A tool's definition as an upstream showed it. */

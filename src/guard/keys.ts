@@ -1,5 +1,5 @@
 // Keys: created (and shown once), changed, revoked at once. A key's own notification targets may hold
-// secrets, so they are sealed at rest.
+// secrets, so they are encrypted at rest.
 
 import { GuardError } from '../core/errors.ts';
 import type { Transaction } from '../store/db.ts';
@@ -48,8 +48,8 @@ export async function addKey(
   const { token, hash, prefix } = mintToken('key');
   const { notify, ...rest } = input;
   const id = newId();
-  const notifySealed = sealTargets(deps.vault, id, notify);
-  const key: KeyRecord = { ...rest, id, prefix, notifySealed, createdAt: deps.now(), revokedAt: null };
+  const notifyEncrypted = encryptTargets(deps.vault, id, notify);
+  const key: KeyRecord = { ...rest, id, prefix, notifyEncrypted, createdAt: deps.now(), revokedAt: null };
   await wantPolicy(tx, key.policyId);
   await insertKey(tx, key, hash);
   await recordChange(tx, deps, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
@@ -68,7 +68,7 @@ export async function changeKey(
       throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
     const { notify, ...rest } = input;
     const key: KeyRecord = { ...current, ...rest };
-    if (notify !== undefined) key.notifySealed = sealTargets(deps.vault, id, notify);
+    if (notify !== undefined) key.notifyEncrypted = encryptTargets(deps.vault, id, notify);
     if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
     await updateKey(tx, key);
     if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
@@ -89,17 +89,17 @@ export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void
 
 const about = (keyId: string): string => `key ${keyId} notify`;
 
-function sealTargets(vault: Vault, keyId: string, targets: NotifyTargets | null): string | null {
-  return targets === null ? null : vault.seal(JSON.stringify(targets), about(keyId));
+function encryptTargets(vault: Vault, keyId: string, targets: NotifyTargets | null): string | null {
+  return targets === null ? null : vault.encrypt(JSON.stringify(targets), about(keyId));
 }
 
-export function openTargets(vault: Vault, keyId: string, sealed: string | null): NotifyTargets | null {
-  return sealed === null ? null : JSON.parse(vault.open(sealed, about(keyId)));
+export function decryptTargets(vault: Vault, keyId: string, encrypted: string | null): NotifyTargets | null {
+  return encrypted === null ? null : JSON.parse(vault.decrypt(encrypted, about(keyId)));
 }
 
 /** The channels that carry a key's approval links. */
-export function channelsOf(deps: Deps, keyId: string, sealed: string | null): readonly ChannelKind[] {
-  const targets = openTargets(deps.vault, keyId, sealed);
+export function channelsOf(deps: Deps, keyId: string, encrypted: string | null): readonly ChannelKind[] {
+  const targets = decryptTargets(deps.vault, keyId, encrypted);
   if (targets === null) return deps.settings.channels;
   const own: ChannelKind[] = [];
   if (targets.emails?.length) own.push('email');

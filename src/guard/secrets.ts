@@ -1,4 +1,4 @@
-// Secrets: minting and recognising tokens, hashing them for look-up, sealing what must be read again, signing
+// Secrets: minting and recognising tokens, hashing them for look-up, encrypting what must be read again, signing
 // checkpoints, and the digest that binds an approval to its call. The master key stays in here.
 
 import {
@@ -84,7 +84,7 @@ const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** What the master key does. Made once at start. */
 export class Vault {
-  readonly #sealing: Uint8Array;
+  readonly #encryption: Uint8Array;
   readonly #digest: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
@@ -92,7 +92,8 @@ export class Vault {
   readonly checkpointPublicKey: Uint8Array;
 
   constructor(masterKey: Uint8Array) {
-    this.#sealing = derive(masterKey, 'toolgate sealing');
+    // The labels are part of the keys: another word would make what is stored unreadable.
+    this.#encryption = derive(masterKey, 'toolgate sealing');
     this.#digest = derive(masterKey, 'toolgate arguments digest');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
     const pkcs8 = Buffer.concat([PKCS8_ED25519, derive(masterKey, 'toolgate checkpoints')]);
@@ -101,17 +102,22 @@ export class Vault {
     this.checkpointPublicKey = new Uint8Array(Buffer.from(x, 'base64url'));
   }
 
-  /** Encrypts with AES-256-GCM. `about` is bound to it: a sealed text moved to another row does not open. */
-  seal(plain: string, about: string): string {
+  /** Encrypts with AES-256-GCM. `about` is bound to it: an encrypted text moved to another row cannot be decrypted. */
+  encrypt(plain: string, about: string): string {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce).setAAD(Buffer.from(about));
-    const sealed = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    return sealed.toString('base64');
+    const cipher = createCipheriv('aes-256-gcm', this.#encryption, nonce).setAAD(Buffer.from(about));
+    const encrypted = Buffer.concat([
+      nonce,
+      cipher.update(plain, 'utf8'),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
+    return encrypted.toString('base64');
   }
 
-  open(sealed: string, about: string): string {
-    const bytes = Buffer.from(sealed, 'base64');
-    const decipher = createDecipheriv('aes-256-gcm', this.#sealing, bytes.subarray(0, NONCE_BYTES));
+  decrypt(encrypted: string, about: string): string {
+    const bytes = Buffer.from(encrypted, 'base64');
+    const decipher = createDecipheriv('aes-256-gcm', this.#encryption, bytes.subarray(0, NONCE_BYTES));
     decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES));
     const plain = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
     return Buffer.concat(plain).toString('utf8');

@@ -1,7 +1,7 @@
 // The upstreams of every key that is in use on this replica, kept in step with the store. Connections are all
 // that lives here: what a key's Connected Tools are, the store says.
 
-import { openHeaders } from '../guard/connected-tools.ts';
+import { decryptHeaders } from '../guard/connected-tools.ts';
 import type { Deps } from '../guard/deps.ts';
 import { onHint } from '../guard/hints.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
@@ -97,7 +97,7 @@ export class Hub {
 
   async #open(tool: ConnectedTool, signal: AbortSignal): Promise<Wire> {
     const { rules, stdioServers, stdioStderr } = this.#settings;
-    const target = { url: tool.target, headers: openHeaders(this.#deps.vault, tool), rules };
+    const target = { url: tool.target, headers: decryptHeaders(this.#deps.vault, tool), rules };
     switch (tool.transport) {
       case 'http':
         return new HttpWire(target);

@@ -12,18 +12,18 @@ export interface ConnectedTool {
   transport: TransportKind;
   /** An address, or the name of a declared stdio server. */
   target: string;
-  headersSealed: string | null;
+  headersEncrypted: string | null;
   createdAt: number;
 }
 
-const COLUMNS = `id, key_id AS "keyId", name, transport, target, headers_sealed AS "headersSealed",
+const COLUMNS = `id, key_id AS "keyId", name, transport, target, headers_sealed AS "headersEncrypted",
   created_at AS "createdAt"`;
 
 export async function insertConnectedTool(tx: Transaction, tool: ConnectedTool): Promise<void> {
   await tx.run(
     `INSERT INTO connected_tools (id, key_id, name, transport, target, headers_sealed, created_at)
      VALUES (${placeholders(7)})`,
-    [tool.id, tool.keyId, tool.name, tool.transport, tool.target, tool.headersSealed, tool.createdAt],
+    [tool.id, tool.keyId, tool.name, tool.transport, tool.target, tool.headersEncrypted, tool.createdAt],
   );
 }
 

@@ -77,14 +77,14 @@ export async function endRemoval(db: Queries, email: string): Promise<void> {
 interface SignOnRecord {
   hash: string;
   browserHash: string;
-  stateSealed: string;
+  stateEncrypted: string;
   expiresAt: number;
 }
 
 export async function insertSignOn(db: Queries, signOn: SignOnRecord): Promise<void> {
   await db.run(
     'INSERT INTO sign_ons (hash, browser_hash, state_sealed, expires_at) VALUES ($1, $2, $3, $4)',
-    [signOn.hash, signOn.browserHash, signOn.stateSealed, signOn.expiresAt],
+    [signOn.hash, signOn.browserHash, signOn.stateEncrypted, signOn.expiresAt],
   );
 }
 
@@ -95,12 +95,12 @@ export async function takeSignOn(
   browserHash: string,
   now: number,
 ): Promise<string | null> {
-  const [row] = await db.all<{ stateSealed: string }>(
+  const [row] = await db.all<{ stateEncrypted: string }>(
     `DELETE FROM sign_ons WHERE hash = $1 AND browser_hash = $2 AND expires_at > $3
-     RETURNING state_sealed AS "stateSealed"`,
+     RETURNING state_sealed AS "stateEncrypted"`,
     [hash, browserHash, now],
   );
-  return row?.stateSealed ?? null;
+  return row?.stateEncrypted ?? null;
 }
 
 export async function removeOldSignOns(db: Queries, now: number): Promise<void> {

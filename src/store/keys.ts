@@ -12,7 +12,7 @@ export interface KeyRecord {
   policyId: string;
   requireSignInToApprove: boolean;
   /** Its own notification targets, encrypted; null: the service's. */
-  notifySealed: string | null;
+  notifyEncrypted: string | null;
   forward: Forward[];
   createdAt: number;
   expiresAt: number | null;
@@ -24,7 +24,7 @@ interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward'> {
   forward: string;
 }
 
-const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify_sealed AS "notifySealed", forward,
+const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify_sealed AS "notifyEncrypted", forward,
   created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
 
 function fromRow({ requireSignIn, forward, ...row }: KeyRow): KeyRecord {
@@ -46,7 +46,7 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
       key.prefix,
       key.policyId,
       key.requireSignInToApprove ? 1 : 0,
-      key.notifySealed,
+      key.notifyEncrypted,
       JSON.stringify(key.forward),
       key.createdAt,
       key.expiresAt,
@@ -63,7 +63,7 @@ export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
       key.name,
       key.policyId,
       key.requireSignInToApprove ? 1 : 0,
-      key.notifySealed,
+      key.notifyEncrypted,
       JSON.stringify(key.forward),
       key.expiresAt,
     ],
@@ -106,7 +106,7 @@ export async function policyInUse(db: Queries, policyId: string): Promise<boolea
 export interface KeyFacts {
   id: string;
   name: string;
-  notifySealed: string | null;
+  notifyEncrypted: string | null;
   expiresAt: number | null;
   revokedAt: number | null;
   policyId: string;
@@ -116,7 +116,7 @@ export interface KeyFacts {
 export function keyFacts(db: Queries, ids: readonly string[]): Promise<KeyFacts[]> {
   const wanted = padded(ids);
   return db.all(
-    `SELECT k.id, k.name, k.notify_sealed AS "notifySealed", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+    `SELECT k.id, k.name, k.notify_sealed AS "notifyEncrypted", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
             p.id AS "policyId", p.version AS "policyVersion"
      FROM keys k JOIN policies p ON p.id = k.policy_id WHERE k.id IN (${placeholders(wanted.length)})`,
     wanted,

@@ -14,7 +14,7 @@ export interface NewNotification {
   approvalId: string;
   keyId: string;
   channel: ChannelKind;
-  tokenSealed: string;
+  tokenEncrypted: string;
   createdAt: number;
 }
 
@@ -27,7 +27,7 @@ export function insertNotification(tx: Transaction, notification: NewNotificatio
       notification.approvalId,
       notification.keyId,
       notification.channel,
-      notification.tokenSealed,
+      notification.tokenEncrypted,
       notification.createdAt,
     ],
   );
@@ -37,7 +37,7 @@ export interface LeasedNotification {
   id: string;
   approvalId: string;
   channel: ChannelKind;
-  tokenSealed: string;
+  tokenEncrypted: string;
   attempts: number;
 }
 
@@ -68,7 +68,7 @@ export function leaseNotifications(
      WHERE status = 'pending' AND leased_until <= $1 AND id IN (
        SELECT id FROM notifications WHERE key_id = $4 AND channel = $5 AND status = 'pending'
          AND next_attempt_at <= $1 AND leased_until <= $1 ORDER BY next_attempt_at LIMIT $3)
-     RETURNING id, approval_id AS "approvalId", channel, token_sealed AS "tokenSealed", attempts`,
+     RETURNING id, approval_id AS "approvalId", channel, token_sealed AS "tokenEncrypted", attempts`,
     [now, until, limit, keyId, channel],
   );
 }

@@ -129,22 +129,22 @@ export async function removeOldFailures(db: Queries, before: number): Promise<vo
 
 export async function insertReturnTarget(
   db: Queries,
-  target: { hash: string; targetSealed: string; expiresAt: number },
+  target: { hash: string; targetEncrypted: string; expiresAt: number },
 ): Promise<void> {
   await db.run('INSERT INTO return_targets (hash, target_sealed, expires_at) VALUES ($1, $2, $3)', [
     target.hash,
-    target.targetSealed,
+    target.targetEncrypted,
     target.expiresAt,
   ]);
 }
 
 /** Takes a target out; null when it was not there (any more) or has ended. */
 export async function takeReturnTarget(db: Queries, hash: string, now: number): Promise<string | null> {
-  const [row] = await db.all<{ targetSealed: string }>(
-    `DELETE FROM return_targets WHERE hash = $1 AND expires_at > $2 RETURNING target_sealed AS "targetSealed"`,
+  const [row] = await db.all<{ targetEncrypted: string }>(
+    `DELETE FROM return_targets WHERE hash = $1 AND expires_at > $2 RETURNING target_sealed AS "targetEncrypted"`,
     [hash, now],
   );
-  return row?.targetSealed ?? null;
+  return row?.targetEncrypted ?? null;
 }
 
 export async function removeOldReturnTargets(db: Queries, now: number): Promise<void> {

@@ -9,8 +9,8 @@ export interface WebhookRecord {
   /** Null: events of every key. */
   keyId: string | null;
   events: string[];
-  secretSealed: string;
-  previousSecretSealed: string | null;
+  secretEncrypted: string;
+  previousSecretEncrypted: string | null;
   previousSecretUntil: number | null;
   createdAt: number;
   disabledAt: number | null;
@@ -21,8 +21,8 @@ interface WebhookRow extends Omit<WebhookRecord, 'events'> {
   events: string;
 }
 
-const COLUMNS = `id, url, key_id AS "keyId", events, secret_sealed AS "secretSealed",
-  previous_secret_sealed AS "previousSecretSealed", previous_secret_until AS "previousSecretUntil",
+const COLUMNS = `id, url, key_id AS "keyId", events, secret_sealed AS "secretEncrypted",
+  previous_secret_sealed AS "previousSecretEncrypted", previous_secret_until AS "previousSecretUntil",
   created_at AS "createdAt", disabled_at AS "disabledAt", disabled_reason AS "disabledReason"`;
 
 function fromRow(row: WebhookRow): WebhookRecord {
@@ -37,7 +37,7 @@ export async function insertWebhook(db: Queries, webhook: WebhookRecord): Promis
       webhook.url,
       webhook.keyId,
       JSON.stringify(webhook.events),
-      webhook.secretSealed,
+      webhook.secretEncrypted,
       webhook.createdAt,
     ],
   );
@@ -52,8 +52,8 @@ export async function updateWebhook(db: Queries, webhook: WebhookRecord): Promis
       webhook.url,
       webhook.keyId,
       JSON.stringify(webhook.events),
-      webhook.secretSealed,
-      webhook.previousSecretSealed,
+      webhook.secretEncrypted,
+      webhook.previousSecretEncrypted,
       webhook.previousSecretUntil,
       webhook.disabledAt,
       webhook.disabledReason,

@@ -19,37 +19,37 @@ const MUTANTS: Record<string, Patch[]> = {
   'webhook secrets': [
     {
       file: 'src/guard/outgoing/webhooks.ts',
-      find: '=> vault.seal(secret, about(id));',
+      find: '=> vault.encrypt(secret, about(id));',
       replace: '=> (vault && about(id) ? secret : secret);',
     },
     {
       file: 'src/guard/outgoing/webhooks.ts',
-      find: 'vault.open(sealed, about(id))',
-      replace: '(vault && about(id) ? sealed : sealed)',
+      find: 'vault.decrypt(encrypted, about(id))',
+      replace: '(vault && about(id) ? encrypted : encrypted)',
     },
   ],
   'tokens of unsent links': [
     {
       file: 'src/guard/check/check.ts',
-      find: 'this.#deps.vault.seal(token,',
+      find: 'this.#deps.vault.encrypt(token,',
       replace: '((plain: string, _about: string) => plain)(token,',
     },
     {
       file: 'src/guard/approvals/notify/notify.ts',
-      find: 'vault.open(leased.tokenSealed,',
-      replace: '((plain: string, _about: string) => plain)(leased.tokenSealed,',
+      find: 'vault.decrypt(leased.tokenEncrypted,',
+      replace: '((plain: string, _about: string) => plain)(leased.tokenEncrypted,',
     },
   ],
   'notifiers’ addresses': [
     {
       file: 'src/guard/keys.ts',
-      find: 'vault.seal(JSON.stringify(targets), about(keyId));',
+      find: 'vault.encrypt(JSON.stringify(targets), about(keyId));',
       replace: 'JSON.stringify(targets);',
     },
     {
       file: 'src/guard/keys.ts',
-      find: 'JSON.parse(vault.open(sealed, about(keyId)));',
-      replace: 'JSON.parse(sealed);',
+      find: 'JSON.parse(vault.decrypt(encrypted, about(keyId)));',
+      replace: 'JSON.parse(encrypted);',
     },
   ],
 };

@@ -33,7 +33,7 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
       name: 'up',
       transport: 'http',
       target: server.url,
-      headersSealed: null,
+      headersEncrypted: null,
       createdAt: now,
     }),
   );

@@ -82,7 +82,7 @@ export function upstreamOn(
 ): Made {
   const opened: Channel[] = [];
   let changed = 0;
-  const row = { id, keyId: 'key', name: 'up', target: '', headersSealed: null, createdAt: 0 };
+  const row = { id, keyId: 'key', name: 'up', target: '', headersEncrypted: null, createdAt: 0 };
   const upstream = new Upstream(
     { ...row, transport },
     async (_tool, signal) => {

@@ -10,7 +10,7 @@ const tool = (id: string, keyId: string, name: string): tools.ConnectedTool => (
   name,
   transport: 'http',
   target: 'https://example.com',
-  headersSealed: id === 'c1' ? 'sealed' : null,
+  headersEncrypted: id === 'c1' ? 'sealed' : null,
   createdAt: NOW,
 });
 

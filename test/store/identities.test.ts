@@ -65,7 +65,7 @@ await onEachEngine(store => {
   test('a sign-on is taken once, by the browser that began it, before it ends', async () => {
     const { db } = store;
     for (const [index, hash] of ['s0', 's1', 's2', 's3'].entries()) {
-      const signOn = { hash, browserHash: `browser ${hash}`, stateSealed: `state ${hash}` };
+      const signOn = { hash, browserHash: `browser ${hash}`, stateEncrypted: `state ${hash}` };
       await identities.insertSignOn(db, { ...signOn, expiresAt: NOW + index });
     }
     const take = (hash: string, browser: string, now: number) =>

@@ -12,7 +12,7 @@ const notification = (id: string, more: Partial<New> = {}): New => ({
   id,
   approvalId: 'a1',
   ...TARGET,
-  tokenSealed: `token of ${id}`,
+  tokenEncrypted: `token of ${id}`,
   createdAt: NOW,
   ...more,
 });
@@ -83,7 +83,7 @@ await onEachEngine(store => {
       id: 'n1',
       approvalId: 'a1',
       channel: 'email',
-      tokenSealed: 'token of n1',
+      tokenEncrypted: 'token of n1',
       attempts: 0,
     });
     expect([await due(NOW + LEASE - 1), await lease(NOW + LEASE - 1)]).toEqual([[], []]);

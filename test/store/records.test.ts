@@ -111,7 +111,13 @@ for (const engine of await engines()) {
       expect(await keys.findKeyByHash(db, `hash of ${second.id}`)).toEqual(second);
       expect(await keys.findKeyByHash(db, 'unknown')).toBeNull();
 
-      const changed = { ...first, name: 'new', expiresAt: NOW + 1, notifySealed: 'sealed', policyId: 'p2' };
+      const changed = {
+        ...first,
+        name: 'new',
+        expiresAt: NOW + 1,
+        notifyEncrypted: 'sealed',
+        policyId: 'p2',
+      };
       await keys.updateKey(db, changed);
       expect(await keys.findKey(db, first.id)).toEqual(changed);
       expect(await keys.policyInUse(db, 'p2')).toBe(true);
@@ -132,7 +138,7 @@ for (const engine of await engines()) {
         const key = keyRecord({
           id: `key of ${id}`,
           policyId: id,
-          notifySealed: id,
+          notifyEncrypted: id,
           expiresAt: NOW + version,
         });
         await keys.insertKey(db, key, `hash of ${id}`);
@@ -140,7 +146,7 @@ for (const engine of await engines()) {
       const facts = (id: string, version: number) => ({
         id: `key of ${id}`,
         name: 'key',
-        notifySealed: id,
+        notifyEncrypted: id,
         expiresAt: NOW + version,
         revokedAt: null,
         policyId: id,
@@ -354,7 +360,7 @@ for (const engine of await engines()) {
             approvalId: 'a1',
             keyId: 'k1',
             channel: 'terminal',
-            tokenSealed: 's',
+            tokenEncrypted: 's',
             createdAt: NOW,
           });
           expect(await listSubscribers(tx)).toEqual([]);

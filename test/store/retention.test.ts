@@ -180,7 +180,7 @@ await onEachEngine(store => {
   test('a notification that waits stays, however old', async () => {
     const rows = await ended('notifications', async tx => {
       for (const id of [OLD, idAt(NOW - 2), BOUND]) {
-        const about = { approvalId: 'a', keyId: 'k', channel: 'email', tokenSealed: 'x' } as const;
+        const about = { approvalId: 'a', keyId: 'k', channel: 'email', tokenEncrypted: 'x' } as const;
         insertNotification(tx, { id, ...about, createdAt: NOW });
       }
       await tx.run("UPDATE notifications SET status = 'sent' WHERE id <> $1", [OLD]);

@@ -137,7 +137,7 @@ await onEachEngine(store => {
     const hashes = async () =>
       (await db.all<{ hash: string }>('SELECT hash FROM return_targets ORDER BY hash')).map(row => row.hash);
     for (const [index, hash] of ['t1', 't2', 't3', 't4'].entries()) {
-      await signIns.insertReturnTarget(db, { hash, targetSealed: `to ${hash}`, expiresAt: NOW + index });
+      await signIns.insertReturnTarget(db, { hash, targetEncrypted: `to ${hash}`, expiresAt: NOW + index });
     }
     const take = (hash: string, now: number) =>
       db.transaction({}, tx => signIns.takeReturnTarget(tx, hash, now));

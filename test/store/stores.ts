@@ -108,7 +108,7 @@ export function keyRecord(more: Partial<KeyRecord> = {}): KeyRecord {
     prefix: 'tg_key_abcdef',
     policyId: 'policy-1',
     requireSignInToApprove: false,
-    notifySealed: null,
+    notifyEncrypted: null,
     forward: [],
     createdAt: NOW,
     expiresAt: null,

@@ -31,7 +31,7 @@ export function build(io: IO): Command {
       const key = join(config.dataDir, 'master.key');
       say(
         io,
-        `${bytes} bytes are in ${file}. What is sealed in it opens only with the master key: keep ${key} too, elsewhere.`,
+        `${bytes} bytes are in ${file}. What is encrypted in it can be read only with the master key: keep ${key} too, elsewhere.`,
       );
     });
 }

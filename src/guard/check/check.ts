@@ -205,9 +205,9 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 
   /** Settings that cannot be read fail the calls of their key, and nobody else's. */
-  #channels({ id, notifySealed }: KeyFacts): readonly ChannelKind[] | GuardError {
+  #channels({ id, notifyEncrypted }: KeyFacts): readonly ChannelKind[] | GuardError {
     try {
-      return channelsOf(this.#deps, id, notifySealed);
+      return channelsOf(this.#deps, id, notifyEncrypted);
     } catch (error) {
       return auditFailed(new Error(`the setting "notify" of key ${id} cannot be read`, { cause: error }));
     }
@@ -226,13 +226,13 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     emit(tx, approvals.subscribers, 'approval.created', approval, now);
     for (const channel of channels) {
       const id = newId();
-      const tokenSealed = this.#deps.vault.seal(token, `notification ${id}`);
+      const tokenEncrypted = this.#deps.vault.encrypt(token, `notification ${id}`);
       insertNotification(tx, {
         id,
         approvalId: approval.id,
         keyId: approval.keyId,
         channel,
-        tokenSealed,
+        tokenEncrypted,
         createdAt: now,
       });
     }

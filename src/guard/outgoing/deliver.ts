@@ -82,7 +82,7 @@ export async function tryOnce(
 }
 
 const LOST_SECRET =
-  'the secret of the webhook cannot be opened: it is damaged, or sealed with another master key; rotate it';
+  'the secret of the webhook cannot be decrypted: it is damaged, or encrypted with another master key; rotate it';
 
 function unanswered(error: string, started: number): Attempt {
   return { status: null, durationMs: Math.round(performance.now() - started), error, response: null };

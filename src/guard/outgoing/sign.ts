@@ -1,4 +1,4 @@
-// Signatures of webhook deliveries after Standard Webhooks 1.0 (symmetric, v1). Keeping the secrets sealed and
+// Signatures of webhook deliveries after Standard Webhooks 1.0 (symmetric, v1). Keeping the secrets encrypted and
 // sending the signed bytes are left to others.
 
 import { createHmac, randomBytes } from 'node:crypto';

@@ -1,5 +1,5 @@
 // Webhooks: registered, changed, given a new secret, switched off. A secret is in the answer that makes it
-// and otherwise only sealed; after a rotation the old one signs along for a day.
+// and otherwise only encrypted; after a rotation the old one signs along for a day.
 
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import { EVENT_TYPES } from '../../core/event.ts';
@@ -41,8 +41,8 @@ export async function createWebhook(
   const webhook: WebhookRecord = {
     ...input,
     id,
-    secretSealed: sealSecret(deps.vault, id, secret),
-    previousSecretSealed: null,
+    secretEncrypted: encryptSecret(deps.vault, id, secret),
+    previousSecretEncrypted: null,
     previousSecretUntil: null,
     createdAt: deps.now(),
     disabledAt: null,
@@ -127,8 +127,8 @@ export async function rotateSecret(
   return alone(deps, id, async (tx, current) => {
     const webhook: WebhookRecord = {
       ...current,
-      secretSealed: sealSecret(deps.vault, id, secret),
-      previousSecretSealed: current.secretSealed,
+      secretEncrypted: encryptSecret(deps.vault, id, secret),
+      previousSecretEncrypted: current.secretEncrypted,
       previousSecretUntil: deps.now() + ROTATION_MS,
     };
     await updateWebhook(tx, webhook);
@@ -142,10 +142,10 @@ export async function rotateSecret(
  * opened; one before it that cannot be, which is why it may have been replaced, signs nothing.
  */
 export function liveSecrets(vault: Vault, webhook: WebhookRecord, now: number): string[] | null {
-  const { id, secretSealed, previousSecretSealed, previousSecretUntil } = webhook;
-  const current = opened(vault, id, secretSealed);
+  const { id, secretEncrypted, previousSecretEncrypted, previousSecretUntil } = webhook;
+  const current = decrypted(vault, id, secretEncrypted);
   if (current === null) return null;
-  const previous = (previousSecretUntil ?? 0) > now ? opened(vault, id, previousSecretSealed) : null;
+  const previous = (previousSecretUntil ?? 0) > now ? decrypted(vault, id, previousSecretEncrypted) : null;
   return previous === null ? [current] : [current, previous];
 }
 
@@ -178,11 +178,12 @@ async function wantKey(tx: Transaction, keyId: string | null): Promise<void> {
 }
 
 const about = (webhookId: string): string => `webhook ${webhookId} secret`;
-export const sealSecret = (vault: Vault, id: string, secret: string): string => vault.seal(secret, about(id));
+export const encryptSecret = (vault: Vault, id: string, secret: string): string =>
+  vault.encrypt(secret, about(id));
 
-function opened(vault: Vault, id: string, sealed: string | null): string | null {
+function decrypted(vault: Vault, id: string, encrypted: string | null): string | null {
   try {
-    return sealed === null ? null : vault.open(sealed, about(id));
+    return encrypted === null ? null : vault.decrypt(encrypted, about(id));
   } catch {
     return null;
   }

@@ -17,14 +17,14 @@ export async function keepReturnPath(deps: Deps, path: string): Promise<string> 
   await deps.db.transaction({}, async tx => {
     const now = deps.now();
     await removeOldReturnTargets(tx, now);
-    const targetSealed = deps.vault.seal(path, about(hash));
-    await insertReturnTarget(tx, { hash, targetSealed, expiresAt: now + LIFETIME_MS });
+    const targetEncrypted = deps.vault.encrypt(path, about(hash));
+    await insertReturnTarget(tx, { hash, targetEncrypted, expiresAt: now + LIFETIME_MS });
   });
   return name;
 }
 
 export async function takeReturnPath(deps: Deps, name: string): Promise<string | null> {
   const hash = hashToken(name);
-  const sealed = await deps.db.transaction({}, tx => takeReturnTarget(tx, hash, deps.now()));
-  return sealed === null ? null : deps.vault.open(sealed, about(hash));
+  const encrypted = await deps.db.transaction({}, tx => takeReturnTarget(tx, hash, deps.now()));
+  return encrypted === null ? null : deps.vault.decrypt(encrypted, about(hash));
 }

@@ -61,11 +61,11 @@ export async function beginSignOn(
   await deps.db.transaction({}, async tx => {
     const now = deps.now();
     await removeOldSignOns(tx, now);
-    const stateSealed = deps.vault.seal(JSON.stringify(kept), about(hash));
+    const stateEncrypted = deps.vault.encrypt(JSON.stringify(kept), about(hash));
     await insertSignOn(tx, {
       hash,
       browserHash: hashToken(browser),
-      stateSealed,
+      stateEncrypted,
       expiresAt: now + SIGN_ON_MS,
     });
   });
@@ -81,14 +81,14 @@ interface Returned {
 
 export async function takeReturned(deps: Deps, state: string, browser: string): Promise<Returned> {
   const hash = hashToken(state);
-  const sealed = await deps.db.transaction({}, tx => takeSignOn(tx, hash, hashToken(browser), deps.now()));
-  if (sealed === null) {
+  const encrypted = await deps.db.transaction({}, tx => takeSignOn(tx, hash, hashToken(browser), deps.now()));
+  if (encrypted === null) {
     throw new GuardError(
       'gone',
       'This sign-in was used, took too long or began in another browser. Begin again.',
     );
   }
-  const { next, ip, ...rest } = JSON.parse(deps.vault.open(sealed, about(hash))) as SignOn;
+  const { next, ip, ...rest } = JSON.parse(deps.vault.decrypt(encrypted, about(hash))) as SignOn;
   return { binding: { ...rest, state }, next, forget: tx => forgetFailures(tx, about(hash), ip) };
 }
 

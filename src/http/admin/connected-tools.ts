@@ -95,7 +95,7 @@ async function show(
     name: tool.name,
     transport: tool.transport,
     ...(tool.transport === 'stdio' ? { server: tool.target } : { url: tool.target }),
-    hasHeaders: tool.headersSealed !== null,
+    hasHeaders: tool.headersEncrypted !== null,
     createdAt: iso(tool.createdAt),
     health: { ...health, since: iso(health.since) },
     tools: definitions.map(each => ({ name: each.toolName, drifted: each.changedDigest !== null })),

@@ -1,7 +1,7 @@
 // /admin/v1/keys: long-lived keys. A key is in the answer that creates it and nowhere else.
 
 import { z } from 'zod';
-import { changeKey, createKey, endKey, openTargets } from '../../guard/keys.ts';
+import { changeKey, createKey, decryptTargets, endKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
 import { FORWARDS, type KeyRecord, listKeys } from '../../store/keys.ts';
 import { before, iso, isoOrNull, isoTime, label, list, page, paged, timeIn, uuid } from '../fields.ts';
@@ -52,7 +52,7 @@ function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
     policyId,
     requireSignInToApprove,
     expiresAt: isoOrNull(key.expiresAt),
-    notify: maskTargets(vault, id, key.notifySealed),
+    notify: maskTargets(vault, id, key.notifyEncrypted),
     forward,
     createdAt: iso(key.createdAt),
     revokedAt: isoOrNull(key.revokedAt),
@@ -60,8 +60,8 @@ function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
 }
 
 /** Addresses of notifiers are secrets: only their host is shown. */
-function maskTargets(vault: Vault, keyId: string, sealed: string | null) {
-  const targets = openTargets(vault, keyId, sealed);
+function maskTargets(vault: Vault, keyId: string, encrypted: string | null) {
+  const targets = decryptTargets(vault, keyId, encrypted);
   if (targets === null) return null;
   const masked = (url: string | undefined) => (url === undefined ? undefined : `${new URL(url).origin}/…`);
   return { ...targets, slackWebhookUrl: masked(targets.slackWebhookUrl), url: masked(targets.url) };

@@ -58,7 +58,7 @@ async function call({ db }: TestStore, at: number, over: boolean): Promise<void>
       createdAt: at,
       expiresAt: at,
     });
-    const notification = { id, approvalId: id, keyId: 'k', channel: 'email' as const, tokenSealed: 'x' };
+    const notification = { id, approvalId: id, keyId: 'k', channel: 'email' as const, tokenEncrypted: 'x' };
     insertNotification(tx, { ...notification, createdAt: at });
     if (over) tx.defer("UPDATE notifications SET status = 'sent' WHERE id = $1", [id]);
     await insertSession(tx, sessionRecord({ id, createdAt: at, expiresAt: at + HOUR }), `hash ${at}`);

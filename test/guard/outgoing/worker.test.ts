@@ -94,10 +94,10 @@ class Desk {
   async ask(): Promise<void> {
     const approval = approvalRecord();
     const asked = { ...notification(), approvalId: approval.id };
-    const tokenSealed = this.deps.vault.seal(mintToken('approval').token, `notification ${asked.id}`);
+    const tokenEncrypted = this.deps.vault.encrypt(mintToken('approval').token, `notification ${asked.id}`);
     await this.db.transaction({}, async tx => {
       insertApproval(tx, approval, 'hash');
-      insertNotification(tx, { ...asked, tokenSealed });
+      insertNotification(tx, { ...asked, tokenEncrypted });
     });
   }
 
@@ -290,7 +290,7 @@ const notification = () => ({
   id: Bun.randomUUIDv7(),
   approvalId: Bun.randomUUIDv7(),
   ...TARGET,
-  tokenSealed: 'damaged',
+  tokenEncrypted: 'damaged',
   createdAt: NOW,
 });
 

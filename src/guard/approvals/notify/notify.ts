@@ -1,4 +1,4 @@
-// One attempt at one notification: the link is made from the sealed token, goes out by its channel, and the
+// One attempt at one notification: the link is made from the encrypted token, goes out by its channel, and the
 // token is dropped once it was sent or the approval has ended. Texts and transports are the channels'.
 
 import { waitAfter } from '../../../core/event.ts';
@@ -7,7 +7,7 @@ import { findKey, type KeyRecord } from '../../../store/keys.ts';
 import { type LeasedNotification, settleNotification } from '../../../store/notifications.ts';
 import { findSession } from '../../../store/sessions.ts';
 import type { Deps } from '../../deps.ts';
-import { type NotifyTargets, openTargets } from '../../keys.ts';
+import { decryptTargets, type NotifyTargets } from '../../keys.ts';
 import type { TargetRules } from '../../outgoing/addresses.ts';
 import { sendEmail } from './email.ts';
 import { sendNotification } from './http.ts';
@@ -53,12 +53,12 @@ interface Secrets {
   targets: NotifyTargets | null;
 }
 
-const LOST = 'its link or its address cannot be opened: damaged, or sealed with another master key';
+const LOST = 'its link or its address cannot be decrypted: damaged, or encrypted with another master key';
 
 function opened({ vault }: Deps, leased: LeasedNotification, key: KeyRecord | null): Secrets | null {
   try {
-    const token = vault.open(leased.tokenSealed, `notification ${leased.id}`);
-    return { token, targets: key === null ? null : openTargets(vault, key.id, key.notifySealed) };
+    const token = vault.decrypt(leased.tokenEncrypted, `notification ${leased.id}`);
+    return { token, targets: key === null ? null : decryptTargets(vault, key.id, key.notifyEncrypted) };
   } catch {
     return null;
   }

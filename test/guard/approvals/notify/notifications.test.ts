@@ -68,11 +68,11 @@ for (const engine of await engines()) {
       const id = newId();
       const approval = approvalRecord({ createdAt: now, ...about });
       const { token, hash } = mintToken('approval');
-      const tokenSealed = deps.vault.seal(token, `notification ${id}`);
+      const tokenEncrypted = deps.vault.encrypt(token, `notification ${id}`);
       const target = { keyId: approval.keyId, channel };
       await store.db.transaction({}, async tx => {
         insertApproval(tx, approval, hash);
-        insertNotification(tx, { id, approvalId: approval.id, ...target, tokenSealed, createdAt: NOW });
+        insertNotification(tx, { id, approvalId: approval.id, ...target, tokenEncrypted, createdAt: NOW });
       });
       const leased = await store.db.transaction({}, tx =>
         leaseNotifications(tx, target, now, now + 1000, 10),
