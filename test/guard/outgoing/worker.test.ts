@@ -1,5 +1,5 @@
 // The background loop on either engine, with receivers that answer when the test lets them: how much goes to one
-// receiver at a time, what a stop waits for, whose lease holds, and what becomes of what cannot be opened.
+// receiver at a time, what a stop waits for, whose lease holds, and what becomes of what cannot be decrypted.
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ATTEMPT_WAITS } from '../../../src/core/event.ts';
@@ -218,7 +218,7 @@ for (const engine of await engines()) {
       await desk.close();
     });
 
-    test('a delivery whose secret cannot be opened is tried by the schedule, recorded, and ends as failed', async () => {
+    test('a delivery whose secret cannot be decrypted is tried by the schedule, recorded, and ends as failed', async () => {
       const desk = await Desk.open(engine);
       desk.letAnswer();
       await desk.db.run(`UPDATE webhooks SET secret_sealed = 'damaged'`);
@@ -233,7 +233,7 @@ for (const engine of await engines()) {
         desk.now = next ?? desk.now;
       }
       expect(await desk.count(`deliveries WHERE status = 'failed'`)).toBe(1);
-      expect(await desk.count(`attempts WHERE error LIKE '%cannot be opened%rotate it'`)).toBe(
+      expect(await desk.count(`attempts WHERE error LIKE '%cannot be decrypted%rotate it'`)).toBe(
         ATTEMPT_WAITS.length,
       );
       expect(desk.receiver.events).toEqual([]);
@@ -246,7 +246,7 @@ for (const engine of await engines()) {
       await desk.close();
     });
 
-    test('a notification whose link cannot be opened is tried by the schedule, recorded, and ends as failed', async () => {
+    test('a notification whose link cannot be decrypted is tried by the schedule, recorded, and ends as failed', async () => {
       const desk = await Desk.open(engine);
       desk.letAnswer();
       const approval = approvalRecord({ expiresAt: NOW + 3000 });
@@ -260,7 +260,7 @@ for (const engine of await engines()) {
         desk.db.all(
           'SELECT status, attempts, last_error AS error, leased_until AS leased FROM notifications',
         );
-      const error = expect.stringContaining('cannot be opened');
+      const error = expect.stringContaining('cannot be decrypted');
       expect(await shown()).toEqual([{ status: 'pending', attempts: 1, error, leased: 0 }]);
       desk.now += 2000;
       await desk.worker.tick();
