@@ -27,9 +27,9 @@ import { Feed } from './http/feed.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
-import { Connections } from './mcp/connections.ts';
 import { Hub } from './mcp/hub.ts';
 import { Listing } from './mcp/listing.ts';
+import { McpSessions } from './mcp/mcp-sessions.ts';
 import { Places } from './mcp/places.ts';
 import type { Upstream } from './mcp/upstream.ts';
 import { Metrics, mergedMetrics } from './metrics.ts';
@@ -94,7 +94,7 @@ export async function start(
     const stop = async () => {
       // A key that was shown is noted as such first.
       await welcomed?.catch(() => {});
-      services.mcp.connections.close();
+      services.mcp.mcpSessions.close();
       await services.feed.close();
       await serving.stop();
       services.mcp.hub.close();
@@ -224,14 +224,14 @@ function createMcp(
     checks,
     hub,
     listing: new Listing(deps, hub, config.toolDrift !== 'allow', failed),
-    connections: new Connections(deps),
+    mcpSessions: new McpSessions(deps),
     outcomes: new OutcomeLog(deps, error => log.error({ err: error }, 'outcomes could not be recorded')),
     timeoutMs: config.upstreamTimeout,
     maxMs: config.upstreamMax,
     places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
     onVerdict,
     callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
-    forwards: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
+    relayedFor: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
     recordAccess: async (principal, call, startedAt) => {
       const asked = {
         principal,

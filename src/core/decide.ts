@@ -12,7 +12,7 @@ export interface ToolCall {
   serverName: string;
   toolName: string;
   /** Not a tool: a resource, prompt or completion that the key's setting forwards. `toolName` is the method. */
-  forwarded?: true;
+  relayed?: true;
   /** Set when nothing more may be forwarded now: the sentence that says which bound is reached. */
   noPlace?: string;
 }
@@ -62,7 +62,7 @@ export function asksForApproval(
   call: ToolCall,
   { scope, drift }: Pick<Facts, 'scope' | 'drift'>,
 ): boolean {
-  if (call.forwarded || drift === 'deny') return false;
+  if (call.relayed || drift === 'deny') return false;
   const name = joinName(call.serverName, call.toolName);
   if (scope !== null && !scope.has(name)) return false;
   const action = policy.rules[policy.index.firstFor(name, call.toolName)]?.action;
@@ -85,7 +85,7 @@ export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Ou
 
 function judged(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
   const name = joinName(call.serverName, call.toolName);
-  if (call.forwarded)
+  if (call.relayed)
     return outcome('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);
   if (facts.scope !== null && !facts.scope.has(name)) {
     return outcome('deny', `${name} is outside this session's scopeTools.`, null);

@@ -3,7 +3,7 @@
 
 import type { Db } from '../store/db.ts';
 
-/** `cancel`: the hash of a call's key. `ended`: an MCP connection. `tools`: the key whose Connected Tools changed. */
+/** `cancel`: the hash of a call's key. `ended`: an MCP session. `tools`: the key whose Connected Tools changed. */
 type Hint = 'cancel' | 'ended' | 'tools';
 
 /** Tells every replica, this one included. `about` is an id of ours or a hash: the store may write it down. */

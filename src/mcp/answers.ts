@@ -5,16 +5,16 @@ import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { CallCancelled, type CallServices, callTool } from './call.ts';
-import type { Connections } from './connections.ts';
 import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
-import type { Forwarding } from './forward.ts';
 import { shown } from './listing.ts';
+import type { McpSessions } from './mcp-sessions.ts';
 import { CODES, errorMessage, type Id, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
+import type { Relaying } from './relay.ts';
 import { cancelledBy } from './upstream.ts';
 
-export interface McpServices extends CallServices, Forwarding {
+export interface McpServices extends CallServices, Relaying {
   version: string;
-  connections: Connections;
+  mcpSessions: McpSessions;
   /** Whether a credential could ever call a tool; for listings that leave the others out. */
   callable: ((principal: Principal) => Promise<(serverName: string, toolName: string) => boolean>) | null;
 }
@@ -31,13 +31,13 @@ export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'criti
 /** What a client of the older era hears that never set a level. */
 export const DEFAULT_LOG_LEVEL = 'info';
 
-/** What is declared has to be answered: only what the key forwards besides tools. */
+/** What is declared has to be answered: only what the key's setting `forward` names. */
 export async function capabilities(
   services: McpServices,
   { keyId, scope }: Principal,
   listChanged: boolean,
 ): Promise<JsonObject> {
-  const offered = scope === null ? await services.forwards(keyId) : [];
+  const offered = scope === null ? await services.relayedFor(keyId) : [];
   return {
     tools: { listChanged },
     logging: {},
@@ -64,14 +64,14 @@ export function answerCall(
   { id, params }: RpcRequest,
   modern: boolean,
   logLevel: Json | undefined,
-  connectionId: string | null = null,
+  mcpSessionId: string | null = null,
 ): Promise<Response> {
   const { request, principal, startedAt } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // In the older era a client that is gone has not cancelled by the letter; but it could not fetch the answer later, and
   // its slow calls would go on holding their places.
   const cancel = cancelledBy(request.signal);
-  const forget = connectionId === null ? () => {} : services.connections.follow(connectionId, id, cancel);
+  const forget = mcpSessionId === null ? () => {} : services.mcpSessions.follow(mcpSessionId, id, cancel);
   return new Promise((resolve, reject) => {
     let stream: EventWriter | null = null;
     const onNotification = (notification: JsonObject) => {

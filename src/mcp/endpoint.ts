@@ -38,27 +38,27 @@ export async function post(services: McpServices, asked: Asked, body: Json): Pro
 export async function listen(services: McpServices, asked: Asked): Promise<Response | null> {
   const id = asked.request.headers.get('mcp-session-id');
   if (id === null || !(asked.request.headers.get('accept') ?? '').includes('text/event-stream')) return null;
-  await services.connections.find(id, asked.principal);
-  services.connections.admitStream(id, asked.principal);
+  await services.mcpSessions.find(id, asked.principal);
+  services.mcpSessions.admitStream(id, asked.principal);
   const stop = services.hub.onListChanged(asked.principal.keyId, () =>
     writer.hint(notificationMessage('notifications/tools/list_changed', {})),
   );
   // A credential that died ends the stream at the next keep-alive.
   const ended = () => {
     stop();
-    services.connections.streamEnded(id, writer);
+    services.mcpSessions.streamEnded(id, writer);
   };
   const writer = new EventWriter(ended, () => asked.confirm().catch(() => writer.close()));
-  services.connections.stream(id, asked.principal, writer);
+  services.mcpSessions.stream(id, asked.principal, writer);
   writer.open();
   return new Response(writer.body, { headers: STREAM_HEADERS });
 }
 
-/** DELETE /mcp: ends a connection. */
+/** DELETE /mcp: ends an MCP session. */
 export async function end(services: McpServices, asked: Asked): Promise<Response> {
   const id = asked.request.headers.get('mcp-session-id');
   if (id === null) throw new GuardError('invalid_input', 'The header Mcp-Session-Id is missing.');
-  await services.connections.end(id, asked.principal);
+  await services.mcpSessions.end(id, asked.principal);
   return new Response(null, { status: 204 });
 }
 
@@ -113,7 +113,7 @@ const MAX_BATCH = 100;
 async function negotiated(services: McpServices, { request, principal }: Asked): Promise<string> {
   const id = request.headers.get('mcp-session-id');
   if (id === null) return LEGACY_VERSIONS[0];
-  return (await services.connections.find(id, principal)).protocolVersion;
+  return (await services.mcpSessions.find(id, principal)).protocolVersion;
 }
 
 function withoutStreams(headers: Headers): Headers {

@@ -1,4 +1,4 @@
-// The older era (2025-03-26 to 2025-11-25): connections opened by `initialize`, kept as rows.
+// The older era (2025-03-26 to 2025-11-25): MCP sessions opened by `initialize`, kept as rows.
 
 import type { JsonObject } from '../core/json.ts';
 import {
@@ -12,7 +12,6 @@ import {
   type McpServices,
   toolsOf,
 } from './answers.ts';
-import { forward, isForwarded } from './forward.ts';
 import {
   CODES,
   ENVELOPE,
@@ -25,6 +24,7 @@ import {
   type RpcRequest,
   resultMessage,
 } from './protocol.ts';
+import { isRelayed, relay } from './relay.ts';
 
 export async function answerLegacy(
   services: McpServices,
@@ -38,15 +38,15 @@ export async function answerLegacy(
   if (version !== null && !(LEGACY_VERSIONS as readonly string[]).includes(version)) {
     throw new RpcError(CODES.invalidRequest, `Unsupported protocol version: ${version}.`, { status: 400 });
   }
-  const connectionId = headers.get('mcp-session-id');
-  if (connectionId === null) {
+  const mcpSessionId = headers.get('mcp-session-id');
+  if (mcpSessionId === null) {
     throw new RpcError(CODES.invalidRequest, 'The header Mcp-Session-Id is missing.', { status: 400 });
   }
-  const connection = await services.connections.find(connectionId, asked.principal);
+  const mcpSession = await services.mcpSessions.find(mcpSessionId, asked.principal);
   if (message.kind !== 'request' || message.method !== 'tools/call') await asked.confirm();
   if (message.kind === 'notification') {
     if (message.method === 'notifications/cancelled') {
-      services.connections.cancel(connectionId, message.params['requestId'] as Id);
+      services.mcpSessions.cancel(mcpSessionId, message.params['requestId'] as Id);
     }
     return accepted();
   }
@@ -54,8 +54,8 @@ export async function answerLegacy(
   const { id, method, params } = message;
   switch (method) {
     case 'tools/call': {
-      const level = connection.logLevel ?? DEFAULT_LOG_LEVEL;
-      return answerCall(services, asked, withLevel(message, level), false, level, connectionId);
+      const level = mcpSession.logLevel ?? DEFAULT_LOG_LEVEL;
+      return answerCall(services, asked, withLevel(message, level), false, level, mcpSessionId);
     }
     case 'ping':
       return json(resultMessage(id, {}));
@@ -68,11 +68,11 @@ export async function answerLegacy(
           `Invalid params: "level" is one of ${LOG_LEVELS.join(', ')}.`,
         );
       }
-      await services.connections.setLevel(connection.id, params['level'] as string);
+      await services.mcpSessions.setLevel(mcpSession.id, params['level'] as string);
       return json(resultMessage(id, {}));
     default: {
-      const forwarded = isForwarded(method) ? await forward(services, asked, message) : null;
-      if (forwarded !== null) return json(resultMessage(id, forwarded));
+      const relayed = isRelayed(method) ? await relay(services, asked, message) : null;
+      if (relayed !== null) return json(resultMessage(id, relayed));
       throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`);
     }
   }
@@ -93,7 +93,7 @@ async function initialize(
   const wished = params['protocolVersion'];
   const known = LEGACY_VERSIONS.find(version => version === wished);
   const protocolVersion = known ?? LATEST_LEGACY;
-  const connectionId = await services.connections.open(asked.principal, protocolVersion);
+  const mcpSessionId = await services.mcpSessions.open(asked.principal, protocolVersion);
   // All at once, and not waited for: a dead upstream must not hold up the client.
   for (const upstream of await services.hub.of(asked.principal.keyId)) upstream.connect().catch(() => {});
   const result: JsonObject = {
@@ -101,5 +101,5 @@ async function initialize(
     capabilities: await capabilities(services, asked.principal, true),
     serverInfo: { name: 'toolgate', version: services.version },
   };
-  return json(resultMessage(id, result), 200, { 'Mcp-Session-Id': connectionId });
+  return json(resultMessage(id, result), 200, { 'Mcp-Session-Id': mcpSessionId });
 }

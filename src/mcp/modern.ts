@@ -11,7 +11,6 @@ import {
   type McpServices,
   toolsOf,
 } from './answers.ts';
-import { forward, isForwarded } from './forward.ts';
 import {
   CODES,
   ENVELOPE,
@@ -25,6 +24,7 @@ import {
   resultMessage,
   SUPPORTED_VERSIONS,
 } from './protocol.ts';
+import { isRelayed, relay } from './relay.ts';
 import { readHeaderValue } from './schema.ts';
 
 /** By its envelope, or by its header where the envelope is missing: then it is told so. */
@@ -49,8 +49,8 @@ export async function answerModern(
   await asked.confirm();
   if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
   if (method === 'tools/list') return complete(id, await toolsOf(services, asked.principal), true);
-  const forwarded = isForwarded(method) ? await forward(services, asked, message) : null;
-  if (forwarded !== null) return complete(id, forwarded, method !== 'completion/complete');
+  const relayed = isRelayed(method) ? await relay(services, asked, message) : null;
+  if (relayed !== null) return complete(id, relayed, method !== 'completion/complete');
   throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`, { status: 404 });
 }
 

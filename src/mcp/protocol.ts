@@ -1,5 +1,5 @@
 // The protocol's words: versions, JSON-RPC messages, error codes. Two eras share one endpoint: the older one
-// opens with `initialize` and has sessions (connections, here); the newer one is stateless and carries an
+// opens with `initialize` and has sessions (MCP sessions, here); the newer one is stateless and carries an
 // envelope in every request's `_meta`.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';

@@ -111,8 +111,8 @@ export async function deleteDeliveries(tx: Transaction, before: number): Promise
   );
 }
 
-/** Connections of MCP clients that were last used before a time. */
-export function deleteConnections(db: Queries, before: number): Promise<number> {
+/** MCP sessions that were last used before a time. */
+export function deleteMcpSessions(db: Queries, before: number): Promise<number> {
   return db.run(
     `DELETE FROM connections WHERE id IN (
        SELECT id FROM connections WHERE used_at < $1 ORDER BY used_at LIMIT ${BATCH})`,

@@ -1,4 +1,4 @@
-// The embedded engine: one SQLite file, one process. Two connections: a writer whose transactions queue up
+// The embedded engine: one SQLite file, one process. Two handles: a writer whose transactions queue up
 // one after another, and a reader that only ever sees what is committed, so that a query between two steps
 // of a transaction cannot see it half done. A transaction is over once its part of the write-ahead log is synced,
 // which a thread of its own does: a slow disk delays whoever waits for that commit, and nobody else.
@@ -38,19 +38,19 @@ export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
 export function readSqlite(path: string): Queries & { close(): Promise<void> } {
   const file = new Database(realFile(path), { readonly: true });
   file.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-  const connection = new Connection(file);
+  const handle = new Handle(file);
   return {
-    all: (sql, params) => connection.all(sql, params),
+    all: (sql, params) => handle.all(sql, params),
     run: () => Promise.reject(new Error('the store is open for reading only')),
-    close: async () => connection.close(),
+    close: async () => handle.close(),
   };
 }
 
 class SqliteDb implements Db {
   readonly #onFatal: (error: Error) => void;
   readonly #file: HeldFile;
-  readonly #writer: Connection;
-  readonly #reader: Connection;
+  readonly #writer: Handle;
+  readonly #reader: Handle;
   readonly #log: SyncedLog;
   readonly #listeners: (() => void)[] = [];
   readonly #told: ((word: string) => void)[] = [];
@@ -60,8 +60,8 @@ class SqliteDb implements Db {
     const { path } = file;
     this.#onFatal = onFatal;
     this.#file = file;
-    this.#writer = new Connection(openFile(path));
-    this.#reader = new Connection(openFile(path));
+    this.#writer = new Handle(openFile(path));
+    this.#reader = new Handle(openFile(path));
     this.#reader.exec('PRAGMA query_only = ON');
     this.#log = new SyncedLog(path);
   }
@@ -216,8 +216,8 @@ class SyncedLog {
   }
 }
 
-/** One connection with its prepared statements. Errors are told apart here, once. */
-class Connection implements Queries, Transaction {
+/** One handle with its prepared statements. Errors are told apart here, once. */
+class Handle implements Queries, Transaction {
   readonly #db: Database;
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
 

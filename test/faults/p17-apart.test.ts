@@ -32,10 +32,10 @@ const MUTANTS: Record<string, Patch> = {
     find: '    about.keyId === principal.keyId &&\n',
     replace: '',
   },
-  'continues anybody’s connection': {
-    file: 'src/guard/connections.ts',
-    find: 'if (connection === null || connection.keyId !== principal.keyId) return null;',
-    replace: 'if (connection === null) return null;',
+  'continues anybody’s MCP session': {
+    file: 'src/guard/mcp-sessions.ts',
+    find: 'if (mcpSession === null || mcpSession.keyId !== principal.keyId) return null;',
+    replace: 'if (mcpSession === null) return null;',
   },
   'remembers Connected Tools for all': {
     file: 'src/mcp/hub.ts',

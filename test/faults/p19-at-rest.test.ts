@@ -19,8 +19,8 @@ const MUTANTS: Record<string, Patch[]> = {
   'webhook secrets': [
     {
       file: 'src/guard/outgoing/webhooks.ts',
-      find: '=> vault.encrypt(secret, about(id));',
-      replace: '=> (vault && about(id) ? secret : secret);',
+      find: 'vault.encrypt(secret, about(id));',
+      replace: '(vault && about(id) ? secret : secret);',
     },
     {
       file: 'src/guard/outgoing/webhooks.ts',

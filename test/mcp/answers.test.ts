@@ -1,4 +1,4 @@
-// Calls on a connection of a client, in one process: however a call ends, nothing of it is kept, and only what speaks of
+// Calls on a mcpSession of a client, in one process: however a call ends, nothing of it is kept, and only what speaks of
 // it gets to the client.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
@@ -12,10 +12,10 @@ import { newId } from '../../src/guard/ids.ts';
 import { createKey, endKey } from '../../src/guard/keys.ts';
 import type { Asked, McpServices } from '../../src/mcp/answers.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';
-import { Connections } from '../../src/mcp/connections.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
+import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import { Places } from '../../src/mcp/places.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
@@ -28,9 +28,9 @@ import { HUB_SETTINGS } from './channel.ts';
 const MINUTE = 60_000;
 
 /** Counts the calls that may be cancelled. */
-class CountingConnections extends Connections {
+class CountingConnections extends McpSessions {
   following = 0;
-  override follow(...given: Parameters<Connections['follow']>): () => void {
+  override follow(...given: Parameters<McpSessions['follow']>): () => void {
     const forget = super.follow(...given);
     this.following++;
     return () => {
@@ -58,21 +58,21 @@ const never = () => new Promise<never>(() => {});
 let store: TestStore;
 let deps: Deps;
 let services: McpServices;
-let connections: CountingConnections;
+let mcpSessions: CountingConnections;
 let principal: Principal;
-let connectionId: string;
+let mcpSessionId: string;
 const verdicts: string[] = [];
 beforeAll(async () => {
   store = await openStore('sqlite');
   deps = depsAt(store.db);
-  connections = new CountingConnections(deps);
+  mcpSessions = new CountingConnections(deps);
   const hub = new Hub(deps, HUB_SETTINGS);
   const checks = new GroupCommit(deps.db, new Judge(deps), 100, { committed: () => {}, failed: () => {} });
   services = {
     version: 'test',
     checks,
     hub,
-    connections,
+    mcpSessions,
     listing: new Listing(deps, hub, false, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
     places: new Places({ perKey: 1, perConnectedTool: 1 }),
@@ -80,14 +80,14 @@ beforeAll(async () => {
     maxMs: MINUTE,
     onVerdict: ({ decision }) => verdicts.push(decision),
     callable: null,
-    forwards: async () => [],
+    relayedFor: async () => [],
     recordAccess: never,
   };
   principal = await newPrincipal();
-  connectionId = await connections.open(principal, '2025-11-25');
+  mcpSessionId = await mcpSessions.open(principal, '2025-11-25');
 });
 afterEach(() => {
-  expect(connections.following).toBe(0);
+  expect(mcpSessions.following).toBe(0);
   verdicts.length = 0;
 });
 afterAll(async () => {
@@ -113,8 +113,8 @@ async function newPrincipal(): Promise<Principal> {
   return { kind: 'key', keyId: key.id, sessionId: null, scope: null };
 }
 
-function asked(who = principal, connection = connectionId): Asked {
-  const headers = { 'Mcp-Session-Id': connection, Accept: 'application/json, text/event-stream' };
+function asked(who = principal, mcpSession = mcpSessionId): Asked {
+  const headers = { 'Mcp-Session-Id': mcpSession, Accept: 'application/json, text/event-stream' };
   const request = new Request('http://localhost/mcp', { headers });
   return { request, principal: who, startedAt: performance.now(), confirm: async () => {} };
 }
@@ -130,7 +130,7 @@ async function underWay(answer: Answering = never): Promise<{ answered: Promise<
   answering = answer;
   const answered = call();
   await until('it arrived', () => upstream.calls.length > before);
-  expect(connections.following).toBe(1);
+  expect(mcpSessions.following).toBe(1);
   return { answered };
 }
 
@@ -151,9 +151,9 @@ test('a call that is refused by the protocol', async () => {
 
 test('a call of a credential that has died', async () => {
   const dead = await newPrincipal();
-  const connection = await connections.open(dead, '2025-11-25');
+  const mcpSession = await mcpSessions.open(dead, '2025-11-25');
   await endKey(deps, 'admin', dead.keyId);
-  expect(await refusal(call(undefined, asked(dead, connection)))).toMatchObject({ code: 'unauthenticated' });
+  expect(await refusal(call(undefined, asked(dead, mcpSession)))).toMatchObject({ code: 'unauthenticated' });
 });
 
 test('a call that is cancelled, before anything was said and after', async () => {

@@ -5,9 +5,9 @@ import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import type { McpServices } from '../../src/mcp/answers.ts';
-import { Connections } from '../../src/mcp/connections.ts';
 import { listen } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
+import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import { depsAt } from '../guard/deps.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { refusal } from '../support/refusal.ts';
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 test('a stream that ended leaves neither its place nor its listener behind', async () => {
-  const connections = new Connections(deps);
+  const connections = new McpSessions(deps);
   const principal: Principal = { kind: 'key', keyId: newId(), sessionId: null, scope: null };
   const services = { hub, connections } as unknown as McpServices;
   const open = async () => {

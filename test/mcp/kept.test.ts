@@ -8,14 +8,14 @@ import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { giveHint } from '../../src/guard/hints.ts';
 import { newId } from '../../src/guard/ids.ts';
-import { Connections } from '../../src/mcp/connections.ts';
 import { EventWriter } from '../../src/mcp/event-stream.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
+import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import type { Upstream } from '../../src/mcp/upstream.ts';
 import type { StdioServer } from '../../src/server-file.ts';
 import { insertConnectedTool, removeConnectedTool } from '../../src/store/connected-tools.ts';
-import { removeConnection } from '../../src/store/connections.ts';
+import { removeMcpSession } from '../../src/store/mcp-sessions.ts';
 import { depsAt } from '../guard/deps.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
@@ -42,7 +42,7 @@ afterAll(() => store.close());
 
 describe('a connection of a client', () => {
   test('is found by the credential that opened it, and by no other', async () => {
-    const connections = new Connections(deps);
+    const connections = new McpSessions(deps);
     const mine = credential();
     const id = await connections.open(mine, VERSION);
     expect(await connections.find(id, mine)).toMatchObject({ id, protocolVersion: VERSION });
@@ -52,12 +52,12 @@ describe('a connection of a client', () => {
   });
 
   test('that was found is believed for a moment, and what is changed here is seen at once', async () => {
-    const connections = new Connections(deps);
+    const connections = new McpSessions(deps);
     const mine = credential();
     const id = await connections.open(mine, VERSION);
     await connections.find(id, mine);
     const begun = performance.now();
-    await removeConnection(store.db, id);
+    await removeMcpSession(store.db, id);
     const believed = await connections.find(id, mine).catch(() => null);
     if (performance.now() - begun < 500) expect(believed?.id).toBe(id);
     await until('it is not believed any more', () =>
@@ -73,7 +73,7 @@ describe('a connection of a client', () => {
   });
 
   test('has one stream, its newest; a key has a hundred', async () => {
-    const connections = new Connections(deps);
+    const connections = new McpSessions(deps);
     const [mine, other] = [credential(), credential()];
     const ended: number[] = [];
     const writers = Array.from({ length: 102 }, (_, n) => {
@@ -103,7 +103,7 @@ describe('a connection of a client', () => {
   });
 
   test('lets its calls be cancelled by their ids, wherever they are', async () => {
-    const [here, there] = [new Connections(deps), new Connections(deps)];
+    const [here, there] = [new McpSessions(deps), new McpSessions(deps)];
     const calls = [1, '1', 2, 3].map(id => ({ id, cancel: new AbortController() }));
     const forget = calls.map(({ id, cancel }) => here.follow('c', id, cancel));
     const cancelled = () => calls.map(each => each.cancel.signal.aborted);

@@ -4,18 +4,18 @@ import { expect, test } from 'bun:test';
 import { insertApproval, resolveApproval } from '../../src/store/approvals.ts';
 import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
 import { searchAudit } from '../../src/store/audit-search.ts';
-import { insertConnection } from '../../src/store/connections.ts';
 import type { Transaction } from '../../src/store/db.ts';
 import { insertDelivery, recordAttempt } from '../../src/store/deliveries.ts';
 import { insertGrant } from '../../src/store/grants.ts';
+import { insertMcpSession } from '../../src/store/mcp-sessions.ts';
 import { insertNotification } from '../../src/store/notifications.ts';
 import { insertOutcomes } from '../../src/store/outcomes.ts';
 import {
   BATCH,
   deleteAudit,
-  deleteConnections,
   deleteDeliveries,
   deleteEnded,
+  deleteMcpSessions,
   type Ended,
 } from '../../src/store/retention.ts';
 import { insertSeals } from '../../src/store/seals.ts';
@@ -211,10 +211,10 @@ await onEachEngine(store => {
         ['b', NOW],
       ] as const) {
         const about = { keyId: 'k', sessionId: null, protocolVersion: '2025-11-25', logLevel: null };
-        insertConnection(tx, { id, ...about }, usedAt);
+        insertMcpSession(tx, { id, ...about }, usedAt);
       }
     });
-    expect(await deleteConnections(store.db, NOW)).toBe(1);
+    expect(await deleteMcpSessions(store.db, NOW)).toBe(1);
     expect(await left('connections')).toEqual(['b']);
   });
 });

@@ -9,9 +9,9 @@ import { readMark, writeMark } from '../../store/marks.ts';
 import {
   BATCH,
   deleteAudit,
-  deleteConnections,
   deleteDeliveries,
   deleteEnded,
+  deleteMcpSessions,
   ENDED,
 } from '../../store/retention.ts';
 import { entryIdAt } from '../../store/seals.ts';
@@ -29,8 +29,8 @@ const DELETED = 'audit deleted';
 const LOOK_BACK_MS = 2 * DAY;
 /** Retries of a delivery end within four days: until then its event is needed, whatever the setting says. */
 const DELIVERY_MS = 5 * DAY;
-/** A connection lapses after a day without use. */
-const CONNECTION_MS = 7 * DAY;
+/** An MCP session lapses after a day without use. */
+const MCP_SESSION_MS = 7 * DAY;
 
 interface RetentionOptions {
   /** Null: everything is kept. */
@@ -69,7 +69,7 @@ async function firstFull(
     note(table, count);
     return count >= BATCH;
   };
-  if (done('connections', await deleteConnections(deps.db, now - CONNECTION_MS))) return true;
+  if (done('connections', await deleteMcpSessions(deps.db, now - MCP_SESSION_MS))) return true;
   if (retention === null) return false;
   const before = now - retention;
   const audit = await retireAudit(deps, sealedBy, before);

@@ -12,9 +12,9 @@ import { stats } from '../../../src/guard/log/stats.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
 import { type AuditEntry, insertAudit } from '../../../src/store/audit.ts';
 import { searchAudit } from '../../../src/store/audit-search.ts';
-import { insertConnection } from '../../../src/store/connections.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../../../src/store/deliveries.ts';
 import { insertGrant } from '../../../src/store/grants.ts';
+import { insertMcpSession } from '../../../src/store/mcp-sessions.ts';
 import { insertNotification } from '../../../src/store/notifications.ts';
 import { insertOutcomes } from '../../../src/store/outcomes.ts';
 import { insertSession } from '../../../src/store/sessions.ts';
@@ -69,7 +69,7 @@ async function call({ db }: TestStore, at: number, over: boolean): Promise<void>
       const attempt = { id, deliveryId: id, at, status: 200, durationMs: 1, error: null, response: null };
       recordAttempt(tx, attempt, { status: 'delivered', nextAttemptAt: null });
     }
-    insertConnection(
+    insertMcpSession(
       tx,
       { id, keyId: 'k', sessionId: null, protocolVersion: '2025-11-25', logLevel: null },
       at,
@@ -211,7 +211,7 @@ for (const engine of await engines()) {
         for (const id of many) {
           insertDelivery(tx, { id, eventId: id, webhookId: 'w', createdAt: OLD });
           const connection = { id, keyId: 'k', sessionId: null, protocolVersion: 'x', logLevel: null };
-          insertConnection(tx, connection, OLD);
+          insertMcpSession(tx, connection, OLD);
         }
         tx.defer("UPDATE deliveries SET status = 'failed'", []);
       });

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'bun:test';
 import type { Principal } from '../../src/guard/credentials.ts';
 import { giveHint } from '../../src/guard/hints.ts';
 import { newId } from '../../src/guard/ids.ts';
-import { Connections } from '../../src/mcp/connections.ts';
 import { EventWriter } from '../../src/mcp/event-stream.ts';
-import { insertConnection } from '../../src/store/connections.ts';
+import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
+import { insertMcpSession } from '../../src/store/mcp-sessions.ts';
 import { depsAt } from '../guard/deps.ts';
 import { NOW, onEachEngine, openStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
@@ -24,7 +24,7 @@ const credential = (keyId: string = newId()): Principal => ({
 await onEachEngine(store => {
   test('one that is ended is gone here at once, and on every other replica soon, with its stream', async () => {
     const deps = depsAt(store.db);
-    const [here, there] = [new Connections(deps), new Connections(deps)];
+    const [here, there] = [new McpSessions(deps), new McpSessions(deps)];
     const mine = credential();
     const id = await here.open(mine, VERSION);
     for (const each of [here, there]) await each.find(id, mine);
@@ -49,11 +49,11 @@ await onEachEngine(store => {
 describe('what is remembered', () => {
   test('is let go when it is ten thousand connections', async () => {
     const store = await openStore('sqlite');
-    const connections = new Connections(depsAt(store.db));
+    const connections = new McpSessions(depsAt(store.db));
     const [keyId, ids] = [newId(), Array.from({ length: MOST_REMEMBERED + 1 }, () => newId())];
     await store.db.transaction({}, async tx => {
       for (const id of ids)
-        insertConnection(tx, { id, keyId, sessionId: null, protocolVersion: VERSION, logLevel: null }, NOW);
+        insertMcpSession(tx, { id, keyId, sessionId: null, protocolVersion: VERSION, logLevel: null }, NOW);
     });
     const remembered: WeakRef<Principal>[] = [];
     const findNext = async () => {

@@ -2,10 +2,10 @@
 // share, on one replica or two.
 
 import { describe, expect, test } from 'bun:test';
-import { closeConnection, lookUpConnection, openConnection } from '../../src/guard/connections.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import { newId } from '../../src/guard/ids.ts';
-import { insertConnection } from '../../src/store/connections.ts';
+import { closeMcpSession, lookUpMcpSession, openMcpSession } from '../../src/guard/mcp-sessions.ts';
+import { insertMcpSession } from '../../src/store/mcp-sessions.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';
 import { depsAt } from './deps.ts';
@@ -27,7 +27,7 @@ async function rowsOf({ db }: TestStore, { keyId }: Principal): Promise<string[]
 function seed({ db }: TestStore, { keyId, sessionId }: Principal, count: number, now: number): Promise<void> {
   const connection = { keyId, sessionId, protocolVersion: VERSION, logLevel: null };
   return db.transaction({}, async tx => {
-    for (let n = 0; n < count; n++) insertConnection(tx, { ...connection, id: newId() }, now);
+    for (let n = 0; n < count; n++) insertMcpSession(tx, { ...connection, id: newId() }, now);
   });
 }
 
@@ -38,14 +38,14 @@ for (const engine of await engines()) {
       let now = NOW;
       const clock = () => now;
       const principal = credential();
-      const id = await openConnection(depsAt(store.db, clock), principal, VERSION);
+      const id = await openMcpSession(depsAt(store.db, clock), principal, VERSION);
       for (let n = 0; n < 5; n++) {
         now += 20 * HOUR;
         // Another replica each time, or the same after a restart: nothing is remembered but the row.
-        expect((await lookUpConnection(depsAt(store.db, clock), principal, id))?.id).toBe(id);
+        expect((await lookUpMcpSession(depsAt(store.db, clock), principal, id))?.id).toBe(id);
       }
       now += 25 * HOUR;
-      expect(await lookUpConnection(depsAt(store.db, clock), principal, id)).toBeNull();
+      expect(await lookUpMcpSession(depsAt(store.db, clock), principal, id)).toBeNull();
       await store.close();
     });
 
@@ -54,13 +54,13 @@ for (const engine of await engines()) {
       let now = NOW;
       const deps = depsAt(store.db, () => now);
       const principal = credential();
-      const id = await openConnection(deps, principal, VERSION);
+      const id = await openMcpSession(deps, principal, VERSION);
       const usedAt = async () => (await store.db.all('SELECT used_at AS "at" FROM connections'))[0]?.['at'];
       now += 9 * 60_000;
-      await lookUpConnection(deps, principal, id);
+      await lookUpMcpSession(deps, principal, id);
       expect(await usedAt()).toBe(NOW);
       now += 60_000;
-      await lookUpConnection(deps, principal, id);
+      await lookUpMcpSession(deps, principal, id);
       expect(await usedAt()).toBe(now);
       await store.close();
     });
@@ -69,10 +69,10 @@ for (const engine of await engines()) {
       const store = await openStore(engine);
       const deps = depsAt(store.db);
       const principal = credential();
-      const id = await openConnection(deps, principal, VERSION);
-      await closeConnection(deps, id);
+      const id = await openMcpSession(deps, principal, VERSION);
+      await closeMcpSession(deps, id);
       expect(await rowsOf(store, principal)).toEqual([]);
-      expect(await lookUpConnection(deps, principal, id)).toBeNull();
+      expect(await lookUpMcpSession(deps, principal, id)).toBeNull();
       await store.close();
     });
 
@@ -83,22 +83,22 @@ for (const engine of await engines()) {
       const owner = credential();
       const sessions = [credential(newId(), owner.keyId), credential(newId(), owner.keyId)] as const;
       const others = [owner, sessions[1], credential()];
-      const kept = await Promise.all(others.map(each => openConnection(deps, each, VERSION)));
-      const first = await openConnection(deps, sessions[0], VERSION);
-      const used = await openConnection(deps, sessions[0], VERSION);
+      const kept = await Promise.all(others.map(each => openMcpSession(deps, each, VERSION)));
+      const first = await openMcpSession(deps, sessions[0], VERSION);
+      const used = await openMcpSession(deps, sessions[0], VERSION);
       now += HOUR;
-      await lookUpConnection(deps, sessions[0], used);
+      await lookUpMcpSession(deps, sessions[0], used);
       await seed(store, sessions[0], MOST - 2, now);
       now += HOUR;
       for (let n = 0; n < 3; n++) {
-        await lookUpConnection(deps, sessions[0], used);
-        await openConnection(deps, sessions[0], VERSION);
+        await lookUpMcpSession(deps, sessions[0], used);
+        await openMcpSession(deps, sessions[0], VERSION);
       }
       expect((await rowsOf(store, owner)).length).toBe(MOST + 2);
-      expect(await lookUpConnection(deps, sessions[0], first)).toBeNull();
-      expect((await lookUpConnection(deps, sessions[0], used))?.id).toBe(used);
+      expect(await lookUpMcpSession(deps, sessions[0], first)).toBeNull();
+      expect((await lookUpMcpSession(deps, sessions[0], used))?.id).toBe(used);
       for (const [index, each] of others.entries()) {
-        expect((await lookUpConnection(deps, each, kept[index] as string))?.id).toBe(kept[index] as string);
+        expect((await lookUpMcpSession(deps, each, kept[index] as string))?.id).toBe(kept[index] as string);
       }
       await store.close();
     });
@@ -112,7 +112,7 @@ test.skipIf(!(await engines()).includes('postgres'))('the bound holds on two rep
   const guards = [depsAt(store.db), depsAt(other)];
   await seed(store, principal, MOST, NOW - 1);
   for (let round = 0; round < 5; round++) {
-    await Promise.all([...guards, ...guards].map(deps => openConnection(deps, principal, VERSION)));
+    await Promise.all([...guards, ...guards].map(deps => openMcpSession(deps, principal, VERSION)));
   }
   expect((await rowsOf(store, principal)).length).toBe(MOST);
   await other.close();

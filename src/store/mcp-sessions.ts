@@ -1,8 +1,8 @@
-// Connections of MCP clients of the older era: rows, so that any replica serves them and a restart loses none.
+// MCP sessions of clients of the older era: rows, so that any replica serves them and a restart loses none.
 
 import type { Queries, Transaction } from './db.ts';
 
-export interface ConnectionRecord {
+export interface McpSessionRecord {
   id: string;
   keyId: string;
   sessionId: string | null;
@@ -10,20 +10,20 @@ export interface ConnectionRecord {
   logLevel: string | null;
 }
 
-export function insertConnection(
+export function insertMcpSession(
   tx: Pick<Transaction, 'defer'>,
-  connection: ConnectionRecord,
+  mcpSession: McpSessionRecord,
   now: number,
 ): void {
   tx.defer(
     `INSERT INTO connections (id, key_id, session_id, protocol_version, log_level, created_at, used_at)
      VALUES ($1, $2, $3, $4, $5, $6, $6)`,
     [
-      connection.id,
-      connection.keyId,
-      connection.sessionId,
-      connection.protocolVersion,
-      connection.logLevel,
+      mcpSession.id,
+      mcpSession.keyId,
+      mcpSession.sessionId,
+      mcpSession.protocolVersion,
+      mcpSession.logLevel,
       now,
     ],
   );
@@ -32,7 +32,7 @@ export function insertConnection(
 /** Of one credential, all but those last used. */
 export function removeLeastUsed(
   tx: Pick<Transaction, 'defer'>,
-  { keyId, sessionId }: Pick<ConnectionRecord, 'keyId' | 'sessionId'>,
+  { keyId, sessionId }: Pick<McpSessionRecord, 'keyId' | 'sessionId'>,
   kept: number,
 ): void {
   const session = sessionId === null ? 'session_id IS NULL' : 'session_id = $3';
@@ -44,13 +44,13 @@ export function removeLeastUsed(
   );
 }
 
-/** A connection that was not ended and was used after `since`, and when it was. */
-export async function findConnection(
+/** An MCP session that was not ended and was used after `since`, and when it was. */
+export async function findMcpSession(
   db: Queries,
   id: string,
   since: number,
-): Promise<(ConnectionRecord & { usedAt: number }) | null> {
-  const rows = await db.all<ConnectionRecord & { usedAt: number }>(
+): Promise<(McpSessionRecord & { usedAt: number }) | null> {
+  const rows = await db.all<McpSessionRecord & { usedAt: number }>(
     `SELECT id, key_id AS "keyId", session_id AS "sessionId", protocol_version AS "protocolVersion",
        log_level AS "logLevel", used_at AS "usedAt"
      FROM connections WHERE id = $1 AND ended_at IS NULL AND used_at > $2`,
@@ -59,14 +59,14 @@ export async function findConnection(
   return rows[0] ?? null;
 }
 
-export async function touchConnection(db: Queries, id: string, now: number): Promise<void> {
+export async function touchMcpSession(db: Queries, id: string, now: number): Promise<void> {
   await db.run('UPDATE connections SET used_at = $2 WHERE id = $1', [id, now]);
 }
 
-export async function setConnectionLevel(db: Queries, id: string, level: string): Promise<void> {
+export async function setLogLevel(db: Queries, id: string, level: string): Promise<void> {
   await db.run('UPDATE connections SET log_level = $2 WHERE id = $1', [id, level]);
 }
 
-export async function removeConnection(db: Queries, id: string): Promise<void> {
+export async function removeMcpSession(db: Queries, id: string): Promise<void> {
   await db.run('DELETE FROM connections WHERE id = $1', [id]);
 }

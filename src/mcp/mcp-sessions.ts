@@ -1,18 +1,13 @@
-// Connections of clients of the older era: rows bound to a key, found by any replica. In memory are only what
+// MCP sessions of clients of the older era: rows bound to a credential, found by any replica. In memory is only what
 // belongs to this process: the stream a client holds open here, and the calls it may cancel.
 
 import { GuardError } from '../core/errors.ts';
-import {
-  changeConnectionLevel,
-  closeConnection,
-  lookUpConnection,
-  openConnection,
-} from '../guard/connections.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Deps } from '../guard/deps.ts';
 import { giveHint, onHint } from '../guard/hints.ts';
+import { changeLogLevel, closeMcpSession, lookUpMcpSession, openMcpSession } from '../guard/mcp-sessions.ts';
 import { hashToken } from '../guard/secrets.ts';
-import type { ConnectionRecord } from '../store/connections.ts';
+import type { McpSessionRecord } from '../store/mcp-sessions.ts';
 import type { EventWriter } from './event-stream.ts';
 import type { Id } from './protocol.ts';
 
@@ -28,12 +23,12 @@ interface Stream {
 }
 
 interface Found {
-  connection: ConnectionRecord;
+  mcpSession: McpSessionRecord;
   principal: Principal;
   until: number;
 }
 
-export class Connections {
+export class McpSessions {
   readonly #deps: Deps;
   readonly #streams = new Map<string, Stream>();
   /** By the hash that names the call to other replicas. */
@@ -47,34 +42,34 @@ export class Connections {
   }
 
   open(principal: Principal, protocolVersion: string): Promise<string> {
-    return openConnection(this.#deps, principal, protocolVersion);
+    return openMcpSession(this.#deps, principal, protocolVersion);
   }
 
   /**
-   * Unknown, ended and another key's connection look the same. One that was found is believed for a moment: it
-   * authorises nothing, since every call's credential is judged in its own commit.
+   * Unknown, ended and another key's MCP session look the same. One that was found is believed for a moment: it
+   * authorises nothing, since every call's credential is checked in its own commit.
    */
-  async find(id: string, principal: Principal): Promise<ConnectionRecord> {
+  async find(id: string, principal: Principal): Promise<McpSessionRecord> {
     const known = this.#found.get(id);
     if (known !== undefined && known.until > performance.now() && known.principal === principal) {
-      return known.connection;
+      return known.mcpSession;
     }
-    const connection = await lookUpConnection(this.#deps, principal, id);
-    if (connection === null)
+    const mcpSession = await lookUpMcpSession(this.#deps, principal, id);
+    if (mcpSession === null)
       throw new GuardError('not_found', 'There is no such MCP session; initialize again.');
     if (this.#found.size >= MAX_FOUND) this.#found.clear();
-    this.#found.set(id, { connection, principal, until: performance.now() + BELIEVED_MS });
-    return connection;
+    this.#found.set(id, { mcpSession, principal, until: performance.now() + BELIEVED_MS });
+    return mcpSession;
   }
 
   setLevel(id: string, level: string): Promise<void> {
     this.#found.delete(id);
-    return changeConnectionLevel(this.#deps, id, level);
+    return changeLogLevel(this.#deps, id, level);
   }
 
   async end(id: string, principal: Principal): Promise<void> {
     await this.find(id, principal);
-    await closeConnection(this.#deps, id);
+    await closeMcpSession(this.#deps, id);
     this.#forget(id);
     giveHint(this.#deps.db, 'ended', id);
   }
@@ -104,8 +99,8 @@ export class Connections {
   }
 
   /** Lets a call be cancelled by its id; answers how to stop that. */
-  follow(connectionId: string, id: Id, cancel: AbortController): () => void {
-    const key = callKey(connectionId, id);
+  follow(mcpSessionId: string, id: Id, cancel: AbortController): () => void {
+    const key = callKey(mcpSessionId, id);
     // An id that is used twice at once is the newer call's.
     this.#calls.set(key, cancel);
     return () => {
@@ -113,8 +108,8 @@ export class Connections {
     };
   }
 
-  cancel(connectionId: string, id: Id): void {
-    const call = callKey(connectionId, id);
+  cancel(mcpSessionId: string, id: Id): void {
+    const call = callKey(mcpSessionId, id);
     const here = this.#calls.get(call);
     // Its messages may come by any replica; the call is on one.
     if (here === undefined) giveHint(this.#deps.db, 'cancel', call);
@@ -127,6 +122,6 @@ export class Connections {
   }
 }
 
-function callKey(connectionId: string, id: Id): string {
-  return hashToken(`${connectionId} ${typeof id} ${id}`);
+function callKey(mcpSessionId: string, id: Id): string {
+  return hashToken(`${mcpSessionId} ${typeof id} ${id}`);
 }

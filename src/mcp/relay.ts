@@ -1,5 +1,6 @@
-// Resources, prompts and completion of the Connected Tools, for keys whose setting turns them on. Policies speak
-// of tools, so these are off by default; when on, each access is judged by nobody and recorded all the same.
+// Resources, prompts and completion of the Connected Tools, for keys whose setting `forward` turns them on. Policies
+// speak of tools, so these are off by default. When they are on, no rule is asked, and each access is recorded all
+// the same before it happens.
 
 import type { ToolCall } from '../core/decide.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
@@ -15,13 +16,13 @@ import { headerValue } from './schema.ts';
 import { cancelledBy, type Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
-export interface Forwarding {
+export interface Relaying {
   hub: Hub;
   places: Places;
   timeoutMs: number;
   maxMs: number;
-  /** What the key forwards besides tools. */
-  forwards: (keyId: string) => Promise<Forward[]>;
+  /** What the key's setting `forward` names. */
+  relayedFor: (keyId: string) => Promise<Forward[]>;
   /** Records one access in the audit log, before it happens. */
   recordAccess: (principal: Principal, call: ToolCall, startedAt: number) => Promise<Verdict>;
 }
@@ -47,13 +48,13 @@ const LISTS: Record<string, string> = {
   'prompts/list': 'prompts',
 };
 
-export function isForwarded(method: string): boolean {
+export function isRelayed(method: string): boolean {
   return Object.hasOwn(NEEDS, method);
 }
 
 /** Null when the credential may not ask for this. */
-export async function forward(
-  services: Forwarding,
+export async function relay(
+  services: Relaying,
   asker: Asker,
   message: RpcRequest,
 ): Promise<JsonObject | null> {
@@ -61,7 +62,7 @@ export async function forward(
   const needed = NEEDS[method] as Forward;
   // A session scoped to tools is scoped to tools alone.
   const scoped = asker.principal.scope !== null;
-  if (scoped || !(await services.forwards(asker.principal.keyId)).includes(needed)) return null;
+  if (scoped || !(await services.relayedFor(asker.principal.keyId)).includes(needed)) return null;
   const field = LISTS[method];
   if (field !== undefined) return list(services, asker, method, field, needed);
   return one(services, asker, method, params);
@@ -69,7 +70,7 @@ export async function forward(
 
 /** The union over upstreams that offer it; one that fails is left out. */
 async function list(
-  services: Forwarding,
+  services: Relaying,
   asker: Asker,
   method: string,
   field: string,
@@ -97,7 +98,7 @@ async function list(
 
 /** An access with a place, and its entry before it happens. */
 async function recorded<T>(
-  services: Forwarding,
+  services: Relaying,
   { principal, startedAt }: Asker,
   { tool }: Upstream,
   method: string,
@@ -105,7 +106,7 @@ async function recorded<T>(
 ): Promise<T> {
   const { none, free } = services.places.take(tool);
   try {
-    const call = { serverName: tool.name, toolName: method, forwarded: true } as const;
+    const call = { serverName: tool.name, toolName: method, relayed: true } as const;
     const noPlace = none === undefined ? {} : { noPlace: none };
     const verdict = await services.recordAccess(principal, { ...call, ...noPlace }, startedAt);
     if (verdict.decision !== 'allow')
@@ -130,7 +131,7 @@ function named(item: JsonObject, server: string): JsonObject {
 }
 
 async function one(
-  services: Forwarding,
+  services: Relaying,
   asker: Asker,
   method: string,
   params: JsonObject,
@@ -175,7 +176,7 @@ function shownContents(result: JsonObject, server: string): JsonObject {
 
 /** The upstream whose name stands before what is asked for, and the request as that upstream knows it. */
 async function resolve(
-  services: Forwarding,
+  services: Relaying,
   keyId: string,
   method: string,
   params: JsonObject,
@@ -205,7 +206,7 @@ async function resolve(
   return { upstream: found.upstream, params: { ...params, ref: { ...ref, ...own } } };
 }
 
-function asking(services: Forwarding, asker: Asker) {
+function asking(services: Relaying, asker: Asker) {
   const { timeoutMs, maxMs } = services;
   return { cancel: cancelledBy(asker.request.signal), timeoutMs, maxMs };
 }

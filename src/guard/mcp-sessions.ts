@@ -1,0 +1,58 @@
+// Sessions of MCP clients of the older era, as state: opened, used, ended. An MCP session belongs to the credential
+// that opened it, and lapses when it is not used for a day. A credential has at most so many; a new one ends the one
+// that was not used for the longest time.
+
+import {
+  findMcpSession,
+  insertMcpSession,
+  type McpSessionRecord,
+  removeLeastUsed,
+  removeMcpSession,
+  setLogLevel,
+  touchMcpSession,
+} from '../store/mcp-sessions.ts';
+import type { Principal } from './credentials.ts';
+import type { Deps } from './deps.ts';
+import { newId } from './ids.ts';
+import { mcpSessionsLock } from './locks.ts';
+
+const UNUSED_MS = 24 * 3_600_000;
+/** For each credential. Clients open one each; whoever opens them without end ends only its own. */
+const MAX_MCP_SESSIONS = 1000;
+/** Use is written down this often, not at every message. */
+const TOUCH_MS = 10 * 60_000;
+
+export async function openMcpSession(
+  deps: Deps,
+  principal: Principal,
+  protocolVersion: string,
+): Promise<string> {
+  const id = newId();
+  const { keyId, sessionId } = principal;
+  await deps.db.transaction({ exclusive: [mcpSessionsLock(keyId)] }, async tx => {
+    insertMcpSession(tx, { id, keyId, sessionId, protocolVersion, logLevel: null }, deps.now());
+    removeLeastUsed(tx, { keyId, sessionId }, MAX_MCP_SESSIONS);
+  });
+  return id;
+}
+
+export async function lookUpMcpSession(
+  deps: Deps,
+  principal: Principal,
+  id: string,
+): Promise<McpSessionRecord | null> {
+  const now = deps.now();
+  const mcpSession = await findMcpSession(deps.db, id, now - UNUSED_MS);
+  if (mcpSession === null || mcpSession.keyId !== principal.keyId) return null;
+  if (mcpSession.sessionId !== principal.sessionId) return null;
+  if (now - mcpSession.usedAt >= TOUCH_MS) await touchMcpSession(deps.db, id, now);
+  return mcpSession;
+}
+
+export function changeLogLevel(deps: Deps, id: string, level: string): Promise<void> {
+  return setLogLevel(deps.db, id, level);
+}
+
+export function closeMcpSession(deps: Deps, id: string): Promise<void> {
+  return removeMcpSession(deps.db, id);
+}
