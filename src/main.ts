@@ -10,9 +10,10 @@ import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from '.
 import { type Demo, fillDemo } from './demo/fill.ts';
 import { openFiles } from './file-modes.ts';
 import { callableBy } from './guard/check/callable.ts';
-import { Judge, type Verdict } from './guard/check/check.ts';
+import { CheckWork } from './guard/check/check.ts';
 import { GroupCommit } from './guard/check/commit.ts';
 import { OutcomeLog } from './guard/check/outcomes.ts';
+import type { Verdict } from './guard/check/request.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import type { Deps } from './guard/deps.ts';
 import { setUpStore, showFirstKey } from './guard/first-start.ts';
@@ -175,7 +176,7 @@ function createServices(
   const metrics = new Metrics(() => checks.depth);
   const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
   deps.db.onWake(() => feed.poke());
-  const checks = new GroupCommit(deps.db, new Judge(deps), config.queueLimit, {
+  const checks = new GroupCommit(deps.db, new CheckWork(deps), config.queueLimit, {
     committed: size => {
       metrics.committed(size);
       feed.poke();

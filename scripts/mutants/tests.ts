@@ -24,7 +24,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],
   [
     /^guard\/(check\/|guard\.)/,
-    'guard/check/judge guard/check/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
+    'guard/check/check guard/check/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
     /^guard\/(check\/facts|credentials|sessions|keys)/,

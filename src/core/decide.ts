@@ -1,4 +1,4 @@
-// THE decision. Given a policy, a call and the facts read inside the audit transaction, says `allow`,
+// The decision. Given a policy, a call and the facts read inside the audit transaction, says `allow`,
 // `deny` or `pending`, and why. Pure: no clock, no store, no second road around it. The arguments of the
 // call are not among its inputs; an approval is bound to them by a digest that the guard compares.
 
@@ -11,7 +11,7 @@ export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonl
 export interface ToolCall {
   serverName: string;
   toolName: string;
-  /** Not a tool: a resource, prompt or completion that the key's setting forwards. `toolName` is the method. */
+  /** Not a tool: a resource, prompt or completion that the key's setting `forward` names. `toolName` is the method. */
   relayed?: true;
   /** Set when nothing more may be forwarded now: the sentence that says which bound is reached. */
   noPlace?: string;
@@ -29,7 +29,7 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
   return { ...policy, index: new RuleIndex(policy.rules) };
 }
 
-/** What frees a call that a rule holds: an open grant, or the one-time approval of this very call. */
+/** What frees a call whose rule asks for approval: an open grant, or the one-time approval of this very call. */
 export interface Freedom {
   kind: 'grant' | 'approval';
   referenceId: string;
@@ -56,7 +56,7 @@ export interface Outcome {
   freedBy: Freedom | null;
 }
 
-/** Whether the facts about approvals matter for this call: only one that is held reads them. */
+/** Whether the facts about approvals matter for this call: only one whose rule asks for approval reads them. */
 export function asksForApproval(
   policy: CompiledPolicy,
   call: ToolCall,
@@ -78,12 +78,12 @@ export function couldPass(policy: CompiledPolicy, call: ToolCall, scope: Facts['
 }
 
 export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
-  const found = judged(policy, call, facts);
+  const found = byPolicy(policy, call, facts);
   if (found.decision !== 'allow' || call.noPlace === undefined) return found;
   return outcome('deny', `${found.reason.slice(0, -1)}, but ${call.noPlace}.`, found.ruleIndex);
 }
 
-function judged(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
+function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
   const name = joinName(call.serverName, call.toolName);
   if (call.relayed)
     return outcome('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);
@@ -109,7 +109,7 @@ function judged(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
     case 'require_approval':
       if (facts.drift === 'deny')
         return drifted(`${source} requires approval for ${name}`, 'deny', index, facts);
-      return held(`${source} requires approval for ${name}`, rule.reason, index, facts);
+      return needsApproval(`${source} requires approval for ${name}`, rule.reason, index, facts);
   }
 }
 
@@ -118,10 +118,10 @@ const DRIFTED = 'the definition of the tool has changed and no operator has acce
 /** What the policy would let pass, were the tool still the one that was accepted. */
 function drifted(would: string, drift: Drift, index: number, facts: Facts): Outcome {
   if (drift === 'deny') return outcome('deny', `${would}, but ${DRIFTED}.`, index);
-  return held(`${would}, but ${DRIFTED}, so it requires approval`, undefined, index, facts);
+  return needsApproval(`${would}, but ${DRIFTED}, so it requires approval`, undefined, index, facts);
 }
 
-function held(asks: string, why: string | undefined, index: number, facts: Facts): Outcome {
+function needsApproval(asks: string, why: string | undefined, index: number, facts: Facts): Outcome {
   if (facts.freedom !== null) {
     const { kind, referenceId } = facts.freedom;
     const by = kind === 'grant' ? 'a grant opened by approval' : 'approval';

@@ -60,3 +60,14 @@ export function invalidInput(errors: InputFault[]): GuardError {
     errors,
   });
 }
+
+/** More checks wait than the store can take. */
+export function overloaded(): GuardError {
+  return new GuardError('overloaded', 'Too many checks are waiting for the audit log.', { retryAfter: 1 });
+}
+
+/** No record, no verdict. */
+export function auditFailed(cause: unknown): GuardError {
+  const message = 'The decision could not be recorded, so there is none. Do not proceed.';
+  return new GuardError('audit_failed', message, { cause });
+}

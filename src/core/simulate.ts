@@ -4,7 +4,7 @@
 import { type CompiledPolicy, decide, type Outcome, type ToolCall } from './decide.ts';
 import { joinName, splitName } from './name.ts';
 
-// A bare name is judged on a server whose name no pattern can spell, so that only a `*` covers it.
+// A bare name is decided on a server whose name no pattern can spell, so that only a `*` covers it.
 const ANY_SERVER = '\u0000';
 
 /** The call a person means: a full name splits at its first `__`; anything else is a bare tool name. */

@@ -90,7 +90,7 @@ const MAX_PINNED_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * Pins what is seen for the first time and marks what differs from what was pinned. When this has returned, every
- * call on every replica is judged by it. Only when something is new is the key's lock taken, and what is pinned
+ * call on every replica is decided by it. Only when something is new is the key's lock taken, and what is pinned
  * looked at again under it: another replica, or an operator, may have been first.
  */
 export async function compareDefinitions(

@@ -1,10 +1,9 @@
 // From a token to a Principal. Unknown, revoked and expired look the same from outside. What is remembered
 // here only spares a look-up before a check: the audit commit asks the store again, always.
 
-import { GuardError } from '../core/errors.ts';
+import { GuardError, overloaded } from '../core/errors.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findSessionByHash } from '../store/sessions.ts';
-import { overloaded } from './check/commit.ts';
 import type { Deps } from './deps.ts';
 import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
 

@@ -1,17 +1,17 @@
-// POST /v1/check: the advisory verdict. Parsing is here; judging and recording are the guard's.
+// POST /v1/check: the advisory verdict. Parsing is here; deciding and recording are the guard's.
 
 import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
 import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
-import type { CheckRequest } from '../guard/check/check.ts';
+import type { CheckRequest } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { fit, gone } from './body.ts';
 import { text, uuid } from './fields.ts';
 import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
 
-/** The value itself goes on, not a copy: what is judged is what was sent. */
+/** The value itself goes on, not a copy: what is checked is what was sent. */
 const argsObject = z
   .unknown()
   .refine(isObject, 'must be an object')

@@ -19,7 +19,7 @@ export const mcpRoutes: Route[] = [
     method: 'POST',
     summary: 'Speak MCP (Streamable HTTP) to the key’s Connected Tools',
     description:
-      'JSON-RPC messages of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28. Every `tools/call` is judged and recorded before it is forwarded.',
+      'JSON-RPC messages of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28. Every `tools/call` is checked and recorded before it is forwarded.',
     answers: {
       200: { description: 'An answer, as JSON or as a stream of events.', type: 'application/json' },
       202: { description: 'A notification was taken.' },

@@ -3,8 +3,7 @@
 // own router; why there is no framework on top is in docs/decisions/0004-no-web-framework.md.
 
 import type { z } from 'zod';
-import { GuardError } from '../core/errors.ts';
-import { overloaded } from '../guard/check/commit.ts';
+import { GuardError, overloaded } from '../core/errors.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';

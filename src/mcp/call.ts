@@ -1,11 +1,11 @@
-// tools/call, the one road: find the tool, have the call judged and recorded, and only with a committed allow in
-// hand send it on. What is sent is what was judged: parsed, and written again. The result comes back as it is.
+// tools/call: finds the tool, has the call checked and recorded, and forwards it only after a committed allow. What is
+// forwarded is what was checked: parsed, and written again. The result comes back as it is.
 
 import { isReference } from '../core/approval.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
-import type { CheckRequest, Verdict } from '../guard/check/check.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
+import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
 import type { Listing } from './listing.ts';
@@ -63,21 +63,21 @@ export async function callTool(services: CallServices, call: Call): Promise<Json
   if (tool === null) throw new RpcError(CODES.invalidParams, `Unknown tool: ${name}`);
   const place = services.places.take(tool.upstream.tool);
   try {
-    return await judgeAndForward(services, call, tool, args, place);
+    return await checkAndForward(services, call, tool, args, place);
   } finally {
     place.free();
   }
 }
 
 /** With a place taken before, so that what cannot be forwarded spends no approval. */
-async function judgeAndForward(
+async function checkAndForward(
   services: CallServices,
   call: Call,
   tool: KnownTool,
   args: Json | undefined,
   place: Place,
 ): Promise<JsonObject> {
-  const verdict = await judge(services, call, tool, args, place);
+  const verdict = await check(services, call, tool, args, place);
   switch (verdict.decision) {
     case 'allow':
       return forward(services, call, tool, verdict.toolCallId);
@@ -105,7 +105,7 @@ function refusal(reason: string, { none }: Place): string {
   return `Blocked by policy: ${reason} Do not retry this call.`;
 }
 
-async function judge(
+async function check(
   services: CallServices,
   call: Call,
   tool: KnownTool,

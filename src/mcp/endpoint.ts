@@ -1,5 +1,5 @@
 // /mcp: both eras of the protocol on one endpoint. Reads a message, tells the eras apart and hands it on. Who is
-// asking was settled before; how bytes come in and go out over HTTP beyond a Request and a Response is the web
+// asking was found out before; how bytes come in and go out over HTTP beyond a Request and a Response is the web
 // surface's.
 
 import { GuardError } from '../core/errors.ts';
@@ -62,7 +62,7 @@ export async function end(services: McpServices, asked: Asked): Promise<Response
   return new Response(null, { status: 204 });
 }
 
-/** Only the revision 2025-03-26 has batches; every call in one is judged like any other. */
+/** Only the revision 2025-03-26 has batches; every call in one is checked like any other. */
 async function batch(services: McpServices, asked: Asked, messages: Json[]): Promise<Response> {
   const refused = (what: string) => failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 }));
   const version = asked.request.headers.get('mcp-protocol-version') ?? (await negotiated(services, asked));

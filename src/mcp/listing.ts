@@ -60,7 +60,7 @@ export class Listing {
   }
 
   /**
-   * The upstream's count of changes by which a call was judged, where calls depend on it. Throws when the upstream
+   * The upstream's count of changes by which a call was checked, where calls depend on it. Throws when the upstream
    * could not be asked: whether the tool is the one that was accepted is then unknown.
    */
   confirmed({ upstream }: KnownTool): number | null {

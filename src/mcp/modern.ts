@@ -67,7 +67,7 @@ async function discovered(services: McpServices, principal: Principal): Promise<
   };
 }
 
-/** Headers repeat what the body says, for those on the way; where they disagree, nothing is judged. */
+/** Headers repeat what the body says, for those on the way; where they disagree, nothing is checked. */
 function checkEnvelope(headers: Headers, { method, params }: RpcRequest): void {
   const meta = metaOf(params);
   const version = meta[ENVELOPE.version];

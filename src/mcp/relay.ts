@@ -4,7 +4,7 @@
 
 import type { ToolCall } from '../core/decide.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
-import type { Verdict } from '../guard/check/check.ts';
+import type { Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
 import { metaForUpstream } from './call.ts';

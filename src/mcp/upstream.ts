@@ -39,7 +39,7 @@ export interface Asking {
   onNotification?: (notification: RpcNotification) => void;
   /** Capabilities of the client behind us, for upstreams of the newer era. */
   capabilities?: Json;
-  /** The count of changes by which the request was judged: it is not sent by any other. Null: by whichever. */
+  /** The count of changes by which the request was checked: it is not sent by any other. Null: by whichever. */
   changes?: number | null;
   /** Header values that the newer era wants beside the body; made only for it. */
   headers?: () => Record<string, string>;

@@ -73,7 +73,7 @@ export function leaseNotifications(
   );
 }
 
-export async function settleNotification(
+export async function recordNotificationAttempt(
   db: Queries,
   id: string,
   then: { status: NotificationStatus; nextAttemptAt: number | null; error: string | null },

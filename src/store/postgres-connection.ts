@@ -125,7 +125,7 @@ export class Connection implements Lane {
         throw new StoreError(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
       if (lost(error)) this.drop();
       if (stateOf(error) === READ_ONLY) this.#server.misled();
-      throw told(error);
+      throw asStoreError(error);
     } finally {
       clearTimeout(timer);
     }
@@ -285,7 +285,7 @@ function stateOf(error: unknown): string | null {
   return error instanceof SQL.PostgresError ? String(error.errno ?? '') : null;
 }
 
-function told(error: unknown): unknown {
+function asStoreError(error: unknown): unknown {
   if (!(error instanceof SQL.PostgresError)) return error;
   const state = String(error.errno ?? '');
   switch (state) {

@@ -96,7 +96,7 @@ export function deleteEnded(db: Queries, table: Ended, before: number): Promise<
   );
 }
 
-/** Deliveries that are settled, with their attempts. */
+/** Deliveries that have ended, with their attempts. */
 export async function deleteDeliveries(tx: Transaction, before: number): Promise<number> {
   const rows = await tx.all<{ id: string }>(
     `SELECT id FROM deliveries WHERE id < $1 AND status <> 'pending' ORDER BY id LIMIT ${BATCH}`,

@@ -36,10 +36,10 @@ const TRACED = need(canTrace(), 'strace, and the right to trace');
 const BEFORE_COMMIT: Patch = {
   file: 'src/guard/check/commit.ts',
   find: `tx =>
-        this.#work.judge(tx, requests),
+        this.#work.decide(tx, requests),
       );`,
   replace: `async tx => {
-        const early = await this.#work.judge(tx, requests);
+        const early = await this.#work.decide(tx, requests);
         group.forEach((each, index) => each.resolve(early[index] as Result));
         await Bun.sleep(5);
         return early;

@@ -292,8 +292,8 @@ const ANYWAY: Patch[] = [
   },
   {
     file: 'src/guard/check/commit.ts',
-    find: 'this.#work.judge(tx, requests),',
-    replace: 'this.#work.judge(tx, requests).then(done => (results = done)),',
+    find: 'this.#work.decide(tx, requests),',
+    replace: 'this.#work.decide(tx, requests).then(done => (results = done)),',
   },
   {
     file: 'src/guard/check/commit.ts',

@@ -27,8 +27,8 @@ const UNCONDITIONAL: Patch = {
 /** Harmless by itself. On SQLite everything between the look and the update otherwise runs in one turn. */
 const WAITING: Patch = {
   file: 'src/guard/approvals/approvals.ts',
-  find: 'const settled = await deps.db.transaction(',
-  replace: 'await new Promise(setImmediate);\n  const settled = await deps.db.transaction(',
+  find: 'const resolved = await deps.db.transaction(',
+  replace: 'await new Promise(setImmediate);\n  const resolved = await deps.db.transaction(',
 };
 
 /** When the answers to a racing approval begin, in milliseconds from its end; the last never wins. */

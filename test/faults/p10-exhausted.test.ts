@@ -170,7 +170,7 @@ class Bench {
   async work(): Promise<void> {
     for (let left = EVENTS; left > 0; left -= 4) {
       await this.worker.tick();
-      await this.worker.settle();
+      await this.worker.idle();
     }
   }
 

@@ -23,8 +23,8 @@ const LOGGED: Patch = {
 };
 const TOLD: Patch = {
   file: 'src/guard/check/check.ts',
-  find: 'this.#approval(held, entry, now)',
-  replace: 'this.#approval(held, { ...entry, reason: entry.reason + JSON.stringify(request.args) }, now)',
+  find: 'ask(this.#deps, tx, entry, asking,',
+  replace: 'ask(this.#deps, tx, { ...entry, reason: entry.reason + JSON.stringify(request.args) }, asking,',
 };
 const ECHOED: Patch = {
   file: 'src/http/server.ts',

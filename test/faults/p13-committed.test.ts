@@ -21,19 +21,19 @@ const UPSTREAM_SECONDS = 2;
 
 const FORWARD_FIRST: Patch = {
   file: 'src/mcp/call.ts',
-  find: 'const verdict = await judge(services, call, tool, args, place);',
+  find: 'const verdict = await check(services, call, tool, args, place);',
   replace: `const early = forward(services, call, tool, crypto.randomUUID());
   early.catch(() => {});
-  const verdict = await judge(services, call, tool, args, place);
+  const verdict = await check(services, call, tool, args, place);
   if (verdict.decision === 'allow') return early;`,
 };
 const BEFORE_COMMIT: Patch = {
   file: 'src/guard/check/commit.ts',
   find: `tx =>
-        this.#work.judge(tx, requests),
+        this.#work.decide(tx, requests),
       );`,
   replace: `async tx => {
-        const early = await this.#work.judge(tx, requests);
+        const early = await this.#work.decide(tx, requests);
         group.forEach((each, index) => each.resolve(early[index] as Result));
         await new Promise(resolve => setTimeout(resolve, 50));
         return early;

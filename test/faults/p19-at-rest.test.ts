@@ -30,8 +30,8 @@ const MUTANTS: Record<string, Patch[]> = {
   ],
   'tokens of unsent links': [
     {
-      file: 'src/guard/check/check.ts',
-      find: 'this.#deps.vault.encrypt(token,',
+      file: 'src/guard/approvals/ask.ts',
+      find: 'deps.vault.encrypt(token,',
       replace: '((plain: string, _about: string) => plain)(token,',
     },
     {

@@ -38,9 +38,9 @@ const UNCHECKED: Patch = {
   replace: "if (typeof reference === 'string') return reference;",
 };
 const NOTIFY_THROWS: Patch = {
-  file: 'src/guard/check/check.ts',
-  find: '    } catch (error) {\n      return auditFailed(',
-  replace: '    } catch (error) {\n      throw (',
+  file: 'src/guard/approvals/ask.ts',
+  find: '  } catch (error) {\n    return auditFailed(',
+  replace: '  } catch (error) {\n    throw (',
 };
 const POLICY_THROWS: Patch = {
   file: 'src/guard/check/check.ts',

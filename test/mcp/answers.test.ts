@@ -2,7 +2,7 @@
 // it gets to the client.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { Judge } from '../../src/guard/check/check.ts';
+import { CheckWork } from '../../src/guard/check/check.ts';
 import { GroupCommit } from '../../src/guard/check/commit.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
@@ -67,7 +67,10 @@ beforeAll(async () => {
   deps = depsAt(store.db);
   mcpSessions = new CountingConnections(deps);
   const hub = new Hub(deps, HUB_SETTINGS);
-  const checks = new GroupCommit(deps.db, new Judge(deps), 100, { committed: () => {}, failed: () => {} });
+  const checks = new GroupCommit(deps.db, new CheckWork(deps), 100, {
+    committed: () => {},
+    failed: () => {},
+  });
   services = {
     version: 'test',
     checks,

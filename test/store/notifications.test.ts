@@ -41,7 +41,7 @@ await onEachEngine(store => {
       'SELECT id, status, token_sealed AS token FROM notifications ORDER BY id',
     );
   const settle = (id: string, status: notifications.NotificationStatus, nextAttemptAt: number | null) =>
-    notifications.settleNotification(store.db, id, { status, nextAttemptAt, error: 'no answer' });
+    notifications.recordNotificationAttempt(store.db, id, { status, nextAttemptAt, error: 'no answer' });
 
   test('a target is due from the very millisecond of an attempt on, and once however many wait', async () => {
     await add(

@@ -1,5 +1,5 @@
 // The answers to approvals. Of all who answer at once exactly one wins, by one conditional update; the event,
-// the grant and the end of unsent notifications are in its transaction. Asking is check.ts's.
+// the grant and the end of unsent notifications are in its transaction. Asking is ask.ts's.
 
 import { type Resolution, statusAfter } from '../../core/approval.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -68,7 +68,7 @@ export async function resolveByLink(
   if (question === null) throw new GuardError('not_found', 'This approval link is unknown.');
   if (question.ended !== null) throw usedUp();
   const by = question.requiresSignIn ? resolver(operator) : 'link';
-  const resolved = await settle(deps, question.approval, resolve, by);
+  const resolved = await resolveOnce(deps, question.approval, resolve, by);
   if (resolved === null) throw usedUp();
   return resolved;
 }
@@ -91,7 +91,7 @@ export async function resolveByOperator(
 ): Promise<ApprovalRecord> {
   const approval = await findApproval(deps.db, referenceId);
   if (approval === null) throw noSuchApproval();
-  const resolved = await settle(deps, approval, resolve, actor);
+  const resolved = await resolveOnce(deps, approval, resolve, actor);
   if (resolved === null) throw new GuardError('conflict', 'This approval is already answered or has lapsed.');
   return resolved;
 }
@@ -132,13 +132,14 @@ export async function lapse(deps: Deps, limit: number): Promise<number> {
   return lapsed;
 }
 
-async function settle(
+/** Null when somebody else answered first, or nobody in time. */
+async function resolveOnce(
   deps: Deps,
   approval: ApprovalRecord,
   { action, grantMs }: Resolve,
   by: Actor | 'link',
 ): Promise<ApprovalRecord | null> {
-  const settled = await deps.db.transaction({}, async tx => {
+  const resolved = await deps.db.transaction({}, async tx => {
     const at = deps.now();
     const grantExpiresAt = grantMs === null ? null : at + grantMs;
     const status = statusAfter(action);
@@ -152,8 +153,8 @@ async function settle(
       });
     return after;
   });
-  if (settled !== null) deps.db.wake();
-  return settled;
+  if (resolved !== null) deps.db.wake();
+  return resolved;
 }
 
 function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number, expiresAt: number): void {

@@ -1,8 +1,8 @@
-// When one member of a group makes its transaction fail, the others must not pay for it: the group is judged again
-// in parts until those who fail by themselves are found, and their keys are judged apart for a while. How a part is
-// judged, and that a failed one left nothing behind, is commit.ts's.
+// When one member of a group makes its transaction fail, the others must not pay for it: the group is decided again
+// in parts until those who fail by themselves are found, and their keys are decided apart for a while. How a part is
+// decided, and that a failed one left nothing behind, is commit.ts's.
 
-/** Judges a part of a group. False: it failed because of one of its members, and nothing of it was written. */
+/** Decides a part of a group. False: it failed because of one of its members, and nothing of it was written. */
 type Attempt<Member> = (part: readonly Member[]) => Promise<boolean>;
 
 interface Origin<Member> {
@@ -68,7 +68,7 @@ const APART_MS = 60_000;
 const MOST_APART = 1000;
 
 /**
- * Keys whose checks made a group fail lately. Theirs are judged in groups of their own, and never two such groups in
+ * Keys whose checks made a group fail lately. Theirs are decided in groups of their own, and never two such groups in
  * a row while others wait: so a key that goes on costs the others one group's time, not an attempt to find it each time.
  */
 export class Apart {

@@ -1,5 +1,5 @@
 // Which tools a credential could ever call: for listings that leave the others out. It decides nothing; a call
-// is judged when it comes.
+// is checked when it comes.
 
 import { compilePolicy, couldPass } from '../../core/decide.ts';
 import { findKey } from '../../store/keys.ts';

@@ -1,61 +1,29 @@
-// THE check. Both surfaces end here: a call is judged inside the transaction that records it, under locks
-// that keep its facts true until the commit, and its verdict exists only once that commit has returned.
-// Arguments are looked at for one digest, if a rule asks for approval, and are never written anywhere.
+// The check. Both surfaces end here: calls are decided inside the transaction that records them, under locks that
+// keep the facts true until the commit, and a verdict exists only once that commit has returned. Arguments are
+// looked at for one keyed digest, if a rule asks for approval, and are never written anywhere.
 
 import {
   asksForApproval,
   type CompiledPolicy,
-  type Decision,
   type Drift,
   decide,
   type Facts,
   type Outcome,
-  type ToolCall,
   unfreedBy,
 } from '../../core/decide.ts';
-import { GuardError } from '../../core/errors.ts';
-import type { Surface } from '../../core/event.ts';
-import type { Json } from '../../core/json.ts';
-import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
+import { auditFailed, GuardError } from '../../core/errors.ts';
 import { type AuditEntry, AuditWriter } from '../../store/audit.ts';
 import type { Transaction } from '../../store/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
-import { type ChannelKind, insertNotification } from '../../store/notifications.ts';
-import { type Principal, unauthenticated } from '../credentials.ts';
+import { ask, channelsFor } from '../approvals/ask.ts';
+import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
-import { channelsOf } from '../keys.ts';
 import { keyLock, POLICIES_LOCK } from '../locks.ts';
-import { emit } from '../outgoing/outbox.ts';
-import { mintToken } from '../secrets.ts';
-import { auditFailed, type GroupWork } from './commit.ts';
-import { ApprovalFacts, CredentialFacts, DefinitionFacts, type Held } from './facts.ts';
+import type { GroupWork } from './commit.ts';
+import { ApprovalFacts, type Asking, CredentialFacts, DefinitionFacts } from './facts.ts';
 import { CompiledPolicies } from './policies.ts';
-
-export interface CheckRequest {
-  principal: Principal;
-  surface: Surface;
-  call: ToolCall;
-  args: Json | undefined;
-  /** What a client answers to a tool that asked for more, with the tool's state. Bound like the arguments. */
-  continuation?: Json;
-  /** The Connected Tool that gets the call, where the service runs it itself. */
-  connectedToolId?: string;
-  /** An approved, unspent approval of this very call, when the caller names one. */
-  referenceId: string | null;
-  /** `performance.now()` at arrival. */
-  startedAt: number;
-}
-
-export interface Verdict {
-  decision: Decision;
-  reason: string;
-  policyId: string;
-  toolCallId: string;
-  referenceId?: string;
-  message?: string;
-  latencyMs: number;
-}
+import type { CheckRequest, Verdict } from './request.ts';
 
 const PENDING_MESSAGE =
   'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
@@ -69,7 +37,7 @@ interface Case {
   drift: Drift | null;
 }
 
-export class Judge implements GroupWork<CheckRequest, Verdict> {
+export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #deps: Deps;
   readonly #policies = new CompiledPolicies();
   readonly #log = new AuditWriter();
@@ -90,7 +58,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
 
-  async judge(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
+  async decide(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
     const { toolDrift } = this.#deps.settings;
     const [credentials, definitions] = await Promise.all([
       CredentialFacts.read(tx, requests),
@@ -99,17 +67,17 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     const now = this.#deps.now();
     await this.#policies.load(tx, credentials.policyVersions());
     const cases = requests.map(request => this.#case(credentials, definitions, request, now));
-    const asking = cases.filter(each => !(each instanceof GuardError) && asks(each)) as Case[];
-    const held = asking.length > 0 ? await this.#held(tx, asking, definitions) : NOTHING_HELD;
+    const askers = cases.filter(each => !(each instanceof GuardError) && asks(each)) as Case[];
+    const asking = askers.length > 0 ? await this.#asking(tx, askers, definitions) : NONE_ASKING;
     const approvals =
-      held.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...held.values()], now) : null;
+      asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], now) : null;
     const entries: AuditEntry[] = [];
     const results: (Verdict | GuardError)[] = [];
     for (const each of cases) {
-      const waiting = each instanceof GuardError ? undefined : held.get(each);
+      const asks = each instanceof GuardError ? undefined : asking.get(each);
       if (each instanceof GuardError) results.push(each);
-      else if (approvals === null || waiting === undefined) results.push(settle(each, entries));
-      else results.push(await this.#settleHeld(tx, each, waiting, approvals, entries, now));
+      else if (approvals === null || asks === undefined) results.push(decideByRule(each, entries));
+      else results.push(await this.#decideAsking(tx, each, asks, approvals, entries, now));
     }
     await this.#log.insert(tx, entries);
     return results;
@@ -117,7 +85,7 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
 
   committed(results: readonly (Verdict | GuardError)[]): void {
     this.#log.committed();
-    // A held call has left work in the outbox.
+    // A pending call has left work in the outbox.
     if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#deps.db.wake();
   }
 
@@ -137,24 +105,28 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
   }
 
   /** An approval is bound to the tool's definition whatever the setting says of changed ones. */
-  async #held(tx: Transaction, asking: readonly Case[], known: DefinitionFacts): Promise<Map<Case, Held>> {
+  async #asking(
+    tx: Transaction,
+    askers: readonly Case[],
+    known: DefinitionFacts,
+  ): Promise<Map<Case, Asking>> {
     const unread = this.#deps.settings.toolDrift === 'allow';
-    const requests = asking.map(each => each.request);
+    const requests = askers.map(each => each.request);
     const definitions = unread ? await DefinitionFacts.read(tx, requests) : known;
-    const held = ({ request, drift }: Case): Held => ({
+    const asking = ({ request, drift }: Case): Asking => ({
       request,
       drift,
       argsDigest: this.#deps.vault.callDigest(request),
       definitionDigest: definitions.digest(request),
     });
-    return new Map(asking.map(each => [each, held(each)]));
+    return new Map(askers.map(each => [each, asking(each)]));
   }
 
   /** Decides first, and then spends what the decision rests on; decides anew when that is gone meanwhile. */
-  async #settleHeld(
+  async #decideAsking(
     tx: Transaction,
     each: Case,
-    held: Held,
+    asking: Asking,
     approvals: ApprovalFacts,
     entries: AuditEntry[],
     now: number,
@@ -164,82 +136,24 @@ export class Judge implements GroupWork<CheckRequest, Verdict> {
     let unfreed: string | null = null;
     let outcome: Outcome;
     do {
-      const freedom = approvals.freedom(held);
-      unfreed = freedom === null ? approvals.unfreed(held) : null;
+      const freedom = approvals.freedom(asking);
+      unfreed = freedom === null ? approvals.unfreed(asking) : null;
       outcome = decided(each, { freedom, unfreed, approvalLimit });
     } while (outcome.freedBy !== null && !(await approvals.spend(tx, outcome.freedBy, now)));
-    const channels = outcome.decision === 'pending' ? this.#channels(key) : [];
+    const channels = outcome.decision === 'pending' ? channelsFor(this.#deps, key) : [];
     if (channels instanceof GuardError) return channels;
     const entry = auditEntry(request, each.policy, outcome);
     entries.push(entry);
     if (outcome.decision !== 'pending') return verdictOf(entry);
-    const approval = this.#approval(held, entry, now);
-    entry.referenceId = approval.id;
-    this.#ask(tx, approval, channels, approvals, now);
+    const { subscribers } = approvals;
+    const referenceId = ask(this.#deps, tx, entry, asking, { channels, subscribers, now });
+    entry.referenceId = referenceId;
     approvals.opened(request);
-    return { ...verdictOf(entry), referenceId: approval.id, message: pendingMessage(request, unfreed) };
-  }
-
-  #approval({ argsDigest, definitionDigest }: Held, entry: AuditEntry, now: number): ApprovalRecord {
-    return {
-      id: newId(),
-      toolCallId: entry.id,
-      keyId: entry.keyId,
-      sessionId: entry.sessionId,
-      policyId: entry.policyId,
-      surface: entry.surface,
-      serverName: entry.serverName,
-      toolName: entry.toolName,
-      argsDigest,
-      definitionDigest,
-      reason: entry.reason,
-      status: 'pending',
-      createdAt: now,
-      expiresAt: now + this.#deps.settings.approvalTimeout,
-      resolvedAt: null,
-      resolvedBy: null,
-      grantExpiresAt: null,
-      spentAt: null,
-      withdrawnAt: null,
-    };
-  }
-
-  /** Settings that cannot be read fail the calls of their key, and nobody else's. */
-  #channels({ id, notifyEncrypted }: KeyFacts): readonly ChannelKind[] | GuardError {
-    try {
-      return channelsOf(this.#deps, id, notifyEncrypted);
-    } catch (error) {
-      return auditFailed(new Error(`the setting "notify" of key ${id} cannot be read`, { cause: error }));
-    }
-  }
-
-  /** The approval, its event and its notifications: all in the transaction of the audit entry. */
-  #ask(
-    tx: Transaction,
-    approval: ApprovalRecord,
-    channels: readonly ChannelKind[],
-    approvals: ApprovalFacts,
-    now: number,
-  ): void {
-    const { token, hash } = mintToken('approval');
-    insertApproval(tx, approval, hash);
-    emit(tx, approvals.subscribers, 'approval.created', approval, now);
-    for (const channel of channels) {
-      const id = newId();
-      const tokenEncrypted = this.#deps.vault.encrypt(token, `notification ${id}`);
-      insertNotification(tx, {
-        id,
-        approvalId: approval.id,
-        keyId: approval.keyId,
-        channel,
-        tokenEncrypted,
-        createdAt: now,
-      });
-    }
+    return { ...verdictOf(entry), referenceId, message: pendingMessage(request, unfreed) };
   }
 }
 
-const NOTHING_HELD: ReadonlyMap<Case, Held> = new Map();
+const NONE_ASKING: ReadonlyMap<Case, Asking> = new Map();
 
 function asks({ policy, request, drift }: Case): boolean {
   return asksForApproval(policy, request.call, { scope: request.principal.scope, drift });
@@ -261,8 +175,8 @@ function pendingMessage({ surface }: CheckRequest, unfreed: string | null): stri
   return surface === 'mcp' && unfreed !== null ? `${PENDING_MESSAGE} ${unfreedBy(unfreed)}` : PENDING_MESSAGE;
 }
 
-/** A call that nothing about approvals concerns. */
-function settle(each: Case, entries: AuditEntry[]): Verdict {
+/** A call whose rule does not ask for approval. */
+function decideByRule(each: Case, entries: AuditEntry[]): Verdict {
   const entry = auditEntry(each.request, each.policy, decided(each, { freedom: null, approvalLimit: null }));
   entries.push(entry);
   return verdictOf(entry);

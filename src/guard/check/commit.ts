@@ -2,7 +2,7 @@
 // those that arrive while it runs make up the next group. Nobody gets an answer before the commit of their
 // group has returned. What is decided and written inside is check.ts's; whose fault it is when that fails, blame.ts's.
 
-import { GuardError } from '../../core/errors.ts';
+import { auditFailed, GuardError, overloaded } from '../../core/errors.ts';
 import { type Db, type Lane, StoreError, type Transaction } from '../../store/db.ts';
 import { Apart, divide } from './blame.ts';
 
@@ -39,7 +39,7 @@ export interface GroupWork<Request, Result> {
   /** Locks that the transaction of a group of these keys starts with. */
   shares(keyIds: ReadonlySet<string>): string[];
   /** Decides and writes; one result, or error, per request, in order. */
-  judge(tx: Transaction, requests: readonly Request[]): Promise<(Result | GuardError)[]>;
+  decide(tx: Transaction, requests: readonly Request[]): Promise<(Result | GuardError)[]>;
   /** Called once the results are committed. */
   committed(results: readonly (Result | GuardError)[]): void;
 }
@@ -143,8 +143,8 @@ export class GroupCommit<Request, Result> {
   }
 
   /**
-   * Judges a group in one transaction. What one of its members threw is answered, and then nothing is written, for
-   * certain: such a group may be judged again. The store's own trouble, whose outcome may be unknown, is thrown.
+   * Decides a group in one transaction. What one of its members threw is answered, and then nothing is written, for
+   * certain: such a group may be decided again. The store's own trouble, whose outcome may be unknown, is thrown.
    */
   async #attempt(group: readonly Waiting<Request, Result>[]): Promise<Error | null> {
     const requests = group.map(each => each.request);
@@ -152,7 +152,7 @@ export class GroupCommit<Request, Result> {
     let results: (Result | GuardError)[];
     try {
       results = await this.#lane.transaction({ shared: this.#work.shares(keyIds) }, tx =>
-        this.#work.judge(tx, requests),
+        this.#work.decide(tx, requests),
       );
     } catch (error) {
       if (error instanceof StoreError) throw error;
@@ -173,7 +173,7 @@ export class GroupCommit<Request, Result> {
     each.reject(result);
   }
 
-  /** Who was late meanwhile is answered, and not judged any more. */
+  /** Who was late meanwhile is answered, and not decided any more. */
   async #divide(group: readonly Waiting<Request, Result>[]): Promise<void> {
     const origin = { keyOf: this.#keyOf, callerOf: this.#callerOf };
     const bad = await divide(group, origin, async part => {
@@ -201,18 +201,4 @@ export class GroupCommit<Request, Result> {
     const failed = auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
     for (const each of expired) each.reject(failed);
   }
-}
-
-export function overloaded(): GuardError {
-  return new GuardError('overloaded', 'Too many checks are waiting for the audit log.', { retryAfter: 1 });
-}
-
-export function auditFailed(cause: unknown): GuardError {
-  return new GuardError(
-    'audit_failed',
-    'The decision could not be recorded, so there is none. Do not proceed.',
-    {
-      cause,
-    },
-  );
 }

@@ -19,10 +19,11 @@ import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import { type GrantRecord, openGrants } from '../../store/grants.ts';
 import { type KeyFacts, keyFacts } from '../../store/keys.ts';
 import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';
+import type { Binding } from '../approvals/ask.ts';
 import { keyLives } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { approvalsLock } from '../locks.ts';
-import type { CheckRequest } from './check.ts';
+import type { CheckRequest } from './request.ts';
 import { whyUnusable } from './unusable.ts';
 
 export class CredentialFacts {
@@ -103,17 +104,16 @@ export class DefinitionFacts {
 
 const placeOf = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;
 
-/** A call that is held unless something frees it. */
-export interface Held {
+/**
+ * A call whose rule asks for approval: it is pending unless something frees it. Its digests are made once, since
+ * arguments may be large and many approvals are compared with them.
+ */
+export interface Asking extends Binding {
   request: CheckRequest;
   drift: Drift | null;
-  /** Of the call's arguments; made once, since they may be large and many approvals are compared with it. */
-  argsDigest: string;
-  /** Of what the tool shows now; null where the service does not run the call itself. */
-  definitionDigest: string | null;
 }
 
-/** What the held calls of a group depend on. Kept up to date while the group is judged one by one. */
+/** What the calls of a group that ask for approval depend on. Kept up to date while they are decided one by one. */
 export class ApprovalFacts {
   readonly #deps: Deps;
   readonly #grants: GrantRecord[];
@@ -131,12 +131,19 @@ export class ApprovalFacts {
   }
 
   /** Waits until no other replica opens or spends approvals of the same keys. */
-  static async read(deps: Deps, tx: Transaction, held: readonly Held[], now: number): Promise<ApprovalFacts> {
-    const requests = held.map(each => each.request);
+  static async read(
+    deps: Deps,
+    tx: Transaction,
+    asking: readonly Asking[],
+    now: number,
+  ): Promise<ApprovalFacts> {
+    const requests = asking.map(each => each.request);
     const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
     const references = requests.flatMap(each => each.referenceId ?? []);
     // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
-    const repeated = held.filter(({ request }) => request.surface === 'mcp' && request.referenceId === null);
+    const repeated = asking.filter(
+      ({ request }) => request.surface === 'mcp' && request.referenceId === null,
+    );
     const digests = repeated.map(each => each.argsDigest);
     const after = now - deps.settings.approvedFor;
     const [, grants, open, known, named, unnamed, subscribers] = await Promise.all([
@@ -155,25 +162,25 @@ export class ApprovalFacts {
   }
 
   /** What would free the call: a grant, or else the approval of this very call. */
-  freedom(held: Held): Freedom | null {
-    const grant = this.#grants.find(each => isFor(each, held.request) && stillFor(each, held));
+  freedom(asking: Asking): Freedom | null {
+    const grant = this.#grants.find(each => isFor(each, asking.request) && stillFor(each, asking));
     if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
-    const approval = this.#spendable.find(each => frees(each, held));
+    const approval = this.#spendable.find(each => frees(each, asking));
     return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
   }
 
   /** Why the approval that the caller names does not free the call; null when none is named. */
-  unfreed(held: Held): string | null {
-    const { principal, surface, referenceId } = held.request;
+  unfreed(asking: Asking): string | null {
+    const { principal, surface, referenceId } = asking.request;
     if (referenceId === null) return null;
     const named = this.#named.get(referenceId);
     // Another key's looks like none.
     if (named === undefined || named.keyId !== principal.keyId) return 'there is none with this id';
-    if (!isFor(named, held.request)) return 'it is for another tool';
+    if (!isFor(named, asking.request)) return 'it is for another tool';
     if (named.unusable !== null) return named.unusable;
     if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
-    if (named.argsDigest !== held.argsDigest) return 'it is for other arguments';
-    if (!sameDefinition(named, held)) return 'the definition of the tool has changed since';
+    if (named.argsDigest !== asking.argsDigest) return 'it is for other arguments';
+    if (!sameDefinition(named, asking)) return 'the definition of the tool has changed since';
     return 'it has been used';
   }
 
@@ -207,12 +214,12 @@ export class ApprovalFacts {
   }
 }
 
-function frees(approval: Spendable, held: Held): boolean {
+function frees(approval: Spendable, asking: Asking): boolean {
   return (
-    isMeant(approval, held.request) &&
-    isFor(approval, held.request) &&
-    sameDefinition(approval, held) &&
-    approval.argsDigest === held.argsDigest
+    isMeant(approval, asking.request) &&
+    isFor(approval, asking.request) &&
+    sameDefinition(approval, asking) &&
+    approval.argsDigest === asking.argsDigest
   );
 }
 
@@ -239,12 +246,12 @@ function isFor(about: About, { principal, call }: CheckRequest): boolean {
 }
 
 /** A grant is for the accepted tool, whichever it is, and for a changed one only if it was asked for with that. */
-function stillFor(grant: About, { drift, definitionDigest }: Held): boolean {
+function stillFor(grant: About, { drift, definitionDigest }: Asking): boolean {
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }
 
 /** An approval is for the tool as it was when it was asked for; where that is not known, for the accepted one. */
-function sameDefinition(approval: About, { drift, definitionDigest }: Held): boolean {
+function sameDefinition(approval: About, { drift, definitionDigest }: Asking): boolean {
   if (approval.definitionDigest === null) return drift === null;
   return approval.definitionDigest === definitionDigest;
 }

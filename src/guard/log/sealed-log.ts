@@ -98,7 +98,7 @@ export class SealedLog {
     await this.#update(this.#deps.db, state, { newestId: id, recentId: id, fullId: '', fullAfter: 0 });
   }
 
-  /** Seals the next entries that have settled; true while there may be more. */
+  /** Seals the next entries that are old enough; true while there may be more. */
   sealNew(state: Sealing): Promise<boolean> {
     const span = this.#until(state.newestId, SETTLE_MS);
     return this.#pass(state, span, BATCH, end => ({ newestId: end }));

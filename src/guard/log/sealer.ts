@@ -91,7 +91,7 @@ export class Sealer {
   }
 
   /** Waits until nothing is being sent. */
-  async settle(): Promise<void> {
+  async idle(): Promise<void> {
     await this.#sending;
   }
 

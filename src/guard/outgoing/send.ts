@@ -74,7 +74,7 @@ async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promi
   try {
     return await Promise.race([work(controller.signal), late.promise]);
   } catch (error) {
-    throw told(error);
+    throw asSendError(error);
   } finally {
     clearTimeout(timer);
   }
@@ -178,7 +178,7 @@ const SENTENCES: Record<string, string> = {
 };
 
 /** The system's own texts can hold addresses, paths and more; only what we say ourselves passes. */
-function told(error: unknown): Error {
+function asSendError(error: unknown): Error {
   if (error instanceof GuardError || error instanceof SendError) return error;
   const code = codeOf(error);
   return new SendError(SENTENCES[code] ?? sentenceForFamily(code), { cause: error });

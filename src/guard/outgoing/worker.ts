@@ -66,7 +66,7 @@ export class Worker {
   }
 
   /** Waits until nothing that was started is under way. */
-  async settle(): Promise<void> {
+  async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 

@@ -165,14 +165,14 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   try {
     return await Promise.race([work, late.promise]);
   } catch (error) {
-    throw told(error);
+    throw asGuardError(error);
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** Down, refused, or not to be trusted; the cause is for the log and never holds a token. */
-function told(error: unknown): GuardError {
+function asGuardError(error: unknown): GuardError {
   if (error instanceof GuardError) return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (at instanceof Unreachable || /^OAUTH_(TIMEOUT|ABORT)$/.test(codeOf(at))) return unreachable(error);

@@ -254,11 +254,11 @@ for (const engine of await engines()) {
         await write(db, entries(1, clock.now));
         clock.now += MINUTE;
         await sending.sealer.tick();
-        await sending.sealer.settle();
+        await sending.sealer.idle();
       };
       await next();
       await sending.sealer.tick();
-      await sending.sealer.settle();
+      await sending.sealer.idle();
       expect(sent).toEqual([1]);
       fails = true;
       await next();
@@ -268,7 +268,7 @@ for (const engine of await engines()) {
       fails = false;
       await until('the wait is over', async () => {
         await sending.sealer.tick();
-        await sending.sealer.settle();
+        await sending.sealer.idle();
         return sent.length > 2;
       });
       expect(sent).toEqual([1, 2, 3]);

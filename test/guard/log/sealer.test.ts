@@ -30,7 +30,7 @@ test('how far it is, is told at the beginning and after each batch; what is sign
   await write(db, entries(2 * BATCH));
   clock.now += MINUTE;
   await sealer.tick();
-  await sealer.settle();
+  await sealer.idle();
   const beginning = { size: 0, behindSince: NOW };
   const middle = { size: BATCH, behindSince: NOW + BATCH };
   const end = { size: 2 * BATCH, behindSince: null };
@@ -170,13 +170,13 @@ test('one checkpoint is sent at a time, and a target that failed is left alone f
   await next();
   const refused = new Error('unreachable');
   answer.reject(refused);
-  await one.sealer.settle();
+  await one.sealer.idle();
   expect(one.sent).toEqual([[1, refused]]);
   answer = Promise.withResolvers();
   answer.resolve();
   await until('the newest is sent', async () => {
     await one.sealer.tick();
-    await one.sealer.settle();
+    await one.sealer.idle();
     return one.sent.length > 1;
   });
   const [[, failed] = [0, 0], ...again] = begun;

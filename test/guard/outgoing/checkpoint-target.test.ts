@@ -122,16 +122,16 @@ test('the newest is sent until the target takes it; one that hangs holds up no s
   expect([one.notes.length, (await unsentCheckpoint(store.db))?.size]).toEqual([3, 60]);
   await until('the first has arrived', () => seen.length === 1);
   hanging.resolve(new Response(null, { status: 503 }));
-  await one.sealer.settle();
+  await one.sealer.idle();
   answer = () => new Response();
   await until('the newest is taken', async () => {
     await one.sealer.tick();
-    await one.sealer.settle();
+    await one.sealer.idle();
     return (await unsentCheckpoint(store.db)) === null;
   });
   expect(seen.map(({ body }) => parseCheckpoint(body)?.size)).toEqual([20, 60]);
   expect(await isSignedBy(seen[1]?.body ?? '', await logKey(one.deps))).toBe(true);
   await one.sealer.tick();
-  await one.sealer.settle();
+  await one.sealer.idle();
   expect(seen.length).toBe(2);
 });

@@ -123,10 +123,10 @@ for (const engine of await engines()) {
       expect(await desk.leased()).toBe(PER_TARGET);
       desk.letAnswer();
       for (let rounds = 0; rounds < EVENTS; rounds++) {
-        await desk.worker.settle();
+        await desk.worker.idle();
         await desk.worker.tick();
       }
-      await desk.worker.settle();
+      await desk.worker.idle();
       expect(desk.receiver.events).toHaveLength(EVENTS);
       expect(await desk.count(`deliveries WHERE status = 'delivered'`)).toBe(EVENTS);
       expect(desk.failures).toEqual([]);
@@ -150,7 +150,7 @@ for (const engine of await engines()) {
         const made = await desk.count('attempts');
         const untouched = await desk.count(`deliveries WHERE status = 'pending' AND attempts = 0`);
         const { length: arrived } = desk.receiver.events;
-        await desk.worker.settle();
+        await desk.worker.idle();
         await desk.close();
         return { late, made, untouched, arrived };
       };
@@ -197,7 +197,7 @@ for (const engine of await engines()) {
         expect(lease?.until).toBeGreaterThan(NOW + ATTEMPT_MS);
       }
       desk.letAnswer();
-      await desk.worker.settle();
+      await desk.worker.idle();
       expect(desk.notified).toEqual([['http', null]]);
       await desk.close();
     });
@@ -208,7 +208,7 @@ for (const engine of await engines()) {
       desk.worker.start();
       await desk.emit(1);
       await until('the first arrived', () => desk.receiver.events.length === 1);
-      await desk.worker.settle();
+      await desk.worker.idle();
       await desk.db.run('ALTER TABLE approvals RENAME TO elsewhere');
       await until('a failure is told', () => desk.failures.length > 0);
       await desk.db.run('ALTER TABLE elsewhere RENAME TO approvals');
@@ -225,7 +225,7 @@ for (const engine of await engines()) {
       await desk.emit(1);
       for (let n = 0; n < ATTEMPT_WAITS.length; n++) {
         await desk.worker.tick();
-        await desk.worker.settle();
+        await desk.worker.idle();
         expect(await desk.count('attempts')).toBe(n + 1);
         const [{ next } = { next: null }] = await desk.db.all<{ next: number | null }>(
           'SELECT next_attempt_at AS next FROM deliveries',
@@ -241,7 +241,7 @@ for (const engine of await engines()) {
       await rotateSecret(desk.deps, 'admin', desk.webhookId);
       await desk.emit(1);
       await desk.worker.tick();
-      await desk.worker.settle();
+      await desk.worker.idle();
       expect(await desk.count(`deliveries WHERE status = 'delivered'`)).toBe(1);
       await desk.close();
     });
@@ -255,7 +255,7 @@ for (const engine of await engines()) {
         insertNotification(tx, { ...notification(), approvalId: approval.id });
       });
       await desk.worker.tick();
-      await desk.worker.settle();
+      await desk.worker.idle();
       const shown = () =>
         desk.db.all(
           'SELECT status, attempts, last_error AS error, leased_until AS leased FROM notifications',
@@ -264,7 +264,7 @@ for (const engine of await engines()) {
       expect(await shown()).toEqual([{ status: 'pending', attempts: 1, error, leased: 0 }]);
       desk.now += 2000;
       await desk.worker.tick();
-      await desk.worker.settle();
+      await desk.worker.idle();
       expect(await shown()).toEqual([{ status: 'failed', attempts: 2, error, leased: 0 }]);
       expect(desk.receiver.arrivals).toEqual([]);
       expect(desk.failures).toEqual([]);

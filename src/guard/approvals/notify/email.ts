@@ -34,7 +34,7 @@ export async function sendEmail(route: MailRoute, message: NotificationMessage):
     const sent = await Promise.race([transport.sendMail(mailOf(route, message)), late.promise]);
     return { rejected: sent.rejected };
   } catch (error) {
-    throw told(error, timeoutMs);
+    throw asMailError(error, timeoutMs);
   } finally {
     clearTimeout(timer);
     transport.close({ force: true });
@@ -117,7 +117,7 @@ const SENTENCES: Record<string, string> = {
 };
 
 /** What servers and libraries say can repeat addresses and credentials; the reply code cannot. */
-function told(error: unknown, timeoutMs: number): Error {
+function asMailError(error: unknown, timeoutMs: number): Error {
   const { code, responseCode } = (error ?? {}) as { code?: string; responseCode?: number };
   if (code === 'ETIMEDOUT') return new Error(`no answer from the mail server within ${timeoutMs / 1000} s`);
   const sentence = SENTENCES[code ?? ''] ?? 'no connection to the mail server';

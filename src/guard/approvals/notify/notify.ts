@@ -4,7 +4,7 @@
 import { waitAfter } from '../../../core/event.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
-import { type LeasedNotification, settleNotification } from '../../../store/notifications.ts';
+import { type LeasedNotification, recordNotificationAttempt } from '../../../store/notifications.ts';
 import { findSession } from '../../../store/sessions.ts';
 import type { Deps } from '../../deps.ts';
 import { decryptTargets, type NotifyTargets } from '../../keys.ts';
@@ -38,13 +38,17 @@ export async function notify(
 ): Promise<string | null> {
   const approval = await findApproval(deps.db, leased.approvalId);
   if (approval === null || approval.status !== 'pending' || approval.expiresAt <= deps.now()) {
-    await settleNotification(deps.db, leased.id, { status: 'dropped', nextAttemptAt: null, error: null });
+    await recordNotificationAttempt(deps.db, leased.id, {
+      status: 'dropped',
+      nextAttemptAt: null,
+      error: null,
+    });
     return null;
   }
   const key = await findKey(deps.db, approval.keyId);
   const secrets = opened(deps, leased, key);
   const error = secrets === null ? LOST : await attempt(deps, settings, leased, approval, key, secrets);
-  await settleNotification(deps.db, leased.id, { ...next(deps, error, leased, approval), error });
+  await recordNotificationAttempt(deps.db, leased.id, { ...next(deps, error, leased, approval), error });
   return error;
 }
 

@@ -4,8 +4,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { GuardError } from '../../../src/core/errors.ts';
 import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approvals.ts';
-import { type CheckRequest, Judge, type Verdict } from '../../../src/guard/check/check.ts';
+import { CheckWork } from '../../../src/guard/check/check.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
+import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
 import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
 import type { Deps, GuardSettings } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
@@ -78,7 +79,7 @@ for (const engine of await engines()) {
 
     /** All of them in one group. */
     const judged = (...requests: CheckRequest[]): Promise<Answer[]> =>
-      store.db.transaction({}, tx => new Judge(deps).judge(tx, requests));
+      store.db.transaction({}, tx => new CheckWork(deps).decide(tx, requests));
     const outcomes = async (...requests: CheckRequest[]) => (await judged(...requests)).map(outcome);
     const one = async (more: Partial<CheckRequest>): Promise<Answer> =>
       (await judged(request(more)))[0] as Answer;
@@ -443,7 +444,7 @@ for (const engine of await engines()) {
       async () => {
         let woken = 0;
         store.db.onWake(() => woken++);
-        const judge = new Judge(deps);
+        const work = new CheckWork(deps);
         const wakes = async (work: Promise<unknown>) => {
           const before = woken;
           await work;
@@ -452,8 +453,8 @@ for (const engine of await engines()) {
           return woken - before;
         };
         const committed = async (...requests: CheckRequest[]) => {
-          const answers = await store.db.transaction({}, tx => judge.judge(tx, requests));
-          judge.committed(answers);
+          const answers = await store.db.transaction({}, tx => work.decide(tx, requests));
+          work.committed(answers);
           return answers;
         };
         const look = { call: { serverName: 'prod', toolName: 'look' } };

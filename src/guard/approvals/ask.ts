@@ -1,0 +1,85 @@
+// Asks for an approval: the approval, its event and the notifications that carry its link, all in the transaction of
+// the audit entry that says `pending`. The answers are approvals.ts's.
+
+import { auditFailed, type GuardError } from '../../core/errors.ts';
+import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
+import type { AuditEntry } from '../../store/audit.ts';
+import type { Transaction } from '../../store/db.ts';
+import type { Subscriber } from '../../store/deliveries.ts';
+import type { KeyFacts } from '../../store/keys.ts';
+import { type ChannelKind, insertNotification } from '../../store/notifications.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { channelsOf } from '../keys.ts';
+import { emit } from '../outgoing/outbox.ts';
+import { mintToken } from '../secrets.ts';
+
+/** What an approval is bound to: the arguments, and the tool as it was when it was asked for. */
+export interface Binding {
+  argsDigest: string;
+  /** Null where the service does not run the call itself. */
+  definitionDigest: string | null;
+}
+
+/** The channels that carry the key's links. Settings that cannot be read fail the calls of their key, and nobody else's. */
+export function channelsFor(
+  deps: Deps,
+  { id, notifyEncrypted }: KeyFacts,
+): readonly ChannelKind[] | GuardError {
+  try {
+    return channelsOf(deps, id, notifyEncrypted);
+  } catch (error) {
+    return auditFailed(new Error(`the setting "notify" of key ${id} cannot be read`, { cause: error }));
+  }
+}
+
+/** Answers the approval's id. */
+export function ask(
+  deps: Deps,
+  tx: Transaction,
+  entry: AuditEntry,
+  { argsDigest, definitionDigest }: Binding,
+  {
+    channels,
+    subscribers,
+    now,
+  }: { channels: readonly ChannelKind[]; subscribers: readonly Subscriber[]; now: number },
+): string {
+  const approval: ApprovalRecord = {
+    id: newId(),
+    toolCallId: entry.id,
+    keyId: entry.keyId,
+    sessionId: entry.sessionId,
+    policyId: entry.policyId,
+    surface: entry.surface,
+    serverName: entry.serverName,
+    toolName: entry.toolName,
+    argsDigest,
+    definitionDigest,
+    reason: entry.reason,
+    status: 'pending',
+    createdAt: now,
+    expiresAt: now + deps.settings.approvalTimeout,
+    resolvedAt: null,
+    resolvedBy: null,
+    grantExpiresAt: null,
+    spentAt: null,
+    withdrawnAt: null,
+  };
+  const { token, hash } = mintToken('approval');
+  insertApproval(tx, approval, hash);
+  emit(tx, subscribers, 'approval.created', approval, now);
+  for (const channel of channels) {
+    const id = newId();
+    const tokenEncrypted = deps.vault.encrypt(token, `notification ${id}`);
+    insertNotification(tx, {
+      id,
+      approvalId: approval.id,
+      keyId: approval.keyId,
+      channel,
+      tokenEncrypted,
+      createdAt: now,
+    });
+  }
+  return approval.id;
+}
