@@ -33,10 +33,6 @@ function nodeHash(left: Hash, right: Hash): Hash {
   return Bun.SHA256.hash(bytes) as Hash;
 }
 
-export function emptyRoot(): Hash {
-  return Bun.SHA256.hash('') as Hash;
-}
-
 /** The whole subtrees that a tree falls into, from left to right; its hash is `joined` of theirs. */
 export function nodesOf({ from, to }: Subtree): Node[] {
   const nodes: Node[] = [];
@@ -56,7 +52,7 @@ export function nodesOf({ from, to }: Subtree): Node[] {
 
 /** The hash over subtrees of falling size. */
 export function joined(hashes: readonly Hash[]): Hash {
-  if (hashes.length === 0) return emptyRoot();
+  if (hashes.length === 0) return Bun.SHA256.hash('') as Hash;
   return hashes.reduceRight((right, left) => nodeHash(left, right));
 }
 
@@ -164,32 +160,6 @@ export function includes(
     hash = from > index ? nodeHash(hash, beside) : nodeHash(beside, hash);
   });
   return sameHash(hash, root);
-}
-
-/** Whether the tree of `root` begins with the tree of `oldRoot`. */
-export function extendsTree(
-  old: number,
-  size: number,
-  oldRoot: Hash,
-  root: Hash,
-  proof: readonly Hash[],
-): boolean {
-  if (!(old >= 0 && old <= size)) return false;
-  const path = consistencyPath(old, size);
-  if (path.length !== proof.length) return false;
-  if (old === 0) return sameHash(oldRoot, emptyRoot());
-  const known = path.length === 0 || (path[0] as Subtree).from >= old;
-  let before = known ? oldRoot : (proof[0] as Hash);
-  let after = before;
-  for (let step = known ? 0 : 1; step < path.length; step++) {
-    const beside = proof[step] as Hash;
-    if ((path[step] as Subtree).from >= old) after = nodeHash(after, beside);
-    else {
-      before = nodeHash(beside, before);
-      after = nodeHash(beside, after);
-    }
-  }
-  return sameHash(before, oldRoot) && sameHash(after, root);
 }
 
 function sameHash(a: Hash, b: Hash): boolean {

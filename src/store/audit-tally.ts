@@ -19,7 +19,7 @@ export interface Tally {
 }
 
 /** How many entries there are of each kind, from one id (inclusive) to another (exclusive). */
-export function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
+function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
   // Counted by context first: there are far fewer of them to look up than entries.
   return db.all(
     `SELECT n.decision, n.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",

@@ -1,12 +1,9 @@
 // The Merkle log against RFC 6962: its published test tree, and its own recursive definitions as the oracle.
 
 import { expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import {
   consistencyPath,
-  emptyRoot,
-  extendsTree,
   type Hash,
   includes,
   inclusionPath,
@@ -17,35 +14,7 @@ import {
   type Subtree,
   Tree,
 } from '../../src/core/merkle.ts';
-
-const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-};
-
-/** MTH, PATH and PROOF, word for word as in section 2.1. */
-const split = (n: number) => 2 ** Math.floor(Math.log2(n - 1));
-function mth(leaves: string[]): Buffer {
-  if (leaves.length === 0) return sha256('');
-  if (leaves.length === 1) return sha256('\0', leaves[0] as string);
-  const k = split(leaves.length);
-  return sha256('\x01', mth(leaves.slice(0, k)), mth(leaves.slice(k)));
-}
-function pathOf(m: number, leaves: string[]): Buffer[] {
-  if (leaves.length === 1) return [];
-  const k = split(leaves.length);
-  return m < k
-    ? [...pathOf(m, leaves.slice(0, k)), mth(leaves.slice(k))]
-    : [...pathOf(m - k, leaves.slice(k)), mth(leaves.slice(0, k))];
-}
-function subproof(m: number, leaves: string[], whole: boolean): Buffer[] {
-  if (m === leaves.length) return whole ? [] : [mth(leaves)];
-  const k = split(leaves.length);
-  return m <= k
-    ? [...subproof(m, leaves.slice(0, k), whole), mth(leaves.slice(k))]
-    : [...subproof(m - k, leaves.slice(k), false), mth(leaves.slice(0, k))];
-}
+import { mth, pathOf, subproof } from '../support/rfc6962.ts';
 
 const hex = (hash: Hash) => Buffer.from(hash).toString('hex');
 const hexes = (hashes: readonly Hash[]) => hashes.map(hex);
@@ -70,7 +39,7 @@ function grown(count: number): Tree {
 }
 
 test('hashes leaves and nodes apart, and the empty tree as nothing', () => {
-  expect(hex(emptyRoot())).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+  expect(hex(new Tree().root())).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   // A leaf without content, as certificate-transparency logs publish it.
   expect(hex(leafHash(''))).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d');
 });
@@ -128,21 +97,12 @@ test('every inclusion proof is the definition’s, and holds for its leaf, place
   }
 });
 
-test('every consistency proof is the definition’s, and holds for its two roots only', () => {
+test('every consistency proof is the definition’s', () => {
   for (let size = 1; size <= MOST; size++) {
-    const root = grown(size).root();
     for (let old = 1; old <= size; old++) {
       const proof = consistencyPath(old, size).map(hashOf);
       expect(hexes(proof)).toEqual(hexes(subproof(old, LEAVES.slice(0, size), true)));
-      const oldRoot = grown(old).root();
-      expect(extendsTree(old, size, oldRoot, root, proof)).toBe(true);
-      expect(extendsTree(old, size, root, root, proof)).toBe(old === size);
-      expect(extendsTree(old, size, oldRoot, oldRoot, proof)).toBe(old === size);
-      expect(extendsTree(old, size, oldRoot, root, [...proof, root])).toBe(false);
     }
-    expect(extendsTree(0, size, emptyRoot(), root, [])).toBe(true);
-    expect(extendsTree(0, size, root, root, [])).toBe(false);
-    expect(extendsTree(size + 1, size, root, root, [])).toBe(false);
   }
 });
 

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { verifyInclusion } from '../../clients/typescript/src/index.ts';
 import { isSignedBy, parseCheckpoint, parseVerifierKey } from '../../src/core/checkpoint.ts';
 import { notesIn } from '../../src/core/checkpoint-file.ts';
-import { entryLeaf, shownEntry } from '../../src/core/entry.ts';
-import { extendsTree, Tree } from '../../src/core/merkle.ts';
+import { entryText, shownEntry } from '../../src/core/entry.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { Shell } from '../cli/shell.ts';
 import { entries, write } from '../guard/log/sealing.ts';
 import { newStore } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
+import { subproof } from '../support/rfc6962.ts';
 import { ADMIN_TOKEN, engines, startService, type TestService } from '../support/service.ts';
 
 const COUNT = 300;
@@ -121,11 +121,7 @@ for (const engine of await engines()) {
     });
 
     test('proves that it only grew', async () => {
-      const rootOf = (size: number) => {
-        const tree = new Tree();
-        for (const row of rows.slice(0, size)) tree.append(entryLeaf(shownEntry(row)));
-        return tree.root();
-      };
+      const leaves = rows.map(row => entryText(shownEntry(row)));
       for (const [from, to] of [
         [0, COUNT],
         [1, 2],
@@ -134,8 +130,8 @@ for (const engine of await engines()) {
         [COUNT, COUNT],
       ] as const) {
         const { body } = await service.admin('GET', `/audit/consistency?from=${from}&to=${to}`);
-        const path = body.path.map((each: string) => new Uint8Array(Buffer.from(each, 'base64')));
-        expect(extendsTree(from, to, rootOf(from), rootOf(to), path)).toBe(true);
+        const proof = from === 0 ? [] : subproof(from, leaves.slice(0, to), true);
+        expect(body.path).toEqual(proof.map(hash => hash.toString('base64')));
       }
       expect((await service.admin('GET', '/audit/consistency?from=2&to=1')).status).toBe(409);
       expect((await service.admin('GET', `/audit/consistency?from=1&to=${COUNT + 1}`)).status).toBe(409);

@@ -53,7 +53,7 @@ const WELL_KNOWN = new Set([
 ]);
 
 /** What is wrong with a new password of this operator, or null. */
-export function passwordFault(password: string, email: string): string | null {
+function passwordFault(password: string, email: string): string | null {
   const { length } = [...password];
   if (length < MIN_LENGTH) return `must have at least ${MIN_LENGTH} characters`;
   if (length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
