@@ -12,14 +12,11 @@ import { text, uuid } from './fields.ts';
 import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
 
 /** The value itself goes on, not a copy: what is checked is what was sent. */
-const argsObject = z
-  .unknown()
-  .refine(isObject, 'must be an object')
-  .meta({
-    type: 'object',
-    description:
-      'Arguments of the call. Evaluated in memory only, never stored. Of a call that needs approval, a keyed digest of them is kept.',
-  });
+const argsObject = z.unknown().refine(isObject, 'must be an object').meta({
+  type: 'object',
+  description:
+    'Arguments of the call. Evaluated in memory only, never stored. Of a call that needs approval, a keyed digest of them is kept.',
+});
 
 const body = z.strictObject({
   serverName: text(serverNameFault, 'Name of the tool server; without "__".', 'github'),
