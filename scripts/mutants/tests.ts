@@ -16,7 +16,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
   [/^core\/(policy-file|policy-text|diff)/, 'core/policy-file cli/transcripts http/policies'],
   [
-    /^core\/(checkpoint|given-up|log-verifier|merkle|entry)/,
+    /^core\/(checkpoint|given-up|log-stretch|log-verifier|merkle|entry)/,
     'core/checkpoint core/log-verifier core/merkle cli/audit-verify',
   ],
   [/^core\/errors/, 'http/refusals core/json'],

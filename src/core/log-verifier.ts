@@ -5,7 +5,8 @@
 import type { Checkpoint } from './checkpoint.ts';
 import { entryLeaf } from './entry.ts';
 import { CLOCKS_MS, type Claim, claimsOf, covering } from './given-up.ts';
-import { type Hash, Tree } from './merkle.ts';
+import { foreign, type Leaf, outOfOrder, type Stretch } from './log-stretch.ts';
+import { Tree } from './merkle.ts';
 
 export interface Place {
   seq: number;
@@ -36,22 +37,8 @@ export interface Finding {
 
 /** Places kept for finding out what happened; beyond, only that something did is told. */
 const KEPT = 20_000;
-/** Trying each place as the one put in takes time by the square of the places. */
-const TRIED = 1500;
 /** A log that is no more what it was needs no longer list. */
 const MOST_FINDINGS = 1000;
-
-interface Leaf {
-  seq: number;
-  entryId: string | null;
-  hash: Hash;
-}
-
-/** Leaves since the last checkpoint that held, and the tree as it was then. */
-interface Stretch {
-  from: Tree;
-  leaves: Leaf[];
-}
 
 /** An entry that is not the one sealed in its place, and the leaf that it would have been. */
 interface Mismatch {
@@ -234,10 +221,8 @@ export class LogVerifier {
   #explain(next: Leaf | null): void {
     const checkpoint = this.#failed as Checkpoint;
     this.#failed = null;
-    const { from, leaves } = this.#stretch;
-    const moved = leaves.length > KEPT ? null : outOfOrder(from, leaves, checkpoint);
-    const known = next === null ? leaves : [...leaves, next];
-    const extra = moved !== null || leaves.length > TRIED ? null : foreign(from, known, checkpoint);
+    const moved = this.#stretch.leaves.length > KEPT ? null : outOfOrder(this.#stretch, checkpoint);
+    const extra = moved === null ? foreign(this.#stretch, next, checkpoint) : null;
     if (moved !== null) {
       this.#tell('reordered', moved.seq, moved.entryId, 'It was sealed in another place.');
     } else if (extra !== null) {
@@ -272,30 +257,6 @@ function coveringOnce(checkpoints: readonly Checkpoint[]): Checkpoint[] {
     if (earlier !== null) found.set(`${earlier.size} ${earlier.root}`, earlier);
   }
   return [...found.values()];
-}
-
-function leadsTo(from: Tree, leaves: readonly Leaf[], { size, root }: Checkpoint): boolean {
-  const tree = from.copy();
-  for (const leaf of leaves.slice(0, size - tree.size)) tree.append(leaf.hash);
-  return tree.size === size && Buffer.from(tree.root()).toString('base64') === root;
-}
-
-/** The first leaf that is not where its id would have it, if that order is the signed one. */
-function outOfOrder(from: Tree, leaves: readonly Leaf[], checkpoint: Checkpoint): Leaf | null {
-  if (leaves.some(leaf => leaf.entryId === null)) return null;
-  const sorted = leaves.toSorted((a, b) => ((a.entryId as string) < (b.entryId as string) ? -1 : 1));
-  if (!leadsTo(from, sorted, checkpoint)) return null;
-  return leaves.find((leaf, at) => leaf !== sorted[at]) ?? null;
-}
-
-/** The one leaf without which the rest leads to the checkpoint. */
-function foreign(from: Tree, leaves: readonly Leaf[], checkpoint: Checkpoint): Leaf | null {
-  const before = from.copy();
-  for (const [at, leaf] of leaves.entries()) {
-    if (leadsTo(before, leaves.slice(at + 1), checkpoint)) return leaf;
-    before.append(leaf.hash);
-  }
-  return null;
 }
 
 /** Milliseconds in a UUID of version 7; of what is none, the end of time, which is never late. */
