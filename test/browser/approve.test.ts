@@ -2,10 +2,9 @@
 // once; the agent's owner hears of it. The pages on their own are pages.test.ts's.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { ASK_ALL, fingerprint } from '../approvals/gate.ts';
-import { hasBrowser, launch } from '../support/browser.ts';
+import { hasBrowser, launch, violations } from '../support/browser.ts';
 import { sql, until } from '../support/faults.ts';
 import { Receiver, verifies } from '../support/receiver.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -64,8 +63,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
   }
 
   async function expectAccessible(page: Page): Promise<void> {
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(each => each.id)).toEqual([]);
+    expect((await violations(page)).map(each => each.id)).toEqual([]);
   }
 
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();

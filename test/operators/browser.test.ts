@@ -2,10 +2,9 @@
 // wants a sign-in decided from its link; with and without script, and accessible.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, Page } from 'playwright-core';
 import { ASK_ALL, type Gate, openGate } from '../approvals/gate.ts';
-import { hasBrowser, launch } from '../support/browser.ts';
+import { hasBrowser, launch, violations } from '../support/browser.ts';
 import { engines } from '../support/service.ts';
 import { newPerson, PASSWORD } from './people.ts';
 
@@ -42,8 +41,7 @@ describe.if(hasBrowser())('with a browser', () => {
   }
 
   async function expectAccessible(page: Page): Promise<void> {
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(each => each.id)).toEqual([]);
+    expect((await violations(page)).map(each => each.id)).toEqual([]);
   }
 
   for (const engine of engineNames) {

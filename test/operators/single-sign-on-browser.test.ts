@@ -1,9 +1,8 @@
 // Single sign-on with a real browser: from an approval's link through the provider's own pages to the decision.
 
 import { expect, test } from 'bun:test';
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
-import { hasBrowser, launch } from '../support/browser.ts';
+import { hasBrowser, launch, violations } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 import { openSignOns, type SignOns } from './sign-on.ts';
 
@@ -34,7 +33,7 @@ async function decide(door: SignOns, page: Page): Promise<void> {
   const link = () => /http:\S+\/v1\/approve\/\w+\?action=approve/.exec(door.service.output)?.[0];
   await until('the link is shown', () => link() !== undefined);
   await page.goto(link() ?? '');
-  expect((await new AxeBuilder({ page }).analyze()).violations.map(each => each.id)).toEqual([]);
+  expect((await violations(page)).map(each => each.id)).toEqual([]);
   await page.getByRole('link', { name: 'Sign in with 127.0.0.1' }).click();
   await page.locator('input[name=login]').fill(login);
   await page.locator('input[name=password]').fill('any');
