@@ -3,6 +3,7 @@
 // CPU time of this process and its children is that of the package and its child. The package is the first argument.
 
 import * as path from 'node:path';
+import { packagesOf } from '../scripts/extras.ts';
 import { freePort } from './process.ts';
 
 interface Peer {
@@ -34,7 +35,7 @@ const PEERS: Record<string, Peer> = {
 const peer = PEERS[process.argv[2] ?? ''];
 if (peer === undefined) throw new Error(`Name one of: ${Object.keys(PEERS).join(', ')}`);
 const address = `http://127.0.0.1:${port}`;
-const program = path.join(import.meta.dirname, '../node_modules', peer.program);
+const program = packagesOf('bench', peer.program);
 const child = Bun.spawn([Bun.which('node') ?? process.execPath, program, ...peer.options], {
   stdin: 'ignore',
   stdout: 'inherit',

@@ -2,6 +2,7 @@
 // the machine weighs on all of them. What cannot be opened or answers wrongly is left out and told.
 
 import { spawnSync } from 'node:child_process';
+import { requireExtra } from '../scripts/extras.ts';
 import { drive, GENERATOR, type Request } from './load.ts';
 import type { Sample, Series } from './report.ts';
 import type { Place } from './service.ts';
@@ -38,6 +39,7 @@ export async function openAll(
   const running: Running[] = [];
   const wanted = subjects.map(subject => ({ subject }));
   await each(wanted, 'starting', place, failed, async ({ subject }) => {
+    if (subject.kind === 'peer') requireExtra('bench');
     if ((subject.road === 'mcp-proxy' || subject.road === 'supergateway') && GENERATOR !== 'wrk')
       throw new Error('answers in streams, which only wrk reads');
     running.push(await openSubject(subject, place));

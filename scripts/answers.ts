@@ -1,9 +1,9 @@
 // The routes' answers as TypeScript types, made from the OpenAPI document: what the dashboard and the command line
 // read is typed by the schemas that the service answers by. scripts/openapi.ts writes them to src/core/answers.ts.
 
-import { join } from 'node:path';
 import type { Schema } from '../src/http/docs-schema.ts';
 import type { OpenApi } from '../src/http/openapi.ts';
+import { packagesOf, requireExtra } from './extras.ts';
 
 const HEAD = `// What the routes answer when all went well, in JSON. Written from their schemas by \`npm run openapi\`: change those.
 
@@ -69,7 +69,8 @@ function objectType({ properties, required = [], additionalProperties }: Schema)
 }
 
 function formatted(text: string): string {
-  const biome = join(import.meta.dir, '../node_modules/.bin/biome');
+  requireExtra('scripts');
+  const biome = packagesOf('scripts', '.bin/biome');
   const { stdout, stderr, exitCode } = Bun.spawnSync([biome, 'format', '--stdin-file-path=answers.ts'], {
     stdin: Buffer.from(text),
   });

@@ -1,26 +1,49 @@
 // npm run check: format, lint, types, import rules, whether every mutation still applies, and whether openapi.json
-// is fresh. All are run, so that one look shows everything that is wrong.
+// is fresh. All are run, so that one look shows everything that is wrong. A step whose packages are not installed
+// fails: what was not looked at is not in order.
 
 import { join } from 'node:path';
+import { describeExtra, type Extra, hasExtra, packagesOf } from './extras.ts';
 
 const root = join(import.meta.dir, '..');
-const bin = (name: string) => join(root, 'node_modules/.bin', name);
+const bin = (name: string) => packagesOf('scripts', '.bin', name);
+const types = (project: string) => [bin('tsc'), '--noEmit', '-p', project];
 
-const STEPS: [string, string[]][] = [
-  ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
-  ['types', [bin('tsc'), '--noEmit', '-p', '.']],
-  ['types of the dashboard', [bin('tsc'), '--noEmit', '-p', 'dashboard']],
-  ['import rules', [process.execPath, 'scripts/imports.ts']],
-  ['mutations', [process.execPath, 'scripts/mutations.ts']],
-  ['openapi.json', [process.execPath, 'scripts/openapi.ts', '--check']],
+interface Step {
+  name: string;
+  command: string[];
+  needs?: Extra[];
+}
+
+const STEPS: Step[] = [
+  {
+    name: 'format and lint',
+    command: [bin('biome'), 'check', '--error-on-warnings', '.'],
+    needs: ['scripts'],
+  },
+  { name: 'types', command: types('.'), needs: ['scripts'] },
+  { name: 'types of the dashboard', command: types('dashboard'), needs: ['scripts'] },
+  { name: 'types of the examples', command: types('examples'), needs: ['scripts', 'examples'] },
+  { name: 'types of the benchmark', command: types('bench'), needs: ['scripts', 'bench'] },
+  { name: 'import rules', command: [process.execPath, 'scripts/imports.ts'] },
+  { name: 'mutations', command: [process.execPath, 'scripts/mutations.ts'] },
+  { name: 'openapi.json', command: [process.execPath, 'scripts/openapi.ts', '--check'], needs: ['scripts'] },
 ];
 
-let failed = 0;
-for (const [name, command] of STEPS) {
+/** What is wrong, or null. */
+function faultOf({ command, needs = [] }: Step): string | null {
+  const missing = needs.filter(folder => !hasExtra(folder));
+  if (missing.length > 0) return `Not installed: ${missing.map(describeExtra).join('; ')}\n`;
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: root, stdout: 'pipe', stderr: 'pipe' });
-  console.log(`${exitCode === 0 ? 'ok    ' : 'FAILED'} ${name}`);
-  if (exitCode === 0) continue;
+  return exitCode === 0 ? null : stdout.toString() + stderr.toString();
+}
+
+let failed = 0;
+for (const step of STEPS) {
+  const fault = faultOf(step);
+  console.log(`${fault === null ? 'ok    ' : 'FAILED'} ${step.name}`);
+  if (fault === null) continue;
   failed++;
-  console.log(stdout.toString() + stderr.toString());
+  console.log(fault);
 }
 process.exit(failed === 0 ? 0 : 1);

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { startFixture } from '../test/conformance/fixture.ts';
 import { startShim } from '../test/conformance/shim.ts';
 import { BUN, ROOT, startService, type TestService } from '../test/support/service.ts';
+import { packagesOf } from './extras.ts';
 
 type Era = 'legacy' | 'modern';
 
@@ -91,7 +92,7 @@ async function keyFor(service: TestService, url: string): Promise<string> {
 async function runOne(run: Run, url: string): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-conformance-'));
   try {
-    const script = join(ROOT, 'node_modules', run.runner, 'dist/index.js');
+    const script = packagesOf('scripts', run.runner, 'dist/index.js');
     const args = ['server', '--url', url, '-o', folder, ...run.args];
     const child = Bun.spawn([BUN, script, ...args], { cwd: folder, stdout: 'pipe', stderr: 'pipe' });
     const output = await Promise.all([child.stdout.text(), child.stderr.text()]);

@@ -2,12 +2,22 @@
 // each against the tests that know its file (mutants/tests.ts). A change that no test notices survives; one that makes
 // no difference (mutants/alike.yaml) is not tried. Writes the share of survivors, and each of them, into docs/mutants.md.
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { random } from '../test/support/faults.ts';
 import { commit, machine } from './conditions.ts';
+import { EXTRA_FOLDERS } from './extras.ts';
 import { alike, strangers } from './mutants/alike.ts';
 import { type Change, changed, changesIn } from './mutants/changes.ts';
 import { page, type Same, type Tried } from './mutants/page.ts';
@@ -66,7 +76,8 @@ function copyOfTree(): string {
     mkdirSync(join(folder, file, '..'), { recursive: true });
     cpSync(join(ROOT, file), join(folder, file), { verbatimSymlinks: true });
   }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const packages of ['node_modules', ...EXTRA_FOLDERS.map(each => `${each}/node_modules`)])
+    if (existsSync(join(ROOT, packages))) symlinkSync(join(ROOT, packages), join(folder, packages));
   return folder;
 }
 

@@ -1,10 +1,11 @@
-// The shape of the code: who may import whom, that the table of locks has every lock, and that the committed OpenAPI
-// document is what the routes say.
+// The shape of the code: who may import whom, that the table of locks has every lock, that the committed OpenAPI
+// document is what the routes say, and that `npm ci` brings little.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dashboardFaultOf, faultOf, importFaults } from '../scripts/imports.ts';
+import { needExtra } from './support/need.ts';
 
 test('imports keep to the directions of ARCHITECTURE.md', () => {
   expect(importFaults()).toEqual([]);
@@ -42,10 +43,30 @@ test('the table of locks in ARCHITECTURE.md has every lock, and no other', () =>
   expect(listed).toEqual([...new Set(named)].sort());
 });
 
-test('openapi.json is what the routes say', () => {
+// It also writes types, which Biome formats.
+test.skipIf(!needExtra('scripts'))('openapi.json is what the routes say', () => {
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, 'scripts/openapi.ts', '--check'], {
     cwd: `${import.meta.dir}/..`,
   });
   expect(stderr.toString()).toBe('');
   expect(exitCode).toBe(0);
+});
+
+describe('npm ci in the root', () => {
+  interface Package {
+    engines?: { node?: string };
+    optional?: boolean;
+  }
+  const lock = JSON.parse(readFileSync(`${import.meta.dir}/../package-lock.json`, 'utf8'));
+  const packages = Object.entries<Package>(lock.packages).filter(([path]) => path !== '');
+
+  test('brings no package that refuses Node 20, about which npm would warn', () => {
+    const refuses = ({ engines }: Package) => !Bun.semver.satisfies('20.0.0', engines?.node ?? '*');
+    expect(packages.filter(([, each]) => refuses(each)).map(([path]) => path)).toEqual([]);
+  });
+
+  // What only developers use belongs into one of the folders that scripts/extras.ts names.
+  test('brings no more packages than when it was last thought about', () => {
+    expect(packages.filter(([, { optional }]) => optional !== true).length).toBeLessThanOrEqual(195);
+  });
 });

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { packagesOf, requireExtra } from '../extras.ts';
 import { bundle, ROOT } from './bundle.ts';
 import { notices } from './notices.ts';
 
@@ -33,9 +34,10 @@ export async function packService(to: string): Promise<string> {
 }
 
 export function packClient(to: string): string {
+  requireExtra('scripts');
   const folder = newFolder();
   const client = join(ROOT, 'clients/typescript');
-  run([join(ROOT, 'node_modules/.bin/tsc'), '-p', client, '--outDir', join(folder, 'dist')], ROOT);
+  run([packagesOf('scripts', '.bin/tsc'), '-p', client, '--outDir', join(folder, 'dist')], ROOT);
   const { scripts: _, ...published } = manifest('clients/typescript');
   writeJson(join(folder, 'package.json'), published);
   for (const file of ['LICENSE', 'README.md']) copyFileSync(join(client, file), join(folder, file));

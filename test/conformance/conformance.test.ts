@@ -2,16 +2,18 @@
 
 import { expect, test } from 'bun:test';
 import { asExpected, describeOutcome, runConformance } from '../../scripts/conformance.ts';
-import { need } from '../support/need.ts';
-import { BUN, ROOT } from '../support/service.ts';
+import { packagesOf } from '../../scripts/extras.ts';
+import { need, needExtra } from '../support/need.ts';
+import { BUN } from '../support/service.ts';
 
 /** The runner is written for Node 22 and later; Bun runs it as well, as far as it keeps up with that. */
-const runs = ['conformance-2025', 'conformance-2026'].every(runner => {
-  const script = `${ROOT}/node_modules/${runner}/dist/index.js`;
-  return Bun.spawnSync([BUN, script, '--version']).exitCode === 0;
-});
+const runs = () =>
+  ['conformance-2025', 'conformance-2026'].every(runner => {
+    const script = packagesOf('scripts', runner, 'dist/index.js');
+    return Bun.spawnSync([BUN, script, '--version']).exitCode === 0;
+  });
 
-test.skipIf(!need(runs, 'the MCP conformance runner'))(
+test.skipIf(!needExtra('scripts') || !need(runs(), 'a runtime that runs the MCP conformance runner'))(
   'the official conformance runner finds nothing through the gateway but what is explained',
   async () => {
     const outcomes = await runConformance(outcome => console.log(describeOutcome(outcome)));

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Rule } from '../../src/core/policy.ts';
 import { until } from '../support/faults.ts';
-import { need } from '../support/need.ts';
+import { need, needExtra } from '../support/need.ts';
 import { freePort } from '../support/port.ts';
 import { BUN, onPath, ROOT, startService, type TestService } from '../support/service.ts';
 
@@ -18,11 +18,14 @@ const RULES: Rule[] = [
 ];
 
 const LOOPS: [name: string, command: string[]][] = [
-  ['OpenAI Agents SDK', [BUN, 'openai-agents/agent.ts']],
-  ['LangChain', [BUN, 'langchain/agent.ts']],
-  ['Vercel AI SDK', [BUN, 'vercel-ai/agent.ts']],
   ['a plain loop in TypeScript', [BUN, 'plain-loop/loop.ts']],
 ];
+if (needExtra('examples'))
+  LOOPS.push(
+    ['OpenAI Agents SDK', [BUN, 'openai-agents/agent.ts']],
+    ['LangChain', [BUN, 'langchain/agent.ts']],
+    ['Vercel AI SDK', [BUN, 'vercel-ai/agent.ts']],
+  );
 if (need(onPath('python3'), 'python3 (for the example in Python)'))
   LOOPS.push(['a plain loop in Python', ['python3', 'plain-loop/loop.py']]);
 

@@ -14,9 +14,10 @@ export interface Built {
   remove: () => void;
 }
 
-export async function build(): Promise<Built> {
+/** The parts as `npm run build` names them. */
+export async function build(parts: string[]): Promise<Built> {
   const dist = mkdtempSync(join(tmpdir(), 'toolgate-dist-'));
-  const said = await output([BUN, 'scripts/build.ts', '--to', dist], ROOT);
+  const said = await output([BUN, 'scripts/build.ts', ...parts, '--to', dist], ROOT);
   const file = (folder: string, pattern: RegExp) => {
     const found = readdirSync(join(dist, folder)).filter(name => pattern.test(name));
     if (found.length !== 1) throw new Error(`${found.length} files like ${pattern} in ${folder}`);

@@ -1,6 +1,8 @@
 // What a test needs beyond Node and npm. Where it is missing, the test is left out with a loud line; with
 // TOOLGATE_TEST_STRICT=1, as in CI, a missing part is a failure.
 
+import { describeExtra, type Extra, hasExtra } from '../../scripts/extras.ts';
+
 export function need(there: boolean, what: string): boolean {
   if (there) return true;
   if (process.env['TOOLGATE_TEST_STRICT'] === '1')
@@ -8,6 +10,9 @@ export function need(there: boolean, what: string): boolean {
   console.warn(`\n*** SKIPPED, because this machine lacks it: ${what} ***\n`);
   return false;
 }
+
+/** The same for packages that the root's `npm ci` does not bring. */
+export const needExtra = (folder: Extra): boolean => need(hasExtra(folder), describeExtra(folder));
 
 /** The long form of the promise tests: `npm run promises`. */
 export const LONG = process.env['TOOLGATE_TEST_LONG'] === '1';
