@@ -164,27 +164,27 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
     await visit(browser, service, person.cookie, async page => {
       await page.goto('/dashboard');
       await heading(page, 'Overview');
-      const held = page.getByRole('link', { name: /^Held/ });
-      await held.waitFor();
+      const waited = page.getByRole('link', { name: /^Waited/ });
+      await waited.waitFor();
       await page.getByText('Live', { exact: true }).first().waitFor();
-      const figure = async (tile: typeof held) => Number(await tile.locator('.figure').textContent());
-      const before = await figure(held);
+      const figure = async (tile: typeof waited) => Number(await tile.locator('.figure').textContent());
+      const before = await figure(waited);
       await service.check(key, 'prod', `deploy_${engine}`);
-      await held.getByText(String(before + 1), { exact: true }).waitFor();
+      await waited.getByText(String(before + 1), { exact: true }).waitFor();
       await shows(page, `prod__deploy_${engine}`);
       await page
         .getByRole('link', { name: /^Waiting now/ })
         .getByText('Open the inbox')
         .waitFor();
       expect(await page.getByRole('img').getAttribute('aria-label')).toMatch(
-        /\d+ allowed, \d+ held, \d+ denied/,
+        /\d+ allowed, \d+ waited, \d+ denied/,
       );
       await page.getByText('Figures').click();
       await looksRight(page);
       await page.getByLabel('Window').selectOption('Last 7 days');
       await page.getByRole('heading', { name: 'Verdicts, last 7 days' }).waitFor();
       await page.waitForURL(url => url.href.endsWith('/dashboard?window=7d'));
-      await held.click();
+      await waited.click();
       await heading(page, 'Audit');
       await shows(page, `prod__deploy_${engine}`);
       await page.waitForURL(url => url.href.endsWith('/dashboard/audit?decision=pending&within=7d'));

@@ -54,7 +54,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await look(page);
       await button(page, 'New webhook').click();
       await page.getByLabel('Address').fill(`${receiver.url}/hooks`);
-      await page.getByLabel('A held call is answered').uncheck();
+      await page.getByLabel('A waiting call is answered').uncheck();
       await look(page);
       await button(page, 'Register').click();
       const secret = (await page.locator('.secret code').textContent()) ?? '';

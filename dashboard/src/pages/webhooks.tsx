@@ -42,7 +42,7 @@ function List() {
   return (
     <Page
       title="Webhooks"
-      lead="Signed events about approvals, sent at least once: the way a program learns how a held call ended."
+      lead="Signed events about approvals, sent at least once: this is how a program learns how a waiting call ended."
       actions={
         mayAdminister.value && (
           <button type="button" onClick={() => route('/dashboard/webhooks?new')}>
@@ -56,7 +56,7 @@ function List() {
           of={list}
           empty={
             <Empty title="Nobody is told of approvals">
-              Register the address of a program that goes on when a held call is answered.
+              Register the address of a program that goes on when a waiting call is answered.
             </Empty>
           }
         >

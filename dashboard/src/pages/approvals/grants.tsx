@@ -56,7 +56,7 @@ const revoking = (revoke: (grant: Grant) => Promise<void>): Column<Grant> => ({
   kind: 'actions',
   cell: grant => (
     <Confirm label="Revoke" title="Revoke this grant?" run={() => revoke(grant)}>
-      From then on, calls to <Tool serverName={grant.serverName} toolName={grant.toolName} /> are held for an
+      From then on, calls to <Tool serverName={grant.serverName} toolName={grant.toolName} /> wait for an
       answer again.
     </Confirm>
   ),

@@ -27,8 +27,8 @@ export function Waiting() {
       {shown?.length === 0 && (
         <div class="panel">
           <Empty title="Nothing waits for an answer">
-            Calls that meet a rule with the action <code>require_approval</code> appear here the moment they
-            are held. Rules are under <a href="/dashboard/policies">Policies</a>.
+            Calls that meet a rule with the action <code>require_approval</code> appear here as soon as they
+            wait. Rules are under <a href="/dashboard/policies">Policies</a>.
           </Empty>
         </div>
       )}

@@ -59,7 +59,7 @@ export function Drift({ keyId, connectedToolId, toolName, onAccepted }: DriftPro
           action="Accept"
           run={accept}
         >
-          The definition as it is shown here becomes the one that later changes are held against.
+          The definition as it is shown here becomes the one that later changes are compared with.
         </Confirm>
       )}
     </div>

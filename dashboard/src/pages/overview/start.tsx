@@ -12,7 +12,7 @@ export function Start({ name }: { name: string }) {
           more.
         </li>
         <li>
-          <b>A policy for the key.</b> Its rules say which tools are allowed, denied, or held for a person:{' '}
+          <b>A policy for the key.</b> Its rules say which calls are allowed, denied, or wait for a person:{' '}
           <a href="/dashboard/policies">Policies</a>.
         </li>
         <li>

@@ -13,7 +13,7 @@ export interface Ranked extends Counts {
 
 /** From the bottom of the stack to its top. */
 export const DECISIONS: Decision[] = ['allow', 'pending', 'deny'];
-export const WORDS: Record<Decision, string> = { allow: 'Allowed', pending: 'Held', deny: 'Denied' };
+export const WORDS: Record<Decision, string> = { allow: 'Allowed', pending: 'Waited', deny: 'Denied' };
 
 export const WINDOWS: [string, string][] = [
   ['1h', 'Last hour'],

@@ -57,7 +57,10 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
       }
     >
       <Problem error={error} />
-      <Shown of={list} empty={<Empty title="Nothing was sent yet">The next held call is told here.</Empty>}>
+      <Shown
+        of={list}
+        empty={<Empty title="Nothing was sent yet">The next waiting call appears here.</Empty>}
+      >
         <Table
           caption="Deliveries, newest first"
           columns={columns}

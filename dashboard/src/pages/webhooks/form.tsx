@@ -10,8 +10,8 @@ import { keys, loadKeys } from '../../names.ts';
 import type { Webhook, WebhookWithSecret } from '../../resources.ts';
 
 const EVENTS = [
-  ['approval.created', 'A call is held'],
-  ['approval.resolved', 'A held call is answered, or nobody answered'],
+  ['approval.created', 'A call waits for approval'],
+  ['approval.resolved', 'A waiting call is answered, or nobody answered'],
 ] as const;
 
 interface NewWebhookProps {
