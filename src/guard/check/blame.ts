@@ -1,23 +1,24 @@
-// When one member of a group makes its transaction fail, the others must not pay for it: the group is decided again
-// in parts until those who fail by themselves are found, and their keys are decided apart for a while. How a part is
-// decided, and that a failed one left nothing behind, is commit.ts's.
+// Finds the checks that made the transaction of a group fail, so that the other checks of the group still get their
+// verdicts. The group is decided again in ever smaller parts until the checks that fail on their own are found. Their
+// keys are then decided in separate groups for a while. commit.ts decides the parts, and makes sure that a failed part
+// leaves nothing in the store.
 
-/** Decides a part of a group. False: it failed because of one of its members, and nothing of it was written. */
+/** Decides a part of a group. The answer is false if one of its members made it fail; then nothing was written. */
 type Attempt<Member> = (part: readonly Member[]) => Promise<boolean>;
 
 interface Origin<Member> {
   keyOf(member: Member): string;
-  /** Tells the callers of one key apart. */
+  /** Distinguishes the callers that share a key. */
   callerOf(member: Member): string;
 }
 
-/** For telling the callers of a bad key apart, and a caller's checks: one of 1,024 is found with 20. */
+/** The attempts that may be spent inside failing keys, on callers and single checks: 20 find one check among 1,024. */
 const ATTEMPTS_WITHIN_KEYS = 64;
 
 /**
- * Has every member of a group that failed as a whole answered, except those that make it fail; answers their keys.
- * Each attempt costs a transaction. Keys are told apart whatever it takes, at most two attempts for each: one
- * bad key among 256 takes 16. What the checks of one key do to each other is told apart with a fixed number.
+ * Takes a group that failed as a whole, decides every member that does not fail on its own, and returns the keys of
+ * those that do. Each attempt costs a transaction. There is no limit on the attempts that separate keys: they are at
+ * most two for each key, and 16 find one bad key among 256. Inside the bad keys the number of attempts is limited.
  */
 export async function divide<Member>(
   group: readonly Member[],
@@ -42,7 +43,10 @@ function units<Member>(members: readonly Member[], unitOf: (member: Member) => s
   return [...Map.groupBy(members, unitOf).values()];
 }
 
-/** The units that fail by themselves, of some that fail together; found by halving. Past the budget, what is left. */
+/**
+ * Finds by halving which of the given units fail on their own. When the budget is spent, a part that has not been
+ * divided yet counts as one failing unit.
+ */
 async function failing<Member>(
   together: readonly Member[][],
   attempt: Attempt<Member>,
@@ -68,8 +72,9 @@ const APART_MS = 60_000;
 const MOST_APART = 1000;
 
 /**
- * Keys whose checks made a group fail lately. Theirs are decided in groups of their own, and never two such groups in
- * a row while others wait: so a key that goes on costs the others one group's time, not an attempt to find it each time.
+ * Keys whose checks recently made a group fail. Each of them is decided in groups of its own, and two such groups never
+ * follow each other while other checks wait. A key that keeps failing thus costs the others the time of one group, and
+ * not a new search for it each time.
  */
 export class Apart {
   readonly #until = new Map<string, number>();
@@ -85,7 +90,7 @@ export class Apart {
     if (this.#until.size > MOST_APART) this.#until.delete(this.#until.keys().next().value as string);
   }
 
-  /** Those of the queue that may share the next group: one such key's, or everybody else's. */
+  /** The checks of the queue that may share the next group: those of one such key, or those of all other keys. */
   turn<Member>(queue: readonly Member[], keyOf: (member: Member) => string): Member[] {
     this.#release();
     const others = queue.filter(each => !this.#until.has(keyOf(each)));

@@ -1,5 +1,5 @@
-// Which tools a credential could ever call: for listings that leave the others out. It decides nothing; a call
-// is checked when it comes.
+// Says which tools a credential may be able to call, so that listings can leave out the others. This is not a
+// decision: every call is checked when it is made.
 
 import { compilePolicy, couldPass } from '../../core/decide.ts';
 import { findKey } from '../../store/keys.ts';

@@ -1,6 +1,6 @@
-// The check. Both surfaces end here: calls are decided inside the transaction that records them, under locks that
-// keep the facts true until the commit, and a verdict exists only once that commit has returned. Arguments are
-// looked at for one keyed digest, if a rule asks for approval, and are never written anywhere.
+// The check, for both surfaces (`/v1/check` and `/mcp`). Calls are decided inside the transaction that records them,
+// under locks that keep the facts true until the commit, and a verdict exists only once that commit has returned.
+// Arguments are read only for a keyed digest, and only if a rule asks for approval. They are never written anywhere.
 
 import {
   asksForApproval,
@@ -29,7 +29,7 @@ const PENDING_MESSAGE =
   'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
   'by the approval.resolved webhook with this referenceId.';
 
-/** A request whose credential lives, with the policy version that decides it. */
+/** A request whose credential is valid, with the policy version that decides it. */
 interface Case {
   request: CheckRequest;
   key: KeyFacts;
@@ -85,7 +85,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
 
   committed(results: readonly (Verdict | GuardError)[]): void {
     this.#log.committed();
-    // A pending call has left work in the outbox.
+    // A pending call has put an event and notifications into the outbox, and the worker is to send them now.
     if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#deps.db.wake();
   }
 
@@ -104,7 +104,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return { request, key, policy, drift };
   }
 
-  /** An approval is bound to the tool's definition whatever the setting says of changed ones. */
+  /** An approval is bound to the tool's definition even if the setting allows changed definitions. */
   async #asking(
     tx: Transaction,
     askers: readonly Case[],
@@ -122,7 +122,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return new Map(askers.map(each => [each, asking(each)]));
   }
 
-  /** Decides first, and then spends what the decision rests on; decides anew when that is gone meanwhile. */
+  /** Decides first and then spends the approval that freed the call. If it can no longer be spent, it decides again. */
   async #decideAsking(
     tx: Transaction,
     each: Case,
@@ -170,12 +170,12 @@ function decided(
   return decide(policy, request.call, { scope: request.principal.scope, drift, ...about });
 }
 
-/** A pending result on `/mcp` shows no reason, so the message says what became of the approval that was named. */
+/** A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. */
 function pendingMessage({ surface }: CheckRequest, unfreed: string | null): string {
   return surface === 'mcp' && unfreed !== null ? `${PENDING_MESSAGE} ${unfreedBy(unfreed)}` : PENDING_MESSAGE;
 }
 
-/** A call whose rule does not ask for approval. */
+/** Decides a call whose rule does not ask for approval. */
 function decideByRule(each: Case, entries: AuditEntry[]): Verdict {
   const entry = auditEntry(each.request, each.policy, decided(each, { freedom: null, approvalLimit: null }));
   entries.push(entry);

@@ -1,27 +1,27 @@
-// Group commit: checks that wait share one transaction and one fsync. A lone check starts a commit at once;
-// those that arrive while it runs make up the next group. Nobody gets an answer before the commit of their
-// group has returned. What is decided and written inside is check.ts's; whose fault it is when that fails, blame.ts's.
+// Group commit: checks that wait share one transaction and one fsync. A lone check starts a commit at once; the checks
+// that arrive while it runs form the next group. No check is answered before the commit of its group has returned.
+// check.ts decides the checks and writes their entries. When a group fails, blame.ts finds the checks that caused it.
 
 import { auditFailed, GuardError, overloaded } from '../../core/errors.ts';
 import { type Db, type Lane, StoreError, type Transaction } from '../../store/db.ts';
 import { Apart, divide } from './blame.ts';
 
 /**
- * In an overload each step of a commit waits for a turn of an event loop that is busy refusing: groups of 256 then left
- * half of what 1,000 do.
+ * Under overload each step of a commit waits for its turn on an event loop that is busy refusing requests. Groups of at
+ * most 256 then answered half as many checks per second as groups of 1,000.
  */
 const MAX_GROUP = 1024;
-/** Each has a lock, and PostgreSQL has room for 6,400 by default, for all replicas. */
+/** A group takes one lock for each key. By default PostgreSQL has room for 6,400 locks, for all replicas together. */
 const MAX_KEYS = 256;
-/** With the sweep that finds who is late, three seconds. */
+/** A check is answered within three seconds: this limit, and the interval at which late checks are looked for. */
 const CHECK_LIMIT_MS = 2900;
 const SWEEP_MS = 100;
-/** Who waits longer than this is behind more than the store can take: newcomers are better told at once. */
+/** When the oldest check in a long queue has waited this long, the store is too slow, and new checks are refused. */
 const PATIENCE_MS = 1000;
 
 interface CommitObserver {
   committed(size: number): void;
-  /** Checks got no verdict for this reason: a whole group, or one of its members. */
+  /** A whole group, or one of its members, got no verdict because of this error. */
   failed(error: unknown): void;
 }
 
@@ -34,11 +34,11 @@ interface Waiting<Request, Result> {
 
 export interface GroupWork<Request, Result> {
   keyOf(request: Request): string;
-  /** Tells the callers of one key apart. */
+  /** Distinguishes the callers that share a key. */
   callerOf(request: Request): string;
-  /** Locks that the transaction of a group of these keys starts with. */
+  /** The shared locks that the transaction of a group with these keys takes first. */
   shares(keyIds: ReadonlySet<string>): string[];
-  /** Decides and writes; one result, or error, per request, in order. */
+  /** Decides the requests and writes their entries. It returns one result or error for each request, in order. */
   decide(tx: Transaction, requests: readonly Request[]): Promise<(Result | GuardError)[]>;
   /** Called once the results are committed. */
   committed(results: readonly (Result | GuardError)[]): void;
@@ -65,7 +65,7 @@ export class GroupCommit<Request, Result> {
     return this.#queue.length + this.#flying.length;
   }
 
-  /** Whether one more would only wait: the queue is full, or moves so slowly that its end comes too late. */
+  /** Whether a new check is refused: the queue is full, or moves so slowly that the answer would come too late. */
   get overloaded(): boolean {
     if (this.#queue.length >= this.#limit) return true;
     if (this.#queue.length <= MAX_GROUP) return false;
@@ -73,7 +73,7 @@ export class GroupCommit<Request, Result> {
     return oldest.deadline - performance.now() < CHECK_LIMIT_MS - PATIENCE_MS;
   }
 
-  /** What the store was already waited for counts: a check is answered in time as a whole. */
+  /** `waitedMs` is the time that the check has already waited for the store; it counts toward the time limit. */
   submit(request: Request, waitedMs = 0): Promise<Result> {
     if (this.overloaded) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
@@ -100,9 +100,9 @@ export class GroupCommit<Request, Result> {
   }
 
   /**
-   * Whatever arrives within one turn of the event loop rides along, and further turns are waited for as long as
-   * each brings more: a lone check waits for none, and under load a commit, which costs the same for one as for
-   * many, is shared by twice as many (CPU time per check fell by a sixth).
+   * Waits for one turn of the event loop, and for further turns as long as each brings more checks. A commit costs the
+   * same for one check as for many. Under load this doubles the checks that share one (CPU time per check fell by a
+   * sixth), and a lone check waits for a single turn.
    */
   async #gathered(): Promise<void> {
     let waiting: number;
@@ -112,7 +112,7 @@ export class GroupCommit<Request, Result> {
     } while (this.#queue.length > waiting && this.#queue.length < MAX_GROUP);
   }
 
-  /** Those who waited longest, as many as one transaction takes. */
+  /** Takes the checks that have waited longest, as many as one transaction may have. */
   #take(): void {
     const keyIds = new Set<string>();
     const waiting = this.#apart.isEmpty ? this.#queue : this.#apart.turn(this.#queue, this.#keyOf);
@@ -143,8 +143,9 @@ export class GroupCommit<Request, Result> {
   }
 
   /**
-   * Decides a group in one transaction. What one of its members threw is answered, and then nothing is written, for
-   * certain: such a group may be decided again. The store's own trouble, whose outcome may be unknown, is thrown.
+   * Decides a group in one transaction. An error that one of its members caused is returned: it is then certain that
+   * nothing was written, and the group may be decided again. An error of the store itself is thrown, since it may be
+   * unknown whether the transaction was committed.
    */
   async #attempt(group: readonly Waiting<Request, Result>[]): Promise<Error | null> {
     const requests = group.map(each => each.request);
@@ -173,7 +174,7 @@ export class GroupCommit<Request, Result> {
     each.reject(result);
   }
 
-  /** Who was late meanwhile is answered, and not decided any more. */
+  /** Checks whose deadline has passed were already rejected by #expire and are not decided again. */
   async #divide(group: readonly Waiting<Request, Result>[]): Promise<void> {
     const origin = { keyOf: this.#keyOf, callerOf: this.#callerOf };
     const bad = await divide(group, origin, async part => {
@@ -184,14 +185,14 @@ export class GroupCommit<Request, Result> {
     for (const keyId of bad) this.#apart.add(keyId);
   }
 
-  /** Whoever was answered before stays answered. */
+  /** Rejecting a check that was already answered has no effect. */
   #fail(group: readonly Waiting<Request, Result>[], error: unknown): void {
     this.#observer.failed(error);
     const failed = auditFailed(error);
     for (const each of group) each.reject(failed);
   }
 
-  /** A check is answered in time even while the store is not; its entry may still be written. */
+  /** Rejects checks that are past their deadline, even while the store hangs. Their entries may still be written. */
   #expire(): void {
     const now = performance.now();
     const late = (each: Waiting<Request, Result>) => each.deadline <= now;

@@ -1,7 +1,7 @@
-// Reads, inside the audit transaction, what a group of checks depends on: whether key and session live, the
-// current policy version, which definitions the tools show, and, only where a rule asks for approval, the
-// grants, the approval to spend and how many approvals are open. The locks taken before keep all of it true
-// until the commit.
+// Reads, inside the audit transaction, the facts that a group of checks depends on: whether key and session are valid,
+// the current policy version and the definitions that the tools show. If a rule asks for approval, it also reads the
+// grants, the approvals that can be spent and how many approvals are open. The locks that the transaction holds keep
+// all of these facts true until the commit.
 
 import type { Drift, Freedom } from '../../core/decide.ts';
 import {
@@ -49,12 +49,12 @@ export class CredentialFacts {
     return new CredentialFacts(keys, sessions);
   }
 
-  /** The policy versions that decide for these keys. */
+  /** The policy versions that apply to these keys. */
   policyVersions(): Iterable<Pick<KeyFacts, 'policyId' | 'policyVersion'>> {
     return this.#keys.values();
   }
 
-  /** The key, when it and the session still live. */
+  /** The key, or null if it or the session is no longer valid. */
   live({ principal }: CheckRequest, now: number): KeyFacts | null {
     const key = this.#keys.get(principal.keyId);
     if (key === undefined || !keyLives(key, now)) return null;
@@ -65,7 +65,7 @@ export class CredentialFacts {
   }
 }
 
-/** Which definitions the tools of a group's calls show, where the service runs the calls itself. */
+/** The definitions that the tools of a group's calls show. They are known only for calls that the service forwards. */
 export class DefinitionFacts {
   readonly #shown: Map<string, ShownDefinition>;
 
@@ -84,14 +84,14 @@ export class DefinitionFacts {
     return new DefinitionFacts(ids.size > 0 ? await shownDefinitions(tx, [...ids], [...names]) : []);
   }
 
-  /** Whether the tool is another than the accepted one; so is one of which no definition is known. */
+  /** Whether the tool's definition differs from the accepted one. If no definition is known, it counts as changed. */
   changed(request: CheckRequest): boolean {
     if (request.connectedToolId === undefined) return false;
     const shown = this.#of(request);
     return shown === undefined || shown.changedDigest !== null;
   }
 
-  /** The digest of what the tool shows; null where none is known. */
+  /** The digest of the definition that the tool shows, or null if none is known. */
   digest(request: CheckRequest): string | null {
     const shown = this.#of(request);
     return shown?.changedDigest ?? shown?.digest ?? null;
@@ -105,20 +105,20 @@ export class DefinitionFacts {
 const placeOf = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;
 
 /**
- * A call whose rule asks for approval: it is pending unless something frees it. Its digests are made once, since
- * arguments may be large and many approvals are compared with them.
+ * A call whose rule asks for approval: it is pending unless a grant or an approval frees it. Its digests are computed
+ * once, because the arguments may be large and are compared with many approvals.
  */
 export interface Asking extends Binding {
   request: CheckRequest;
   drift: Drift | null;
 }
 
-/** What the calls of a group that ask for approval depend on. Kept up to date while they are decided one by one. */
+/** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */
 export class ApprovalFacts {
   readonly #deps: Deps;
   readonly #grants: GrantRecord[];
   #spendable: Spendable[];
-  /** The approvals that the calls name, in whatever state, and why each could not be spent. */
+  /** The approvals that the calls name, in any state, each with the reason why it cannot be spent, if there is one. */
   readonly #named = new Map<string, ApprovalRecord & { unusable: string | null }>();
   readonly #open = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
@@ -130,7 +130,7 @@ export class ApprovalFacts {
     this.subscribers = subscribers;
   }
 
-  /** Waits until no other replica opens or spends approvals of the same keys. */
+  /** Waits for the lock: until no other transaction opens or spends approvals of the same keys. */
   static async read(
     deps: Deps,
     tx: Transaction,
@@ -140,7 +140,7 @@ export class ApprovalFacts {
     const requests = asking.map(each => each.request);
     const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
     const references = requests.flatMap(each => each.referenceId ?? []);
-    // The proxy is the executor: a call that is presented again is freed by its own approval, unnamed.
+    // The proxy runs the call itself, so a call that is repeated is freed by its own approval without naming it.
     const repeated = asking.filter(
       ({ request }) => request.surface === 'mcp' && request.referenceId === null,
     );
@@ -161,7 +161,7 @@ export class ApprovalFacts {
     return facts;
   }
 
-  /** What would free the call: a grant, or else the approval of this very call. */
+  /** What would free the call: a grant, or else the approval of this one call. */
   freedom(asking: Asking): Freedom | null {
     const grant = this.#grants.find(each => isFor(each, asking.request) && stillFor(each, asking));
     if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
@@ -174,7 +174,7 @@ export class ApprovalFacts {
     const { principal, surface, referenceId } = asking.request;
     if (referenceId === null) return null;
     const named = this.#named.get(referenceId);
-    // Another key's looks like none.
+    // An approval of another key must look like one that does not exist.
     if (named === undefined || named.keyId !== principal.keyId) return 'there is none with this id';
     if (!isFor(named, asking.request)) return 'it is for another tool';
     if (named.unusable !== null) return named.unusable;
@@ -184,14 +184,14 @@ export class ApprovalFacts {
     return 'it has been used';
   }
 
-  /** Takes the one use of what freed a call; false when it is gone, and then it frees nothing any more. */
+  /** Spends the approval that freed a call; a grant is not spent. False: the approval cannot be used any more. */
   async spend(tx: Transaction, { kind, referenceId }: Freedom, now: number): Promise<boolean> {
     if (kind === 'grant') return true;
     this.#spendable = this.#spendable.filter(each => each.id !== referenceId);
     return spendApproval(tx, referenceId, now);
   }
 
-  /** The sentence about the limit that forbids one more open approval, or null. */
+  /** The sentence that says which limit on open approvals is reached, or null. */
   limit({ principal }: CheckRequest): string | null {
     const { maxOpenApprovalsPerKey, maxOpenApprovalsPerSession } = this.#deps.settings;
     if ((this.#open.get(principal.keyId) ?? 0) >= maxOpenApprovalsPerKey) {
@@ -223,7 +223,10 @@ function frees(approval: Spendable, asking: Asking): boolean {
   );
 }
 
-/** On the surface that asked; unnamed, only where the proxy is the executor, and for the very credential that asked. */
+/**
+ * An approval counts only on the surface that asked for it. On `/mcp`, where the proxy runs the call itself, the call
+ * need not name it if the same credential asked for it.
+ */
 function isMeant(approval: Spendable, { surface, principal, referenceId }: CheckRequest): boolean {
   if (approval.surface !== surface) return false;
   if (referenceId !== null) return approval.id === referenceId;
@@ -245,12 +248,18 @@ function isFor(about: About, { principal, call }: CheckRequest): boolean {
   );
 }
 
-/** A grant is for the accepted tool, whichever it is, and for a changed one only if it was asked for with that. */
+/**
+ * A grant covers the accepted definition of the tool. It covers a changed one only if that definition was shown when
+ * the approval was asked for.
+ */
 function stillFor(grant: About, { drift, definitionDigest }: Asking): boolean {
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }
 
-/** An approval is for the tool as it was when it was asked for; where that is not known, for the accepted one. */
+/**
+ * An approval covers the definition that the tool had when the approval was asked for. If none was known then, it
+ * covers the accepted one.
+ */
 function sameDefinition(approval: About, { drift, definitionDigest }: Asking): boolean {
   if (approval.definitionDigest === null) return drift === null;
   return approval.definitionDigest === definitionDigest;

@@ -1,5 +1,5 @@
-// Records what came of forwarded calls, a moment later and many at a time: the audit entry is what must be
-// durable first; this is a note beside it. A stop writes what is left.
+// Records the outcomes of forwarded calls in batches, about 100 ms later. The audit entry is durable before a call is
+// forwarded; its outcome is additional information and may be written later. A stop writes the remaining outcomes.
 
 import { insertOutcomes, type OutcomeRecord } from '../../store/outcomes.ts';
 import type { Deps } from '../deps.ts';

@@ -1,5 +1,5 @@
-// Policies: created, replaced by a new version, deleted while no key uses them. Compiled versions are kept
-// in memory; a version never changes, so what is kept is never stale.
+// Creates policies, replaces them by new versions, and deletes those that no key uses. Compiled versions are kept in
+// memory; a version never changes, so a kept one is never stale.
 
 import { type CompiledPolicy, compilePolicy } from '../../core/decide.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -51,11 +51,11 @@ interface PolicyChange {
   name?: string | undefined;
   description?: string | undefined;
   rules: Rule[];
-  /** The version that is replaced; whichever is current, when left out. */
+  /** The version that the caller wants to replace. If it is left out, the current version is replaced. */
   version?: number | undefined;
 }
 
-/** A new version; it decides from the moment this returns. */
+/** Saves a new version. Every check that starts after this has returned is decided by it. */
 export async function replacePolicy(
   deps: Deps,
   actor: Actor,
@@ -107,14 +107,14 @@ export async function deletePolicy(deps: Deps, actor: Actor, id: string): Promis
   });
 }
 
-/** More than the policies one group of checks can have, so that none is dropped before it is used. */
+/** This is more than one group of checks can use, so that no version is dropped before the group has used it. */
 const KEPT_VERSIONS = 1000;
 
-/** Compiled policy versions, one of each policy; the least lately used are dropped first. */
+/** Compiled policies, one version of each. The least recently used are dropped first. */
 export class CompiledPolicies {
   readonly #kept = new Map<string, CompiledPolicy>();
 
-  /** Reads through `db` what is not kept. What is missing there, or unreadable, fails nobody but who uses it. */
+  /** Reads the versions that are not kept. One that is missing or unreadable fails only the checks that need it. */
   async load(db: Queries, wanted: Iterable<{ policyId: string; policyVersion: number }>): Promise<void> {
     for (const { policyId, policyVersion } of wanted) {
       const kept = this.#kept.get(policyId);
@@ -127,7 +127,7 @@ export class CompiledPolicies {
     }
   }
 
-  /** A version that was loaded just before; null when the store has none that can be read. */
+  /** A version that `load` was just called with, or null if the store has none that can be read. */
   get(policyId: string, version: number): CompiledPolicy | null {
     const kept = this.#kept.get(policyId);
     return kept?.version === version ? kept : null;

@@ -1,4 +1,4 @@
-// What a check is asked, and what it answers. Both surfaces make the one and show the other.
+// The input and the result of a check: the request that each surface makes, and the verdict that it shows.
 
 import type { Decision, ToolCall } from '../../core/decide.ts';
 import type { Surface } from '../../core/event.ts';
@@ -10,11 +10,14 @@ export interface CheckRequest {
   surface: Surface;
   call: ToolCall;
   args: Json | undefined;
-  /** What a client answers to a tool that asked for more, with the tool's state. Bound like the arguments. */
+  /**
+   * The client's answer to a tool that asked for more input, with the state that the tool sent. An approval is bound to
+   * it as to the arguments.
+   */
   continuation?: Json;
-  /** The Connected Tool that gets the call, where the service runs it itself. */
+  /** The Connected Tool that the call is forwarded to, if the service runs it itself. */
   connectedToolId?: string;
-  /** An approved, unspent approval of this very call, when the caller names one. */
+  /** The approval that the caller names as the one that frees this call. */
   referenceId: string | null;
   /** `performance.now()` at arrival. */
   startedAt: number;

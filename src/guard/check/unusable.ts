@@ -1,5 +1,5 @@
-// Why an approval that a caller names can free no call, or none any more: for the verdict's reason. What frees a call
-// is read and compared by facts.ts; this decides nothing.
+// Says why an approval that a caller names cannot free a call, for the reason of the verdict. This is not a decision:
+// facts.ts reads the approvals and compares them with the call.
 
 import type { ApprovalRecord } from '../../store/approvals.ts';
 
@@ -8,7 +8,7 @@ type Named = Pick<
   'status' | 'expiresAt' | 'resolvedAt' | 'grantExpiresAt' | 'spentAt' | 'withdrawnAt'
 >;
 
-/** Null for one that was approved for one call after the given time and still has its use. */
+/** Null if it was approved for one call, after the given time, and has not been spent or withdrawn. */
 export function whyUnusable(approval: Named, now: number, approvedAfter: number): string | null {
   switch (approval.status) {
     case 'pending':
