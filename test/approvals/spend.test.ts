@@ -197,7 +197,7 @@ for (const engine of await engines()) {
       }
     });
 
-    test('a referenceId that is none is a 400', async () => {
+    test('an invalid referenceId is a 400', async () => {
       for (const referenceId of ['', 'x', 7, null, ['x']])
         expect((await gate.service.check(key, 'prod', 'deploy', { referenceId })).status).toBe(400);
     });

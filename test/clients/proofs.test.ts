@@ -103,7 +103,7 @@ function spoil(publicKey: string, holds: readonly InclusionProof[]): Vectors['re
     ],
     ['no entry', 'proof_shape', { ...proof, entry: null }],
     ['no place', 'proof_shape', noSeq],
-    ['a hash that is none', 'proof_shape', { ...proof, path: ['AAAA', ...rest] }],
+    ['an invalid hash', 'proof_shape', { ...proof, path: ['AAAA', ...rest] }],
     ['no object', 'proof_shape', [proof]],
   ];
   return cases.map(([why, code, spoilt]) => ({ why, code, publicKey, proof: spoilt }));

@@ -251,7 +251,7 @@ describe('what a client refuses by itself', () => {
   test.each<[string, ToolgateOptions]>([
     ['an empty key', { key: '' }],
     ['a key no header can carry', { key: 'a\r\nb' }],
-    ['an address that is none', { key: 'k', baseUrl: 'toolgate' }],
+    ['an invalid address', { key: 'k', baseUrl: 'toolgate' }],
     ['another scheme', { key: 'k', baseUrl: 'ftp://127.0.0.1' }],
     ['credentials in the address', { key: 'k', baseUrl: 'http://a:b@127.0.0.1' }],
     ['no time', { key: 'k', timeoutMs: 0 }],

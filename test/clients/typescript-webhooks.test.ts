@@ -124,7 +124,7 @@ describe('a delivery is not believed', () => {
     ],
     ['no signature', { ...good, 'webhook-signature': '' }, body, 'webhook_headers'],
     ['no headers', {}, body, 'webhook_headers'],
-    ['a time that is none', { ...good, 'webhook-timestamp': 'now' }, body, 'webhook_timestamp'],
+    ['an invalid time', { ...good, 'webhook-timestamp': 'now' }, body, 'webhook_timestamp'],
     ['a time in another spelling', { ...good, 'webhook-timestamp': '0x1' }, body, 'webhook_timestamp'],
     ['the same header twice', { ...good, 'Webhook-Id': 'msg_1' }, body, 'webhook_headers'],
   ])('%s', async (_, headers, text, want) => {
@@ -143,7 +143,7 @@ describe('a delivery is not believed', () => {
     expect(await faultOf(verifyWebhook(signed(text), text, secret))).toBe(want);
   });
 
-  test.each(['', 'whsec_', 'whsec_!!!', 'tg_key_abc'])('a secret that is none: %p', async wrong => {
+  test.each(['', 'whsec_', 'whsec_!!!', 'tg_key_abc'])('an invalid secret: %p', async wrong => {
     expect(await faultOf(verifyWebhook(good, body, wrong))).toBe('invalid_configuration');
     expect(() => new ApprovalListener({ secret: wrong })).toThrow(InvalidConfiguration);
     expect(() => new ApprovalListener({ secret: [] })).toThrow(InvalidConfiguration);

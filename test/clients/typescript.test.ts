@@ -56,7 +56,7 @@ describe('verdicts', () => {
     expect(error).toMatchObject({ verdict: { decision: 'pending', referenceId: expect.any(String) } });
   });
 
-  test('a key that is none, and one that is malformed', async () => {
+  test('an unknown key, and a malformed one', async () => {
     for (const wrong of [`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`, 'nonsense']) {
       const error = await failure(new Toolgate({ key: wrong, baseUrl: service.url }).guard('db', 'read_x'));
       expect(error).toBeInstanceOf(Unauthenticated);

@@ -172,9 +172,9 @@ test('what is no checkpoint in a file is told by its lines', () => {
   const signature = NOTE.slice(NOTE.indexOf('—'));
   const others: Record<string, string> = {
     'another log’s beginning': TEXT.replace('toolgate/log', 'toolgate/lag'),
-    'a size that is none': `${TEXT.replace('\n42\n', '\nx\n')}`,
+    'an invalid size': `${TEXT.replace('\n42\n', '\nx\n')}`,
     'a signature without a text': signature,
-    'a text that is none under a signature': `some\nwords\n\n${signature}`,
+    'a signed text that is not a checkpoint': `some\nwords\n\n${signature}`,
     'a beginning of this log under a signature': `${TEXT.split('\n').slice(0, 3).join('\n')}\n\n${signature}`,
     'a page of the web': '<html>\n<body>404</body>\n</html>',
   };

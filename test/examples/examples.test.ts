@@ -177,7 +177,7 @@ describe.if(need(onPath('node'), 'node (for the Claude Code hook)'))('the Claude
     ['no key', call('Bash'), {}],
     ['a wrong key', call('Bash'), { TOOLGATE_API_KEY: 'tg_key_wrong' }],
     ['nobody there', call('Bash'), { TOOLGATE_BASE_URL: 'http://127.0.0.1:1' }],
-    ['an address that is none', call('Bash'), { TOOLGATE_BASE_URL: 'nowhere' }],
+    ['an invalid address', call('Bash'), { TOOLGATE_BASE_URL: 'nowhere' }],
     ['no JSON', 'hello', {}],
     ['no tool', {}, {}],
   ])('denies with %s', async (_what, input, env) => {

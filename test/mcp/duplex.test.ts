@@ -182,7 +182,7 @@ test('a channel that is closed is ended, and whoever waits is told', async () =>
   expect(channel.ended).toBe(1);
 });
 
-test('a message with too many values breaks the channel; one that is none is passed over', async () => {
+test('a message with too many values breaks the channel; one that is invalid is passed over', async () => {
   const channel = new Channel();
   const { answer } = asked(channel);
   channel.say('{"jsonrpc":"2.0","id":1}');

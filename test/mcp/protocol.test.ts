@@ -19,7 +19,7 @@ test('requests and notifications, with parameters or without', () => {
   expect(of('"method":"m","params":{"x":1}')).toMatchObject({ params: { x: 1 } });
 });
 
-test('answers, with what an error leaves out filled in and an id that is none left out', () => {
+test('answers, with what an error leaves out filled in and an invalid id left out', () => {
   const answer = { kind: 'response', result: null, error: null };
   expect(of('"id":1,"result":{"a":2}')).toEqual({ ...answer, id: 1, result: { a: 2 } } as never);
   expect(of('"id":"1","result":{}')).toEqual({ ...answer, id: '1', result: {} } as never);

@@ -329,7 +329,7 @@ for (const engine of await engines()) {
   });
 }
 
-test('a reference that is none is refused before anything is judged', async () => {
+test('an invalid reference is refused before anything is judged', async () => {
   const client = await LegacyClient.open(service, key);
   const before = (await auditOf(service, keyId)).length;
   for (const reference of ['', '\u0000', 'a'.repeat(1000), 7, null, {}, `${crypto.randomUUID()}0`]) {

@@ -105,7 +105,7 @@ export async function sealedLog(db: Db, deps: Deps): Promise<Found> {
   const checkpoints: Checkpoint[] = [];
   const read = async (record: CheckpointRecord) => {
     const found = parseCheckpoint(record.note);
-    if (found === null || !(await isSignedBy(record.note, key))) throw new Error('a note that is none');
+    if (found === null || !(await isSignedBy(record.note, key))) throw new Error('an invalid note');
     checkpoints.push(found);
     return found;
   };
