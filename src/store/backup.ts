@@ -1,5 +1,5 @@
 // A consistent copy of the embedded store, taken while the service runs: a reader of its own sees one moment of
-// the database and writes it, packed, to a new file. It holds up no commit.
+// the database and writes it, packed, to a new file. It does not block commits.
 
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';

@@ -200,7 +200,7 @@ for (const engine of await engines()) {
       await service.admin('DELETE', `/webhooks/${id}`);
     });
 
-    test('a receiver that hangs holds up nobody else', async () => {
+    test('a receiver that hangs does not delay others', async () => {
       const [stuck, quick] = [await receiver(() => 'hang'), await receiver()];
       const { key, keyId } = await service.newKey(ASK_ALL);
       const hanging = await register(service, stuck.url, { keyId });

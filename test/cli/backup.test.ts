@@ -1,4 +1,4 @@
-// toolgate backup under load: the copy is whole, of one moment, and holds up nothing; and what it refuses.
+// toolgate backup under load: the copy is whole, of one moment, and blocks nothing; and what it refuses.
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';

@@ -123,7 +123,7 @@ for (const engine of await engines()) {
     });
     afterAll(() => service.close());
 
-    test('a hung list holds up calls to its own upstream and no other', async () => {
+    test('a hung list delays calls to its own upstream and no other', async () => {
       const { bad, client, stop } = await twoOf(service);
       await hangList(bad, client);
       const held = client.call('bad__echo', { n: 1 });

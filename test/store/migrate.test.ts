@@ -81,7 +81,7 @@ describe.skipIf(!(await engines()).includes('postgres'))('postgres', () => {
     }
   });
 
-  test('one that a long transaction holds up is tried until that has ended, with time for others between', async () => {
+  test('one that a long transaction blocks is tried until that has ended, with time for others between', async () => {
     const store = await openStore('postgres');
     const server = new SQL(store.url, { max: 1 });
     const dump = await server.reserve();

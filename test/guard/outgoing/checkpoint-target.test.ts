@@ -1,5 +1,5 @@
 // Checkpoints on their way out: what arrives, what is tried again, where they may not go, and that a target which
-// hangs holds up no sealing.
+// hangs does not delay sealing.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { isSignedBy, parseCheckpoint } from '../../../src/core/checkpoint.ts';
@@ -105,7 +105,7 @@ test('only 2xx is success, redirects are not followed, and private addresses nee
   expect(seen.length).toBe(6);
 });
 
-test('the newest is sent until the target takes it; one that hangs holds up no sealing', async () => {
+test('the newest is sent until the target takes it; one that hangs does not delay sealing', async () => {
   const clock = new Clock();
   const hanging = Promise.withResolvers<Response>();
   answer = () => hanging.promise;

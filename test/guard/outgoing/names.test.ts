@@ -1,5 +1,5 @@
 // Names looked up by the real resolver, against a name server of the test's own: the files and the search domains of
-// the system count, and a name whose servers are silent holds up neither other names nor the runtime's threads.
+// the system count, and a name whose servers are silent delays neither other names nor the runtime's threads.
 
 import { afterAll, expect, test } from 'bun:test';
 import { copyFileSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';

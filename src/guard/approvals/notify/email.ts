@@ -1,5 +1,5 @@
 // The notification by e-mail: plain text and HTML, each complete on its own, over the operator's mail server.
-// Every send has its own connection and one time limit, so a server that stalls holds up nothing else.
+// Every send has its own connection and one time limit, so a server that stalls delays nothing else.
 
 import { isIP } from 'node:net';
 import { visible } from '../../../core/visible.ts';
