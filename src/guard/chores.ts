@@ -1,5 +1,5 @@
-// Background work that nobody waits for, such as keeping statistics: one replica at a time, one small step after
-// another, with pauses in which the process and the store are free for checks.
+// Runs background work that nobody waits for, such as counting statistics. One replica at a time does it, in small
+// steps, with pauses that leave the process and the store free for checks.
 
 import { endLease, takeLease } from '../store/marks.ts';
 import type { Deps } from './deps.ts';
@@ -7,18 +7,18 @@ import { newId } from './ids.ts';
 
 const EVERY_MS = 5000;
 const LEASE = 'chores';
-/** A replica that dies is replaced after this long. */
+/** If a replica dies, another one takes over after this long. */
 const LEASE_MS = 30_000;
-/** Rest between two steps: this many times what the step took, within bounds. */
+/** The pause after a step is this many times the step's duration, within the bounds below. */
 const REST = 3;
 const SHORTEST_REST_MS = 5;
 const LONGEST_REST_MS = 500;
 
-/** One small step; true when there is more to do. */
+/** Does one small step, and returns true if there is more to do. */
 export type Chore = (deps: Deps) => Promise<boolean>;
 
 interface ChoresObserver {
-  /** After every round, also of a replica that left the work to another. */
+  /** Called after every round, also on a replica that left the work to another one. */
   round(deps: Deps): Promise<void>;
   failed(error: unknown): void;
 }
@@ -43,7 +43,7 @@ export class Chores {
     this.#poke();
   }
 
-  /** Waits for the step under way, and lets another replica go on. */
+  /** Waits for the current step, and gives up the lease so that another replica can continue. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -57,7 +57,7 @@ export class Chores {
     });
   }
 
-  /** Every chore until it has nothing more to do; a chore that fails does not keep the others from theirs. */
+  /** Runs every chore until it has nothing more to do. A chore that fails does not stop the others. */
   async #round(): Promise<void> {
     const steps = this.#chores.map(chore => async () => {
       while (await this.#step(chore));
@@ -79,7 +79,7 @@ export class Chores {
   async #leased(): Promise<boolean> {
     const { db, now } = this.#deps;
     const ours = this.#leasedUntil - now();
-    // Renewed halfway, so that an idle service writes this four times a minute and not at every step.
+    // The lease is renewed after half its time: an idle service writes it four times a minute and not at every step.
     if (ours > LEASE_MS / 2 && ours <= LEASE_MS) return true;
     const until = now() + LEASE_MS;
     const taken = await takeLease(db, LEASE, this.#holder, now(), until);

@@ -1,5 +1,5 @@
-// Connected Tools: the MCP servers of a key, registered by operators. A stdio command never comes through
-// here: a Connected Tool names one that the operator declared in the server file. Credentials are encrypted.
+// Connected Tools: the MCP servers of a key, registered by operators. Nobody can set a stdio command through here: a
+// Connected Tool can only name one that is declared in the server file. Credentials are encrypted.
 
 import { canonicalJson } from '../core/canonical.ts';
 import { GuardError } from '../core/errors.ts';
@@ -82,16 +82,18 @@ interface SeenDefinition {
   definition: Json;
 }
 
-/** Of one definition, in one spelling; real ones have a few thousand characters. */
+/** The most characters that a definition may have as canonical JSON. Real ones have a few thousand. */
 const MAX_DEFINITION = 256 * 1024;
-/** What the store keeps of one Connected Tool: names that it has ever shown, and their definitions. */
+/**
+ * The limits on what the store keeps of one Connected Tool: all names that it has ever shown, and their definitions.
+ */
 const MAX_PINNED = 5000;
 const MAX_PINNED_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Pins what is seen for the first time and marks what differs from what was pinned. When this has returned, every
- * call on every replica is decided by it. Only when something is new is the key's lock taken, and what is pinned
- * looked at again under it: another replica, or an operator, may have been first.
+ * Pins definitions that are seen for the first time, and marks those that differ from the pinned ones. Once this has
+ * returned, every call on every replica is decided by the result. The key's lock is taken only if something is new. The
+ * pins are then read again under the lock, because another replica or an operator may have changed them meanwhile.
  */
 export async function compareDefinitions(
   deps: Deps,
@@ -114,7 +116,7 @@ export async function compareDefinitions(
   });
 }
 
-/** Of a name that a server lists twice the first stands, as it does for clients. */
+/** If a server lists a name twice, the first definition counts, as it does for clients. */
 function firsts(seen: readonly SeenDefinition[]): SeenDefinition[] {
   const names = new Set<string>();
   return seen.filter(({ toolName }) => !names.has(toolName) && names.add(toolName));
@@ -125,7 +127,7 @@ interface DigestedDefinition extends SeenDefinition {
   size: number;
 }
 
-/** Of one spelling: a server that writes its keys in another order has changed nothing. */
+/** The digest is made from canonical JSON: a server that only reorders the members of an object has changed nothing. */
 function digestOf(seen: SeenDefinition): DigestedDefinition {
   const text = canonicalJson(seen.definition);
   if (text.length > MAX_DEFINITION) {
@@ -135,7 +137,10 @@ function digestOf(seen: SeenDefinition): DigestedDefinition {
   return { ...seen, digest: hashToken(text), size: text.length };
 }
 
-/** A server may not fill the store. What it showed before stays: forgetting a pin would let it show another. */
+/**
+ * A server must not fill the store. Old pins are never dropped: the server could then show another definition
+ * unnoticed.
+ */
 function wantRoom(pins: readonly Pin[], found: readonly News[]): void {
   const names = pins.length + found.filter(each => each.is === 'first').length;
   const size = [...pins, ...found].reduce((sum, each) => sum + each.size, 0);
@@ -152,7 +157,7 @@ interface News extends DigestedDefinition {
   is: 'first' | 'changed' | 'restored';
 }
 
-/** What the store does not know yet. */
+/** The definitions that differ from what the store knows. */
 function news(seen: readonly DigestedDefinition[], rows: readonly Pin[]): News[] {
   const pinned = new Map(rows.map(row => [row.toolName, row]));
   return seen.flatMap((each): News | [] => {
@@ -163,7 +168,7 @@ function news(seen: readonly DigestedDefinition[], rows: readonly Pin[]): News[]
   });
 }
 
-/** The changed definition becomes the accepted one, if it is still the one that the operator was shown. */
+/** Accepts a changed definition, if it is still the one that the operator has seen. */
 export async function acceptDrift(
   deps: Deps,
   actor: Actor,

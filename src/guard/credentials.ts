@@ -1,5 +1,5 @@
-// From a token to a Principal. Unknown, revoked and expired look the same from outside. What is remembered
-// here only spares a look-up before a check: the audit commit asks the store again, always.
+// Turns a token into a Principal. Unknown, revoked and expired tokens look the same from outside. Principals are
+// remembered only to save a look-up before a check: the audit transaction always reads key and session again.
 
 import { GuardError, overloaded } from '../core/errors.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
@@ -12,7 +12,7 @@ export interface Principal {
   kind: 'key' | 'session';
   keyId: string;
   sessionId: string | null;
-  /** The session's full tool names; null when not scoped. */
+  /** The full names of the tools that the session is limited to; null if it is not limited. */
   scope: ReadonlySet<string> | null;
 }
 
@@ -20,7 +20,7 @@ export function unauthenticated(): GuardError {
   return new GuardError('unauthenticated', 'The key or session token is unknown, revoked or expired.');
 }
 
-/** Says nothing about any key: its form and its checksum are for everybody to see. */
+/** This message reveals nothing about any key: the form of a token and its checksum are public. */
 function malformed(): GuardError {
   return new GuardError(
     'unauthenticated',
@@ -57,14 +57,17 @@ export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: n
 }
 
 const REMEMBERED = 10_000;
-/** Names in the scopes of those remembered, 10,000 of which fit into one: sessions are minted by whoever has a key. */
+/**
+ * The limit on the tool names in all remembered scopes. One scope may have 10,000 names, and anybody with a key can
+ * create sessions.
+ */
 const REMEMBERED_SCOPES = 100_000;
-/** More look-ups than this would only wait for a connection: newcomers are better told at once. */
+/** More look-ups than this would only wait for a connection to the store, so further ones are refused at once. */
 const MAX_LEARNING = 1000;
 
 /**
- * Principals that checks have used lately; the oldest are forgotten first. They are found by the header that names
- * their token in the usual spelling. Any other spelling of it finds them too, by a longer road, and is not kept.
+ * Principals that checks have used recently; the oldest are forgotten first. The key of the map is the usual form of
+ * the Authorization header. A header in another form is parsed first and then finds the same Principal.
  */
 export class PrincipalMemory {
   readonly #deps: Deps;
@@ -84,7 +87,7 @@ export class PrincipalMemory {
     return this.#known.get(header);
   }
 
-  /** Looks the token up and remembers whose it is. All who come with it meanwhile share the look-up. */
+  /** Looks the token up and remembers its Principal. Requests with the same token share one look-up. */
   learn(token: string): Promise<Principal> {
     if (tokenKind(token) === null) return Promise.reject(malformed());
     const header = `Bearer ${token}`;
@@ -109,7 +112,7 @@ export class PrincipalMemory {
     return principal;
   }
 
-  /** The audit commit found the credential dead. */
+  /** Called when the audit transaction found that the credential is no longer valid. */
   forget(principal: Principal): void {
     for (const [header, known] of this.#known) if (known === principal) this.#drop(header, known);
   }

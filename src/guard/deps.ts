@@ -1,5 +1,5 @@
-// What every operation of the guard depends on: the store, the secrets, the clock and the settings it needs.
-// Operations are functions that are given it first, and each is one transaction.
+// What every operation of the guard depends on: the store, the secrets, the clock and the settings. Operations are
+// functions that take it as their first argument, and each is one transaction.
 
 import type { Drift } from '../core/decide.ts';
 import type { Db } from '../store/db.ts';
@@ -8,14 +8,14 @@ import type { Vault } from './secrets.ts';
 
 export interface GuardSettings {
   approvalTimeout: number;
-  /** How long an approval that was given can be spent. */
+  /** How long an approval can be spent after it was given. */
   approvedFor: number;
-  /** What a call gets whose tool shows another definition than the accepted one. */
+  /** What happens to a call of a tool whose definition differs from the accepted one. */
   toolDrift: 'allow' | Drift;
   maxOpenApprovalsPerSession: number;
   maxOpenApprovalsPerKey: number;
   maxSessionsPerKey: number;
-  /** Channels that carry approval links when a key names none of its own. */
+  /** The channels that carry approval links if a key has none of its own. */
   channels: readonly ChannelKind[];
 }
 
@@ -26,5 +26,5 @@ export interface Deps {
   now: () => number;
 }
 
-/** Who changes something through the administration, as its log names them. */
+/** Who made a change, as the log of changes names them. */
 export type Actor = 'admin' | 'system' | `operator:${string}`;

@@ -1,6 +1,6 @@
-// What a new store is given: the master key's fingerprint, and, once the service serves, the policy `default` and
-// one key. Of several replicas that start at once on the same store, one does it. A key that nobody was shown,
-// because the process ended first, is replaced at the next start.
+// Sets up a new store: writes the master key's fingerprint and, once the service listens, the policy `default` and one
+// key. If several replicas start at once on the same store, one of them does it. If the process ended before the key
+// was shown, the next start replaces it by a new one.
 
 import type { Rule } from '../core/policy.ts';
 import type { Db, Queries, Transaction } from '../store/db.ts';
@@ -14,7 +14,7 @@ import { addKey } from './keys.ts';
 import { keyLock, POLICIES_LOCK, SET_UP_LOCK } from './locks.ts';
 
 const SET_UP = 'set_up';
-/** The id of the first key, from its making until it was shown. */
+/** The setting that holds the id of the first key until the key was shown. */
 const UNSEEN_KEY = 'unseen_first_key';
 const FINGERPRINT = 'master_key_fingerprint';
 
@@ -31,18 +31,18 @@ const DEFAULT_RULES: Rule[] = [
   },
 ];
 
-/** The fingerprint of the master key that a store was made with; null when it has none yet. Changes nothing. */
+/** The fingerprint of the master key that a store was made with; null if it has none yet. This only reads. */
 export async function knownFingerprint(db: Db): Promise<string | null> {
   return (await isNewStore(db)) ? null : readSetting(db, FINGERPRINT);
 }
 
-/** A store belongs to one master key: with another, nothing sealed in it could be opened. */
+/** A store belongs to one master key: with another one, none of its secrets could be decrypted. */
 export async function claimStore(deps: Deps, from: string): Promise<void> {
   const known = await keepSetting(deps.db, FINGERPRINT, deps.vault.fingerprint);
   if (known !== deps.vault.fingerprint) throw wrongMasterKey(from);
 }
 
-/** `from`: where the wrong one was found. */
+/** `from` says where the wrong master key was read. */
 export function wrongMasterKey(from: string): Error {
   return new Error(
     `The master key is not the one this store was made with. It was read from ${from}: put the right one there, ` +
@@ -50,10 +50,10 @@ export function wrongMasterKey(from: string): Error {
   );
 }
 
-/** Shows the first key of a new store, or null when it was shown before. Only one replica shows it. */
+/** Calls `show` with the first key of a new store, or with null if it was shown before. Only one replica shows it. */
 export async function showFirstKey(deps: Deps, show: (key: string | null) => Promise<void>): Promise<void> {
   if (await wasShown(deps.db)) return show(null);
-  // Others wait until it is shown and noted; the lock of a process that is killed meanwhile ends with it.
+  // Other replicas wait until the key is shown and that is recorded. The lock of a process that is killed ends with it.
   await deps.db.exclusively(async lane => {
     const key = await lane.transaction(LOCKS, tx => firstKey(tx, deps));
     await show(key);
@@ -61,7 +61,7 @@ export async function showFirstKey(deps: Deps, show: (key: string | null) => Pro
   });
 }
 
-/** The first key of a new store, for whoever shows it at once; null when the store was set up before. */
+/** The first key of a new store, for a caller that shows it at once; null if the store was set up before. */
 export function setUpStore(deps: Deps): Promise<string | null> {
   return deps.db.transaction(LOCKS, async tx => {
     const key = await firstKey(tx, deps);
@@ -87,7 +87,7 @@ async function firstKey(tx: Transaction, deps: Deps): Promise<string | null> {
   return addFirstKey(tx, deps, policy.id);
 }
 
-/** Nobody can know what was never shown: a new key takes its place, unless somebody has revoked it. */
+/** A key that was never shown is of no use to anybody: a new one replaces it, unless somebody has revoked it. */
 async function replaceUnseen(tx: Transaction, deps: Deps): Promise<string | null> {
   const id = await readSetting(tx, UNSEEN_KEY);
   if (id === null) return null;

@@ -1,12 +1,15 @@
-// What replicas say to each other so that things happen sooner. A hint may be lost (it is not kept, and there is
-// no way for it behind a transaction pool): whoever relies on what it says asks the store.
+// Hints that replicas send each other so that things happen sooner. A hint may be lost: it is not stored, and it does
+// not pass a PostgreSQL connection pool in transaction mode. Code that must be certain reads the store.
 
 import type { Db } from '../store/db.ts';
 
-/** `cancel`: the hash of a call's key. `ended`: an MCP session. `tools`: the key whose Connected Tools changed. */
+/**
+ * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, and `tools` about a key
+ * whose Connected Tools changed.
+ */
 type Hint = 'cancel' | 'ended' | 'tools';
 
-/** Tells every replica, this one included. `about` is an id of ours or a hash: the store may write it down. */
+/** Sends a hint to every replica, this one included. `about` is an id or a hash, never a secret: it may be logged. */
 export function giveHint(db: Db, hint: Hint, about: string): void {
   db.tell(`${hint} ${about}`);
 }

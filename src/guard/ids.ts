@@ -1,11 +1,11 @@
-// Identifiers of everything that is kept.
+// Identifiers of everything in the store.
 
-/** A UUID of version 7: sorts by time, and within this process by order of making. */
+/** A UUID of version 7: ids sort by time, and those of one process by the order in which they were made. */
 export function newId(): string {
   return Bun.randomUUIDv7();
 }
 
-/** Milliseconds since 1970 in which a UUID of version 7 was made. */
+/** When a UUID of version 7 was made, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -1,5 +1,5 @@
-// Keys: created (and shown once), changed, revoked at once. A key's own notification targets may hold
-// secrets, so they are encrypted at rest.
+// Creates, changes and revokes keys. A key is shown once, when it is created, and a revocation takes effect at once. A
+// key's own notification targets may contain secrets, so they are encrypted at rest.
 
 import { GuardError } from '../core/errors.ts';
 import type { Transaction } from '../store/db.ts';
@@ -13,7 +13,7 @@ import { newId } from './ids.ts';
 import { keyLock, POLICIES_LOCK } from './locks.ts';
 import { mintToken, type Vault } from './secrets.ts';
 
-/** A key's own notification targets; they replace the service's. */
+/** A key's own notification targets. They replace those of the service. */
 export interface NotifyTargets {
   emails?: string[] | undefined;
   slackWebhookUrl?: string | undefined;
@@ -31,7 +31,7 @@ interface KeyInput {
 
 interface CreatedKey {
   key: KeyRecord;
-  /** In this answer and nowhere else. */
+  /** The token is in this answer and nowhere else. */
   token: string;
 }
 
@@ -77,7 +77,7 @@ export async function changeKey(
   });
 }
 
-/** No check of this key or its sessions is allowed once this returned. Revoking twice is no error. */
+/** Once this has returned, no check of this key or its sessions is allowed. Revoking twice is not an error. */
 export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void> {
   await deps.db.transaction({ exclusive: [keyLock(id)] }, async tx => {
     const key = await wantKey(tx, id);

@@ -1,20 +1,20 @@
-// The named locks that guard what decisions rest on. A transaction takes them in the order of their names, so the
-// leading digit is a rank. Replicas of two versions serve side by side during an upgrade: a lock keeps its name,
-// whatever its function is called.
+// The named locks on the facts that decisions depend on. A transaction takes them in the order of their names, so the
+// leading digit is a rank. The names must stay as they are, whatever the functions are called: during an upgrade
+// replicas of two versions run side by side and have to take the same locks.
 
-/** What a new store is given, and that only one of several replicas that start at once gives it. */
+/** The lock on setting up a new store, so that only one of several replicas that start at once does it. */
 export const SET_UP_LOCK = '0 set-up';
-/** One lock for all policies: they change rarely, and a check then need not know which one is a key's. */
+/** One lock on all policies: they change rarely, and a check need not know beforehand which policy its key has. */
 export const POLICIES_LOCK = '1 policies';
 /** The lock on a key, its sessions, its grants and the definitions of its tools. */
 export const keyLock = (keyId: string): string => `2 key ${keyId}`;
 /** The lock on the opening and spending of a key's approvals. */
 export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;
-/** The lock on a webhook's row, which is read, changed and written whole. */
+/** The lock on a webhook's row, which is read, changed and written as a whole. */
 export const webhookLock = (webhookId: string): string => `4 webhook ${webhookId}`;
-/** The lock on who may sign in, and as what: so that one admin always remains. */
+/** The lock on operators and their roles, so that at least one admin always remains. */
 export const OPERATORS_LOCK = '5 operators';
-/** The lock on the statistics that are kept, and on how far back the audit log may be counted. */
+/** The lock on the stored statistics, and on the time from which on the audit log is complete. */
 export const ROLLUPS_LOCK = '5 rollups';
 /** The lock on how many MCP sessions the credentials of a key have. */
 export const mcpSessionsLock = (keyId: string): string => `6 connections ${keyId}`;

@@ -1,6 +1,6 @@
-// Sessions of MCP clients of the older era, as state: opened, used, ended. An MCP session belongs to the credential
-// that opened it, and lapses when it is not used for a day. A credential has at most so many; a new one ends the one
-// that was not used for the longest time.
+// Opens, finds and closes the sessions of MCP clients of the older protocol era. An MCP session belongs to the
+// credential that opened it, and lapses after a day without use. Their number is limited for each credential: a new one
+// ends the one that has been unused for the longest time.
 
 import {
   findMcpSession,
@@ -17,9 +17,9 @@ import { newId } from './ids.ts';
 import { mcpSessionsLock } from './locks.ts';
 
 const UNUSED_MS = 24 * 3_600_000;
-/** For each credential. Clients open one each; whoever opens them without end ends only its own. */
+/** The limit for each credential. A client opens one; a credential that opens too many ends only its own. */
 const MAX_MCP_SESSIONS = 1000;
-/** Use is written down this often, not at every message. */
+/** The time of the last use is written at most this often, not at every message. */
 const TOUCH_MS = 10 * 60_000;
 
 export async function openMcpSession(

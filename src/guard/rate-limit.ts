@@ -1,6 +1,6 @@
-// A limit of requests per client and minute. Where replicas share a store they count together in it, and this
-// process remembers what it saw: who is past the limit is refused without asking, so that a flood costs the
-// store no more than the limit. Time is an argument.
+// Limits the requests of a client per minute. Replicas that share a store count together in it. This process also
+// remembers the counts it has seen and refuses a client past the limit without asking the store, so that a flood of
+// requests costs the store no more than the limit. Time is an argument.
 
 import { GuardError } from '../core/errors.ts';
 import type { Db } from '../store/db.ts';
@@ -8,9 +8,11 @@ import { insertRequest, removeRequests } from '../store/request-counts.ts';
 import type { Chore } from './chores.ts';
 
 const MINUTE_MS = 60_000;
-/** Beyond this many clients in a minute the counts here start anew, rather than grow without end. */
+/**
+ * If more clients than this come in a minute, the counts in memory start again from zero, so that they stay bounded.
+ */
 const MAX_CLIENTS = 100_000;
-/** A store that is down or slow is not waited for: the count of this process then decides alone. */
+/** The longest wait for the store. If it is down or slower than this, only the count of this process applies. */
 const PATIENCE_MS = 500;
 
 export class RateLimit {
@@ -19,13 +21,13 @@ export class RateLimit {
   #counts = new Map<string, number>();
   #minute = 0;
 
-  /** `shared` is the store in which replicas count together; null where there is one process only. */
+  /** `shared` is the store in which replicas count together, or null if there is only one process. */
   constructor(perMinute: number, shared: Db | null) {
     this.#perMinute = perMinute;
     this.#shared = shared;
   }
 
-  /** Counts one request; throws when it is one too many. */
+  /** Counts one request, and throws if it is beyond the limit. */
   async admit(client: string, now: number): Promise<void> {
     const minute = Math.floor(now / MINUTE_MS);
     if (minute !== this.#minute || this.#counts.size >= MAX_CLIENTS) this.#counts = new Map();
@@ -34,7 +36,7 @@ export class RateLimit {
     if (this.#shared === null) return;
     const everywhere = await inTime(insertRequest(this.#shared, minute, client));
     const here = this.#note(client, 0);
-    // The minute may be over by now; what was counted in it is still this request's.
+    // The minute may be over by now. The request still counts in the minute in which it came.
     if (minute === this.#minute) this.#note(client, Math.max(everywhere - here, 0));
     this.#refusePast(everywhere, now);
   }
@@ -52,7 +54,7 @@ export class RateLimit {
   }
 }
 
-/** 0 when the store does not say. */
+/** The count, or 0 if the store fails or does not answer in time. */
 async function inTime(count: Promise<number>): Promise<number> {
   const late = Promise.withResolvers<number>();
   const timer = setTimeout(() => late.resolve(0), PATIENCE_MS);
@@ -63,7 +65,7 @@ async function inTime(count: Promise<number>): Promise<number> {
   }
 }
 
-/** Removes minutes that are over. The last one stays: replicas' clocks differ a little. */
+/** Removes the counts of past minutes. The last one is kept, because the clocks of replicas differ a little. */
 export function forgetRequests(): Chore {
   let swept = 0;
   return async ({ db, now }) => {

@@ -1,5 +1,5 @@
-// Secrets: minting and recognising tokens, hashing them for look-up, encrypting what must be read again, signing
-// checkpoints, and the digest that binds an approval to its call. The master key stays in here.
+// Secrets: makes and recognises tokens, hashes them for look-up, encrypts what must be read again, signs checkpoints,
+// and computes the digest that binds an approval to its call. The master key never leaves this file.
 
 import {
   createCipheriv,
@@ -34,7 +34,7 @@ const SHOWN_CHARS = 6;
 interface Minted {
   token: string;
   hash: string;
-  /** The part that may be shown: the prefix and a few characters. */
+  /** The part of the token that may be shown: its kind and the first few characters. */
   prefix: string;
 }
 
@@ -45,7 +45,7 @@ export function mintToken(kind: TokenKind): Minted {
   return { token, hash: hashToken(token), prefix: body.slice(0, PREFIX_CHARS + SHOWN_CHARS) };
 }
 
-/** The kind of a well-formed token; null for anything else, which needs no look-up to be refused. */
+/** The kind of a well-formed token. Null for anything else, which is refused without a look-up. */
 export function tokenKind(token: string): TokenKind | null {
   if (!TOKEN.test(token)) return null;
   const body = token.slice(0, -CHECK_CHARS);
@@ -58,7 +58,7 @@ export function hashToken(token: string): string {
   return new Bun.CryptoHasher('sha256').update(token).digest('hex');
 }
 
-/** Whether two texts are the same, in a time that does not tell where they differ. */
+/** Whether two texts are equal. The time that it takes does not reveal where they differ. */
 export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(hashToken(a)), Buffer.from(hashToken(b)));
 }
@@ -79,20 +79,20 @@ function base62(value: bigint, length: number): string {
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** What stands before the 32 secret bytes of an Ed25519 key in PKCS #8. */
+/** The bytes before the 32 secret bytes of an Ed25519 key in PKCS #8. */
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** What the master key does. Made once at start. */
+/** All operations that need the master key. One object is made at the start. */
 export class Vault {
   readonly #encryption: Uint8Array;
   readonly #digest: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
-  /** Ed25519, 32 bytes: the same on every replica of a store, since they share the master key. */
+  /** An Ed25519 key of 32 bytes. It is the same on every replica of a store, since they share the master key. */
   readonly checkpointPublicKey: Uint8Array;
 
   constructor(masterKey: Uint8Array) {
-    // The labels are part of the keys: another word would make what is stored unreadable.
+    // The labels go into the derived keys: with a changed label, nothing that is stored could be decrypted.
     this.#encryption = derive(masterKey, 'toolgate sealing');
     this.#digest = derive(masterKey, 'toolgate arguments digest');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
@@ -102,7 +102,10 @@ export class Vault {
     this.checkpointPublicKey = new Uint8Array(Buffer.from(x, 'base64url'));
   }
 
-  /** Encrypts with AES-256-GCM. `about` is bound to it: an encrypted text moved to another row cannot be decrypted. */
+  /**
+   * Encrypts with AES-256-GCM. `about` is authenticated: an encrypted text that is moved to another row cannot be
+   * decrypted.
+   */
   encrypt(plain: string, about: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#encryption, nonce).setAAD(Buffer.from(about));
@@ -127,10 +130,10 @@ export class Vault {
     return sign(null, Buffer.from(text), this.#checkpoints);
   }
 
-  /** Binds an approval to its call. Absent arguments and `{}` are the same; a continuation makes it another call. */
+  /** Binds an approval to its call. Absent arguments equal `{}`; a call with a continuation is a different call. */
   callDigest({ args, continuation }: { args: Json | undefined; continuation?: Json }): string {
     const digest = createHmac('sha256', this.#digest).update(canonicalJson(args ?? {}));
-    // No JSON text begins after another: arguments alone never have the digest of arguments with a continuation.
+    // A JSON text cannot contain a second one, so arguments alone never equal arguments with a continuation.
     if (continuation !== undefined) digest.update(`\n${canonicalJson(continuation)}`);
     return digest.digest('hex');
   }

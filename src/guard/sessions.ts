@@ -1,4 +1,5 @@
-// Sessions: minted from a key, never outliving it, revoked at once.
+// Creates sessions from a key, lists and revokes them. A session never outlives its key, and a revocation takes effect
+// at once.
 
 import { GuardError } from '../core/errors.ts';
 import { firstIdAt } from '../store/audit.ts';
@@ -25,10 +26,10 @@ interface SessionInput {
   scopeTools: string[] | null;
 }
 
-/** No session lives longer; with an hour for clocks that differ. */
+/** No session is valid for longer: 24 hours, and one hour for clocks that differ. */
 const LONGEST_MS = 25 * 3_600_000;
 
-/** The token is in the answer and nowhere else. */
+/** The token is in this answer and nowhere else. */
 export async function mintSession(
   deps: Deps,
   principal: Principal,
@@ -65,7 +66,7 @@ async function refuseTooMany(deps: Deps, tx: Transaction, keyId: string, now: nu
   );
 }
 
-/** A page of them, newest first. */
+/** One page of the key's active sessions, newest first. */
 export function listActiveSessions(
   deps: Deps,
   principal: Principal,
@@ -75,7 +76,7 @@ export function listActiveSessions(
   return activeSessions(deps.db, principal.keyId, deps.now(), limit, before);
 }
 
-/** No check of this session is allowed once this returned. Another key's session looks like none. */
+/** Once this has returned, no check of this session is allowed. A session of another key looks like an unknown one. */
 export async function endSession(deps: Deps, principal: Principal, id: string): Promise<void> {
   await deps.db.transaction({ exclusive: [keyLock(principal.keyId)] }, async tx => {
     const session = await findSession(tx, id);
@@ -84,7 +85,7 @@ export async function endSession(deps: Deps, principal: Principal, id: string): 
   });
 }
 
-/** The same for a session of any key, by whoever administers; recorded. Ending it twice is no error. */
+/** Ends a session of any key, for the administration, and records the change. Ending it twice is not an error. */
 export async function endAnySession(deps: Deps, actor: Actor, id: string): Promise<void> {
   const session = await findSession(deps.db, id);
   if (session === null) throw noSuchSession();

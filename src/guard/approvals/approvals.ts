@@ -1,5 +1,5 @@
-// The answers to approvals. Of all who answer at once exactly one wins, by one conditional update; the event,
-// the grant and the end of unsent notifications are in its transaction. Asking is ask.ts's.
+// Answers approvals. If several people answer at once, exactly one wins, by a conditional update. The same transaction
+// writes the event and the grant and drops unsent notifications. Asking for an approval is the job of ask.ts.
 
 import { type Resolution, statusAfter } from '../../core/approval.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -26,11 +26,11 @@ import { hashToken, tokenKind } from '../secrets.ts';
 
 interface Resolve {
   action: Resolution;
-  /** Milliseconds of the grant that an approval opens; null: it frees that call only. */
+  /** How long the grant lasts, in milliseconds; null: there is no grant, and the approval frees only its own call. */
   grantMs: number | null;
 }
 
-/** What a person is shown before answering. */
+/** What a person sees before answering. */
 export interface Question {
   approval: ApprovalRecord;
   keyName: string;
@@ -57,7 +57,7 @@ export async function findQuestion(deps: Deps, token: string): Promise<Question 
   };
 }
 
-/** The answer given by a link. It needs no credential but the link, unless the key wants a signed-in operator. */
+/** Answers through a link. The link is the only credential needed, unless the key requires a signed-in operator. */
 export async function resolveByLink(
   deps: Deps,
   token: string,
@@ -73,7 +73,7 @@ export async function resolveByLink(
   return resolved;
 }
 
-/** How the operator is named who may answer; refuses whoever may not. */
+/** The name under which the operator's answer is recorded. It throws if the operator may not answer. */
 export function resolver(operator: SignedIn | null): Actor {
   if (operator === null) {
     throw new GuardError('sign_in_required', 'Approvals of this key need a signed-in operator.');
@@ -82,7 +82,7 @@ export function resolver(operator: SignedIn | null): Actor {
   return `operator:${operator.email}`;
 }
 
-/** The answer given through the administration. */
+/** Answers through the administration. */
 export async function resolveByOperator(
   deps: Deps,
   actor: Actor,
@@ -97,8 +97,8 @@ export async function resolveByOperator(
 }
 
 /**
- * Takes back an approval of one call: no call is freed by it once this returned. Of withdrawing and spending at once
- * exactly one wins, by their conditional updates. A grant is ended by itself (grants.ts).
+ * Withdraws an approval of one call: once this has returned, the approval frees no call. If it is withdrawn and spent
+ * at the same time, exactly one of the two conditional updates wins. To end a grant, see grants.ts.
  */
 export async function withdraw(deps: Deps, actor: Actor, referenceId: string): Promise<void> {
   await deps.db.transaction({}, async tx => {
@@ -118,7 +118,7 @@ function notToWithdraw({ status, spentAt, grantExpiresAt }: ApprovalRecord): str
     : 'This approval is spent: the call was allowed.';
 }
 
-/** Ends approvals that nobody answered in time; answers how many this call ended. */
+/** Ends approvals that nobody answered in time, and returns how many it ended. */
 export async function lapse(deps: Deps, limit: number): Promise<number> {
   const lapsed = await deps.db.transaction({}, async tx => {
     const now = deps.now();
@@ -132,7 +132,7 @@ export async function lapse(deps: Deps, limit: number): Promise<number> {
   return lapsed;
 }
 
-/** Null when somebody else answered first, or nobody in time. */
+/** Null if somebody else answered first or the approval had timed out. */
 async function resolveOnce(
   deps: Deps,
   approval: ApprovalRecord,
@@ -163,7 +163,7 @@ function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number,
   insertGrant(tx, { id: newId(), ...about, createdAt, expiresAt });
 }
 
-/** Everybody who waits for the outcome learns it; nobody is asked any more. */
+/** Announces the outcome to the subscribed webhooks, and drops the notifications that were not sent yet. */
 function tell(
   tx: Transaction,
   subscribers: readonly Subscriber[],
@@ -174,7 +174,7 @@ function tell(
   emit(tx, subscribers, 'approval.resolved', approval, now);
 }
 
-/** A link dies at `expiresAt`, whether or not the worker has noticed. */
+/** A link is invalid from `expiresAt` on, even if the worker has not ended the approval yet. */
 function ended(approval: ApprovalRecord, now: number): Question['ended'] {
   if (approval.status !== 'pending') return approval.status;
   return approval.expiresAt <= now ? 'timed_out' : null;

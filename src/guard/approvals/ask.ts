@@ -1,5 +1,5 @@
-// Asks for an approval: the approval, its event and the notifications that carry its link, all in the transaction of
-// the audit entry that says `pending`. The answers are approvals.ts's.
+// Asks for an approval: writes the approval, its event and the notifications that carry its link, all in the
+// transaction of the audit entry that says `pending`. approvals.ts handles the answers.
 
 import { auditFailed, type GuardError } from '../../core/errors.ts';
 import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
@@ -21,7 +21,7 @@ export interface Binding {
   definitionDigest: string | null;
 }
 
-/** The channels that carry the key's links. Settings that cannot be read fail the calls of their key, and nobody else's. */
+/** The channels that carry the key's links. If they cannot be decrypted, only the calls of this key fail. */
 export function channelsFor(
   deps: Deps,
   { id, notifyEncrypted }: KeyFacts,
@@ -33,7 +33,7 @@ export function channelsFor(
   }
 }
 
-/** Answers the approval's id. */
+/** Returns the approval's id. */
 export function ask(
   deps: Deps,
   tx: Transaction,

@@ -1,4 +1,4 @@
-// Grants: what an approval with a duration opened. Opening is approvals.ts's; ending one works at once.
+// Ends grants, with immediate effect. approvals.ts opens them, when somebody approves with a duration.
 
 import { GuardError } from '../../core/errors.ts';
 import { findGrant, revokeGrant } from '../../store/grants.ts';
@@ -6,7 +6,7 @@ import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { keyLock } from '../locks.ts';
 
-/** No call is freed by the grant once this returned. Ending it twice is no error. */
+/** Once this has returned, the grant frees no call. Ending a grant twice is not an error. */
 export async function endGrant(deps: Deps, actor: Actor, id: string): Promise<void> {
   const grant = await findGrant(deps.db, id);
   if (grant === null) throw new GuardError('not_found', 'There is no grant with this id.');

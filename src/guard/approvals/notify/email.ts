@@ -1,4 +1,4 @@
-// The notification by e-mail: plain text and HTML, each complete on its own, over the operator's mail server.
+// Sends a notification by e-mail, as plain text and HTML, each complete on its own, through the configured mail server.
 // Every send has its own connection and one time limit, so a server that stalls delays nothing else.
 
 import { isIP } from 'node:net';
@@ -19,16 +19,20 @@ interface MailRoute {
 }
 
 interface MailResult {
-  /** Addresses that the server refused while it took the message for others. */
+  /** Addresses that the server refused although it accepted the message for others. */
   rejected: string[];
 }
 
-/** Throws with a short sentence without secrets unless the server took the message for somebody. */
+/**
+ * Throws unless the server accepted the message for at least one address. The error is a short sentence without
+ * secrets.
+ */
 export async function sendEmail(route: MailRoute, message: NotificationMessage): Promise<MailResult> {
   const timeoutMs = route.timeoutMs ?? TIMEOUT_MS;
   const transport = await openTransport(await located(route.smtpUrl), timeoutMs);
   const late = Promise.withResolvers<never>();
-  // The transport's own limits are per step: a server that trickles its replies would pass them all.
+  // The transport's own limits apply to single steps: a server that sends its replies slowly would keep within them
+  // all.
   const timer = setTimeout(() => late.reject({ code: 'ETIMEDOUT' }), timeoutMs);
   try {
     const sent = await Promise.race([transport.sendMail(mailOf(route, message)), late.promise]);
@@ -43,11 +47,11 @@ export async function sendEmail(route: MailRoute, message: NotificationMessage):
 
 interface Server {
   url: string;
-  /** The name that its certificate has to be for. */
+  /** The name that the server's certificate must match. */
   servername?: string;
 }
 
-/** With an address in place of the name: the library would look it up in the runtime's thread pool. */
+/** Replaces the host name by an address, because the library would look it up in the runtime's thread pool. */
 async function located(smtpUrl: string): Promise<Server> {
   const url = new URL(smtpUrl);
   const servername = url.hostname.replace(/^\[|\]$/g, '');
@@ -56,7 +60,7 @@ async function located(smtpUrl: string): Promise<Server> {
     throw new Error(SENTENCES['EDNS'], { cause });
   });
   const addresses = found.map(each => each.address);
-  // IPv4 where there is one, as in addresses.ts; any of them, so that the next attempt may meet another.
+  // IPv4 is preferred, as in addresses.ts. The choice is random, so that the next attempt may use another address.
   const four = addresses.filter(each => isIP(each) === 4);
   const usable = four.length > 0 ? four : addresses;
   const address = usable[Math.floor(Math.random() * usable.length)] ?? servername;
@@ -64,12 +68,12 @@ async function located(smtpUrl: string): Promise<Server> {
   return { url: url.href, servername };
 }
 
-/** The library is a fifth of what a start loads, and few send mail: it is loaded by the first who does. */
+/** The library would be a fifth of what a start loads, and few installations send mail, so it is loaded when needed. */
 async function openTransport(server: Server, timeoutMs: number) {
   const { createTransport } = await import('nodemailer');
   return createTransport({
     ...server,
-    // A pool of one: only a pool can be closed while it is busy.
+    // A pool with one connection is used because only a pool can be closed while it is busy.
     pool: true,
     maxConnections: 1,
     maxRequeues: 0,
@@ -85,12 +89,12 @@ async function openTransport(server: Server, timeoutMs: number) {
 function mailOf({ from, to }: MailRoute, message: NotificationMessage) {
   return {
     from,
-    // As objects, so that an address is never read as a list of addresses.
+    // Addresses are given as objects, so that one is never parsed as a list of addresses.
     to: to.map(address => ({ name: '', address })),
     subject: subject(message),
     text: plainText(message),
     html: htmlText(message),
-    // The same for every attempt: a mail program that got it twice can show it once.
+    // The id is the same for every attempt, so that a mail program that got the message twice can show it once.
     messageId: `<approval.${message.referenceId}@${domainOf(from)}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
@@ -116,7 +120,7 @@ const SENTENCES: Record<string, string> = {
   EPROTOCOL: 'the mail server gave an answer that is not SMTP',
 };
 
-/** What servers and libraries say can repeat addresses and credentials; the reply code cannot. */
+/** The texts of servers and libraries may contain addresses and credentials, so only the reply code is kept. */
 function asMailError(error: unknown, timeoutMs: number): Error {
   const { code, responseCode } = (error ?? {}) as { code?: string; responseCode?: number };
   if (code === 'ETIMEDOUT') return new Error(`no answer from the mail server within ${timeoutMs / 1000} s`);

@@ -1,5 +1,5 @@
-// The notification as a JSON POST to an address of the operator's choice. The names are sent as they came:
-// whoever shows them to a person decides how.
+// Sends a notification as a JSON POST to an address of the operator's choice. Names are sent unchanged; the receiver
+// has to escape them when it shows them to a person.
 
 import type { TargetRules } from '../../outgoing/addresses.ts';
 import { sendJson } from '../../outgoing/send.ts';
@@ -14,11 +14,11 @@ export async function sendNotification(
   timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
   const { status } = await sendJson({ url, headers: {}, body: notifierJson(message), timeoutMs, rules });
-  // The answer itself stays out of the error: a receiver that echoes would put the links into it.
+  // The error does not quote the answer: a receiver that echoes the request would put the links into it.
   if (status < 200 || status > 299) throw new Error(`the notifier answered ${status}`);
 }
 
-/** Named one by one, so that nothing else a caller's object may carry goes out. */
+/** The fields are listed one by one, so that no other field of the object is ever sent. */
 function notifierJson(message: NotificationMessage): string {
   const { referenceId, keyName, sessionLabel, serverName, toolName, reason } = message;
   const { approveUrl, denyUrl, expiresAt } = message;

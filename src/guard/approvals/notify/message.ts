@@ -1,6 +1,6 @@
-// What a notification says to the person who is asked, as data, as plain text and as HTML. Names come from
-// agents: they are shown as they are, except that characters one cannot see, or that reorder the line, are
-// spelt out. Sending belongs to the channels beside this file.
+// What a notification says to the person who is asked, as data, as plain text and as HTML. Names come from agents.
+// They are shown unchanged, except that invisible characters, and those that reorder text, are written as escapes.
+// The channels beside this file send the message.
 
 import type { Resolution } from '../../../core/approval.ts';
 import { joinName } from '../../../core/name.ts';
@@ -27,7 +27,7 @@ export function approvalLinks(
   return { approveUrl: link('approve'), denyUrl: link('deny') };
 }
 
-/** At most `max` characters; what `spell` makes of a character is kept whole or left out. */
+/** Shortens a text to at most `max` characters. What `spell` makes of a character is either kept whole or left out. */
 export function clipped(text: string, max: number, spell: (char: string) => string = char => char): string {
   const pieces = Array.from(text, spell);
   const whole = pieces.join('');
@@ -96,7 +96,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`);
 }
 
-// Inline styles are what every mail program reads; the style element serves those that know dark mode.
+// Every mail program reads inline styles. The style element is for those that support dark mode.
 const DARK = `
   :root { color-scheme: light dark; supported-color-schemes: light dark; }
   @media (prefers-color-scheme: dark) {

@@ -1,5 +1,5 @@
-// One attempt at one notification: the link is made from the encrypted token, goes out by its channel, and the
-// token is dropped once it was sent or the approval has ended. Texts and transports are the channels'.
+// Makes one attempt to send one notification: decrypts the token, makes the link from it and sends that through the
+// channel. The token is deleted once it was sent or the approval has ended. The channels make the texts and send them.
 
 import { waitAfter } from '../../../core/event.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
@@ -23,14 +23,16 @@ export interface NotifySettings {
   approverEmails: readonly string[];
   slackWebhookUrl: string | null;
   notifyUrl: string | null;
-  /** For targets that came by the API. What the operator configured may be anywhere. */
+  /**
+   * The rules for targets that were set through the API. Targets in the service's own settings may be at any address.
+   */
   rules: TargetRules;
   print: (text: string) => void;
 }
 
 const OPERATORS_OWN: TargetRules = { allowPrivate: true };
 
-/** Answers what went wrong, or null. */
+/** Returns what went wrong, or null. */
 export async function notify(
   deps: Deps,
   settings: NotifySettings,

@@ -1,12 +1,12 @@
-// The notification for a Slack incoming webhook: the facts, and two buttons that open the links. Names are
-// plain text there, never markup, and no longer than Slack takes.
+// Sends a notification to a Slack incoming webhook: the facts, and two buttons that open the links. Names are sent as
+// plain text, never as markup, and shortened to what Slack accepts.
 
 import type { TargetRules } from '../../outgoing/addresses.ts';
 import { sendJson } from '../../outgoing/send.ts';
 import { clipped, facts, fullName, lapse, type NotificationMessage } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
-// Slack refuses the whole message when one text is over its limit (3000 in a section, 2000 in a field).
+// Slack refuses the whole message if one text is longer than its limit (3000 characters in a section, 2000 in a field).
 const SECTION_CHARS = 2900;
 const FIELD_CHARS = 1900;
 const LINE_CHARS = 400;
@@ -20,7 +20,7 @@ export async function sendSlack(
   const body = JSON.stringify(slackMessage(message));
   const { status, response } = await sendJson({ url, headers: {}, body, timeoutMs, rules });
   if (status >= 200 && status <= 299) return;
-  // Slack's own words (no_service, invalid_blocks) help; anything else could echo the links.
+  // Slack's error codes (no_service, invalid_blocks) help the reader; any other text could echo the links.
   throw new Error(`Slack answered ${status}${/^[a-z_]{1,40}$/.test(response) ? ` (${response})` : ''}`);
 }
 

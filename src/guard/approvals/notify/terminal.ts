@@ -1,4 +1,4 @@
-// The notification for a terminal: the few lines a person needs to decide. Printing them is the caller's.
+// The text of a notification for a terminal: the few lines that a person needs for an answer. The caller prints them.
 
 import { visible } from '../../../core/visible.ts';
 import { facts, fullName, lapse, type NotificationMessage } from './message.ts';
