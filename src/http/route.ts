@@ -14,7 +14,7 @@ import type { Provider } from '../guard/people/provider.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
 import type { RateLimit } from '../guard/rate-limit.ts';
 import type { Log } from '../log.ts';
-import type { McpServices } from '../mcp/answers.ts';
+import type { McpServices } from '../mcp/services.ts';
 import type { Metrics } from '../metrics.ts';
 import { clientIp } from './client-ip.ts';
 import type { Feed } from './feed.ts';

@@ -4,28 +4,11 @@
 import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
-import { CallCancelled, type CallServices, callTool } from './call.ts';
+import { CallCancelled, callTool } from './call.ts';
 import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
 import { shown } from './listing.ts';
-import type { McpSessions } from './mcp-sessions.ts';
 import { CODES, errorMessage, type Id, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
-import type { Relaying } from './relay.ts';
-import { cancelledBy } from './upstream.ts';
-
-export interface McpServices extends CallServices, Relaying {
-  version: string;
-  mcpSessions: McpSessions;
-  /** Whether a credential could ever call a tool; for listings that leave the others out. */
-  callable: ((principal: Principal) => Promise<(serverName: string, toolName: string) => boolean>) | null;
-}
-
-export interface Asked {
-  request: Request;
-  principal: Principal;
-  startedAt: number;
-  /** Asks the store whether the credential still lives; a call asks in its commit. */
-  confirm: () => Promise<void>;
-}
+import { type Asked, cancelledBy, type McpServices } from './services.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 /** What a client of the older era hears that never set a level. */

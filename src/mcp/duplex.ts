@@ -40,6 +40,7 @@ export abstract class Duplex implements Wire {
   #untakenBytes = 0;
   #declining = 0;
   protocolVersion: string | null = null;
+  readonly triesModern: boolean = false;
   onNotification: (notification: RpcNotification) => void = () => {};
   onClosed: (reason: string) => void = () => {};
 
@@ -68,6 +69,8 @@ export abstract class Duplex implements Wire {
   async notify(method: string, params: JsonObject): Promise<void> {
     this.#send(notificationMessage(method, params));
   }
+
+  listen(): void {}
 
   close(): void {
     this.broken('the connection was closed');

@@ -4,7 +4,7 @@
 
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import { type Asked, failure, type McpServices } from './answers.ts';
+import { failure } from './answers.ts';
 import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
 import { answerLegacy } from './legacy.ts';
 import { answerModern, claimsModern } from './modern.ts';
@@ -17,6 +17,7 @@ import {
   type RpcMessage,
   readMessage,
 } from './protocol.ts';
+import type { Asked, McpServices } from './services.ts';
 
 /** POST /mcp. */
 export async function post(services: McpServices, asked: Asked, body: Json): Promise<Response> {

@@ -2,14 +2,12 @@
 
 import type { JsonObject } from '../core/json.ts';
 import {
-  type Asked,
   accepted,
   answerCall,
   capabilities,
   DEFAULT_LOG_LEVEL,
   json,
   LOG_LEVELS,
-  type McpServices,
   toolsOf,
 } from './answers.ts';
 import {
@@ -25,6 +23,7 @@ import {
   resultMessage,
 } from './protocol.ts';
 import { isRelayed, relay } from './relay.ts';
+import type { Asked, McpServices } from './services.ts';
 
 export async function answerLegacy(
   services: McpServices,

@@ -2,15 +2,7 @@
 
 import { isObject, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
-import {
-  type Asked,
-  accepted,
-  answerCall,
-  capabilities,
-  json,
-  type McpServices,
-  toolsOf,
-} from './answers.ts';
+import { accepted, answerCall, capabilities, json, toolsOf } from './answers.ts';
 import {
   CODES,
   ENVELOPE,
@@ -26,6 +18,7 @@ import {
 } from './protocol.ts';
 import { isRelayed, relay } from './relay.ts';
 import { readHeaderValue } from './schema.ts';
+import type { Asked, McpServices } from './services.ts';
 
 /** By its envelope, or by its header where the envelope is missing: then it is told so. */
 export function claimsModern(headers: Headers, { method, params }: RpcRequest | RpcNotification): boolean {

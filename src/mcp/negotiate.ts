@@ -1,9 +1,9 @@
 // The first words to an upstream: which era it speaks, and what it offers. The newer era is tried first where the
-// transport can tell; an upstream that does not know it is initialized.
+// wire allows it; an upstream that does not know it is initialized.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { ENVELOPE, LATEST_LEGACY, MODERN_VERSION } from './protocol.ts';
-import { UpstreamError, type Wire } from './wire.ts';
+import { HttpStatusError, UpstreamError, type Wire } from './wire.ts';
 
 const CLIENT_INFO = { name: 'toolgate', version: '1' };
 
@@ -13,8 +13,8 @@ interface Negotiated {
   capabilities: JsonObject;
 }
 
-export async function negotiate(wire: Wire, transport: string, signal: AbortSignal): Promise<Negotiated> {
-  const discovered = transport === 'http' ? await discover(wire, signal) : null;
+export async function negotiate(wire: Wire, signal: AbortSignal): Promise<Negotiated> {
+  const discovered = wire.triesModern ? await discover(wire, signal) : null;
   if (discovered !== null) return { modern: true, capabilities: discovered };
   const params = { protocolVersion: LATEST_LEGACY, capabilities: {}, clientInfo: CLIENT_INFO };
   const { result, error } = await wire.request('initialize', params, hooks(signal));
@@ -30,7 +30,7 @@ async function discover(wire: Wire, signal: AbortSignal): Promise<JsonObject | n
   const headers = { 'MCP-Protocol-Version': MODERN_VERSION, 'Mcp-Method': 'server/discover' };
   const params = { _meta: envelope({}) };
   const found = await wire.request('server/discover', params, hooks(signal), headers).catch(error => {
-    if (error instanceof UpstreamError && !/HTTP status/.test(error.message)) throw error;
+    if (error instanceof UpstreamError && !(error instanceof HttpStatusError)) throw error;
     return null;
   });
   const versions = found?.result?.['supportedVersions'];

@@ -2,36 +2,18 @@
 // speak of tools, so these are off by default. When they are on, no rule is asked, and each access is recorded all
 // the same before it happens.
 
-import type { ToolCall } from '../core/decide.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
-import type { Verdict } from '../guard/check/request.ts';
-import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
-import { metaForUpstream } from './call.ts';
-import type { Hub } from './hub.ts';
+import { metaForUpstream } from './legs.ts';
 import { listAll } from './pages.ts';
-import type { Places } from './places.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
-import { cancelledBy, type Upstream } from './upstream.ts';
+import { type Asked, cancelledBy, type McpServices } from './services.ts';
+import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
-export interface Relaying {
-  hub: Hub;
-  places: Places;
-  timeoutMs: number;
-  maxMs: number;
-  /** What the key's setting `forward` names. */
-  relayedFor: (keyId: string) => Promise<Forward[]>;
-  /** Records one access in the audit log, before it happens. */
-  recordAccess: (principal: Principal, call: ToolCall, startedAt: number) => Promise<Verdict>;
-}
-
-interface Asker {
-  principal: Principal;
-  startedAt: number;
-  request: Request;
-}
+type Relaying = Pick<McpServices, 'hub' | 'places' | 'timeoutMs' | 'maxMs' | 'relayedFor' | 'recordAccess'>;
+type Asker = Pick<Asked, 'principal' | 'startedAt' | 'request'>;
 
 const NEEDS: Record<string, Forward> = {
   'resources/list': 'resources',

@@ -45,14 +45,6 @@ export interface Asking {
   headers?: () => Record<string, string>;
 }
 
-/** Aborted when this signal is, also if it was before. */
-export function cancelledBy(signal: AbortSignal): AbortController {
-  const cancel = new AbortController();
-  if (signal.aborted) cancel.abort();
-  signal.addEventListener('abort', () => cancel.abort());
-  return cancel;
-}
-
 /** A command takes its time; it is waited for behind the scenes. */
 export class StillStarting extends UpstreamError {}
 
@@ -227,7 +219,7 @@ export class Upstream {
     let wire: Wire | null = null;
     try {
       wire = await this.#open(this.tool, stop.signal);
-      const { modern, capabilities } = await negotiate(wire, this.tool.transport, stop.signal);
+      const { modern, capabilities } = await negotiate(wire, stop.signal);
       if (stop.signal.aborted) throw stop.signal.reason;
       this.#modern = modern;
       this.#capabilities = capabilities;
@@ -279,7 +271,7 @@ export class Upstream {
       this.#wire = null;
       this.#mark('down', reason);
     };
-    if (!this.#modern) wire.listen?.();
+    if (!this.#modern) wire.listen();
   }
 
   #drop(wire: Wire): void {

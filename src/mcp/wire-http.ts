@@ -15,6 +15,7 @@ import {
 } from './protocol.ts';
 import {
   type Hooks,
+  HttpStatusError,
   MAX_MESSAGE_BYTES,
   MessageTooLarge,
   readUpstream,
@@ -44,6 +45,7 @@ export class HttpWire implements Wire {
   #notices = 0;
   #listening: Listening | null = null;
   protocolVersion: string | null = null;
+  readonly triesModern = true;
   onNotification: (notification: RpcNotification) => void = () => {};
   onClosed: (reason: string) => void = () => {};
 
@@ -140,10 +142,11 @@ export class HttpWire implements Wire {
     const text = await boundedText(response);
     const message = asResponse(text);
     if (message !== null && message.id === id) return message;
-    if (!response.ok && this.#forgotten(response.status, text)) throw statusError(response.status, true);
+    if (!response.ok && this.#forgotten(response.status, text))
+      throw new HttpStatusError(response.status, { unsent: true });
     // The id stays out of it for errors before the request was read; anything else must be ours.
     if (message !== null && message.id === null && message.error !== null) return message;
-    if (!response.ok) throw statusError(response.status, false);
+    if (!response.ok) throw new HttpStatusError(response.status);
     throw new UpstreamError('the upstream sent no answer to the request');
   }
 
@@ -197,10 +200,6 @@ async function boundedText(response: Response): Promise<string> {
 
 function tooLarge(): UpstreamError {
   return new MessageTooLarge('the upstream sent an answer that is too large');
-}
-
-function statusError(status: number, unsent: boolean): UpstreamError {
-  return new UpstreamError(`the upstream answered with HTTP status ${status}`, { unsent });
 }
 
 function isRefused(error: unknown): boolean {

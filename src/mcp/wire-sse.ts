@@ -4,7 +4,7 @@
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
-import { MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
+import { HttpStatusError, MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
 import type { HttpTarget } from './wire-http.ts';
 
 const POST_MS = 15_000;
@@ -48,7 +48,7 @@ export class SseWire extends Duplex {
       signal: AbortSignal.timeout(POST_MS),
     });
     await response.body?.cancel();
-    if (!response.ok) throw new UpstreamError(`the upstream answered with HTTP status ${response.status}`);
+    if (!response.ok) throw new HttpStatusError(response.status);
   }
 
   protected end(): void {
@@ -61,9 +61,7 @@ export class SseWire extends Duplex {
       const response = await this.#http.fetch(this.#target.url, { headers, signal: this.#stop.signal });
       if (!response.ok || response.body === null) {
         await response.body?.cancel();
-        throw new UpstreamError(`the upstream answered with HTTP status ${response.status}`, {
-          unsent: true,
-        });
+        throw new HttpStatusError(response.status, { unsent: true });
       }
       for await (const { event, data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
         if (event === 'endpoint') {

@@ -29,8 +29,10 @@ export interface Wire {
   onClosed: (reason: string) => void;
   /** The version that was negotiated, said on every HTTP request after that. */
   protocolVersion: string | null;
-  /** Opens a stream for what an upstream says unasked, where that needs one. */
-  listen?(): void;
+  /** Whether the newer era can be tried on it: an upstream that does not know it must refuse it, and not hang. */
+  readonly triesModern: boolean;
+  /** Hears from now on what the upstream says unasked. A wire that carries messages both ways always does. */
+  listen(): void;
   close(): void;
 }
 
@@ -40,6 +42,13 @@ export class UpstreamError extends Error {
   constructor(message: string, { unsent = false, cause }: { unsent?: boolean; cause?: unknown } = {}) {
     super(message, { cause });
     this.unsent = unsent;
+  }
+}
+
+/** The upstream answered a message with an HTTP status that is an error. */
+export class HttpStatusError extends UpstreamError {
+  constructor(status: number, options?: { unsent?: boolean }) {
+    super(`the upstream answered with HTTP status ${status}`, options);
   }
 }
 

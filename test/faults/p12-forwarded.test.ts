@@ -30,7 +30,7 @@ const HEADERS_UNREAD: Patch = {
   replace: 'void (name, named, readHeaderValue);',
 };
 const PROTOTYPES: Patch = {
-  file: 'src/mcp/call.ts',
+  file: 'src/mcp/legs.ts',
   find: 'if (params[key] !== undefined) sent[key] = params[key];',
   replace: 'if (params[key] !== undefined) sent[key] = Object.assign({}, params[key]) as Json;',
 };

@@ -21,6 +21,7 @@ export class Channel extends Duplex {
   readonly sent: Any[] = [];
   ended = 0;
   listened = 0;
+  override triesModern = false;
   /** What comes of a message before it counts as taken. */
   onWrite: (text: string) => Promise<void> | void = () => {};
   /** The answer to a request; none where it gives nothing. */
@@ -46,7 +47,7 @@ export class Channel extends Duplex {
     this.broken(reason);
   }
 
-  listen(): void {
+  override listen(): void {
     this.listened++;
   }
 
@@ -87,6 +88,7 @@ export function upstreamOn(
     { ...row, transport },
     async (_tool, signal) => {
       const channel = await open(signal);
+      channel.triesModern = transport === 'http';
       opened.push(channel);
       return channel;
     },

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
-import type { McpServices } from '../../src/mcp/answers.ts';
 import { listen } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
+import type { McpServices } from '../../src/mcp/services.ts';
 import { depsAt } from '../guard/deps.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { refusal } from '../support/refusal.ts';
@@ -42,11 +42,11 @@ afterAll(async () => {
 });
 
 test('a stream that ended leaves neither its place nor its listener behind', async () => {
-  const connections = new McpSessions(deps);
+  const mcpSessions = new McpSessions(deps);
   const principal: Principal = { kind: 'key', keyId: newId(), sessionId: null, scope: null };
-  const services = { hub, connections } as unknown as McpServices;
+  const services = { hub, mcpSessions } as unknown as McpServices;
   const open = async () => {
-    const id = await connections.open(principal, '2025-11-25');
+    const id = await mcpSessions.open(principal, '2025-11-25');
     const headers = { 'Mcp-Session-Id': id, Accept: 'text/event-stream' };
     const request = new Request('http://localhost/mcp', { headers });
     return listen(services, { request, principal, startedAt: 0, confirm: async () => {} });

@@ -3,9 +3,10 @@
 
 import { describe, expect, test } from 'bun:test';
 import { listAll } from '../../src/mcp/pages.ts';
+import { cancelledBy } from '../../src/mcp/services.ts';
 import { after } from '../../src/mcp/time-limit.ts';
-import { cancelledBy, type Upstream } from '../../src/mcp/upstream.ts';
-import { UpstreamError } from '../../src/mcp/wire.ts';
+import type { Upstream } from '../../src/mcp/upstream.ts';
+import { HttpStatusError, UpstreamError } from '../../src/mcp/wire.ts';
 import { refusal } from '../support/refusal.ts';
 import { Channel, PLENTY, upstreamOn } from './channel.ts';
 
@@ -337,11 +338,10 @@ describe('of the newer era', () => {
   }
 
   test('an upstream that answers with another HTTP status is initialized, one that does not answer is not', async () => {
-    const on = (told: string) =>
-      upstreamOn(() => new Undiscovered(new UpstreamError(told)), { transport: 'http' });
-    const older = on('the upstream answered with HTTP status 405');
+    const on = (error: UpstreamError) => upstreamOn(() => new Undiscovered(error), { transport: 'http' });
+    const older = on(new HttpStatusError(405));
     expect((await call(older.upstream)).error).toBeNull();
-    const away = on('the upstream cannot be reached');
+    const away = on(new UpstreamError('the upstream cannot be reached'));
     expect(await message(call(away.upstream))).toBe('the upstream cannot be reached');
     expect(away.opened[0]?.sent).toEqual([]);
   });

@@ -1,0 +1,82 @@
+// A call has two legs: from the client to us, and from us to the tool server. This file translates what is said on one
+// leg for the other: names, progress tokens, `_meta`, error codes, and results that a client could not read.
+
+import type { Json, JsonObject } from '../core/json.ts';
+import type { Verdict } from '../guard/check/request.ts';
+import type { KnownTool } from './offered.ts';
+import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification } from './protocol.ts';
+
+/** A client's answer to a tool that asked for more, and the state that the tool wants back. */
+export const CONTINUATION = ['inputResponses', 'requestState'] as const;
+
+/** The parameters of `tools/call` for the upstream: only what the protocol knows. */
+export function callForUpstream(
+  params: JsonObject,
+  tool: KnownTool,
+  progressToken: string | undefined,
+): JsonObject {
+  const meta = metaForUpstream(params);
+  const level = metaOf(params)[ENVELOPE.logLevel];
+  if (level !== undefined) meta[ENVELOPE.logLevel] = level;
+  if (progressToken !== undefined) meta['progressToken'] = progressToken;
+  const sent: JsonObject = { name: tool.toolName };
+  for (const key of ['arguments', ...CONTINUATION]) {
+    if (params[key] !== undefined) sent[key] = params[key];
+  }
+  if (Object.keys(meta).length > 0) sent['_meta'] = meta;
+  return sent;
+}
+
+/** The client's `_meta` without what concerns only the client and us, or only one leg. */
+export function metaForUpstream(params: JsonObject): JsonObject {
+  const ours = (key: string) =>
+    key === 'progressToken' || key.startsWith('toolgate/') || ENVELOPE_KEYS.has(key);
+  return Object.fromEntries(Object.entries(metaOf(params)).filter(([key]) => !ours(key)));
+}
+
+const ENVELOPE_KEYS: ReadonlySet<string> = new Set(Object.values(ENVELOPE));
+
+/** A notification of the upstream under the client's own progress token; null when it does not concern the client. */
+export function notificationForClient(
+  notification: RpcNotification,
+  ourToken: string | undefined,
+  clientToken: Json | undefined,
+): JsonObject | null {
+  const { method, params } = notification;
+  if (method === 'notifications/message') return { jsonrpc: '2.0', method, params };
+  if (method !== 'notifications/progress' || ourToken === undefined || params['progressToken'] !== ourToken)
+    return null;
+  return { jsonrpc: '2.0', method, params: { ...params, progressToken: clientToken as Json } };
+}
+
+/** An error of the upstream. Codes that concern the leg between us and the upstream would mislead the client. */
+export function errorForClient(
+  error: { code: number; message: string; data?: Json },
+  modern: boolean,
+): RpcError {
+  const data = error.data === undefined ? {} : { data: error.data };
+  // The upstream was given the client's own capabilities, so the client lacks what the upstream misses.
+  if (modern && error.code === CODES.missingCapability) {
+    return new RpcError(error.code, error.message, { status: 400, ...data });
+  }
+  const ownLeg = error.code <= -32020 && error.code >= -32099;
+  return new RpcError(ownLeg ? CODES.internal : error.code, error.message, data);
+}
+
+/** The upstream's result as it is, with the `content` that old servers leave out. Only the newer era can ask the user. */
+export function resultForClient(result: JsonObject, modern: boolean): JsonObject {
+  if (result['resultType'] === 'input_required') {
+    return modern ? result : errorResult('The tool asks for input in a way that this client does not know.');
+  }
+  return result['content'] === undefined ? { content: [], ...result } : result;
+}
+
+/** A result that the model reads as an error. */
+export function errorResult(reason: string): JsonObject {
+  return { content: [{ type: 'text', text: reason }], isError: true };
+}
+
+export function pendingResult({ referenceId = '', message = '' }: Verdict): JsonObject {
+  const structuredContent = { status: 'pending', referenceId, message };
+  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
+}

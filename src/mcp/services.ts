@@ -1,0 +1,50 @@
+// What the proxy works with; made once in main.ts.
+
+import type { ToolCall } from '../core/decide.ts';
+import type { GroupCommit } from '../guard/check/commit.ts';
+import type { OutcomeLog } from '../guard/check/outcomes.ts';
+import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import type { Principal } from '../guard/credentials.ts';
+import type { Forward } from '../store/keys.ts';
+import type { Hub } from './hub.ts';
+import type { Listing } from './listing.ts';
+import type { McpSessions } from './mcp-sessions.ts';
+import type { Places } from './places.ts';
+
+export interface McpServices {
+  version: string;
+  checks: GroupCommit<CheckRequest, Verdict>;
+  hub: Hub;
+  listing: Listing;
+  outcomes: OutcomeLog;
+  places: Places;
+  mcpSessions: McpSessions;
+  /** How long a tool server may be silent. */
+  timeoutMs: number;
+  /** How long a call may take in all, however much progress is reported. */
+  maxMs: number;
+  onVerdict: (verdict: Verdict, startedAt: number) => void;
+  /** Whether a credential could ever call a tool; for listings that leave the others out. Null: they show all. */
+  callable: ((principal: Principal) => Promise<(serverName: string, toolName: string) => boolean>) | null;
+  /** What the key's setting `forward` names. */
+  relayedFor: (keyId: string) => Promise<Forward[]>;
+  /** Records one access to a resource, prompt or completion in the audit log, before it happens. */
+  recordAccess: (principal: Principal, call: ToolCall, startedAt: number) => Promise<Verdict>;
+}
+
+/** One HTTP request of an MCP client, authenticated. */
+export interface Asked {
+  request: Request;
+  principal: Principal;
+  startedAt: number;
+  /** Asks the store whether the credential still lives. A `tools/call` needs no such question: its commit asks. */
+  confirm: () => Promise<void>;
+}
+
+/** An AbortController that is aborted when this signal is, also if it was before. */
+export function cancelledBy(signal: AbortSignal): AbortController {
+  const cancel = new AbortController();
+  if (signal.aborted) cancel.abort();
+  signal.addEventListener('abort', () => cancel.abort());
+  return cancel;
+}
