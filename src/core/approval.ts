@@ -1,6 +1,6 @@
-// The life of an approval and the durations people write. An approval is `pending` until it is approved,
-// denied or lapses at `expiresAt`; approving with a duration opens a grant, approving without one frees
-// that call only, once, until its time is over or it is withdrawn. Storing any of it is the guard's work.
+// The states of an approval, and the durations that people write. An approval is `pending` until somebody approves or
+// denies it, or until it times out at `expiresAt`. An approval with a duration opens a grant. An approval without one
+// frees only the call that asked, and only once, until it expires or is withdrawn. The guard stores all of this.
 
 export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'timed_out'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
@@ -22,20 +22,20 @@ export function isReference(value: unknown): value is string {
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const GRANT_MAX = 7 * UNITS.d;
 
-/** Milliseconds of a text like `90s`, `60m`, `24h` or `7d`, or null when it is not one. */
+/** The milliseconds of a text like `90s`, `60m`, `24h` or `7d`, or null when the text is not a duration. */
 export function parseDuration(text: string): number | null {
   const found = /^([1-9][0-9]{0,8})([smhd])$/.exec(text);
   if (found === null) return null;
   return Number(found[1]) * UNITS[found[2] as keyof typeof UNITS];
 }
 
-/** The shortest text that `parseDuration` reads as so many milliseconds, a whole number of seconds. */
+/** The shortest text that `parseDuration` reads as `ms` milliseconds, which must be a whole number of seconds. */
 export function durationText(ms: number): string {
   const unit = (['d', 'h', 'm'] as const).find(each => ms % UNITS[each] === 0) ?? 's';
   return `${ms / UNITS[unit]}${unit}`;
 }
 
-/** Milliseconds of a grant's duration (`<n>m`, `<n>h`, `<n>d`, 1 minute to 7 days), or null. */
+/** The milliseconds of a grant's duration (`<n>m`, `<n>h` or `<n>d`, 1 minute to 7 days), or null. */
 export function parseGrantDuration(text: string): number | null {
   if (text.endsWith('s')) return null;
   const ms = parseDuration(text);

@@ -1,5 +1,5 @@
-// Time cut into buckets of a minute, an hour and a day (UTC), as the statistics are kept: which buckets make up
-// a window, how wide the slices of its graph are, and how coarsely long latencies are told apart.
+// The statistics are kept in buckets of a minute, an hour and a day (UTC). This file says which buckets make up a
+// window, how wide the slices of its graph are, and how exactly latencies are kept.
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -34,10 +34,10 @@ function cut(from: number, to: number, level: number): Piece[] {
   return [...cut(from, start, level - 1), { span, from: start, to: end }, ...cut(end, to, level - 1)];
 }
 
-/** How long buckets of each span are kept; days stay. The edges of a window rely on it. */
+/** How long buckets of each span are kept; buckets of a day are kept forever. `windowStart` relies on it. */
 export const KEPT: Readonly<Partial<Record<Span, number>>> = { [MINUTE]: 3 * DAY, [HOUR]: 100 * DAY };
 
-/** Where a window begins: rounded down to a bucket that is still kept by then. */
+/** The beginning of a window, rounded down to the start of a bucket that is still kept. */
 export function windowStart(now: number, window: number): number {
   const span = window <= 2 * DAY ? MINUTE : window <= 93 * DAY ? HOUR : DAY;
   return floorTo(now - window, span);
@@ -51,7 +51,10 @@ export function sliceOf(window: number): number {
   return STEPS.find(step => window / step <= MOST_SLICES) ?? (STEPS.at(-1) as number);
 }
 
-/** Milliseconds are told apart up to 100, beyond it in two digits, rounded up. */
+/**
+ * Rounds a latency to the class that is counted: latencies up to 100 ms stay exact, longer ones are rounded up to two
+ * digits.
+ */
 export function latencyClass(ms: number): number {
   if (ms <= 100) return ms;
   const unit = 10 ** (Math.floor(Math.log10(ms)) - 1);

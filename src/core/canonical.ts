@@ -1,6 +1,6 @@
-// Canonical JSON: one text for every spelling of the same value. Keys are sorted by UTF-16 code units, no
-// white space, numbers as the shortest text that reads back the same (RFC 8785). It is what the digest
-// that binds an approval to its call is made of.
+// Canonical JSON: the same value always gives the same text. Keys are sorted by UTF-16 code units, there is no white
+// space, and a number is the shortest text that reads back the same (RFC 8785). The digest that binds an approval to
+// its call is computed over this text.
 
 import { ExactNumber } from './exact-number.ts';
 import type { Json } from './json.ts';

@@ -1,23 +1,24 @@
-// A file of checkpoints: signed notes one after another, with empty lines between them. What is none is told by its
-// lines, so that nobody takes a file that cannot be read for one that agrees. Who signed them is not looked at here.
+// Reads a file of checkpoints: signed notes one after another, separated by empty lines. Anything else in the file is
+// reported with its lines, so that an unreadable file is never taken for one that agrees with the log. This file does
+// not verify signatures.
 
 import { BASE64_OF_32, parseCheckpoint, WHOLE_NUMBER } from './checkpoint.ts';
 
 export interface FileNote {
   note: string;
-  /** Its first and last line in the file, counted from 1. */
+  /** The first and last line of the note in the file, counted from 1. */
   from: number;
   to: number;
-  /** A crash or a full disk cuts a note short while it is appended. */
+  /** A note is cut short when a crash or a full disk interrupts its being appended. */
   state: 'whole' | 'cut short' | 'unreadable';
 }
 
-/** Of 68 bytes, a key's id and a signature by it, or of more. */
+/** A signature line: base64 of at least 68 bytes, which are a key's id (4) and a signature (64). */
 const SIGNATURE =
   /^\u2014 \S+ (?:[A-Za-z0-9+/]{4}){22}(?:[A-Za-z0-9+/]{3}=|(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2,3}={1,2})?)$/;
 const LINE = /^[a-z-]+ \S/;
 
-/** What the file holds, note by note; `name` is the log's. */
+/** The notes in the file, in order; `name` is the name of the log. */
 export function notesIn(file: string, name: string): FileNote[] {
   const found: FileNote[] = [];
   for (const { text, from, to } of blocksIn(file)) {
@@ -37,7 +38,7 @@ interface Block {
   to: number;
 }
 
-/** Lines that stand together. A file that came by way of Windows has other ends of lines. */
+/** The groups of lines between empty lines. The file may have Windows line ends. */
 function blocksIn(file: string): Block[] {
   const blocks: Block[] = [];
   let before = '';
@@ -64,7 +65,7 @@ function stateOf(note: string, name: string): FileNote['state'] {
   return beginsOne(text.split('\n'), name) ? 'cut short' : 'unreadable';
 }
 
-/** Whether these are the first lines of a checkpoint of this log, the last of them perhaps not whole. */
+/** Whether these are the first lines of a checkpoint of this log; the last line may be incomplete. */
 function beginsOne(lines: readonly string[], name: string): boolean {
   return lines.every((line, at) => {
     if (at === lines.length - 1) return at > 0 || name.startsWith(line);

@@ -1,34 +1,38 @@
-// A checkpoint: what the audit log was at a moment, as a signed note of C2SP's (tlog-checkpoint, signed-note):
-// origin, size and root, lines of our own, an empty line, and an Ed25519 signature. Reading, writing and
-// verifying the text is here; who signs and where notes are kept is not, nor what retention may remove (given-up.ts).
+// A checkpoint states the size and root of the audit log at one time, as a signed note in the C2SP formats
+// tlog-checkpoint and signed-note: origin, size and root, lines of our own, an empty line, and an Ed25519 signature.
+// This file reads, writes and verifies the text. guard/log signs and keeps checkpoints, and given-up.ts says what
+// retention may remove.
 
 import { durationText, parseDuration } from './approval.ts';
 import { verifyEd25519 } from './ed25519.ts';
 
 export interface Checkpoint {
-  /** Names the log, and the key that signs for it. */
+  /** The name of the log and of its signing key. */
   origin: string;
-  /** How many entries are sealed. */
+  /** The number of sealed entries. */
   size: number;
   /** Base64 of the tree's root. */
   root: string;
   at: number;
-  /** Every entry that had been seen and was made before this time is sealed. */
+  /** Every entry that had been committed and was made before this time is sealed. */
   through: number;
   /** Entries before this sequence number may have been removed by retention. */
   pruned: number;
-  /** How long entries are kept, in milliseconds. A program that did not sign this yet has left it unstated. */
+  /** How long entries are kept, in milliseconds. Checkpoints of older versions do not state it. */
   retention: number | 'forever' | 'unstated';
-  /** By what right the first `pruned` entries may be gone; null where none are, or the retention is unstated. */
+  /** Why the first `pruned` entries may be missing; null if none may be, or if the retention is unstated. */
   givenUp: GivenUp | null;
 }
 
-/** The first `pruned` entries were given up: an earlier checkpoint of exactly those had become old enough. */
+/**
+ * The first `pruned` entries were given up because an earlier checkpoint of exactly those entries had become older than
+ * the retention.
+ */
 export interface GivenUp {
-  /** When they were given up, and under which retention: both may have been another than the checkpoint's own. */
+  /** The time at which they were given up and the retention at that time; both can differ from the checkpoint's own. */
   at: number;
   retention: number;
-  /** The earlier checkpoint's root, and when it was signed. */
+  /** The root of the earlier checkpoint and the time of its signature. */
   root: string;
   signedAt: number;
 }
@@ -71,7 +75,7 @@ export function signedNote(text: string, key: VerifierKey, signature: Uint8Array
   return `${text}\n— ${key.name} ${bytes.toString('base64')}\n`;
 }
 
-/** What a note says, signed or not; null when it is no checkpoint of ours. */
+/** The content of a note, signed or not; null when it is not a checkpoint in our format. */
 export function parseCheckpoint(note: string): Checkpoint | null {
   const [text = ''] = note.split('\n\n', 1);
   const [origin = '', size = '', root = '', ...rest] = text.split('\n');
@@ -85,7 +89,8 @@ export function parseCheckpoint(note: string): Checkpoint | null {
   if (Number.isNaN(at) || Number.isNaN(through) || !WHOLE_NUMBER.test(pruned)) return null;
   const retention = retentionIn(values.get('retention'));
   const givenUp = givenUpIn(values.get('given-up'));
-  // Older programs state neither; whoever states the retention also says by what right entries are gone.
+  // Checkpoints of older versions state neither value. A checkpoint that states the retention and has pruned entries
+  // must also state why they are missing.
   const wanted = retention !== 'unstated' && pruned !== '0';
   if (retention === null || values.has('given-up') !== wanted || (givenUp !== null) !== wanted) return null;
   return { origin, size: Number(size), root, at, through, pruned: Number(pruned), retention, givenUp };
@@ -107,8 +112,8 @@ function givenUpIn(text = ''): GivenUp | null {
 
 /**
  * Whether one of the note's signatures is by this key, over exactly this text, and the text is about the key's log. The
- * name beside a signature is not signed: without a look at the text, a checkpoint of another log under the same master
- * key would pass for one of this log.
+ * name beside a signature is not signed, so the text has to be compared too: otherwise a checkpoint of another log
+ * under the same master key would pass for one of this log.
  */
 export async function isSignedBy(note: string, key: VerifierKey): Promise<boolean> {
   const end = note.lastIndexOf('\n\n');
@@ -134,7 +139,7 @@ export function verifierKey(name: string, publicKey: Uint8Array): VerifierKey {
   return { name, id: digest.slice(0, 2 * ID_BYTES), publicKey };
 }
 
-/** `name+id+base64`, as C2SP writes the public key of a note's signer. */
+/** `name+id+base64`, the C2SP format for the public key of a note's signer. */
 export function verifierKeyText({ name, id, publicKey }: VerifierKey): string {
   return `${name}+${id}+${Buffer.from(typed(publicKey)).toString('base64')}`;
 }

@@ -1,6 +1,7 @@
-// The decision. Given a policy, a call and the facts read inside the audit transaction, says `allow`,
-// `deny` or `pending`, and why. Pure: no clock, no store, no second road around it. The arguments of the
-// call are not among its inputs; an approval is bound to them by a digest that the guard compares.
+// The decision. From a policy, a call and the facts that were read inside the audit transaction, `decide` returns
+// `allow`, `deny` or `pending` and the reason. It is a pure function without clock or store, and nothing else in the
+// program decides. The arguments of the call are not among its inputs; an approval is bound to them by a digest that
+// the guard compares.
 
 import { joinName } from './name.ts';
 import { type Policy, RuleIndex } from './policy.ts';
@@ -11,16 +12,19 @@ export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonl
 export interface ToolCall {
   serverName: string;
   toolName: string;
-  /** Not a tool: a resource, prompt or completion that the key's setting `forward` names. `toolName` is the method. */
+  /**
+   * True for a resource, a prompt or a completion, which the key's setting `forward` allows; `toolName` is then the
+   * method.
+   */
   relayed?: true;
-  /** Set when nothing more may be forwarded now: the sentence that says which bound is reached. */
+  /** Set when no further call may be forwarded now: the sentence that says which limit is reached. */
   noPlace?: string;
 }
 
-/** What a call gets whose tool shows another definition than the accepted one. */
+/** What happens to a call of a tool whose definition differs from the accepted one. */
 export type Drift = 'require_approval' | 'deny';
 
-/** A policy version with its rules compiled; made once and kept as long as the version is current. */
+/** A policy version with its rules compiled; it is made once and kept as long as the version is current. */
 export interface CompiledPolicy extends Policy {
   index: RuleIndex;
 }
@@ -29,20 +33,23 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
   return { ...policy, index: new RuleIndex(policy.rules) };
 }
 
-/** What frees a call whose rule asks for approval: an open grant, or the one-time approval of this very call. */
+/** What frees a call whose rule requires approval: an open grant, or the one-time approval of exactly this call. */
 export interface Freedom {
   kind: 'grant' | 'approval';
   referenceId: string;
 }
 
-/** What a decision may know besides the policy and the call. Read in the transaction that records it. */
+/**
+ * What a decision may know besides the policy and the call. The facts are read in the transaction that records the
+ * decision.
+ */
 export interface Facts {
-  /** The session's full tool names; null when not scoped. */
+  /** The full names of the tools that the session may call; null when the session has no scope. */
   scope: ReadonlySet<string> | null;
-  /** Set when the tool shows another definition than the accepted one, and the setting minds. */
+  /** Set when the tool's definition differs from the accepted one and TOOLGATE_TOOL_DRIFT is not `allow`. */
   drift: Drift | null;
   freedom: Freedom | null;
-  /** Set when the caller names an approval that does not free the call: why not. */
+  /** Set when the caller named an approval that does not free the call: the reason why it does not. */
   unfreed?: string | null;
   /** Set when no further approval may be opened: the sentence that says which limit is reached. */
   approvalLimit: string | null;
@@ -56,7 +63,7 @@ export interface Outcome {
   freedBy: Freedom | null;
 }
 
-/** Whether the facts about approvals matter for this call: only one whose rule asks for approval reads them. */
+/** Whether the decision about this call needs the facts about approvals: only then are they read. */
 export function asksForApproval(
   policy: CompiledPolicy,
   call: ToolCall,
@@ -69,7 +76,7 @@ export function asksForApproval(
   return action === 'require_approval' || (action === 'allow' && drift !== null);
 }
 
-/** Whether a call could pass, now or after an approval. For listings only; it decides nothing. */
+/** Whether a call could be allowed, now or after an approval. It is for lists of tools only and decides nothing. */
 export function couldPass(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
   const name = joinName(call.serverName, call.toolName);
   if (scope !== null && !scope.has(name)) return false;
@@ -115,7 +122,7 @@ function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome
 
 const DRIFTED = 'the definition of the tool has changed and no operator has accepted it';
 
-/** What the policy would let pass, were the tool still the one that was accepted. */
+/** The outcome for a call that the policy would allow or ask about, of a tool whose definition has changed. */
 function drifted(would: string, drift: Drift, index: number, facts: Facts): Outcome {
   if (drift === 'deny') return outcome('deny', `${would}, but ${DRIFTED}.`, index);
   return needsApproval(`${would}, but ${DRIFTED}, so it requires approval`, undefined, index, facts);
@@ -133,7 +140,7 @@ function needsApproval(asks: string, why: string | undefined, index: number, fac
   return outcome('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index);
 }
 
-/** What a caller is told whose named approval did not help. */
+/** The sentence for a caller who named an approval that does not free the call. */
 export function unfreedBy(why: string): string {
   return `The approval that was named does not free this call: ${why}.`;
 }

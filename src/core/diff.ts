@@ -1,5 +1,6 @@
-// Which lines were taken away and which came, in order. What both ends share is set aside first; for a middle
-// too large to compare pair by pair, everything old goes and everything new comes.
+// Compares two lists of lines: which lines were removed and which were added, in order. Equal lines at the start and
+// the end are skipped first. If the rest is too large to compare pair by pair, all old lines count as removed and all
+// new ones as added.
 
 export interface Line {
   mark: ' ' | '-' | '+';
@@ -45,7 +46,7 @@ function middle(before: readonly string[], after: readonly string[]): Line[] {
   return lines;
 }
 
-/** The length of the longest common subsequence of what follows each pair of positions. */
+/** For each pair of positions, the length of the longest common subsequence of the lines from there on. */
 function commonLengths(before: readonly string[], after: readonly string[]): Uint32Array {
   const width = after.length + 1;
   const lengths = new Uint32Array((before.length + 1) * width);

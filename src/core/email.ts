@@ -1,5 +1,5 @@
-// The one spelling in which e-mail addresses are kept and compared. Only A to Z have another case: Unicode's own
-// folding makes different addresses equal (the Kelvin sign becomes a k), and so one person another.
+// The normal form in which e-mail addresses are kept and compared. Only A to Z are folded to lower case: Unicode's case
+// folding makes different addresses equal (the Kelvin sign becomes a k), so one person could pass for another.
 
 import { visible } from './visible.ts';
 
@@ -14,12 +14,12 @@ export function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, found => found.toLowerCase());
 }
 
-/** Whether every character can be told from every other: outside ASCII many look alike. */
+/** Whether the address is ASCII only; many characters outside ASCII look like another one. */
 export function isPlainEmail(email: string): boolean {
   return ASCII.test(email);
 }
 
-/** Whether it holds control or other characters that nobody sees. */
+/** Whether the address contains control characters or other invisible ones. */
 export function hidesCharacters(email: string): boolean {
   return visible(email) !== email;
 }

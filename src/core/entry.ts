@@ -1,5 +1,5 @@
-// An audit entry as it is shown, exported and sealed: one shape, so that whoever has an export can hash what was
-// sealed.
+// An audit entry as it is shown, exported and sealed. All three use the same form, so that anybody with an export can
+// compute the hashes that were sealed.
 
 import { canonicalJson } from './canonical.ts';
 import type { Json } from './json.ts';
@@ -26,14 +26,14 @@ const FIELDS = [
   'toolName',
 ] as const;
 
-/** The leaf of an entry as it is shown: its canonical JSON. */
+/** The leaf hash of an entry: the hash of its canonical JSON. */
 export function entryLeaf(shown: object): Hash {
   return leafHash(entryText(shown));
 }
 
 /**
- * An entry is flat, so its canonical JSON is the runtime's with the keys in order: 2 µs where the general way
- * takes 18. Whatever has other fields takes the general way.
+ * An entry is flat, so its canonical JSON is JSON.stringify with the keys in order, which takes 2 µs instead of 18. An
+ * entry with other fields goes through canonicalJson.
  */
 export function entryText(shown: object): string {
   const given = shown as Record<string, Json>;

@@ -1,6 +1,6 @@
-// The one error type of the domain and its codes. What a code means on a surface (an HTTP status, a
-// JSON-RPC code, an exit code) is decided there, in one table each; anything that is not a GuardError is
-// an internal failure and is never shown to a caller.
+// The only error type of the domain, and its codes. Each surface has one table that maps a code to an HTTP status, a
+// JSON-RPC code or an exit code. Any error that is not a GuardError is an internal failure and is never shown to a
+// caller.
 
 export type ErrorCode =
   | 'invalid_json'
@@ -30,9 +30,9 @@ export interface InputFault {
 interface ErrorDetails {
   cause?: unknown;
   errors?: InputFault[];
-  /** Seconds after which trying again makes sense. */
+  /** The number of seconds after which the caller should try again. */
   retryAfter?: number;
-  /** Methods that would have been allowed. */
+  /** The methods that the path allows. */
   allow?: string;
 }
 
@@ -52,7 +52,7 @@ export class GuardError extends Error {
   }
 }
 
-/** Input that is well-formed JSON but wrong: the first fault is also the sentence a person reads. */
+/** An error for input that is well-formed JSON but invalid; its message is the first fault. */
 export function invalidInput(errors: InputFault[]): GuardError {
   const first = errors[0];
   const where = first && first.path !== '' ? `${first.path}: ` : '';
@@ -61,12 +61,12 @@ export function invalidInput(errors: InputFault[]): GuardError {
   });
 }
 
-/** More checks wait than the store can take. */
+/** The queue of checks is full. */
 export function overloaded(): GuardError {
   return new GuardError('overloaded', 'Too many checks are waiting for the audit log.', { retryAfter: 1 });
 }
 
-/** No record, no verdict. */
+/** A decision that could not be recorded is not given out. */
 export function auditFailed(cause: unknown): GuardError {
   const message = 'The decision could not be recorded, so there is none. Do not proceed.';
   return new GuardError('audit_failed', message, { cause });

@@ -1,5 +1,5 @@
-// The two events about an approval: their shape, and when a delivery is tried again. Signing and sending
-// are the guard's. An event never carries the approval's token.
+// The two events about an approval: their shape, and the schedule of delivery attempts. The guard signs and sends them.
+// An event never carries the approval's token.
 
 import type { ApprovalStatus } from './approval.ts';
 
@@ -9,7 +9,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export type Surface = 'check' | 'mcp';
 export const SURFACES = ['check', 'mcp'] as const satisfies readonly Surface[];
 
-/** An approval as events show it; times are ISO 8601. */
+/** An approval as events show it; times are in ISO 8601. */
 export interface ApprovalView {
   referenceId: string;
   toolCallId: string;
@@ -38,7 +38,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Waits before each attempt. */
+/** The milliseconds to wait before each attempt. */
 export const ATTEMPT_WAITS: readonly number[] = [
   0,
   1 * SECOND,
@@ -60,8 +60,8 @@ export const ATTEMPT_WAITS: readonly number[] = [
 const JITTER = 0.2;
 
 /**
- * Milliseconds to wait after `made` failed attempts, or null when the schedule is exhausted.
- * `random` in [0, 1) spreads the retries of many deliveries by ±20 %.
+ * The milliseconds to wait after `made` failed attempts, or null when the schedule is exhausted. `random` in [0, 1)
+ * spreads the retries of many deliveries by ±20 %.
  */
 export function waitAfter(made: number, random: number): number | null {
   const wait = ATTEMPT_WAITS[made];

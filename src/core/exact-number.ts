@@ -1,22 +1,22 @@
-// Numbers of JSON that a double would change (a long integer, too many digits): kept as their text, so that two
+// JSON numbers that a double cannot represent exactly (long integers, many digits) are kept as text, so that two
 // different calls never look the same.
 
-/** A number whose text says more than a double can hold. */
+/** A number that a double cannot represent exactly. */
 export class ExactNumber {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
   }
-  /** Written by JSON.stringify as it was read. */
+  /** JSON.stringify writes the number as it was read. */
   toJSON(): unknown {
     return rawJson(this.text);
   }
 }
 
-/** ECMAScript 2026; the library's types do not know it yet. */
+/** JSON.rawJSON is ECMAScript 2026; TypeScript's library types do not include it yet. */
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
-/** A double when it stands for the very number that was written; else the text itself. */
+/** The double if it is exactly the number that was written, else an ExactNumber with the text. */
 export function exactly(text: string): number | ExactNumber {
   const value = Number(text);
   return Number.isFinite(value) && decimal(String(value)) === decimal(text) ? value : new ExactNumber(text);
@@ -24,10 +24,10 @@ export function exactly(text: string): number | ExactNumber {
 
 const PARTS = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 const ZERO = 0x30;
-/** No double has an exponent of more digits. */
+/** No double has an exponent with more characters than this. */
 const MAX_EXPONENT = 9;
 
-/** A number's one spelling: its digits without zeros at either end, and the power of ten behind them. */
+/** The normal form of a number: its digits without zeros at either end, and a power of ten. */
 function decimal(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(text) ?? [];
   if (exponent.length > MAX_EXPONENT) return text;

@@ -1,15 +1,16 @@
-// What retention may have removed, as signed checkpoints show it. A checkpoint gives up the first entries of the log and
-// says by what right: an earlier checkpoint of exactly those was signed a whole retention period before. Whether that
-// earlier one belongs to this log is for the verifier to see, which holds it against the tree like any other.
+// Says what retention may have removed, according to signed checkpoints. A checkpoint may give up the first entries of
+// the log, that is, declare that retention may remove them. It also states why: an earlier checkpoint of exactly those
+// entries was signed a whole retention period before. The verifier (log-verifier.ts) finds out whether that earlier
+// checkpoint belongs to this log, as for any other checkpoint.
 
 import { durationText } from './approval.ts';
 import type { Checkpoint } from './checkpoint.ts';
 
-/** Clocks of replicas may differ by this much. */
+/** The clocks of replicas may differ by this much. */
 export const CLOCKS_MS = 5 * 60_000;
 const MOST_REMARKS = 5;
 
-/** The earlier checkpoint that the right to remove entries rests on. */
+/** The earlier checkpoint that permits the removal of entries. */
 export function covering(checkpoint: Checkpoint): Checkpoint | null {
   const { origin, pruned: size, givenUp } = checkpoint;
   if (givenUp === null) return null;
@@ -17,20 +18,20 @@ export function covering(checkpoint: Checkpoint): Checkpoint | null {
   return { origin, size, root, at, through: 0, pruned: 0, retention: 'unstated', givenUp: null };
 }
 
-/** Whether a checkpoint gives up no more than it may, by what it says itself. */
+/** Whether a checkpoint, by its own statements, gives up no more than it may. */
 export function keepsRetention({ size, at, pruned, givenUp }: Checkpoint): boolean {
   if (pruned > size) return false;
   return givenUp === null || (givenUp.at <= at && givenUp.signedAt <= givenUp.at - givenUp.retention);
 }
 
 export interface Claim {
-  /** Entries before this sequence number may be gone, … */
+  /** Entries before this sequence number may be missing, unless there is a refusal. */
   before: number;
-  /** … unless this speaks against it. */
+  /** The reason why the claim does not count, or null. */
   refusal: string | null;
 }
 
-/** What the checkpoints give up. With `atLeast`, only what was kept for that long counts. */
+/** What the checkpoints give up. With `atLeast`, only entries that were kept for that long may be missing. */
 export function claimsOf(checkpoints: readonly Checkpoint[], atLeast: number | null): Claim[] {
   const claims: Claim[] = [];
   let earliestLater = Number.POSITIVE_INFINITY;
@@ -58,12 +59,12 @@ function refusalOf(checkpoint: Checkpoint, earliestLater: number, atLeast: numbe
     : null;
 }
 
-/** As they were signed: a log only grows, and gives up ever more. */
+/** Sorts checkpoints in the order of signing: both the size of a log and the number of entries given up only grow. */
 function inOrder(checkpoints: readonly Checkpoint[]): Checkpoint[] {
   return checkpoints.toSorted((a, b) => a.size - b.size || a.pruned - b.pruned || a.at - b.at);
 }
 
-/** What a reader of the checkpoints should know although it is no contradiction: whole sentences. */
+/** Sentences about the checkpoints that a reader should know although they are not contradictions. */
 export function remarksOn(checkpoints: readonly Checkpoint[]): string[] {
   const sorted = inOrder(checkpoints);
   return [...some(changesIn(sorted)), ...some(jumpsIn(sorted)), ...keptShorter(sorted), ...unstated(sorted)];
@@ -96,7 +97,7 @@ function jumpsIn(sorted: readonly Checkpoint[]): string[] {
   });
 }
 
-/** A retention that was short for a while and was set back before anybody kept a checkpoint. */
+/** Reports a retention that was shortened for some time and set back before anybody kept a checkpoint. */
 function keptShorter(sorted: readonly Checkpoint[]): string[] {
   const newest = sorted.at(-1);
   if (newest === undefined || newest.givenUp === null) return [];
@@ -106,7 +107,7 @@ function keptShorter(sorted: readonly Checkpoint[]): string[] {
   return [`${given}, which is shorter than the retention of the newest checkpoint (${textOf(newest)}).`];
 }
 
-/** Programs before this one gave entries up without a word about time. */
+/** Reports entries that an older version gave up; older versions did not state the retention. */
 function unstated(sorted: readonly Checkpoint[]): string[] {
   const most = (some: readonly Checkpoint[]) =>
     some.reduce((before, { pruned }) => Math.max(before, pruned), 0);
@@ -117,7 +118,9 @@ function unstated(sorted: readonly Checkpoint[]): string[] {
   const before = most(silent);
   if (before <= most(stated)) return [];
   const who = 'was signed by an older version, which did not state the retention';
-  return [`What gave up the first ${before} entries ${who}: nobody can tell how long they were kept.`];
+  return [
+    `The checkpoint that gave up the first ${before} entries ${who}: nobody can tell how long they were kept.`,
+  ];
 }
 
 function lengthOf({ retention }: Checkpoint): number {

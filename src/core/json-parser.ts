@@ -1,5 +1,5 @@
-// The strict parser of JSON: slower than the runtime's, but it refuses duplicate keys, bounds the depth, keeps every
-// digit of a number and says where a fault is. core/json.ts knows when it is needed.
+// The strict JSON parser. It is slower than the runtime's, but it refuses duplicate keys, bounds the depth, keeps every
+// digit of a number and says where a fault is. core/json.ts decides when it is needed.
 
 import { GuardError } from './errors.ts';
 import { type ExactNumber, exactly } from './exact-number.ts';
@@ -99,7 +99,7 @@ class Parser {
     this.#at++;
   }
 
-  /** An empty container: steps over its end when it comes next. */
+  /** Whether the container is empty; steps over its end if so. */
   #ends(close: string): boolean {
     this.#space();
     if (this.#text[this.#at] !== close) return false;

@@ -1,6 +1,6 @@
-// Strict JSON: no duplicate keys, bounded depth, no BOM, nothing after the value. `__proto__` is a key like
-// any other. A number that a double would change is kept as it was written (exact-number.ts). Messages name a
-// position, never a part of the text: what is parsed may be somebody's arguments.
+// Strict JSON: no duplicate keys, bounded depth, no BOM, nothing after the value. `__proto__` is a key like any other.
+// A number that a double would change is kept as it was written (exact-number.ts). Messages name a position and never
+// quote the text, because the text may be the arguments of a call.
 
 import { GuardError } from './errors.ts';
 import { ExactNumber } from './exact-number.ts';
@@ -9,14 +9,14 @@ import { BACKSLASH, type Json, type JsonObject, MAX_DEPTH, parseStrictly, QUOTE 
 export type { Json, JsonObject } from './json-parser.ts';
 
 /**
- * Nobody else is answered while a text is parsed. Four megabytes of zeros took half a second where ours had to parse
- * them, sixteen took 2.7 s; as many values as this take a tenth of a second, and a long string takes none of that.
+ * Parsing blocks all other requests. Our parser took half a second for four megabytes of zeros and 2.7 s for sixteen;
+ * this many values take a tenth of a second. Long strings are much faster.
  */
 export const MAX_VALUES = 250_000;
 
 /**
- * The runtime's parser, where a scan of the text shows that it was strict enough; else ours, which finds the
- * fault or keeps the long number. On a check of 230 bytes ours alone took 6 µs, this way takes 2.
+ * Uses the runtime's parser where a scan of the text shows that it was strict enough, and otherwise ours, which finds
+ * the fault or keeps the long number. For a check of 230 bytes our parser takes 6 µs, this way takes 2.
  */
 export function parseJson(text: string, maxValues = MAX_VALUES): Json {
   if (text.length > maxValues) wantFewValues(text, maxValues);
@@ -31,7 +31,10 @@ export function parseJson(text: string, maxValues = MAX_VALUES): Json {
   return strict ? value : parseStrictly(text);
 }
 
-/** Each value but the first stands behind one of these; the text may be any, so it need not be JSON. */
+/**
+ * Counts the characters that each value but the first follows (a comma or an opening bracket). The text need not be
+ * valid JSON.
+ */
 function wantFewValues(text: string, atMost: number): void {
   let values = 1;
   for (let at = 0; at < text.length; at++) {
@@ -51,8 +54,8 @@ function wantFewValues(text: string, atMost: number): void {
 const MAX_PLAIN_NUMBER = 15;
 
 /**
- * How deep a valid text nests, how many members its objects are written with, whether all numbers are short
- * and without an exponent.
+ * The depth of a valid JSON text, the number of members that its objects are written with, and whether all its numbers
+ * are short and have no exponent.
  */
 function scan(text: string): { depth: number; members: number; plainNumbers: boolean } {
   let depth = 0;
@@ -79,14 +82,14 @@ function scan(text: string): { depth: number; members: number; plainNumbers: boo
   return { depth: deepest, members, plainNumbers };
 }
 
-/** Whether the quote stands behind an odd number of backslashes. */
+/** Whether an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, quote: number): boolean {
   let backslashes = 0;
   while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
   return backslashes % 2 === 1;
 }
 
-/** Fewer than were written, when a key was written twice. */
+/** The number of members in all objects: fewer than were written if a key was written twice. */
 function countMembers(value: Json): number {
   if (value === null || typeof value !== 'object') return 0;
   let count = 0;
@@ -101,7 +104,7 @@ function countMembers(value: Json): number {
   return count;
 }
 
-/** Decodes UTF-8 strictly, a BOM included in the text (and so refused by the parser). */
+/** Decodes UTF-8 strictly. A BOM stays in the text, so the parser refuses it. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function parseJsonBytes(bytes: Uint8Array, maxValues = MAX_VALUES): Json {
@@ -114,14 +117,14 @@ export function parseJsonBytes(bytes: Uint8Array, maxValues = MAX_VALUES): Json 
   return parseJson(text, maxValues);
 }
 
-/** Whether a value is an object of JSON: no array, and no number that was kept as it was written. */
+/** Whether a value is a JSON object: not an array and not an ExactNumber. */
 export function isObject(value: unknown): value is JsonObject {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
   );
 }
 
-/** Writes a parsed value back; an ExactNumber as the very digits that were read. */
+/** Writes a parsed value as JSON; an ExactNumber is written with the digits that were read. */
 export function writeJson(value: Json): string {
   return JSON.stringify(value);
 }

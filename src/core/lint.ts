@@ -1,11 +1,12 @@
-// What is valid in a policy and hardly meant: a rule that can never match, because no name is like its pattern or
-// because earlier rules cover it; a pattern written as a regular expression; no rule at all. Decides nothing.
+// Warnings about a policy that is valid but probably not what its author meant: a rule that can never match, because no
+// tool name fits its pattern or because earlier rules cover it; a pattern written as a regular expression; no rules at
+// all. The warnings have no influence on decisions.
 
 import { SEPARATOR, splitName } from './name.ts';
 import { namesServer, type Rule, RuleIndex } from './policy.ts';
 
 interface Warning {
-  /** The rule that it is about; null for the policy as a whole. */
+  /** The rule that the warning is about; null when it is about the whole policy. */
   index: number | null;
   message: string;
 }
@@ -27,10 +28,13 @@ export function warningsOf(rules: readonly Rule[]): Warning[] {
 }
 
 const IMPOSSIBLE =
-  'can never match: with "__" in it, it is compared with full names only, <server>__<tool>, and this is none; ' +
+  'can never match: with "__" in it, it is compared with full names only, <server>__<tool>, and this is not one; ' +
   'begin it with * to mean any server';
 
-/** `^a`, `a$`, `.*`, `.+`, `\d`, `[a-z]`, `(a|b)`: what people write who take a pattern for an expression. */
+/**
+ * Finds `^a`, `a$`, `.*`, `.+`, `\d`, `[a-z]` and `(a|b)`, which people write who take a pattern for a regular
+ * expression.
+ */
 const REGULAR_EXPRESSION = /^\^|\$$|\.[*+]|\\[.*+\w]|\[[^\]]+\]|\([^)]*\|[^)]*\)/;
 const NO_EXPRESSION =
   'looks like a regular expression, which a pattern is not: only * is special, and stands for any run of characters; ' +
@@ -38,7 +42,7 @@ const NO_EXPRESSION =
 
 interface Shadowed {
   index: number;
-  /** The earlier rules, in order, one of which always decides first. */
+  /** The earlier rules, in order; one of them always matches first. */
   by: number[];
 }
 
@@ -50,7 +54,7 @@ export function shadowedRules(rules: readonly Rule[]): Shadowed[] {
   });
 }
 
-/** The rules before `position` that together match whatever the pattern matches, or null. */
+/** The rules before `position` that together match everything that the pattern matches, or null. */
 function coveredBy(index: RuleIndex, tool: string, position: number): number[] | null {
   const by = new Set<number>();
   for (const { full, bare } of partsOf(tool)) {
@@ -62,18 +66,21 @@ function coveredBy(index: RuleIndex, tool: string, position: number): number[] |
 }
 
 /**
- * A pattern covers another when it matches it with every `*` read as a character that no pattern contains: only a
- * `*` can stand for that, and a `*` stands for any other text as well.
+ * A pattern covers another if it matches the other with every `*` replaced by a character that no pattern contains:
+ * only a `*` can match that character, and a `*` matches any other text as well.
  */
 const anyText = (pattern: string): string => pattern.replaceAll('*', '\u0000');
 
-/** Calls, as a pattern of their full names; and of their bare names, where the server's name has no `*`. */
+/**
+ * A set of calls, described by a pattern of their full names, and by a pattern of their bare names if the server's name
+ * contains no `*`.
+ */
 interface Part {
   full: string;
   bare: string | null;
 }
 
-/** The calls that a pattern matches, in parts that are each easy to compare with another pattern. */
+/** The calls that a pattern matches, divided into parts that are easy to compare with another pattern. */
 function* partsOf(tool: string): Generator<Part> {
   if (!namesServer(tool)) yield { full: `*${SEPARATOR}${tool}`, bare: tool };
   for (const full of namesServer(tool) ? [tool] : separated(tool)) {
@@ -84,8 +91,8 @@ function* partsOf(tool: string): Generator<Part> {
 }
 
 /**
- * The full names that a pattern without `__` matches, as patterns with it: some `*` stands for a text that contains
- * the separator, or gives one or both halves of it to a `_` beside it.
+ * The full names that a pattern without `__` matches, as patterns with `__`: either some `*` stands for a text that
+ * contains the separator, or one or both of its underscores are a `_` of the pattern beside a `*`.
  */
 function* separated(tool: string): Generator<string> {
   const pieces = tool.split(/\*+/);

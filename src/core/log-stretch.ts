@@ -1,10 +1,10 @@
-// What may have happened between two checkpoints when the later one does not hold: leaves in another order than the
-// signed one, or one leaf too many.
+// Finds out what happened between two checkpoints when the later one does not match: leaves in another order than the
+// signed one, or one additional leaf.
 
 import type { Checkpoint } from './checkpoint.ts';
 import type { Hash, Tree } from './merkle.ts';
 
-/** Trying each place as the one put in takes time by the square of the places. */
+/** Finding the additional leaf tries each one, which takes quadratic time; this is the largest number that is tried. */
 const TRIED = 1500;
 
 export interface Leaf {
@@ -13,7 +13,7 @@ export interface Leaf {
   hash: Hash;
 }
 
-/** Leaves since the last checkpoint that held, and the tree as it was then. */
+/** The leaves since the last checkpoint that matched, and the tree at that checkpoint. */
 export interface Stretch {
   from: Tree;
   leaves: Leaf[];
@@ -25,7 +25,7 @@ function leadsTo(from: Tree, leaves: readonly Leaf[], { size, root }: Checkpoint
   return tree.size === size && Buffer.from(tree.root()).toString('base64') === root;
 }
 
-/** The first leaf that is not where its id would have it, if that order is the signed one. */
+/** The first leaf that is out of order, if the leaves sorted by id match the checkpoint. */
 export function outOfOrder({ from, leaves }: Stretch, checkpoint: Checkpoint): Leaf | null {
   if (leaves.some(leaf => leaf.entryId === null)) return null;
   const sorted = leaves.toSorted((a, b) => ((a.entryId as string) < (b.entryId as string) ? -1 : 1));
@@ -33,7 +33,7 @@ export function outOfOrder({ from, leaves }: Stretch, checkpoint: Checkpoint): L
   return leaves.find((leaf, at) => leaf !== sorted[at]) ?? null;
 }
 
-/** The one leaf without which the rest, and the leaf that follows, leads to the checkpoint. */
+/** The one leaf without which the other leaves, including the one that follows, match the checkpoint. */
 export function foreign({ from, leaves }: Stretch, next: Leaf | null, checkpoint: Checkpoint): Leaf | null {
   if (leaves.length > TRIED) return null;
   const known = next === null ? leaves : [...leaves, next];

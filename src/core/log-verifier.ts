@@ -1,6 +1,6 @@
-// Holds a sealed log against its checkpoints, place by place in the order of sealing, and names what was done to
-// it. It reads nothing itself and keeps only what lies between two checkpoints, so that a log of any length passes
-// through. Whether checkpoints are signed by the right key was seen to before.
+// Compares a sealed log with its checkpoints, place by place in the order of sealing, and reports what was changed. It
+// does no input or output and keeps only the places between two checkpoints, so that it can verify a log of any length.
+// The caller has already verified the signatures of the checkpoints.
 
 import type { Checkpoint } from './checkpoint.ts';
 import { entryLeaf } from './entry.ts';
@@ -10,10 +10,10 @@ import { Tree } from './merkle.ts';
 
 export interface Place {
   seq: number;
-  /** Null in an export, where the entry is gone. */
+  /** Null in an export if the entry is missing. */
   entryId: string | null;
   leafHash: string;
-  /** As it is shown; null when it is not there. */
+  /** The entry as it is shown; null when it is missing. */
   entry: object | null;
 }
 
@@ -23,24 +23,24 @@ type FindingKind =
   | 'inserted'
   | 'reordered'
   | 'truncated'
-  /** Edited, removed or inserted together with its seal: which one it was, a root cannot tell. */
+  /** An entry was edited, removed or inserted together with its seal; a root cannot tell which. */
   | 'rewritten'
   | 'checkpoint';
 
 export interface Finding {
   kind: FindingKind;
-  /** Null where it is about no one place. */
+  /** Null if the finding is not about a single place. */
   seq: number | null;
   entryId: string | null;
   message: string;
 }
 
-/** Places kept for finding out what happened; beyond, only that something did is told. */
+/** The number of places that are kept to find out what happened. Beyond it, only the fact of a change is reported. */
 const KEPT = 20_000;
-/** A log that is no more what it was needs no longer list. */
+/** Further findings are not listed. */
 const MOST_FINDINGS = 1000;
 
-/** An entry that is not the one sealed in its place, and the leaf that it would have been. */
+/** An entry that differs from the one sealed in its place, and the leaf hash that it gives. */
 interface Mismatch {
   finding: Finding;
   leafHash: string;
@@ -50,27 +50,30 @@ interface Mismatch {
 export class LogVerifier {
   readonly #findings: Finding[] = [];
   readonly #mismatches: Mismatch[] = [];
-  /** Places that were passed over; a later one may fill them. */
+  /** Places that have not been seen so far; a later one may fill them. */
   readonly #missing: { from: number; to: number }[] = [];
-  /** Signed by the log's key. */
+  /** The checkpoints, all signed by the log's key. */
   #checkpoints: readonly Checkpoint[] = [];
-  /** Those, and the earlier ones that they rest on, smallest first: the tree was not held against these yet. */
+  /**
+   * Those checkpoints, and the earlier ones that they rest on, smallest first, with which the tree has not been
+   * compared yet.
+   */
   #ahead: Checkpoint[] = [];
   #met = 0;
   #newest: Checkpoint | null = null;
   readonly #tree = new Tree();
-  /** Entries had to be kept for so long; null: for as long as the checkpoints say. */
+  /** The time for which entries had to be kept; null means as long as the checkpoints say. */
   readonly #atLeast: number | null;
   #prunedBefore = 0;
-  /** What gives up most, but may not. */
+  /** The refused claim that gives up the most entries. */
   #refused: Claim | null = null;
   #next = 0;
-  /** Every entry that was there and is older than this is sealed before the current place. */
+  /** Every committed entry that is older than this is sealed before the current place. */
   #through = 0;
   #stretch: Stretch = { from: new Tree(), leaves: [] };
-  /** A checkpoint that did not hold; told when the next leaf is known. */
+  /** A checkpoint that did not match; it is reported when the next leaf is known. */
   #failed: Checkpoint | null = null;
-  /** Once the tree is not the signed one, later roots say nothing more. */
+  /** True once the tree differs from the signed one; later roots then say nothing more. */
   #astray = false;
 
   constructor(checkpoints: readonly Checkpoint[], atLeast: number | null = null) {
@@ -82,12 +85,12 @@ export class LogVerifier {
     return this.#next;
   }
 
-  /** Entries before this sequence number may be gone. */
+  /** Entries before this sequence number may be missing. */
   get prunedBefore(): number {
     return this.#prunedBefore;
   }
 
-  /** Further checkpoints: the log is signed, and retention goes on, while it is read. */
+  /** Adds checkpoints: the log may be signed, and retention may go on, while it is read. */
   believe(more: readonly Checkpoint[]): void {
     this.#checkpoints = [...this.#checkpoints, ...more];
     this.#ahead = [...this.#ahead.slice(this.#met), ...more, ...coveringOnce(more)]
@@ -102,16 +105,16 @@ export class LogVerifier {
       if (claim.refusal === null) this.#prunedBefore = Math.max(this.#prunedBefore, claim.before);
       else if (claim.before > (this.#refused?.before ?? 0)) this.#refused = claim;
     }
-    // One of exactly what was read so far has to be held against it before the next place is added.
+    // A checkpoint of exactly the places read so far has to be compared before the next place is added.
     this.#meet();
   }
 
-  /** Whether places are missing: then an entry without one may have had one of those. */
+  /** Whether places are missing: if so, an entry without a place may belong to one of them. */
   get hasGaps(): boolean {
     return this.#missing.length > 0 || (this.#newest?.size ?? 0) > this.#next;
   }
 
-  /** Whether an entry without a place was put in behind sealed ones, or only waits for its seal. */
+  /** Whether an entry without a place was inserted later, or else is only waiting to be sealed. */
   isOverdue(entryId: string): boolean {
     return timeOf(entryId) < Math.max(this.#through, this.#newest?.through ?? 0) - CLOCKS_MS;
   }
@@ -127,7 +130,7 @@ export class LogVerifier {
     this.#meet();
   }
 
-  /** Everything that was found, the first place first. */
+  /** All findings, in the order of their places. */
   end(): Finding[] {
     if (this.#failed !== null) this.#explain(null);
     this.#nameExchanged();
@@ -168,7 +171,7 @@ export class LogVerifier {
     return true;
   }
 
-  /** Entries that stand in each other's places were exchanged, not edited. */
+  /** Entries that are in each other's places were exchanged, not edited. */
   #nameExchanged(): void {
     const sealedAt = new Map(this.#mismatches.map(each => [each.leafHash, each.finding.seq]));
     for (const { finding, found } of this.#mismatches) {
@@ -200,14 +203,15 @@ export class LogVerifier {
     return refused === null || seq >= refused.before ? gone : `${gone} ${refused.refusal}`;
   }
 
-  /** Holds the tree against every checkpoint of its size. */
+  /** Compares the tree with every checkpoint of its size. */
   #meet(): void {
     for (;;) {
       const checkpoint = this.#ahead[this.#met];
       if (checkpoint === undefined || checkpoint.size > this.#tree.size) return;
       this.#met++;
-      // What was sealed stays sealed, whatever a later checkpoint says. Only its own time counts against that: a clock
-      // that was ahead and put right must not make latecomers of all that follows.
+      // A later checkpoint cannot unseal what was sealed, so `through` does not go back. The exception is a checkpoint
+      // whose own time is earlier: after a clock that was ahead has been corrected, the entries that follow must not
+      // all count as inserted.
       this.#through = Math.max(Math.min(this.#through, checkpoint.at), checkpoint.through);
       if (this.#astray) continue;
       if (Buffer.from(this.#tree.root()).toString('base64') !== checkpoint.root) {
@@ -217,7 +221,7 @@ export class LogVerifier {
     }
   }
 
-  /** What happened to the stretch that ends with a checkpoint that does not hold. */
+  /** Finds out what happened to the places before a checkpoint that does not match. */
   #explain(next: Leaf | null): void {
     const checkpoint = this.#failed as Checkpoint;
     this.#failed = null;
@@ -249,7 +253,7 @@ export class LogVerifier {
   }
 }
 
-/** The earlier checkpoints that others rest on: many rest on the same one. */
+/** The earlier checkpoints that others rest on, each of them once. */
 function coveringOnce(checkpoints: readonly Checkpoint[]): Checkpoint[] {
   const found = new Map<string, Checkpoint>();
   for (const checkpoint of checkpoints) {
@@ -259,7 +263,10 @@ function coveringOnce(checkpoints: readonly Checkpoint[]): Checkpoint[] {
   return [...found.values()];
 }
 
-/** Milliseconds in a UUID of version 7; of what is none, the end of time, which is never late. */
+/**
+ * The milliseconds in a UUID of version 7. An id that is not one counts as infinitely late, so that it is never
+ * reported as inserted.
+ */
 function timeOf(id: string): number {
   const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;

@@ -1,6 +1,6 @@
-// The arithmetic of the Merkle log (RFC 6962, section 2.1): what leaves hash to, which subtrees make up a proof,
-// and whether a proof holds. A subtree is named by its range of leaves; where hashes are kept and read from is
-// the store's.
+// The arithmetic of the Merkle log (RFC 6962, section 2.1): the hashes of leaves and nodes, the subtrees that make up a
+// proof, and the verification of a proof. A subtree is identified by its range of leaves. store/seals.ts stores the
+// hashes.
 
 export type Hash = Uint8Array;
 
@@ -19,7 +19,7 @@ export interface Node {
 const NODE = 1;
 const HASH_BYTES = 32;
 
-// The one-shot digest: 0.5 µs for a node, where an incremental hasher takes 3.5.
+// The one-shot digest takes 0.5 µs for a node, an incremental hasher 3.5.
 
 export function leafHash(text: string): Hash {
   return Bun.SHA256.hash(`\0${text}`) as Hash;
@@ -33,7 +33,7 @@ function nodeHash(left: Hash, right: Hash): Hash {
   return Bun.SHA256.hash(bytes) as Hash;
 }
 
-/** The whole subtrees that a tree falls into, from left to right; its hash is `joined` of theirs. */
+/** The complete subtrees of which a tree consists, from left to right; its hash is `joined` of their hashes. */
 export function nodesOf({ from, to }: Subtree): Node[] {
   const nodes: Node[] = [];
   let at = from;
@@ -50,13 +50,13 @@ export function nodesOf({ from, to }: Subtree): Node[] {
   return nodes;
 }
 
-/** The hash over subtrees of falling size. */
+/** The hash over complete subtrees of decreasing size. */
 export function joined(hashes: readonly Hash[]): Hash {
   if (hashes.length === 0) return Bun.SHA256.hash('') as Hash;
   return hashes.reduceRight((right, left) => nodeHash(left, right));
 }
 
-/** The hash over as many equal subtrees as a power of two. */
+/** The hash over subtrees of equal size; their number must be a power of two. */
 export function paired(hashes: readonly Hash[]): Hash {
   let row = hashes;
   while (row.length > 1) {
@@ -67,12 +67,12 @@ export function paired(hashes: readonly Hash[]): Hash {
   return row[0] as Hash;
 }
 
-/** A tree that grows by a leaf at a time and remembers only its whole subtrees, at most one per level. */
+/** A tree that grows leaf by leaf and remembers only its complete subtrees, at most one per level. */
 export class Tree {
   readonly #whole: Hash[];
   #size: number;
 
-  /** With the hashes of `nodesOf({ from: 0, to: size })`, to go on from there. */
+  /** `whole` are the hashes of `nodesOf({ from: 0, to: size })`; the tree grows from there. */
   constructor(size = 0, whole: readonly Hash[] = []) {
     this.#size = size;
     this.#whole = [...whole];
@@ -82,7 +82,7 @@ export class Tree {
     return this.#size;
   }
 
-  /** The nodes above the leaf that it completed are given to `completed`. */
+  /** Calls `completed` with each node that the leaf completes. */
   append(leaf: Hash, completed: (node: Node, hash: Hash) => void = () => {}): void {
     let hash = leaf;
     let level = 0;
@@ -105,7 +105,7 @@ export class Tree {
   }
 }
 
-/** The subtrees whose hashes lead from a leaf to the root, the leaf's neighbour first. */
+/** The subtrees whose hashes lead from a leaf to the root; the leaf's sibling comes first. */
 export function inclusionPath(leaf: number, size: number): Subtree[] {
   const path: Subtree[] = [];
   let from = 0;
@@ -139,7 +139,7 @@ export function consistencyPath(old: number, size: number): Subtree[] {
       from = middle;
     }
   }
-  // The old tree itself is known to whoever asks.
+  // The client that asks knows the old tree itself.
   if (from > 0) path.push({ from, to });
   return path.reverse();
 }
@@ -166,7 +166,9 @@ function sameHash(a: Hash, b: Hash): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
-/** Left of it lie as many leaves as the largest power of two that is smaller than the tree. */
+/**
+ * The position that divides a tree: its left part has as many leaves as the largest power of two below the tree's size.
+ */
 function middleOf(from: number, to: number): number {
   let left = 1;
   while (left * 2 < to - from) left *= 2;

@@ -6,7 +6,7 @@ const MAX_CODE_POINTS = 128;
 const PLAIN = /^[\x20-\x7e]{1,128}$/;
 const CONTROL = /\p{Cc}/u;
 
-/** What is wrong with a text that should be plain and short, or null. Shared by all names and labels. */
+/** What is wrong with a text that should be short and printable, or null. All names and labels use it. */
 export function textFault(text: string, min: number, max: number): string | null {
   if (min <= 1 && text.length >= min && text.length <= max && PLAIN.test(text)) return null;
   if (!text.isWellFormed()) return 'must be valid Unicode, without lone surrogates';
@@ -44,8 +44,8 @@ export function splitName(fullName: string): { serverName: string; toolName: str
 }
 
 /**
- * What is wrong with an entry of a session's scope, or null. A `*` is a plain character in a name, but whoever writes
- * one into a scope means a wildcard, and would get a session that may call nothing.
+ * What is wrong with an entry of a session's scope, or null. A `*` is an ordinary character in a name, but somebody who
+ * writes it into a scope means a wildcard and would get a session that may call nothing.
  */
 export function scopeFault(entry: string): string | null {
   if (entry.includes('*'))

@@ -1,7 +1,7 @@
-// The wildcard matcher. `*` stands for any run of characters, the empty one included; nothing else is
-// special. A pattern is cut at its stars once; matching then looks for each piece once, left to right,
-// and never goes back: taking the leftmost place for a piece leaves the most room for the next. A pattern
-// is never turned into a regular expression (12 stars against 61 characters took V8 minutes).
+// The wildcard matcher. `*` stands for any run of characters, also an empty one; no other character is special. A
+// pattern is cut at its stars once. Matching then searches for each piece once, from left to right, without
+// backtracking: the leftmost match of a piece leaves the most room for the next. A pattern is never turned into a
+// regular expression, because 12 stars against 61 characters took V8 minutes.
 
 export interface Pattern {
   /** What the name must begin with; the whole name when `stars` is false. */

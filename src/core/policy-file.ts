@@ -1,5 +1,5 @@
-// Reads a policy file, JSON or YAML: `{ name?, description?, rules: [...] }` or a bare list of rules. Every
-// problem comes with line and column; nothing is guessed or coerced.
+// Reads a policy file in JSON or YAML: `{ name?, description?, rules: [...] }` or a bare list of rules. Every problem
+// is reported with its line and column; nothing is guessed or coerced.
 
 import {
   isAlias,
@@ -24,7 +24,7 @@ export interface Problem {
 }
 
 interface PolicyFile {
-  /** Null when there is an error; warnings leave it usable. */
+  /** Null when there is an error; a policy with warnings can be used. */
   policy: { name: string | null; rules: Rule[] } | null;
   problems: Problem[];
   /** The line on which each rule begins. */
@@ -100,7 +100,7 @@ class Reader {
     return { tool, action: action as Action, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** The string under `field`; reports a wrong type or a fault. Undefined when absent or wrong. */
+  /** The string under `field`, or undefined when it is absent or wrong. A wrong type or another fault is reported. */
   #text_(map: YAMLMap, field: string, fault: (text: string) => string | null): string | undefined {
     if (!map.has(field)) return undefined;
     const node = map.get(field, true) as Node | undefined;

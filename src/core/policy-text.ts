@@ -1,16 +1,16 @@
-// Policies written out as text that reads back the same: for files, for the editor, and for comparing versions.
-// Reading is policy-file.ts's.
+// Writes policies as text that reads back the same: for files, for the editor, and for comparing versions.
+// policy-file.ts reads them.
 
 import type { Rule } from './policy.ts';
 import { safeJson } from './visible.ts';
 
-/** One rule to a line: easy to compare, and valid YAML. */
+/** One rule as one line of YAML, which makes policies easy to compare. */
 export function ruleLine({ tool, action, reason }: Rule): string {
   const why = reason === undefined ? '' : `, reason: ${safeJson(reason)}`;
   return `  - { tool: ${safeJson(tool)}, action: ${action}${why} }`;
 }
 
-/** A policy as a file that `policies apply` takes. */
+/** A policy as a file that `policies apply` reads. */
 export function policyText(policy: { name: string; description?: string; rules: readonly Rule[] }): string {
   const lines = [`name: ${safeJson(policy.name)}`];
   if (policy.description) lines.push(`description: ${safeJson(policy.description)}`);

@@ -1,5 +1,5 @@
-// Policies and their rules, as data, and the index that finds the first matching rule fast. Reading a
-// policy from a file is policy-file.ts; what a match means for a call is decide.ts.
+// Policies and their rules, as data, and the index that finds the first matching rule fast. policy-file.ts reads a
+// policy from a file; decide.ts says what a match means for a call.
 
 import { SEPARATOR, textFault } from './name.ts';
 import { compilePattern, matches, type Pattern } from './pattern.ts';
@@ -35,8 +35,8 @@ const NONE = Number.POSITIVE_INFINITY;
 const MAX_KNOWN = 10_000;
 
 /**
- * The rules of one policy version, compiled once. A pattern that contains `__` names a server: it is compared
- * with full names only, or a server could pass a rule for another by what it calls its tools.
+ * The rules of one policy version, compiled once. A pattern that contains `__` names a server and is compared with full
+ * names only: otherwise a server could match a rule for another server by the names of its tools.
  */
 export class RuleIndex {
   readonly #ofServers = new Patterns();
@@ -50,8 +50,8 @@ export class RuleIndex {
   }
 
   /**
-   * The smallest index of a rule that matches a tool, or -1. Agents call the same tools again and again:
-   * 10,000 rules like `a*b` took 530 µs to scan, and remembered, nothing.
+   * The smallest index of a rule that matches a tool, or -1. Results are remembered, because agents call the same tools
+   * again and again: scanning 10,000 rules like `a*b` took 530 µs.
    */
   firstFor(fullName: string, bareName: string): number {
     const known = this.#known.get(fullName);
@@ -62,7 +62,7 @@ export class RuleIndex {
     return found;
   }
 
-  /** The same, remembering nothing; `bareName` is null where it is not known. */
+  /** The same without remembering the result; `bareName` is null if it is not known. */
   first(fullName: string, bareName: string | null): number {
     let best = this.#ofServers.first(fullName, NONE);
     best = this.#others.first(fullName, best);
@@ -72,8 +72,8 @@ export class RuleIndex {
 }
 
 /**
- * Exact names, prefixes (`a*`) and suffixes (`*a`) are looked up; only the rest is scanned, in order, and only
- * up to the best index found so far.
+ * Exact names, prefixes (`a*`) and suffixes (`*a`) are looked up in maps. Only the other patterns are scanned, in
+ * order, up to the best index found so far.
  */
 class Patterns {
   readonly #exact = new Map<string, number>();
@@ -105,7 +105,7 @@ class Patterns {
   }
 }
 
-/** Prefixes or suffixes, grouped by length: one look-up per length that occurs. */
+/** Prefixes or suffixes, grouped by length: each length costs one look-up. */
 class Affixes {
   readonly #byText = new Map<string, number>();
   readonly #cut: (name: string, length: number) => string;

@@ -1,5 +1,5 @@
-// What the service looks after, by name, as its routes show it. The shapes are those of the routes' schemas
-// (answers.ts): a field that a route gains or loses is gained or lost here, for the dashboard and the command line.
+// Names for the resources of the service, as its routes show them. The shapes come from the routes' schemas
+// (answers.ts), so the dashboard and the command line follow when a route gains or loses a field.
 
 import type { Answers } from './answers.ts';
 
@@ -9,10 +9,10 @@ export type PolicyVersion = Answers['GET /admin/v1/policies/{id}/versions']['ver
 export type Key = Answers['GET /admin/v1/keys']['keys'][number];
 export type KeyWithSecret = Answers['POST /admin/v1/keys'];
 export type NotifyTargets = NonNullable<Key['notify']>;
-/** As the key that made it is told, with its token and without. */
+/** A session as the key that made it sees it, with its token and without. */
 export type NewSession = Answers['POST /v1/sessions'];
 export type OwnSession = Answers['GET /v1/sessions']['sessions'][number];
-/** As the administration lists it. */
+/** A session as an operator sees it. */
 export type Session = Answers['GET /admin/v1/sessions']['sessions'][number];
 export type ConnectedTool = Answers['GET /admin/v1/keys/{id}/connected-tools']['connectedTools'][number];
 export type ToolTest = Answers['POST /admin/v1/keys/{id}/connected-tools/{toolId}/test'];

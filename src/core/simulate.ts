@@ -1,13 +1,13 @@
-// What a policy says about one tool, for trying it out: the service's own decider, with no session, no grant and
-// no approval in sight. The command line and the dashboard's editor ask it.
+// Tries a policy on one tool: it asks the same `decide` as the service, without a session, grants or approvals. The
+// command line and the dashboard's policy editor use it.
 
 import { type CompiledPolicy, decide, type Outcome, type ToolCall } from './decide.ts';
 import { joinName, splitName } from './name.ts';
 
-// A bare name is decided on a server whose name no pattern can spell, so that only a `*` covers it.
+// A bare name is tried on a server whose name no pattern can contain, so that only a `*` matches it.
 const ANY_SERVER = '\u0000';
 
-/** The call a person means: a full name splits at its first `__`; anything else is a bare tool name. */
+/** The call that a name stands for: a full name splits at its first `__`; anything else is a bare tool name. */
 export function callOf(tool: string): ToolCall {
   return splitName(tool) ?? { serverName: ANY_SERVER, toolName: tool };
 }

@@ -1,12 +1,12 @@
-// Text from outside, made safe to read: an agent chooses names that an approver sees, and may try to hide or
-// reorder what they say.
+// Makes text from outside safe to read. An agent chooses names that an approver reads, and may try to hide or reorder
+// parts of them.
 
-// Besides controls and format characters (bidi and zero-width ones among them): every other code point that
-// shows nothing (fillers, variation selectors, the Braille blank), every blank that is not the plain space,
-// line separators, private-use code points and lone surrogates.
+// Besides control and format characters (bidirectional and zero-width ones among them), these are all other code points
+// that show nothing (fillers, variation selectors, the Braille blank), all spaces except the plain one, line
+// separators, private-use code points and lone surrogates.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** The text with what a reader could not see, or could be misled by, written out as `\u{202E}`. */
+/** The text with all invisible or misleading characters written out, like `\u{202E}`. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, found => {
     const hex = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
@@ -14,7 +14,7 @@ export function visible(text: string): string {
   });
 }
 
-/** JSON in which unseen characters are escaped; it reads back as the same value. */
+/** JSON in which invisible characters are escaped; it reads back as the same value. */
 export function safeJson(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent).replace(/[^\x20-\x7e\n]/gu, each =>
     visible(each) === each ? each : escaped(each),

@@ -1,5 +1,5 @@
-// Approvals: the questions to humans. A status changes by one conditional update, so that of many who try
-// at once exactly one wins; spending is such an update too.
+// Approvals: the questions to humans. A status changes by one conditional UPDATE, so that exactly one of several
+// concurrent attempts succeeds. Spending an approval is such an UPDATE too.
 
 import type { ApprovalStatus } from '../core/approval.ts';
 import type { ApprovalView, Surface } from '../core/event.ts';
@@ -16,7 +16,10 @@ export interface ApprovalRecord {
   serverName: string;
   toolName: string;
   argsDigest: string;
-  /** Of what the tool showed when this was asked; null where the service does not run the call itself. */
+  /**
+   * The digest of the tool's definition when the approval was asked for; null if the service does not forward the call
+   * itself.
+   */
   definitionDigest: string | null;
   reason: string;
   status: ApprovalStatus;
@@ -77,7 +80,7 @@ export async function findApprovalByToken(db: Queries, tokenHash: string): Promi
   return rows[0] ?? null;
 }
 
-/** Newest first; of one status when given. */
+/** Newest first; `status` limits the list to one status. */
 export function listApprovals(
   db: Queries,
   status: ApprovalStatus | null,
@@ -98,7 +101,7 @@ interface Resolved {
   grantExpiresAt: number | null;
 }
 
-/** Answers a question that is still open; false when it is not, whoever came first. */
+/** Resolves an approval that is still open; false when it is not open any more. */
 export async function resolveApproval(tx: Transaction, id: string, resolved: Resolved): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE approvals SET status = $2, resolved_at = $3, resolved_by = $4, grant_expires_at = $5
@@ -109,8 +112,8 @@ export async function resolveApproval(tx: Transaction, id: string, resolved: Res
 }
 
 /**
- * Marks lapsed approvals, at most `limit`, and answers those that this very statement changed. The condition
- * stands in the outer WHERE too: of two replicas that chose the same row, the second then leaves it.
+ * Marks at most `limit` expired approvals as timed out and returns those that this statement changed. The condition is
+ * repeated in the outer WHERE: if two replicas chose the same row, the second one then leaves it alone.
  */
 export function lapseApprovals(tx: Transaction, now: number, limit: number): Promise<ApprovalRecord[]> {
   return tx.all(
@@ -122,7 +125,7 @@ export function lapseApprovals(tx: Transaction, now: number, limit: number): Pro
   );
 }
 
-/** How many questions wait for an answer. */
+/** The number of open approvals. */
 export async function countPending(db: Queries, now: number): Promise<number> {
   const [row] = await db.all<{ count: number }>(
     `SELECT count(*) AS count FROM approvals WHERE status = 'pending' AND expires_at > $1`,
@@ -137,7 +140,7 @@ interface OpenCount {
   open: number;
 }
 
-/** Open approvals of the keys, by session. */
+/** The open approvals of the keys, counted by session. */
 export function countOpen(db: Queries, keyIds: readonly string[], now: number): Promise<OpenCount[]> {
   const wanted = padded(keyIds);
   return db.all(
@@ -164,13 +167,16 @@ const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", surf
   FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
     AND withdrawn_at IS NULL AND resolved_at > $1`;
 
-/** Approved for one call after the given time, and neither spent nor withdrawn, among the given references. */
+/**
+ * Those of the given approvals that allow one call, were approved after the given time, and were neither spent nor
+ * withdrawn.
+ */
 export function findSpendable(db: Queries, ids: readonly string[], after: number): Promise<Spendable[]> {
   const wanted = padded(ids);
   return db.all(`${SPENDABLE} AND id IN (${placeholders(wanted.length, 1)})`, [after, ...wanted]);
 }
 
-/** The same, of these keys and arguments; the oldest first. */
+/** The same for these keys and digests of arguments; the oldest come first. */
 export function findSpendableByDigest(
   db: Queries,
   keyIds: readonly string[],
@@ -186,7 +192,7 @@ export function findSpendableByDigest(
   );
 }
 
-/** Takes the one use of an approval; false when somebody else took it, or it was withdrawn. */
+/** Spends an approval that allows one call; false when it was already spent or withdrawn. */
 export async function spendApproval(tx: Transaction, id: string, now: number): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE approvals SET spent_at = $2
@@ -196,7 +202,9 @@ export async function spendApproval(tx: Transaction, id: string, now: number): P
   return changed === 1;
 }
 
-/** Ends an approval of one call; false when it was spent or withdrawn, or never was one. */
+/**
+ * Withdraws an approval of one call; false when it was spent or withdrawn before, or is not an approval of one call.
+ */
 export async function withdrawApproval(tx: Transaction, id: string, now: number): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE approvals SET withdrawn_at = $2 WHERE id = $1 AND status = 'approved' AND grant_expires_at IS NULL
@@ -206,7 +214,7 @@ export async function withdrawApproval(tx: Transaction, id: string, now: number)
   return changed === 1;
 }
 
-/** An approval as the administration lists it. `approvedFor`: how long one that was given can be spent. */
+/** An approval as the admin API lists it. `approvedFor` is how long an approval of one call can be spent. */
 export function approvalListed(approval: ApprovalRecord, approvedFor: number): ListedApproval {
   const { status, resolvedAt, grantExpiresAt, spentAt, withdrawnAt } = approval;
   const once = status === 'approved' && grantExpiresAt === null && resolvedAt !== null;

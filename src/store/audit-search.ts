@@ -1,7 +1,8 @@
-// Searching the audit log, newest first, by any combination of filters and with bounded work. The slots of one
-// filter's tag lead (slots.ts): the one whose next slots reach farthest back. Of those, slots that lack another
-// filter's tag are skipped, and the entries of the rest are tested. After so many entries a page ends, full or not,
-// and says where to go on.
+// Searches the audit log, newest entries first, by any combination of filters and with bounded work. Each filter can
+// have a tag, and a tag has a list of time slots that contain matching entries (slots.ts). The search follows the slots
+// of one tag, the lead: the tag whose next slots reach farthest back. It skips slots that lack another filter's tag,
+// and tests the entries of the others. After PER_PAGE entries a page ends, full or not, and says where the next one
+// continues.
 
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
@@ -34,36 +35,36 @@ export interface AuditFilter {
 
 interface AuditPage {
   entries: AuditEntry[];
-  /** To go on before this id; null at the end. */
+  /** The next page continues before this id; null at the end of the log. */
   next: string | null;
 }
 
-/** Entries that are looked at in one statement, about: they take some 4 ms on SQLite. */
+/** About how many entries one statement reads; they take some 4 ms on SQLite. */
 const CHUNK = 2048;
-/** Entries and slots that are looked at for one page. */
+/** How many entries and slots are read for one page. */
 const PER_PAGE = 20_000;
 /**
- * Slots or entries to read: at first, and at most. Powers of two, and written into the statements: planners go by the
- * number, and there are few different statements to keep.
+ * How many slots or entries a statement reads, at first and at most. The numbers are powers of two and part of the SQL
+ * text: query planners use them, and only a few different statements have to be prepared.
  */
 const FIRST_SLOTS = 16;
 const FIRST_ENTRIES = 256;
 const MOST = 2048;
 
-/** One equality, and the tag that says where entries may fulfil it, if there is one. */
+/** One equality, and the tag whose slots contain the matching entries, if there is one. */
 interface Condition {
   field: keyof AuditEntry;
   value: Value;
   tag: number | null;
 }
 
-/** A part of the log, to be read from its end. */
+/** A part of the log, which is read from its end. */
 interface Part {
-  /** The first id that counts. */
+  /** The first id of the part. */
   low: string;
-  /** The first that does not: an id, or a slot. */
+  /** The first id or slot after the part. */
   before: string;
-  /** How many slots of the lead to look into, or how many entries when nothing leads. */
+  /** How many slots of the lead to read, or how many entries if there is no lead. */
   size: number;
 }
 
@@ -90,18 +91,18 @@ export async function searchAudit(
     at = chunk.reach;
     seen += chunk.seen;
     size = nextSize(size, chunk.seen);
-    // The embedded engine answers without a turn of the event loop; whoever waits gets one here.
+    // SQLite answers without a turn of the event loop, so other requests get one here.
     await new Promise(setImmediate);
   }
   return { entries, next: firstIdFrom(at) };
 }
 
-/** Where everything that is looked at matches, no more than a page is. */
+/** Without conditions every entry matches, so no more than a page has to be read. */
 function firstSize(conditions: readonly Condition[], limit: number): number {
   return conditions.length === 0 ? powerOfTwo(limit + 1) : FIRST_ENTRIES;
 }
 
-/** As many as will bring about a chunk of entries, going by what the last ones brought. */
+/** How many slots or entries to read next to get about CHUNK entries, estimated from the last read. */
 function nextSize(size: number, seen: number): number {
   const fitting = powerOfTwo((size * CHUNK) / Math.max(seen, 1) / 2);
   return Math.min(Math.max(fitting, 1), 8 * size, MOST);
@@ -124,7 +125,7 @@ function conditionsOf({ tool, ...filter }: AuditFilter): Condition[] {
   return all.flatMap(([field, value, tag]) => (value === undefined ? [] : [{ field, value, tag }]));
 }
 
-/** The tag whose next slots reach farthest back; null when there is none: the ids themselves lead. */
+/** The tag whose next slots reach farthest back; null if there are no tags, and the search then follows the ids. */
 async function chooseLead(
   db: Queries,
   tags: readonly number[],
@@ -143,7 +144,9 @@ async function chooseLead(
   return best?.tag ?? null;
 }
 
-/** What matches in the next `size` steps back, how much was looked at, and the last step; null when there are no more. */
+/**
+ * Reads the next `size` slots or entries: the matching entries, how many were read, and the last one; null at the end.
+ */
 async function readChunk(
   db: Queries,
   lead: number | null,
@@ -155,7 +158,7 @@ async function readChunk(
   const params: Value[] = [low, before];
   const param = (value: Value) => `$${params.push(value)}`;
   const others = tags.filter(tag => tag !== lead).map(tag => hasTag(param(tag)));
-  // The LIMIT and, on SQLite, CROSS JOIN keep planners from leading with something else.
+  // The LIMIT and, on SQLite, the CROSS JOIN keep query planners from starting with another table.
   const parts =
     lead === null
       ? `chunk AS (SELECT ${AUDIT_COLUMNS} FROM audit WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT ${size}),
@@ -165,7 +168,7 @@ async function readChunk(
          chunk AS (SELECT ${ENTRY_COLUMNS} FROM steps CROSS JOIN audit_entries AS e CROSS JOIN audit_contexts AS c
            WHERE ${[`e.id >= step AND e.id < step || '${AFTER_HEX}' AND c.id = e.context`, ...others].join(' AND ')})`;
   const tests = conditions.map(each => `c."${each.field}" = ${param(each.value)}`);
-  // One statement, so that an entry committed meanwhile cannot push another out between two readings.
+  // This is one statement, so that an entry committed in between cannot displace another.
   const rows = await db.all<AuditEntry & { reach: string | null; steps: number; seen: number }>(
     `WITH ${parts}
      SELECT r.*, c.* FROM (SELECT (SELECT min(step) FROM steps) AS reach, (SELECT count(*) FROM steps) AS steps,
@@ -174,7 +177,7 @@ async function readChunk(
     params,
   );
   const [first] = rows;
-  if (first === undefined) throw new Error('a search without an answer');
+  if (first === undefined) throw new Error('the search returned no row');
   const found = rows
     .filter(row => row.id !== null)
     .map(({ reach: _, steps: __, seen: ___, ...entry }) => entry);

@@ -1,11 +1,11 @@
-// Counting the audit log, a few thousand entries at a time, so that nobody waits long behind it. Bounds are ids,
-// which sort by time. Keeping what was counted is rollups.ts.
+// Counts the audit log, a few thousand entries at a time, so that no request waits long. Bounds are ids, which sort by
+// time. rollups.ts stores the counts.
 
 import type { Decision } from '../core/decide.ts';
 import { firstIdAt } from './audit.ts';
 import type { Queries } from './db.ts';
 
-/** Entries that one statement looks at: about 5 ms on the embedded engine, where checks wait meanwhile. */
+/** How many entries one statement reads: about 5 ms on SQLite, during which checks wait. */
 const AT_ONCE = 5000;
 const LONGEST_REST_MS = 50;
 
@@ -18,9 +18,9 @@ export interface Tally {
   count: number;
 }
 
-/** How many entries there are of each kind, from one id (inclusive) to another (exclusive). */
+/** How many entries of each kind there are from one id (inclusive) to another (exclusive). */
 function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
-  // Counted by context first: there are far fewer of them to look up than entries.
+  // Entries are counted by context first, because there are far fewer contexts than entries to look up.
   return db.all(
     `SELECT n.decision, n.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",
        c.key_id AS "keyId", n.count FROM (
@@ -31,7 +31,7 @@ function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
   );
 }
 
-/** The tallies of a time, piece by piece; `rest`: between pieces, so many times as long as one took. */
+/** The tallies of a period, piece by piece. After each piece there is a pause of `rest` times its duration. */
 export async function* tallies(db: Queries, from: number, to: number, rest = 0): AsyncGenerator<Tally[]> {
   for await (const piece of auditPieces(db, from, to, rest)) yield await auditTally(db, piece.from, piece.to);
 }
@@ -73,7 +73,7 @@ async function* auditPieces(
     yield { from: at, to: cut?.id ?? end };
     if (cut === undefined) return;
     at = cut.id;
-    // The embedded engine answers without a turn of the event loop; whoever waits gets one here, or a rest.
+    // SQLite answers without a turn of the event loop, so other requests get one here, or a pause.
     if (rest === 0) await new Promise(setImmediate);
     else await Bun.sleep(Math.min(rest * (performance.now() - begun), LONGEST_REST_MS));
   }

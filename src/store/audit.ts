@@ -1,5 +1,5 @@
-// The audit log: written by the group commit only, never changed. The id sorts by time, so a time range is a
-// range of ids. Searching it is audit-search.ts, counting it audit-tally.ts.
+// The audit log. Only the group commit writes it, and an entry is never changed. The id sorts by time, so a period is a
+// range of ids. audit-search.ts searches the log, audit-tally.ts counts it.
 
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
@@ -29,7 +29,7 @@ const insertRows = rowInserts(
   8,
 );
 
-/** Writes entries, and remembers what is in the store already of all that many entries share. */
+/** Writes entries, and remembers which of the values that many entries share are already in the store. */
 export class AuditWriter {
   readonly #contexts = new ContextMemory();
   readonly #slots = new SlotMemory();
@@ -42,7 +42,7 @@ export class AuditWriter {
     this.#slots.add(tx, entries, contexts);
   }
 
-  /** The transaction of the last call is committed. */
+  /** Must be called when the transaction of the last write has committed. */
   committed(): void {
     this.#contexts.keep();
     this.#slots.keep();
@@ -66,14 +66,14 @@ function pushRow(params: Value[], entry: AuditEntry, context: number): void {
   );
 }
 
-/** The columns of an entry, under its names. */
+/** The columns of an entry, with the names of its fields. */
 export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
   rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs"`;
 
 /**
- * The same from an entry's two tables, `e` and `c`, for planners that the view would mislead. An entry whose context is
- * gone shows nulls, and is not what was sealed.
+ * The same columns read from the two tables of an entry, `e` and `c`, because the view would mislead query planners. An
+ * entry whose context is missing has nulls, and so differs from what was sealed.
  */
 export const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "sessionId", e.surface,
   c.server_name AS "serverName", c.tool_name AS "toolName", e.decision, c.reason, c.policy_id AS "policyId",
@@ -90,7 +90,7 @@ export async function findAudit(db: Queries, id: string): Promise<AuditEntry | n
   return row ?? null;
 }
 
-/** The smallest UUID of version 7 made at or after a time. */
+/** The smallest UUID of version 7 that can be made at or after a time. */
 export function firstIdAt(ms: number): string {
   const hex = Math.max(0, Math.min(Math.ceil(ms), 0xffff_ffff_ffff))
     .toString(16)

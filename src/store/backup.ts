@@ -1,5 +1,5 @@
-// A consistent copy of the embedded store, taken while the service runs: a reader of its own sees one moment of
-// the database and writes it, packed, to a new file. It does not block commits.
+// Makes a consistent copy of the SQLite store while the service runs. A handle of its own reads one snapshot of the
+// database and writes it, compacted, to a new file. It delays no commit.
 
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { realFile } from './sqlite-lock.ts';
 
 const BUSY_MS = 5000;
 
-/** Bytes of the copy. Throws when the source is missing or the target is there already. */
+/** Returns the size of the copy in bytes. Throws when the source is missing or the target already exists. */
 export function backupSqlite(source: string, target: string): number {
   const db = new Database(realFile(source), { readonly: true });
   try {
@@ -19,7 +19,9 @@ export function backupSqlite(source: string, target: string): number {
   }
 }
 
-/** An empty file for its owner alone, which SQLite then fills. A link, also one that leads nowhere, is not followed. */
+/**
+ * Makes an empty file that only its owner can read, for SQLite to fill. Links are not followed, not even dangling ones.
+ */
 function makeNew(target: string): void {
   try {
     closeSync(openSync(target, 'wx', 0o600));

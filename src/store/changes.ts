@@ -1,5 +1,5 @@
-// The log of changes made through the administration: who, what, when. Written in the transaction of the
-// change itself; secrets never go into `detail`.
+// The log of changes made through the admin API: who changed what, and when. It is written in the transaction of the
+// change itself. `detail` never contains secrets.
 
 import type { Queries } from './db.ts';
 

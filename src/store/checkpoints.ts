@@ -1,5 +1,5 @@
-// Signed checkpoints of the audit log, numbered in the order of signing, and which of them the target outside has
-// taken.
+// Signed checkpoints of the audit log, numbered in the order of signing, and which of them were sent to the target
+// outside.
 
 import type { Queries } from './db.ts';
 
@@ -35,8 +35,8 @@ export function listCheckpoints(db: Queries, limit: number, before: number): Pro
 }
 
 /**
- * The newest checkpoint that was signed by a time, as the store has it. Times follow numbers, so halving finds it in
- * some twenty looks; there is one for each minute of the log's life, and no index by time.
+ * The newest checkpoint that was signed at or before a time. Times increase with numbers, so a binary search finds it
+ * in about twenty reads. There is a checkpoint for each minute of the log's life, and no index by time.
  */
 export async function checkpointBy(
   db: Queries,
@@ -55,7 +55,7 @@ export async function checkpointBy(
   return found;
 }
 
-/** The newest checkpoint, if the target has not taken it yet: it covers all that came before it. */
+/** The newest checkpoint, if it was not sent yet: it covers all earlier ones. */
 export async function unsentCheckpoint(db: Queries): Promise<CheckpointRecord | null> {
   const [row] = await db.all<CheckpointRecord & { sentAt: number | null }>(
     `SELECT ${COLUMNS}, sent_at AS "sentAt" FROM checkpoints ORDER BY number DESC LIMIT 1`,

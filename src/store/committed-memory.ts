@@ -1,19 +1,19 @@
-// Remembers what is surely in the store: what a transaction wrote counts once it has committed, since one that was
-// rolled back may stand for something else later.
+// Remembers values that are certainly in the store. What a transaction wrote counts only after its commit: after a
+// rollback, the same number may be given to another value.
 
-/** Callers choose names, so there may be any number of them; when they are too many, it starts anew. */
+/** Callers choose names, so their number is unlimited; beyond this many the memory is cleared. */
 const REMEMBERED = 10_000;
 
 export class CommittedMemory<Key, Value> {
   readonly #known = new Map<Key, Value>();
   readonly #uncommitted = new Map<Key, Value>();
 
-  /** What the transaction before this one wrote, and was not said to be committed, is forgotten. */
+  /** Forgets what the previous transaction wrote, unless `committed` was called for it. */
   begin(): void {
     this.#uncommitted.clear();
   }
 
-  /** As this transaction sees it. */
+  /** The value as the current transaction sees it. */
   get(key: Key): Value | undefined {
     return this.#uncommitted.get(key) ?? this.#known.get(key);
   }

@@ -1,4 +1,4 @@
-// Connected Tools: the MCP servers registered for a key. Headers that hold credentials are here only sealed.
+// Connected Tools: the MCP servers registered for a key. Headers that contain credentials are stored encrypted.
 
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
@@ -32,7 +32,7 @@ export async function removeConnectedTool(tx: Transaction, id: string): Promise<
   await tx.run('DELETE FROM connected_tools WHERE id = $1', [id]);
 }
 
-/** In the order of their names, which is the order in which their tools are listed. */
+/** Sorted by name, which is the order in which their tools are listed. */
 export function listConnectedTools(db: Queries, keyId: string): Promise<ConnectedTool[]> {
   return db.all(`SELECT ${COLUMNS} FROM connected_tools WHERE key_id = $1 ORDER BY name`, [keyId]);
 }
@@ -71,7 +71,7 @@ export function listDefinitions(db: Queries, connectedToolId: string): Promise<T
   );
 }
 
-/** Which definition a tool shows, and whether it is another than the accepted one. */
+/** The digest of the definition that a tool has now, and whether it differs from the accepted one. */
 export interface ShownDefinition {
   connectedToolId: string;
   toolName: string;
@@ -94,12 +94,12 @@ export function shownDefinitions(
   );
 }
 
-/** What is pinned, without the definitions themselves, which may be large. */
+/** A pinned (accepted) definition without its text, which may be large. */
 export interface Pin {
   toolName: string;
   digest: string;
   changedDigest: string | null;
-  /** Characters of both definitions. */
+  /** The number of characters of both definitions. */
   size: number;
 }
 
@@ -112,7 +112,7 @@ export function listPins(db: Queries, connectedToolId: string): Promise<Pin[]> {
   );
 }
 
-/** Pins a definition at first sight; one that is pinned already stays. */
+/** Pins the definition that is seen first; one that is already pinned stays. */
 export function pinDefinition(
   tx: Transaction,
   pin: { connectedToolId: string; toolName: string; digest: string; definition: string; seenAt: number },
@@ -124,7 +124,7 @@ export function pinDefinition(
   );
 }
 
-/** Marks that a tool shows another definition than the pinned one, or (null) that it shows it again. */
+/** Records that a tool has another definition than the pinned one, or (null) that it has the pinned one again. */
 export function markDrift(
   tx: Transaction,
   connectedToolId: string,
@@ -138,7 +138,7 @@ export function markDrift(
   );
 }
 
-/** The changed definition of this digest becomes the pinned one; false when the tool does not show it. */
+/** Pins the changed definition with this digest; false when the tool does not have it now. */
 export async function acceptDefinition(
   tx: Transaction,
   connectedToolId: string,

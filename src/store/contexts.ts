@@ -1,5 +1,5 @@
-// Audit contexts: what many audit entries have in common (key, tool, reason, policy version), written once and
-// referred to by number. Numbers are the store's, and remembered once they are committed.
+// Audit contexts: what many audit entries have in common (key, tool, reason, policy version) is written once and
+// referred to by number. The database assigns the numbers, and they are remembered once they are committed.
 
 import type { AuditEntry } from './audit.ts';
 import { CommittedMemory } from './committed-memory.ts';
@@ -8,7 +8,7 @@ import { keyTag, toolTag } from './slots.ts';
 
 export interface Context {
   number: number;
-  /** Of its key and its tool. */
+  /** The tags of its key and its tool. */
   tags: readonly number[];
 }
 
@@ -18,7 +18,7 @@ const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_na
 export class ContextMemory {
   readonly #memory = new CommittedMemory<string, Context>();
 
-  /** The contexts of these entries, in their order; those that are new get numbers. */
+  /** The contexts of these entries, in the same order; new ones get numbers. */
   async of(tx: Transaction, entries: readonly AuditEntry[]): Promise<Context[]> {
     this.#memory.begin();
     const texts = entries.map(textOf);
@@ -33,12 +33,12 @@ export class ContextMemory {
     return texts.map(text => this.#memory.get(text) as Context);
   }
 
-  /** The transaction of the last call is committed. */
+  /** Must be called when the transaction of the last call has committed. */
   keep(): void {
     this.#memory.committed();
   }
 
-  /** In the order of their digests, so that two replicas never wait for each other. */
+  /** Contexts are inserted in the order of their digests, so that two replicas cannot deadlock. */
   async #intern(tx: Transaction, unknown: ReadonlyMap<string, AuditEntry>): Promise<void> {
     const wanted = Array.from(unknown, ([text, entry]) => ({ text, entry, digest: digestOf(text) }));
     wanted.sort((a, b) => (a.digest < b.digest ? -1 : 1));
@@ -64,7 +64,7 @@ export class ContextMemory {
   }
 }
 
-/** Injective: names hold no line breaks, and the reason, which may, comes last. */
+/** Different contexts have different texts: names contain no line breaks, and the reason, which may, comes last. */
 function textOf({
   keyId,
   serverName,

@@ -1,80 +1,83 @@
-// The port to the store: what both engines offer, and nothing more. SQL is written once, with $1-style
-// parameters, in the files beside this one; only sqlite.ts and postgres.ts know which engine runs it.
+// The interface of the store, which both engines implement. SQL is written once, with $1-style parameters, in the other
+// files of this folder; only sqlite.ts and postgres.ts depend on the engine.
 
 export type Value = string | number | null;
 export type Row = Record<string, Value>;
 
 export interface Queries {
   all<T = Row>(sql: string, params?: readonly Value[]): Promise<T[]>;
-  /** How many rows a statement changed. */
+  /** Returns how many rows the statement changed. */
   run(sql: string, params?: readonly Value[]): Promise<number>;
 }
 
 export interface Transaction extends Queries {
   /**
-   * Queues a statement whose result nobody needs; it takes effect no later than the commit, which fails
-   * if it does. On PostgreSQL it travels together with the commit and saves a round trip.
+   * Queues a statement whose result is not needed. It is executed before the commit at the latest, and the commit fails
+   * if it fails. On PostgreSQL it is sent together with the commit, which saves a round trip.
    */
   defer(sql: string, params: readonly Value[]): void;
-  /** Waits for further locks. */
+  /** Takes further locks, and waits for them. */
   lock(locks: Locks): Promise<void>;
-  /** Several statements at once, without parameters. */
+  /** Runs several statements without parameters. */
   script(sql: string): Promise<void>;
 }
 
 /**
- * Named locks on facts (a key with its sessions and grants; a policy), held to the end of the transaction.
- * Whoever relies on a fact shares its lock, whoever changes it holds it alone, and waiting is fair: a change
- * never waits behind readers that came later. They are taken in the order of their names, so that no two
- * transactions wait for each other in a ring. SQLite has one writer at a time and needs none.
+ * Named locks on facts (a key with its sessions and grants; a policy), held until the transaction ends. A transaction
+ * that relies on a fact takes its lock shared, one that changes it takes it exclusively. Waiting is fair: a change
+ * never waits behind readers that came later. Locks are taken in the order of their names, so that transactions cannot
+ * deadlock. SQLite has one writer at a time and needs no locks.
  */
 export interface Locks {
   shared?: readonly string[];
   exclusive?: readonly string[];
 }
 
-/** Somewhere transactions run. */
+/** Something that runs queries and transactions. */
 export interface Lane extends Queries {
   transaction<T>(locks: Locks, work: (tx: Transaction) => Promise<T>): Promise<T>;
 }
 
 export interface Db extends Lane {
-  /** A lane of its own, so that what runs there never waits for a connection. */
+  /** A lane with its own connection, so that work there never waits for a connection. */
   lane(): Lane;
-  /** Runs `work` without time limits, while no other process runs such work on the same store. */
+  /** Runs `work` without time limits, and only while no other process runs such work on the same store. */
   exclusively<T>(work: (lane: Lane) => Promise<T>): Promise<T>;
-  /** Tells every replica, this one included, that there is work; a hint that may be lost. */
+  /** Signals every replica, including this one, that there is work. The signal may be lost. */
   wake(): void;
   onWake(listener: () => void): void;
-  /** Says a word to every replica, this one included; it may be lost too. */
+  /** Sends a short message to every replica, including this one. It may be lost too. */
   tell(word: string): void;
   onTold(listener: (word: string) => void): void;
   close(): Promise<void>;
 }
 
-/** The store's own trouble, whoever asks and whatever for: lost, late, locked, full, broken. The outcome may be unknown. */
+/**
+ * A failure of the store itself: lost connection, timeout, lock, full disk, damage. Whether the work took effect may be
+ * unknown.
+ */
 export class StoreError extends Error {}
 
-/** A write that may or may not be durable: the process must not go on as if it knew. */
+/** It is unknown whether a write is durable, so the process must not go on. */
 export class FatalStoreError extends StoreError {}
 
-/** Somebody held a lock for longer than this work may wait; the same may work later. */
+/** Another transaction held a lock for longer than this work may wait; a retry may succeed. */
 export class Blocked extends StoreError {}
 
-/** The store refused a value that a statement brought. Nothing of its transaction was written, for certain. */
+/** The store refused a value in a statement. Nothing of the transaction was written. */
 export class Refused extends Error {}
 
-/** A row with this value is there already. */
+/** A row with this value already exists. */
 export class UniqueViolation extends Refused {}
 
-/** `$1, $2, …` for one row, from the given offset on. */
+/** `$1, $2, …` for one row, starting after the given offset. */
 export function placeholders(count: number, offset = 0): string {
   return Array.from({ length: count }, (_, index) => `$${offset + index + 1}`).join(', ');
 }
 
 /**
- * Bounds the number of different statements: a list of ids is padded to the next power of two by repeating
- * its last, so that 1 to 64 ids need seven prepared statements and not 64.
+ * Bounds the number of different statements: a list of ids is padded to the next power of two by repeating the last id,
+ * so that 1 to 64 ids need seven prepared statements instead of 64.
  */
 export function padded<Id extends Value>(ids: readonly Id[]): Id[] {
   const size = 2 ** Math.ceil(Math.log2(Math.max(ids.length, 1)));
@@ -84,8 +87,8 @@ export function padded<Id extends Value>(ids: readonly Id[]): Id[] {
 const MOST_ROWS = 64;
 
 /**
- * Inserts many rows at a time, deferred. They go in by powers of two, so that groups of every size need seven
- * prepared statements.
+ * Inserts many rows at a time, deferred. Each statement inserts a power of two of them, so that groups of every size
+ * need only seven prepared statements.
  */
 export function rowInserts(
   into: string,

@@ -1,5 +1,5 @@
-// The outbox of events. An event is written in the transaction of what it tells, together with one delivery
-// per webhook that subscribed to it; a worker leases a delivery, tries it, and records the attempt.
+// The outbox of events. An event is written in the transaction that causes it, together with one delivery per webhook
+// that subscribed to it. A worker leases a delivery, tries it, and records the attempt.
 
 import type { Event } from '../core/event.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
@@ -16,7 +16,7 @@ export interface Subscriber {
   events: string;
 }
 
-/** The webhooks that are switched on; a small table, read whole. */
+/** The enabled webhooks. The table is small, so it is read as a whole. */
 export function listSubscribers(tx: Queries): Promise<Subscriber[]> {
   return tx.all(
     `SELECT id AS "webhookId", key_id AS "keyId", events FROM webhooks
@@ -46,7 +46,7 @@ export function insertDelivery(
   );
 }
 
-/** Webhooks that have a delivery due. */
+/** The webhooks that have a delivery due. */
 export async function webhooksDue(db: Queries, now: number): Promise<string[]> {
   const rows = await db.all<{ webhookId: string }>(
     `SELECT DISTINCT webhook_id AS "webhookId" FROM deliveries
@@ -63,8 +63,8 @@ export interface Leased {
 }
 
 /**
- * Takes up to `limit` due deliveries of a webhook until `until`. The lease's condition is repeated in the
- * outer WHERE: without it, 920 of 2000 deliveries were taken twice when measured; with it, none.
+ * Leases up to `limit` due deliveries of a webhook until `until`. The condition of the lease is repeated in the outer
+ * WHERE: without that, 920 of 2000 deliveries were leased twice when measured; with it, none.
  */
 export function leaseDeliveries(
   tx: Transaction,
@@ -88,7 +88,7 @@ export async function findEventBody(db: Queries, id: string): Promise<string | n
   return row?.body ?? null;
 }
 
-/** Bodies of events after an id, newest first. */
+/** The bodies of events after an id, newest first. */
 export function listEventsSince(
   db: Queries,
   after: string,
@@ -97,7 +97,7 @@ export function listEventsSince(
   return db.all('SELECT id, body FROM events WHERE id > $1 ORDER BY id DESC LIMIT $2', [after, limit]);
 }
 
-/** How many deliveries begun since are in each state. */
+/** How many deliveries are in each state, from the given id on. */
 export function deliveryTally(
   db: Queries,
   firstId: string,
@@ -105,7 +105,10 @@ export function deliveryTally(
   return db.all('SELECT status, count(*) AS count FROM deliveries WHERE id >= $1 GROUP BY status', [firstId]);
 }
 
-/** When the oldest delivery that still waits was made. Said twice, so that the partial index can serve. */
+/**
+ * When the oldest pending delivery was made. The second condition on `status` is redundant: it is the condition of the
+ * partial index, which the engine uses only when the query repeats it.
+ */
 export async function oldestPending(db: Queries): Promise<number | null> {
   const [row] = await db.all<{ createdAt: number }>(
     `SELECT created_at AS "createdAt" FROM deliveries
@@ -118,11 +121,11 @@ export interface AttemptRecord {
   id: string;
   deliveryId: string;
   at: number;
-  /** The HTTP status; null when there was no answer. */
+  /** The HTTP status; null when there was no response. */
   status: number | null;
   durationMs: number;
   error: string | null;
-  /** The first bytes of the answer, control characters escaped. */
+  /** The first bytes of the response, with control characters escaped. */
   response: string | null;
 }
 
@@ -152,7 +155,7 @@ export function recordAttempt(
   );
 }
 
-/** What waits for a webhook that will not be tried any more. */
+/** Fails all pending deliveries of a webhook that is not tried any more. */
 export async function failPending(tx: Transaction, webhookId: string): Promise<void> {
   await tx.run(
     `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE webhook_id = $1 AND status = 'pending'`,
@@ -160,7 +163,7 @@ export async function failPending(tx: Transaction, webhookId: string): Promise<v
   );
 }
 
-/** Starts the schedule of a delivery anew; false when there is no such delivery. */
+/** Restarts the schedule of a delivery; false when it does not exist. */
 export async function rescheduleDelivery(db: Queries, id: string, now: number): Promise<boolean> {
   const changed = await db.run(
     `UPDATE deliveries SET status = 'pending', attempts = 0, next_attempt_at = $2, leased_until = 0 WHERE id = $1`,
@@ -203,7 +206,7 @@ export async function findDelivery(db: Queries, id: string): Promise<DeliveryRec
   return rows[0] ?? null;
 }
 
-/** Attempts of the deliveries, oldest first. */
+/** The attempts of the deliveries, oldest first. */
 export function listAttempts(db: Queries, deliveryIds: readonly string[]): Promise<AttemptRecord[]> {
   const wanted = padded(deliveryIds);
   return db.all(

@@ -1,6 +1,6 @@
-// A lock on an open file itself, whatever it is called (Linux: an open file description lock). It covers one byte
-// far behind the end, which no other lock of SQLite touches: readers such as a backup go on beside it. Where the
-// system has no such lock there is none.
+// A lock on an open file itself, whatever its name is (on Linux: an open file description lock). It covers one byte far
+// behind the end of the file, which no lock of SQLite touches, so readers such as a backup are not affected. On other
+// systems no such lock is taken.
 
 import { dlopen, ptr } from 'bun:ffi';
 import { closeSync } from 'node:fs';
@@ -10,7 +10,7 @@ const F_OFD_GETLK = 36;
 const F_OFD_SETLK = 37;
 const F_WRLCK = 1;
 const F_UNLCK = 2;
-/** SQLite's own locks lie at 1 GiB. */
+/** The locked byte; SQLite's own locks are at 1 GiB. */
 const AT = 1n << 62n;
 const ATTEMPTS = 3;
 
@@ -18,10 +18,10 @@ export interface FileLock {
   release(): void;
 }
 
-/** Takes the descriptor over: it is closed by `release`, or at once where there is nothing to hold. */
+/** Takes ownership of the descriptor: `release` closes it, or this function does if it takes no lock. */
 export function lockDescriptor(descriptor: number): FileLock | 'taken' | null {
   const fcntl = systemCall();
-  // Whoever held it may let go between the two questions.
+  // The other process may release the lock between the two calls.
   for (let left = ATTEMPTS; fcntl !== null && left > 0; left--) {
     const lock = wanted();
     if (fcntl(descriptor, F_OFD_SETLK, ptr(lock)) === 0) return { release: () => closeSync(descriptor) };
@@ -43,13 +43,13 @@ function systemCall(): Fcntl | null {
     try {
       return dlopen(library, { fcntl: { args: ['int', 'int', 'ptr'], returns: 'int' } }).symbols.fcntl;
     } catch {
-      // The other C library, then.
+      // The system may have the other C library.
     }
   }
   return null;
 }
 
-/** `struct flock` of a 64-bit Linux: type, whence (0: from the start), start, length, process. */
+/** `struct flock` on 64-bit Linux: type, whence (0: from the start), start, length, process id. */
 function wanted(): Uint8Array {
   const lock = new DataView(new ArrayBuffer(32));
   lock.setInt16(0, F_WRLCK, true);

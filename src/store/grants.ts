@@ -1,4 +1,4 @@
-// Grants: while one is open, calls of its key to its tool pass where the policy would ask.
+// Grants: while a grant is open, calls of its key to its tool are allowed where the policy requires approval.
 
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
@@ -8,7 +8,10 @@ export interface GrantRecord {
   keyId: string;
   serverName: string;
   toolName: string;
-  /** Of what the tool showed when the approval was asked for; null where the service does not run the call itself. */
+  /**
+   * The digest of the tool's definition when the approval was asked for; null if the service does not forward the call
+   * itself.
+   */
   definitionDigest: string | null;
   createdAt: number;
   expiresAt: number;
@@ -44,7 +47,7 @@ export function openGrants(db: Queries, keyIds: readonly string[], now: number):
   );
 }
 
-/** Open grants of all keys, newest first. */
+/** The open grants of all keys, newest first. */
 export function listGrants(db: Queries, now: number, limit: number, before: string): Promise<GrantRecord[]> {
   return db.all(
     `SELECT ${COLUMNS} FROM grants WHERE revoked_at IS NULL AND expires_at > $1 AND id < $2
@@ -58,7 +61,7 @@ export async function findGrant(db: Queries, id: string): Promise<GrantRecord | 
   return rows[0] ?? null;
 }
 
-/** True when the grant was not revoked until now. */
+/** False when the grant was already revoked or does not exist. */
 export async function revokeGrant(db: Queries, id: string, now: number): Promise<boolean> {
   return (
     (await db.run('UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now])) === 1

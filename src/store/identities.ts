@@ -1,10 +1,9 @@
-// Accounts at a single sign-on provider and the operators they stand for; operators who were removed, so that
-// nobody comes back unasked; and sign-ons under way. The values that a browser holds are never here, only
-// their SHA-256.
+// Accounts at single sign-on providers and their operators; operators who were removed and must not come back without
+// an invitation; and sign-ons in progress. Of the values that a browser holds, only the SHA-256 is stored.
 
 import type { Queries } from './db.ts';
 
-/** An account, as its provider names it. */
+/** An account, identified by its provider and the provider's name for it. */
 export interface Account {
   issuer: string;
   subject: string;
@@ -33,18 +32,18 @@ export async function findIdentity(db: Queries, { issuer, subject }: Account): P
   return { issuer, subject, operatorId: row.operatorId, decidesRole: row.decidesRole === 1 };
 }
 
-/** Whether an operator has an account at this provider already. */
+/** Whether an operator already has an account at this provider. */
 export async function hasIdentity(db: Queries, operatorId: string, issuer: string): Promise<boolean> {
   const sql = 'SELECT subject FROM identities WHERE operator_id = $1 AND issuer = $2 LIMIT 1';
   return (await db.all(sql, [operatorId, issuer])).length > 0;
 }
 
-/** None of the operator's accounts leads to them any more. */
+/** Disconnects all accounts from the operator. */
 export async function removeIdentities(db: Queries, operatorId: string): Promise<void> {
   await db.run('DELETE FROM identities WHERE operator_id = $1', [operatorId]);
 }
 
-/** From now on the role is what is set here. */
+/** From now on the operator's role is set in Toolgate and not by the provider's claims. */
 export async function endRoleByClaim(db: Queries, operatorId: string): Promise<void> {
   await db.run('UPDATE identities SET decides_role = 0 WHERE operator_id = $1', [operatorId]);
 }
@@ -65,7 +64,7 @@ export async function wasRemoved(db: Queries, email: string): Promise<boolean> {
   return (await db.all('SELECT email FROM removed_operators WHERE email = $1', [email])).length > 0;
 }
 
-/** Whoever is invited may come back, with the accounts they had. */
+/** An invited person may come back, with the accounts they had. */
 export async function endRemoval(db: Queries, email: string): Promise<void> {
   await db.run(
     'DELETE FROM identities WHERE operator_id IN (SELECT operator_id FROM removed_operators WHERE email = $1)',
@@ -88,7 +87,7 @@ export async function insertSignOn(db: Queries, signOn: SignOnRecord): Promise<v
   );
 }
 
-/** Takes a sign-on out, for the browser that began it; null when there is none (any more). */
+/** Removes and returns a sign-on for the browser that began it; null when it does not exist (any more). */
 export async function takeSignOn(
   db: Queries,
   hash: string,

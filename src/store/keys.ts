@@ -1,4 +1,4 @@
-// Keys: long-lived credentials, each attached to one policy. Only the SHA-256 of a key is here.
+// Keys: long-lived credentials, each attached to one policy. Only the SHA-256 of a key is stored.
 
 import { padded, placeholders, type Queries } from './db.ts';
 
@@ -11,7 +11,7 @@ export interface KeyRecord {
   prefix: string;
   policyId: string;
   requireSignInToApprove: boolean;
-  /** Its own notification targets, encrypted; null: the service's. */
+  /** The key's own notification targets, encrypted; null means the service's targets. */
   notifyEncrypted: string | null;
   forward: Forward[];
   createdAt: number;
@@ -70,7 +70,7 @@ export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
   );
 }
 
-/** True when the key was live until now. */
+/** False when the key was already revoked or does not exist. */
 export async function revokeKey(db: Queries, id: string, now: number): Promise<boolean> {
   return (
     (await db.run('UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now])) === 1
@@ -102,7 +102,7 @@ export async function policyInUse(db: Queries, policyId: string): Promise<boolea
   return rows.length > 0;
 }
 
-/** What a commit must know of a key: whether it lives, and under which policy version. */
+/** What a check must know about a key: whether it is valid, and its current policy version. */
 export interface KeyFacts {
   id: string;
   name: string;

@@ -1,5 +1,5 @@
-// Leases of a process that is gone, ended at once. Only where nobody else can hold one: on a store that serves a
-// single process.
+// Ends the leases of a process that has stopped. This is only right on a store that serves a single process, where
+// nobody else can have a lease.
 
 import type { Transaction } from './db.ts';
 

@@ -1,5 +1,5 @@
-// How far background work has come, and which replica is at it. A lease only spares the others the work: what
-// must not happen twice is guarded by the transaction that does it.
+// The progress of background work, and which replica does it. A lease only saves the other replicas the work: a
+// transaction protects whatever must not happen twice.
 
 import type { Queries } from './db.ts';
 
@@ -15,7 +15,7 @@ export async function writeMark(db: Queries, name: string, at: number): Promise<
   );
 }
 
-/** Takes or renews a lease; false while somebody else has it. */
+/** Takes or renews a lease; false while another replica has it. */
 export async function takeLease(
   db: Queries,
   name: string,

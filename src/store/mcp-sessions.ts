@@ -1,4 +1,5 @@
-// MCP sessions of clients of the older era: rows, so that any replica serves them and a restart loses none.
+// MCP sessions, for clients of the protocol's older era. They are rows (in the table `connections`), so that any
+// replica can serve them and a restart loses none.
 
 import type { Queries, Transaction } from './db.ts';
 
@@ -29,7 +30,7 @@ export function insertMcpSession(
   );
 }
 
-/** Of one credential, all but those last used. */
+/** Removes the MCP sessions of one credential except the most recently used ones. */
 export function removeLeastUsed(
   tx: Pick<Transaction, 'defer'>,
   { keyId, sessionId }: Pick<McpSessionRecord, 'keyId' | 'sessionId'>,
@@ -44,7 +45,7 @@ export function removeLeastUsed(
   );
 }
 
-/** An MCP session that was not ended and was used after `since`, and when it was. */
+/** An MCP session that was not ended and was used after `since`, with the time of its last use. */
 export async function findMcpSession(
   db: Queries,
   id: string,

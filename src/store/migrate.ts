@@ -1,8 +1,9 @@
-// Brings a store to this program's schema, one migration per transaction, so that a kill leaves it at a
-// whole version. Concurrent starters wait for each other; a schema newer than the program is refused.
+// Migrates a store to the schema of this program, one migration per transaction, so that a killed process leaves a
+// complete version behind. Programs that start at the same time wait for each other. A schema that is newer than the
+// program is refused.
 
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
-import deps from './migrations/0001_guard.sql' with { type: 'text' };
+import guard from './migrations/0001_guard.sql' with { type: 'text' };
 import mcp from './migrations/0002_mcp.sql' with { type: 'text' };
 import operators from './migrations/0003_operators.sql' with { type: 'text' };
 import rollups from './migrations/0004_rollups.sql' with { type: 'text' };
@@ -19,7 +20,7 @@ interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, name: 'guard', sql: deps },
+  { version: 1, name: 'guard', sql: guard },
   { version: 2, name: 'mcp', sql: mcp },
   { version: 3, name: 'operators', sql: operators },
   { version: 4, name: 'rollups', sql: rollups },
@@ -70,7 +71,10 @@ export async function schemaVersion(db: Queries): Promise<number> {
   return row?.version ?? 0;
 }
 
-/** A dump or another long transaction is waited for, in short tries that let other replicas' checks pass. */
+/**
+ * Applies a migration. It waits for a dump or another long transaction in short attempts, so that checks of other
+ * replicas run in between.
+ */
 async function apply(lane: Lane, migration: Migration, now: number): Promise<void> {
   const end = performance.now() + MOST_WAITING_MS;
   for (;;) {

@@ -1,9 +1,9 @@
-// Notifications waiting to carry an approval's link to a person. The token is here only encrypted, and only
-// until it was sent or the approval ended.
+// Notifications that carry an approval's link to a person. The token is stored encrypted, and only until it was sent or
+// the approval has ended.
 
 import type { Queries, Transaction } from './db.ts';
 
-/** How a link reaches a person. */
+/** The ways in which a link can reach a person. */
 export type ChannelKind = 'email' | 'slack' | 'http' | 'terminal';
 
 export type NotificationStatus = 'pending' | 'sent' | 'failed' | 'dropped';
@@ -46,7 +46,7 @@ export interface NotificationTarget {
   channel: ChannelKind;
 }
 
-/** Keys and channels that have a notification due. */
+/** The keys and channels that have a notification due. */
 export function notificationTargetsDue(db: Queries, now: number): Promise<NotificationTarget[]> {
   return db.all(
     `SELECT DISTINCT key_id AS "keyId", channel FROM notifications
@@ -55,7 +55,7 @@ export function notificationTargetsDue(db: Queries, now: number): Promise<Notifi
   );
 }
 
-/** Takes due notifications of a target until `until`; see leaseDeliveries for why the condition stands twice. */
+/** Leases due notifications of a target until `until`; leaseDeliveries says why the condition is repeated. */
 export function leaseNotifications(
   tx: Transaction,
   { keyId, channel }: NotificationTarget,
@@ -86,7 +86,7 @@ export async function recordNotificationAttempt(
   );
 }
 
-/** The question is answered or has lapsed: what was not sent never will be. */
+/** Drops the unsent notifications of an approval that is resolved or has timed out. */
 export function dropNotifications(tx: Transaction, approvalId: string): void {
   tx.defer(
     `UPDATE notifications SET status = 'dropped', next_attempt_at = NULL, token_sealed = NULL

@@ -1,5 +1,5 @@
-// Operators: the people who sign in, and the one-time links that let them in. Only hashes of passwords and
-// links are here. E-mails come in lower case; sign-ins are sign-ins.ts's.
+// Operators: the people who sign in, and their one-time links. Only hashes of passwords and links are stored. Callers
+// give e-mail addresses in lower case. sign-ins.ts stores sign-ins.
 
 import type { Queries } from './db.ts';
 
@@ -13,7 +13,7 @@ export interface OperatorRecord {
   createdAt: number;
 }
 
-/** `invited`: has neither chosen a password nor come by single sign-on yet. */
+/** An operator is `invited` until they choose a password or come by single sign-on. */
 export const OPERATOR_STATUSES = ['active', 'invited'] as const;
 type OperatorStatus = (typeof OPERATOR_STATUSES)[number];
 
@@ -53,7 +53,7 @@ export async function listOperators(db: Queries, limit: number, before: string):
   ]);
 }
 
-/** What a sign-in is held against. */
+/** What a sign-in is compared with. */
 export interface OperatorCredential {
   id: string;
   email: string;
@@ -74,7 +74,7 @@ export function anyAdmin(db: Queries): Promise<boolean> {
   return otherAdmins(db, '');
 }
 
-/** Whether there is one besides this operator. */
+/** Whether there is an admin who can sign in besides this operator. */
 export async function otherAdmins(db: Queries, id: string): Promise<boolean> {
   const rows = await db.all(
     `SELECT id FROM operators WHERE role = 'admin' AND ${CAN_SIGN_IN} AND id <> $1 LIMIT 1`,
@@ -87,7 +87,7 @@ export async function updateOperatorRole(db: Queries, id: string, role: Role): P
   await db.run('UPDATE operators SET role = $2 WHERE id = $1', [id, role]);
 }
 
-/** Null: none fits any more. */
+/** Null means that no password is valid any more. */
 export async function updateOperatorPassword(
   db: Queries,
   id: string,
@@ -112,7 +112,7 @@ export async function removeSetupLinks(db: Queries): Promise<void> {
   await db.run('DELETE FROM setup_links');
 }
 
-/** Takes a link; false when it was not there (any more). */
+/** Removes a link; false when it does not exist (any more). */
 export async function takeSetupLink(db: Queries, hash: string): Promise<boolean> {
   return (await db.run('DELETE FROM setup_links WHERE hash = $1', [hash])) === 1;
 }
@@ -131,7 +131,7 @@ export async function insertInvitation(db: Queries, invitation: Invitation): Pro
   );
 }
 
-/** Who is invited by a link that has not ended; null when nobody is. */
+/** The operator who is invited by a link that has not expired, or null. */
 export async function findInvited(db: Queries, hash: string, now: number): Promise<OperatorRecord | null> {
   const [row] = await db.all<OperatorRecord>(
     `SELECT operators.id, email, role, operators.created_at AS "createdAt"

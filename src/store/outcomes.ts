@@ -1,4 +1,4 @@
-// What came of forwarded calls, beside their audit entries.
+// The outcomes of forwarded calls, stored beside their audit entries.
 
 import { type Queries, rowInserts, type Transaction } from './db.ts';
 

@@ -1,4 +1,4 @@
-// Policies and their versions. A version is never changed once written; the policy's row names the current.
+// Policies and their versions. A version never changes once it is written; the policy's row names the current one.
 
 import type { Policy, Rule } from '../core/policy.ts';
 import type { Queries } from './db.ts';
@@ -66,7 +66,7 @@ export async function findPolicy(db: Queries, id: string): Promise<PolicyRecord 
   return rows[0] ?? null;
 }
 
-/** Newest first; `before` is the id of the last one of the page before. */
+/** Newest first; `before` is the last id of the previous page. */
 export function listPolicies(db: Queries, limit: number, before: string): Promise<PolicyRecord[]> {
   return db.all(
     `SELECT ${COLUMNS} FROM policies WHERE deleted_at IS NULL AND id < $1 ORDER BY id DESC LIMIT $2`,
@@ -92,13 +92,13 @@ export async function listPolicyVersions(
   return rows.map(row => ({ ...row, rules: JSON.parse(row.rules) }));
 }
 
-/** One version, ready to decide with. */
+/** One version of a policy, ready for decisions. */
 export async function findPolicyVersion(db: Queries, id: string, version: number): Promise<Policy | null> {
   const row = await policyVersionText(db, id, version);
   return row === null ? null : { id, version, name: row.name, rules: JSON.parse(row.rules) };
 }
 
-/** One version as it is stored, whether or not it can be read. */
+/** One version as it is stored, even if it cannot be parsed. */
 export async function policyVersionText(
   db: Queries,
   id: string,

@@ -1,5 +1,5 @@
-// One connection to PostgreSQL and its transactions: limits of time, statements sent at once, and what an error
-// says about the connection. Which connection does what is postgres.ts's.
+// One connection to PostgreSQL and its transactions: time limits, pipelined statements, and what an error says about
+// the connection. postgres.ts says which connection does what.
 
 import { SQL } from 'bun';
 import {
@@ -16,21 +16,24 @@ import {
 } from './db.ts';
 
 const CONNECT_SECONDS = 2;
-/** Between two tries: a server that is coming back has better to do than to refuse us a hundred times a second. */
+/** The pause between two attempts, so that a server that is just starting is not asked a hundred times a second. */
 const RECONNECT_MS = 250;
 const STATEMENT_MS = 2000;
 const LOCK_MS = 1000;
-/** For a whole transaction, locks and commit included; counted here, so that it holds when the link is cut. */
+/**
+ * The limit for a whole transaction, including locks and commit. We measure it ourselves, so that it also holds when
+ * the network fails.
+ */
 export const TRANSACTION_MS = 2500;
 /**
- * Whoever changes a table waits for its users this long, and so does every check that comes after: it must be well
- * below LOCK_MS. A dump, which uses every table for as long as it takes, would otherwise stop them all.
+ * How long a migration waits for a lock on a table. Every later check on that table waits as well, so this must be well
+ * below LOCK_MS. Otherwise a dump, which uses every table as long as it runs, would stop them all.
  */
 const EXCLUSIVE_LOCK_MS = 300;
 const UNIQUE_VIOLATION = '23505';
 /**
- * Classes of errors about the values of one statement: cardinality, data, constraints, views' checks, triggers', and
- * what is too large for an index.
+ * The classes of errors about the values in a statement: cardinality, data, constraints, view checks, triggers, and
+ * values too large for an index.
  */
 const ABOUT_VALUES = /^(21|22|23|44|54|P0)/;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -41,15 +44,15 @@ const POOLED =
   'PostgreSQL forgets what was prepared: a proxy seems to pool by transaction. Set TOOLGATE_DATABASE_POOLING=transaction.';
 
 /**
- * `transaction`: behind a proxy that lends a server connection for one transaction at a time. Nothing may then be
- * expected to outlive a transaction: no prepared statement, no setting, no LISTEN.
+ * `transaction` is for a proxy that assigns a server connection for one transaction at a time. Nothing then outlives a
+ * transaction: no prepared statement, no setting, no LISTEN.
  */
 export type Pooling = 'session' | 'transaction';
 
 export interface Server {
   url: string;
   pooling: Pooling;
-  /** Called when a connection turned out to lead to a server that only reads. */
+  /** Called when a connection turns out to lead to a read-only server. */
   misled: () => void;
 }
 
@@ -58,7 +61,7 @@ const ISOLATION = { SET: 'default_transaction_isolation', 'SET LOCAL': 'transact
 type Reserved = Awaited<ReturnType<SQL['reserve']>>;
 type Answer = Row[] & { count: number; command: string };
 
-/** One connection, opened when needed, dropped when it fails or is late, opened anew for the next work. */
+/** One connection. It is opened when needed, dropped when it fails or is late, and opened again for the next work. */
 export class Connection implements Lane {
   readonly #server: Server;
   readonly #limits: boolean;
@@ -98,7 +101,7 @@ export class Connection implements Lane {
     const sql = this.#sql;
     this.#sql = null;
     this.#reserved = null;
-    // Closes the socket; what still waits for an answer is rejected.
+    // This closes the socket and rejects statements that are still waiting for an answer.
     sql?.close({ timeout: 0 }).catch(() => {});
   }
 
@@ -134,7 +137,7 @@ export class Connection implements Lane {
   async #open(): Promise<Reserved> {
     const wait = this.#openAfter - performance.now();
     if (wait > 0) await Bun.sleep(wait);
-    // Also while nobody uses it: the next one then finds a new connection in place of one that was ended.
+    // The handler also runs while the connection is idle, so that the next user gets a new one.
     const closed = () => {
       if (this.#sql === sql) this.drop();
     };
@@ -142,7 +145,7 @@ export class Connection implements Lane {
     this.#sql = sql;
     try {
       const reserved = await sql.reserve();
-      // Behind a pooling proxy they would stay with somebody else's connection.
+      // Behind a pooling proxy the settings would stay on a connection that others use.
       if (this.#server.pooling === 'session') await reserved.unsafe(this.#settings('SET'));
       this.#reserved = reserved;
       return reserved;
@@ -164,8 +167,8 @@ export class Connection implements Lane {
 }
 
 /**
- * Statements are sent at once and answered in order, so `begin` and the locks need no waiting: the first
- * query behind them sees a snapshot taken after the locks were granted.
+ * Statements are pipelined: they are sent at once and answered in order, so nothing waits for the answers to BEGIN and
+ * the locks. The first query after them gets a snapshot that is taken after the locks were granted.
  */
 class PostgresTransaction implements Transaction {
   readonly #connection: Reserved;
@@ -175,7 +178,7 @@ class PostgresTransaction implements Transaction {
     this.#connection = connection;
   }
 
-  /** `settings` are statements that hold for this transaction. */
+  /** `settings` are SET statements for this transaction. */
   begin(locks: Locks, settings = ''): void {
     const begun = settings === '' ? this.#connection`BEGIN` : this.#connection.unsafe(`BEGIN; ${settings}`);
     this.#track(begun.execute() as Promise<Answer>);
@@ -205,7 +208,7 @@ class PostgresTransaction implements Transaction {
   }
 
   async script(sql: string): Promise<void> {
-    // Texts compare by their bytes, as on SQLite, whatever the database's locale: ids must sort by time.
+    // Text is compared by its bytes, as on SQLite, whatever the locale of the database is: ids must sort by time.
     await this.#connection.unsafe(sql.replace(/ text\b/g, ' text COLLATE "C"'));
   }
 
@@ -215,7 +218,9 @@ class PostgresTransaction implements Transaction {
     if (last.command !== 'COMMIT') throw new StoreError('PostgreSQL rolled the transaction back.');
   }
 
-  /** The error to report: the first statement's that failed, since the others only failed after it. */
+  /**
+   * Returns the error to report: that of the first failed statement, because the later ones only failed because of it.
+   */
   async rollback(error: unknown): Promise<unknown> {
     const rolledBack = this.#connection`ROLLBACK`.execute().catch(() => {});
     const answers = await Promise.allSettled(this.#sent);
@@ -254,7 +259,7 @@ function send(connection: Reserved, sql: string, params: readonly Value[]): Prom
   return connection.unsafe(sql, params as Value[]).execute() as Promise<Answer>;
 }
 
-/** Eight-byte integers arrive as BigInt; ours are times and counts, far below 2^53. */
+/** Eight-byte integers arrive as BigInt; ours are times and counts far below 2^53. */
 function plain<T>(rows: Answer): T[] {
   return rows.map(row => {
     const out: Record<string, unknown> = {};
@@ -267,20 +272,20 @@ function plain<T>(rows: Answer): T[] {
 }
 
 /**
- * Whether the connection is no good any more: closed, told to go by the server, or leading to one that only reads.
- * After a failover a standby may have been reached; a new connection finds where the way leads now.
+ * Whether the connection cannot be used any more: it was closed, the server ended it, or it leads to a read-only
+ * server. After a failover it may lead to a standby; a new connection finds the new primary.
  */
 function lost(error: unknown): boolean {
   const state = stateOf(error);
   return state !== null && (state === '' || state === READ_ONLY || /^(08|57P)/.test(state));
 }
 
-/** Whether the server was never spoken to, or the connection broke: no answer of the server's. */
+/** Whether the server could not be reached or the connection broke, so that there is no answer from the server. */
 export function unreachable(error: unknown): error is StoreError {
   return error instanceof StoreError && stateOf(error.cause) === '';
 }
 
-/** The server's code for an error; empty when it is the connection's own, null when it is neither's. */
+/** The server's code for an error; empty for an error of the connection, null for any other error. */
 function stateOf(error: unknown): string | null {
   return error instanceof SQL.PostgresError ? String(error.errno ?? '') : null;
 }

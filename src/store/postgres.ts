@@ -1,6 +1,6 @@
-// The engine for many replicas: PostgreSQL through the runtime's own client, which pipelines (two round
-// trips per audit commit) and cost a third less CPU than the alternatives when measured. Every connection
-// has one user at a time and a timer of ours: a server that stops answering is dropped, never waited for.
+// The engine for several replicas: PostgreSQL through the runtime's own client, which pipelines (two round trips per
+// audit commit) and took a third less CPU time than the alternatives when measured. Each connection has one user at a
+// time and a timer of ours: if the server stops answering, the connection is dropped.
 
 import { SQL } from 'bun';
 import { GuardError } from '../core/errors.ts';
@@ -16,10 +16,13 @@ import {
 } from './postgres-connection.ts';
 
 const ACQUIRE_MS = 2000;
-/** More would only wait until they are given up: they are better told at once. */
+/**
+ * The longest queue for a connection. Further requests would only wait until they time out, so they are refused at
+ * once.
+ */
 const MOST_WAITING = 2000;
 const EXCLUSIVE_RETRY_MS = 100;
-/** Longer than the background waits between two writes: a server that only reads is noticed meanwhile. */
+/** Longer than the interval between two background writes, which notice a read-only server in that time. */
 const LISTEN_ANEW_MS = 2000;
 const MIGRATION_LOCK = 'toolgate migrations';
 const CHANNEL = 'toolgate_wake';
@@ -36,17 +39,20 @@ export async function openPostgres(url: string, poolSize: number, pooling: Pooli
   }
 }
 
-/** The runtime says no more than that it failed; not the whole address, which holds a password. */
+/**
+ * The runtime only says that the connection failed. The message names the host only, because the URL contains a
+ * password.
+ */
 function whereTo(url: string, error: Error): string {
   return `PostgreSQL at ${new URL(url).host} cannot be reached: ${error.message}. Is TOOLGATE_DATABASE_URL right, and the server up?`;
 }
 
-/** The server's own words name the user or the database; never the password. */
+/** The server's message may name the user or the database, but never the password. */
 function refusal(url: string, error: Error): string {
   return `PostgreSQL at ${new URL(url).host} refuses us: ${error.message}. TOOLGATE_DATABASE_URL names the user, the password and the database.`;
 }
 
-/** What a connection gets unless it asks for something else: behind a pooling proxy our own SET may not reach it. */
+/** Reads the defaults of new connections, because behind a pooling proxy our own SET may not reach a connection. */
 async function refuseLossyServer(db: Db): Promise<void> {
   const lossy = await db.all<{ name: string }>(
     `SELECT name FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit') AND reset_val = 'off' ORDER BY name`,
@@ -140,11 +146,14 @@ class PostgresDb implements Db {
       else for (const each of this.#told) each(word);
     };
     this.#listening = new SQL(options(this.#server));
-    // Listens again by itself after a lost connection; what was missed meanwhile, polling finds.
+    // The client listens again by itself after a lost connection. Polling finds what was missed in between.
     this.#listening.listen(CHANNEL, hear, wake).catch(() => {});
   }
 
-  /** The listening connection writes nothing and would not notice: it moves once the others had time to. */
+  /**
+   * The listening connection writes nothing, so it would not notice a read-only server. It reconnects after the others
+   * had time to.
+   */
   #listenAnewSoon(): void {
     clearTimeout(this.#moving);
     this.#moving = setTimeout(() => {
@@ -163,8 +172,8 @@ class PostgresDb implements Db {
 }
 
 /**
- * Held by a transaction beside the work and not by a session, and tried rather than waited for: behind a pooling
- * proxy there is no session, and whoever waits would hold a connection that the work may need.
+ * The lock belongs to a transaction beside the work, because behind a pooling proxy there is no session. It is tried
+ * and not waited for, because a waiting transaction would occupy a connection that the work may need.
  */
 async function tookLock(tx: Transaction): Promise<boolean> {
   const [row] = await tx.all<{ took: number }>(
@@ -174,7 +183,7 @@ async function tookLock(tx: Transaction): Promise<boolean> {
   return row?.took === 1;
 }
 
-/** A few connections, lent to one user at a time. */
+/** A few connections, each lent to one user at a time. */
 class Pool {
   readonly #server: Server;
   readonly #free: Connection[] = [];
@@ -187,7 +196,7 @@ class Pool {
     this.#size = size;
   }
 
-  /** Waiting for a connection is part of the time that the work has. */
+  /** The time spent waiting for a connection counts towards the limit of the work. */
   async use<T>(work: (connection: Connection, deadline: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + TRANSACTION_MS;
     const connection = await this.#take();

@@ -1,8 +1,8 @@
-// How many requests a client made in a minute, over all replicas.
+// Counts the requests of each client per minute, over all replicas.
 
 import type { Queries } from './db.ts';
 
-/** Counts one more; answers how many there are now. One statement, so that none is lost between two. */
+/** Counts one more request and returns the new count. It is one statement, so that no concurrent request is lost. */
 export async function insertRequest(db: Queries, minute: number, client: string): Promise<number> {
   const [row] = await db.all<{ count: number }>(
     `INSERT INTO request_counts (minute, client, count) VALUES ($1, $2, 1)

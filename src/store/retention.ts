@@ -1,16 +1,17 @@
-// Deleting what is past its time, a few hundred rows per statement. Ids sort by time, so "made before" is a range of
-// the primary key. What may go, and when, is the guard's.
+// Deletes expired rows, a few hundred per statement. Ids sort by time, so "made before" is a range of the primary key.
+// guard/log/retention.ts decides what is deleted and when.
 
 import { firstIdAt } from './audit.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 import { allTagsOf, insertSlots, slotAfter, slotOf, type TaggedEntry } from './slots.ts';
 
-/** About 5 ms on the embedded engine, where checks wait meanwhile. */
+/** A batch takes about 5 ms on SQLite, during which checks wait. */
 export const BATCH = 500;
 
 /**
- * Entries made from one time on and before another, whole slots of them; of a sealed log only those in the places
- * before `places`. Says how many they were, and the slot before which all are gone; null when none is left.
+ * Deletes entries made from one time on and before another, in whole slots; of a sealed log, only those in the places
+ * before `places`. Returns how many there were, and the slot before which all entries are deleted, or null when none is
+ * left.
  */
 export async function deleteAudit(
   tx: Transaction,
@@ -41,14 +42,14 @@ export async function deleteAudit(
   return { count: gone.length, until };
 }
 
-/** The slot before which a batch ends; a slot that is larger than a batch goes whole. */
+/** The slot before which a batch ends; a slot that is larger than a batch is deleted as a whole. */
 function slotToEnd(first: string, last: string): string {
   return slotOf(first) === slotOf(last) ? slotAfter(slotOf(last)) : slotOf(last);
 }
 
 /**
- * The slots of entries that are gone. Some of their neighbours may have stayed, since they were sealed late: theirs are
- * written again, or filters would miss them.
+ * Deletes the slots of deleted entries. Some entries of the same slots may remain because they were sealed late: their
+ * slots are written again, or filters would miss them.
  */
 async function deleteSlots(
   tx: Transaction,
@@ -70,7 +71,7 @@ async function deleteSlots(
   insertSlots(tx, left, tags);
 }
 
-/** By table: its id, and when a row that was made before a time ($2) has also ended by then. */
+/** For each table, its id column and the condition that a row has ended before a time ($2). */
 const OVER = {
   outcomes: ['tool_call_id', null],
   approvals: [
@@ -86,7 +87,7 @@ const OVER = {
 export type Ended = keyof typeof OVER;
 export const ENDED = Object.keys(OVER) as Ended[];
 
-/** Rows of a table that were made and have ended before a time. */
+/** Deletes rows of a table that were made and have ended before a time. */
 export function deleteEnded(db: Queries, table: Ended, before: number): Promise<number> {
   const [id, over] = OVER[table];
   return db.run(
@@ -96,7 +97,7 @@ export function deleteEnded(db: Queries, table: Ended, before: number): Promise<
   );
 }
 
-/** Deliveries that have ended, with their attempts. */
+/** Deletes deliveries that have ended, with their attempts. */
 export async function deleteDeliveries(tx: Transaction, before: number): Promise<number> {
   const rows = await tx.all<{ id: string }>(
     `SELECT id FROM deliveries WHERE id < $1 AND status <> 'pending' ORDER BY id LIMIT ${BATCH}`,
@@ -111,7 +112,7 @@ export async function deleteDeliveries(tx: Transaction, before: number): Promise
   );
 }
 
-/** MCP sessions that were last used before a time. */
+/** Deletes MCP sessions that were last used before a time. */
 export function deleteMcpSessions(db: Queries, before: number): Promise<number> {
   return db.run(
     `DELETE FROM connections WHERE id IN (

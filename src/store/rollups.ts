@@ -1,5 +1,5 @@
-// The audit log counted by minute, hour and day, for statistics that need no scan: how often each decision took
-// each latency, met each tool, came from each key. Which buckets are due, and when, is the guard's.
+// Counts of the audit log by minute, hour and day, so that statistics need no scan: for each decision, how often it had
+// each latency, each tool and each key. guard/log/rollups.ts decides which buckets are counted and when.
 
 import { floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
@@ -16,12 +16,15 @@ export interface Count {
   count: number;
 }
 
-/** Callers choose tool names: beyond this many in a bucket, the rarest are not kept. Totals stay exact. */
+/**
+ * Callers choose tool names, so their number is unlimited. Only this many are kept per bucket, the most frequent ones.
+ * Totals stay exact.
+ */
 const MOST_NAMES = 1000;
 
 const insertRows = rowInserts('rollups (span, kind, start, name, decision, count)', 6);
 
-/** Writes minutes anew. */
+/** Writes the counts of minutes again. */
 export async function writeMinutes(tx: Transaction, minutes: ReadonlyMap<number, Count[]>): Promise<void> {
   const rows: Value[][] = [];
   for (const [start, counts] of minutes) {
@@ -33,10 +36,10 @@ export async function writeMinutes(tx: Transaction, minutes: ReadonlyMap<number,
   insertRows(tx, rows.length, (params, index) => params.push(...(rows[index] as Value[])));
 }
 
-// The kinds are named, so that the statement goes by the primary key.
+// The kinds are listed, so that the statement can use the primary key.
 const OF_BUCKET = "span = $1 AND kind IN ('latency', 'tool', 'key') AND start = $2";
 
-/** Makes the hours and days anew that end after one time and no later than another, each from the shorter ones. */
+/** Recomputes the hours and days that end after `from` and not after `to`, each from the next shorter buckets. */
 export async function sumUp(tx: Transaction, from: number, to: number): Promise<void> {
   for (const [level, span] of SPANS.entries()) {
     const shorter = SPANS[level - 1];
@@ -66,7 +69,7 @@ function mostFrequent(counts: readonly Count[]): Count[] {
   });
 }
 
-/** Counts of a run of buckets, added up. */
+/** The sums over a range of buckets. */
 export function rollupCounts(
   db: Queries,
   span: Span,
@@ -81,7 +84,7 @@ export function rollupCounts(
   );
 }
 
-/** Decisions of a run of buckets, by slices of `step` milliseconds. */
+/** The decisions in a range of buckets, by slices of `step` milliseconds. */
 export function rollupSeries(
   db: Queries,
   span: Span,
@@ -96,7 +99,7 @@ export function rollupSeries(
   );
 }
 
-/** Entries counted for each minute of a time. */
+/** The number of entries counted for each minute of a period. */
 export async function minuteTotals(db: Queries, from: number, to: number): Promise<Map<number, number>> {
   const rows = await rollupSeries(db, MINUTE, from, to, MINUTE);
   const totals = new Map<number, number>();
@@ -104,7 +107,7 @@ export async function minuteTotals(db: Queries, from: number, to: number): Promi
   return totals;
 }
 
-/** Forgets short buckets whose time is over; the longer ones hold their sums. */
+/** Deletes short buckets that are no longer kept; the longer ones contain their sums. */
 export async function pruneRollups(db: Queries, now: number): Promise<void> {
   for (const span of [MINUTE, HOUR] as const) {
     for (const kind of KINDS) {

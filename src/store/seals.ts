@@ -1,5 +1,5 @@
-// The sealed log: places in the tree, hashes of whole subtrees, and how far sealing has come. The order of sealing
-// and its bounds are the guard's; the arithmetic of the tree is the core's.
+// The sealed log: the places of entries in the Merkle tree, the hashes of complete subtrees, and the progress of
+// sealing. guard/log/sealed-log.ts decides the order of sealing, and core/merkle.ts has the arithmetic of the tree.
 
 import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
 import { AUDIT_COLUMNS, type AuditEntry, ENTRY_COLUMNS } from './audit.ts';
@@ -9,13 +9,13 @@ export interface Sealing {
   revision: number;
   holder: string;
   leasedUntil: number;
-  /** How many entries are sealed. */
+  /** The number of sealed entries. */
   size: number;
-  /** Up to here entries were looked at soon after they were written, … */
+  /** The first pass, soon after entries are written, has come to this id. */
   newestId: string;
-  /** … a second time a while later, … */
+  /** The second pass, some time later, has come to this id. */
   recentId: string;
-  /** … and in the slow pass over the whole log, which begins again at `fullAfter`. */
+  /** The slow pass over the whole log has come to this id. It starts again at the time `fullAfter`. */
   fullId: string;
   fullAfter: number;
 }
@@ -29,7 +29,7 @@ export async function readSealing(db: Queries): Promise<Sealing> {
   return row;
 }
 
-/** False when somebody else has written it since it was read; then nothing may be committed. */
+/** False when another replica has written the row since it was read; the transaction must then be rolled back. */
 export async function updateSealing(db: Queries, read: Sealing, to: Partial<Sealing>): Promise<boolean> {
   const next = { ...read, ...to };
   const changed = await db.run(
@@ -49,13 +49,13 @@ export async function updateSealing(db: Queries, read: Sealing, to: Partial<Seal
   return changed === 1;
 }
 
-/** A run of the log by id, without its bounds. */
+/** A range of ids, without its bounds. */
 export interface Span {
   after: string;
   before: string;
 }
 
-/** The id with which a run's first `limit` entries end; null when there are none. */
+/** The last id of the first `limit` entries in a range; null when there are none. */
 export async function sliceEnd(db: Queries, span: Span, limit: number): Promise<string | null> {
   const [row] = await db.all<{ id: string | null }>(
     `SELECT max(id) AS id FROM (
@@ -65,7 +65,7 @@ export async function sliceEnd(db: Queries, span: Span, limit: number): Promise<
   return row?.id ?? null;
 }
 
-/** Entries after an id and up to another that have no place in the tree yet, in the order of their ids. */
+/** The entries after an id and up to another that have no place in the tree yet, in the order of their ids. */
 export function unsealedIn(db: Queries, after: string, end: string): Promise<AuditEntry[]> {
   return db.all(
     `SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 AND id <= $2
@@ -74,7 +74,7 @@ export function unsealedIn(db: Queries, after: string, end: string): Promise<Aud
   );
 }
 
-/** The first entry after an id, if any: what sealing has to see next. */
+/** The first entry after an id, or null: the entry that sealing has to read next. */
 export async function firstAfter(db: Queries, id: string): Promise<string | null> {
   const [row] = await db.all<{ id: string }>(
     'SELECT id FROM audit_entries WHERE id > $1 ORDER BY id LIMIT 1',
@@ -98,7 +98,7 @@ export function insertSeals(tx: Transaction, seals: readonly Seal[]): void {
   });
 }
 
-/** Levels of whole subtrees that are kept. */
+/** Every eighth level of complete subtrees is stored. */
 const KEPT_LEVELS = 8;
 
 export function insertNode(tx: Transaction, { level, index }: Node, hash: Hash): void {
@@ -114,13 +114,13 @@ export async function sealOf(db: Queries, entryId: string): Promise<Seal | null>
   return row ?? null;
 }
 
-/** Whose place this is; null beyond the log's end. */
+/** The entry in a place; null beyond the end of the log. */
 export async function entryIdAt(db: Queries, seq: number): Promise<string | null> {
   const [row] = await db.all<{ id: string }>('SELECT entry_id AS id FROM seals WHERE seq = $1', [seq]);
   return row?.id ?? null;
 }
 
-/** How many entries are sealed, by the seals themselves. */
+/** The number of sealed entries, computed from the seals themselves. */
 export async function sealedSize(db: Queries): Promise<number> {
   const [row] = await db.all<{ last: number | null }>('SELECT max(seq) AS last FROM seals');
   return row?.last == null ? 0 : row.last + 1;
@@ -130,14 +130,14 @@ export async function subtreeHash(db: Queries, subtree: Subtree): Promise<Hash> 
   return joined(await wholeHashes(db, subtree));
 }
 
-/** The hashes of the whole subtrees that a subtree falls into. */
+/** The hashes of the complete subtrees of which a subtree consists. */
 export async function wholeHashes(db: Queries, subtree: Subtree): Promise<Hash[]> {
   const hashes: Hash[] = [];
   for (const node of nodesOf(subtree)) hashes.push(await nodeHashOf(db, node));
   return hashes;
 }
 
-/** From the nearest kept level below: at most 128 hashes. */
+/** Computes the hash from the nearest stored level below, which takes at most 128 hashes. */
 async function nodeHashOf(db: Queries, { level, index }: Node): Promise<Hash> {
   const kept = level - (level % KEPT_LEVELS);
   const count = 2 ** (level - kept);
@@ -159,11 +159,11 @@ interface SealedRow {
   seq: number;
   entryId: string;
   leafHash: string;
-  /** Null when it is not there any more. */
+  /** Null when the entry is missing. */
   entry: AuditEntry | null;
 }
 
-/** Places from `from` on with what stands in them, in order. */
+/** The places from `from` on with their entries, in order. */
 export async function listSealed(db: Queries, from: number, limit: number): Promise<SealedRow[]> {
   const rows = await db.all<Seal & AuditEntry & { id: string | null }>(
     `SELECT seq, entry_id AS "entryId", leaf_hash AS "leafHash", ${ENTRY_COLUMNS} FROM seals
@@ -178,7 +178,10 @@ export async function listSealed(db: Queries, from: number, limit: number): Prom
   }));
 }
 
-/** Entries without a place among the next `limit` of the log, and where those end; null at the log's end. */
+/**
+ * The entries without a place among the next `limit` of the log, and the id with which those end; null at the end of
+ * the log.
+ */
 export async function listUnsealed(
   db: Queries,
   after: string,

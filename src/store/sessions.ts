@@ -1,4 +1,4 @@
-// Sessions: short-lived credentials minted from a key. Only the SHA-256 of a token is here.
+// Sessions: short-lived credentials minted from a key. Only the SHA-256 of a token is stored.
 
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
@@ -46,7 +46,7 @@ export async function revokeSession(db: Queries, id: string, now: number): Promi
   return (await db.run(sql, [id, now])) === 1;
 }
 
-/** Sessions never outlive their key: those that would, end with it. */
+/** Sessions never outlive their key: shortens those that would. */
 export async function shortenSessions(tx: Transaction, keyId: string, expiresAt: number): Promise<void> {
   await tx.run('UPDATE sessions SET expires_at = $2 WHERE key_id = $1 AND expires_at > $2', [
     keyId,
@@ -64,7 +64,7 @@ export async function findSessionByHash(db: Queries, hash: string): Promise<Sess
   return row === undefined ? null : fromRow(row);
 }
 
-/** Newest first; `before` is the id of the last one of the page before. */
+/** Newest first; `before` is the last id of the previous page. */
 export async function activeSessions(
   db: Queries,
   keyId: string,
@@ -80,7 +80,10 @@ export async function activeSessions(
   return rows.map(fromRow);
 }
 
-/** Whether so many live of those made since an id: a key may have had any number before. */
+/**
+ * Whether at least `count` of the sessions made since an id are active. The id bounds the search, since a key may have
+ * had any number before.
+ */
 export async function hasActive(
   db: Queries,
   keyId: string,
@@ -96,7 +99,7 @@ export async function hasActive(
   return rows.length > 0;
 }
 
-/** All sessions, also ended ones, newest first; of one key when `keyId` is given. */
+/** All sessions, also ended ones, newest first; `keyId` limits them to one key. */
 export async function listSessions(
   db: Queries,
   keyId: string | null,

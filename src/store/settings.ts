@@ -7,7 +7,7 @@ export async function readSetting(db: Queries, name: string): Promise<string | n
   return row?.value ?? null;
 }
 
-/** Keeps the first value ever written under a name; answers the one that stands. */
+/** Keeps the first value ever written under a name, and returns it. */
 export async function keepSetting(db: Queries, name: string, value: string): Promise<string> {
   await db.run('INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [
     name,

@@ -1,5 +1,5 @@
-// Sign-ins of operators, attempts that failed, and where people go on after signing in. A cookie's or a
-// link's value is never here, only its SHA-256.
+// Sign-ins of operators, failed attempts, and the pages to which people return after signing in. Of the values in
+// cookies and links, only the SHA-256 is stored.
 
 import { placeholders, type Queries } from './db.ts';
 import type { Role } from './operators.ts';
@@ -10,7 +10,7 @@ export interface SignInRecord {
   createdAt: number;
   usedAt: number;
   userAgent: string;
-  /** The client's address, or its /64. */
+  /** The client's IPv4 address, or the /64 of its IPv6 address. */
   ip: string;
 }
 
@@ -39,7 +39,7 @@ export async function findSignIn(db: Queries, hash: string): Promise<SignInWithO
   return row ?? null;
 }
 
-/** Whether a sign-in with this id was used after one moment and begun after another. */
+/** Whether a sign-in with this id was used after one time and begun after another. */
 export async function signInAlive(
   db: Queries,
   id: string,
@@ -53,7 +53,7 @@ export async function signInAlive(
   return rows.length > 0;
 }
 
-/** Those used after one moment and begun after another. */
+/** The operator's sign-ins that were used after one time and begun after another. */
 export async function listSignIns(
   db: Queries,
   operatorId: string,
@@ -76,7 +76,7 @@ export async function removeSignIn(db: Queries, hash: string): Promise<void> {
   await db.run('DELETE FROM sign_ins WHERE hash = $1', [hash]);
 }
 
-/** All of an operator's, or all but one. */
+/** Removes all sign-ins of an operator, or all but one. */
 export async function removeSignIns(db: Queries, operatorId: string, but: string | null): Promise<void> {
   await db.run('DELETE FROM sign_ins WHERE operator_id = $1 AND id <> $2', [operatorId, but ?? '']);
 }
@@ -90,7 +90,7 @@ export interface SignInFailure {
   at: number;
 }
 
-/** What failed from an address since then, the latest first. */
+/** The failed attempts from an address since a time, the latest first. */
 export async function recentFailures(
   db: Queries,
   ip: string,
@@ -138,7 +138,7 @@ export async function insertReturnTarget(
   ]);
 }
 
-/** Takes a target out; null when it was not there (any more) or has ended. */
+/** Removes and returns a target; null when it does not exist (any more) or has expired. */
 export async function takeReturnTarget(db: Queries, hash: string, now: number): Promise<string | null> {
   const [row] = await db.all<{ targetEncrypted: string }>(
     `DELETE FROM return_targets WHERE hash = $1 AND expires_at > $2 RETURNING target_sealed AS "targetEncrypted"`,

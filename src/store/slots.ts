@@ -1,6 +1,6 @@
-// Where in the audit log to look for a key, a tool, a session, or a rarer decision or surface: each of them has a
-// tag, and a tag has one row for every slot of 16 ms that holds entries with it. A busy slot holds hundreds, so that
-// under load this costs a check next to nothing, where an index row per entry and filter cost 1.5 µs.
+// An index of the audit log by time slots. Each key, tool, session, and rarer decision or surface has a tag, and a tag
+// has one row for every slot of 16 ms in which there are entries with it. Under load a slot has hundreds of entries, so
+// this costs a check almost nothing; an index row per entry and filter cost 1.5 µs.
 
 import { randomInt } from 'node:crypto';
 import type { Decision } from '../core/decide.ts';
@@ -9,10 +9,15 @@ import type { AuditEntry } from './audit.ts';
 import { CommittedMemory } from './committed-memory.ts';
 import { rowInserts, type Transaction } from './db.ts';
 
-/** Of an id, in hexadecimal: all but the last four bits of its milliseconds. */
+/**
+ * The first characters of an id that make up its slot: all but the last four bits of its milliseconds, in hexadecimal.
+ */
 const SLOT_CHARS = 12;
 
-/** The slot of an entry. Its ids are those that begin with it; as a bound it lies before all of them. */
+/**
+ * The slot of an entry. All ids in a slot begin with it, so as a bound in a comparison the slot sorts before all of
+ * them.
+ */
 export function slotOf(id: string): string {
   return id.slice(0, SLOT_CHARS);
 }
@@ -23,15 +28,15 @@ export function slotAfter(slot: string): string {
   return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
-/** Sorts after every digit that may follow a slot in an id. */
+/** Sorts after every hexadecimal digit that can follow a slot in an id. */
 export const AFTER_HEX = 'g';
 
-/** The first id from a bound on, where that is a slot; an id as it is. */
+/** The first possible id at or after a bound, which is a slot or an id. */
 export function firstIdFrom(bound: string): string {
   return bound.length === SLOT_CHARS ? `${bound}0-7000-8000-000000000000` : bound;
 }
 
-/** Two different texts may have the same tag: it narrows a search and proves nothing. */
+/** Two different texts may have the same tag: a tag narrows a search, and the entries still have to be tested. */
 function tagOf(text: string): number {
   return Bun.hash.crc32(text);
 }
@@ -40,7 +45,7 @@ export const keyTag = (keyId: string): number => tagOf(`key ${keyId}`);
 export const toolTag = (toolName: string): number => tagOf(`tool ${toolName}`);
 export const sessionTag = (sessionId: string): number => tagOf(`session ${sessionId}`);
 
-/** Most calls are allowed and come by /v1/check: paging finds those at once, and they have no tag. */
+/** Most calls are allowed and come through /v1/check. Paging finds them at once, so they have no tag. */
 const DECISION_TAGS = { allow: null, deny: tagOf('deny'), pending: tagOf('pending') };
 const SURFACE_TAGS = { check: null, mcp: tagOf('mcp') };
 
@@ -49,7 +54,7 @@ export const surfaceTag = (surface: Surface): number | null => SURFACE_TAGS[surf
 
 type Tagged = Pick<AuditEntry, 'id' | 'sessionId' | 'decision' | 'surface'>;
 
-/** All tags of an entry; those of its key and tool are given, since many entries share them. */
+/** All tags of an entry. The tags of its key and tool are given, since many entries share them. */
 function tagsOf(entry: Tagged, shared: readonly number[]): readonly number[] {
   const decision = DECISION_TAGS[entry.decision];
   const surface = SURFACE_TAGS[entry.surface];
@@ -65,14 +70,17 @@ const insertRows = rowInserts('audit_slots (tag, slot, writer)', 3, 'ON CONFLICT
 
 const WRITERS = 2 ** 31;
 
-/** An entry with the two of its tags' texts that it shares with others. */
+/** An entry with its key and tool. */
 export type TaggedEntry = Tagged & Pick<AuditEntry, 'keyId' | 'toolName'>;
 
 export function allTagsOf(entry: TaggedEntry): readonly number[] {
   return tagsOf(entry, [keyTag(entry.keyId), toolTag(entry.toolName)]);
 }
 
-/** Writes the slots that entries have of some tags; as a writer of its own, so that no check's rows are waited for. */
+/**
+ * Writes the slots of entries for some tags. It uses a writer number of its own, so that it does not wait for the rows
+ * of checks.
+ */
 export function insertSlots(
   tx: Transaction,
   entries: readonly TaggedEntry[],
@@ -88,14 +96,17 @@ export function insertSlots(
   });
 }
 
-/** Writes the slots of entries, except those that it has surely written before. */
+/** Writes the slots of entries, except those that it has certainly written before. */
 export class SlotMemory {
-  /** Two replicas never write the same row: the second would wait for the first one's commit. */
+  /**
+   * The number of this replica in its rows. Two replicas should never write the same row, because the second would wait
+   * for the commit of the first.
+   */
   readonly #writer = randomInt(WRITERS);
-  /** The newest slot of each tag. */
+  /** The newest slot written for each tag. */
   readonly #newest = new CommittedMemory<number, string>();
 
-  /** `contexts` have the tags of each entry's key and tool. */
+  /** `contexts` contain the tags of each entry's key and tool. */
   add(tx: Transaction, entries: readonly Tagged[], contexts: readonly { tags: readonly number[] }[]): void {
     this.#newest.begin();
     const rows: [tag: number, slot: string][] = [];
@@ -113,7 +124,7 @@ export class SlotMemory {
     });
   }
 
-  /** The transaction of the last call is committed. */
+  /** Must be called when the transaction of the last call has committed. */
   keep(): void {
     this.#newest.committed();
   }

@@ -1,6 +1,7 @@
-// One SQLite file serves one process. Finds the file behind its path, makes it for its owner alone, and takes two
-// locks: one beside it, which every version and system knows, and one on the file itself, which also holds where
-// the file was moved or is mounted under another path. The system lets go of both when the process ends.
+// One SQLite file serves one process. This file resolves the path of the database, creates it readable by its owner
+// only, and takes two locks: one on a file beside it, which all versions and systems use, and one on the database
+// itself, which also holds if the file was moved or is mounted under another path. The operating system releases both
+// when the process ends.
 
 import { Database } from 'bun:sqlite';
 import { closeSync, constants, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
@@ -10,13 +11,16 @@ import { type FileLock, lockDescriptor } from './file-lock.ts';
 const FOR_OWNER = 0o600;
 
 export interface HeldFile {
-  /** Where the file really is: SQLite puts its write-ahead log beside that name. */
+  /** The real path of the file: SQLite puts its write-ahead log beside that name. */
   path: string;
-  /** Only after every connection is closed: closing any handle of a file ends SQLite's own locks on it. */
+  /**
+   * Must be called after every handle is closed, because closing any descriptor of a file releases SQLite's own locks
+   * on it.
+   */
   release(): void;
 }
 
-/** Makes the file where there is none. Throws when another process serves it. */
+/** Creates the file if it does not exist. Throws when another process serves it. */
 export function holdFile(path: string): HeldFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   makeEmpty(path);
@@ -38,7 +42,7 @@ export function holdFile(path: string): HeldFile {
 }
 
 /**
- * The file behind a path, links followed. A file with a second name is refused: SQLite names the write-ahead log
+ * The file behind a path, with links resolved. A file with a second name is refused: SQLite names the write-ahead log
  * after the name it is opened by, so what was committed under one name would be missing under the other.
  */
 export function realFile(path: string): string {
@@ -67,7 +71,7 @@ function whereIs(path: string): string {
   }
 }
 
-/** SQLite would make it readable by others; its other files get the mode of this one. */
+/** SQLite would make the file readable by others. Its other files get the mode of this one. */
 function makeEmpty(path: string): void {
   try {
     closeSync(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, FOR_OWNER));
@@ -76,7 +80,7 @@ function makeEmpty(path: string): void {
   }
 }
 
-/** SQLite's own lock, on a small file beside the database. */
+/** Takes SQLite's own lock, on a small file beside the database. */
 function lockBeside(path: string): Database {
   const lock = new Database(`${path}.lock`, { create: true, readwrite: true });
   try {

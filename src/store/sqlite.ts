@@ -1,7 +1,7 @@
-// The embedded engine: one SQLite file, one process. Two handles: a writer whose transactions queue up
-// one after another, and a reader that only ever sees what is committed, so that a query between two steps
-// of a transaction cannot see it half done. A transaction is over once its part of the write-ahead log is synced,
-// which a thread of its own does: a slow disk delays whoever waits for that commit, and nobody else.
+// The embedded engine: one SQLite file, one process, two handles. The writer runs one transaction after another. The
+// reader sees only what is committed, so that a query between two steps of a transaction cannot see it half done. A
+// transaction is over once its part of the write-ahead log is synced. A separate thread does that, so a slow disk
+// delays only the requests that wait for that commit.
 
 import { Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
@@ -24,17 +24,19 @@ import { Thread } from './thread.ts';
 
 const SQLITE_IOERR_FSYNC = 1034;
 const SQLITE_IOERR_DIR_FSYNC = 1290;
-/** How long a foreign process may hold the file before a transaction fails; waited for without blocking. */
+/** How long another process may lock the file before a transaction fails. Waiting does not block the event loop. */
 const BUSY_MS = 1000;
 const BUSY_STEP_MS = 10;
-/** At the start nobody waits for us yet, and whoever reads the file from outside may be about to let go of it. */
+/** At the start no request is waiting yet, and a program that reads the file from outside may be about to finish. */
 const BUSY_AT_START_MS = 10_000;
 
 export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
   return new SqliteDb(holdFile(path), onFatal);
 }
 
-/** For reading beside the process that serves the file, or a copy of it; takes no lock and changes nothing. */
+/**
+ * Opens the file, or a copy of it, for reading while another process serves it. It takes no lock and changes nothing.
+ */
 export function readSqlite(path: string): Queries & { close(): Promise<void> } {
   const file = new Database(realFile(path), { readonly: true });
   file.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
@@ -66,7 +68,7 @@ class SqliteDb implements Db {
     this.#log = new SyncedLog(path);
   }
 
-  /** What was read may be committed and not yet synced; nobody learns of it before it is. */
+  /** What was read may be committed but not yet synced; it is returned only after the sync. */
   async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
     const rows = await this.#reader.all<T>(sql, params);
     return this.#log.synced ? rows : this.#durable(rows);
@@ -77,11 +79,12 @@ class SqliteDb implements Db {
   }
 
   transaction<T>(_locks: unknown, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    // Counted from here, so that a queue behind a locked file fails together and not one after another.
+    // The time is measured from here, so that all transactions queued behind a locked file fail together and not one
+    // after another.
     const patience = performance.now() + BUSY_MS;
     const committed = this.#queue.then(() => this.#alone(work, patience));
     this.#queue = committed.catch(() => {});
-    // The next transaction may begin meanwhile: what it syncs comes after this in the same log.
+    // The next transaction may begin in the meantime, because the log is synced in order.
     return committed.then(result => this.#durable(result));
   }
 
@@ -165,10 +168,11 @@ function openFile(path: string): Database {
 }
 
 /**
- * Makes what is in the write-ahead log durable. SQLite itself (synchronous=NORMAL) syncs it only before it copies
- * from it, which keeps the file whole; that a commit lasts is what is promised here. With every sync delayed by
- * 10 ms, other requests take 0.07 ms at the median under a load of checks, where SQLite's own syncs made it 34. The
- * thread is the log's own: in the runtime's pool, two names that did not resolve kept every check from its commit.
+ * Makes the content of the write-ahead log durable. SQLite (with synchronous=NORMAL) syncs the log only before it
+ * copies pages from it, which keeps the file consistent but does not make a commit durable; this class does. With every
+ * sync delayed by 10 ms, other requests take 0.07 ms at the median under a load of checks; with SQLite's own syncs they
+ * took 34 ms. The thread is used for nothing else: in the runtime's thread pool, two DNS look-ups that did not resolve
+ * blocked every commit.
  */
 class SyncedLog {
   readonly #path: string;
@@ -187,12 +191,12 @@ class SyncedLog {
     this.#commits++;
   }
 
-  /** Whether all that is committed is on the disk. */
+  /** Whether everything that is committed is on the disk. */
   get synced(): boolean {
     return this.#syncedCommits === this.#commits;
   }
 
-  /** Whoever commits while a sync is running shares the one after it. */
+  /** All commits made while a sync is running share the next one. */
   sync(): Promise<void> {
     this.#upcoming ??= this.#running.then(() => {
       this.#upcoming = null;
@@ -216,7 +220,7 @@ class SyncedLog {
   }
 }
 
-/** One handle with its prepared statements. Errors are told apart here, once. */
+/** One handle with its prepared statements. Errors are classified here. */
 class Handle implements Queries, Transaction {
   readonly #db: Database;
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
@@ -265,7 +269,10 @@ class Handle implements Queries, Transaction {
   }
 }
 
-/** Rows live in the tree of their primary key: one tree less to write per row. Numbers are given by that tree. */
+/**
+ * Rows are stored in the B-tree of their primary key (WITHOUT ROWID), which saves writing a second B-tree per row. A
+ * table with generated numbers keeps the rowid, which SQLite generates.
+ */
 function inOneTree(table: string): string {
   if (!table.includes(' AS IDENTITY')) return `${table.slice(0, -1)} WITHOUT ROWID;`;
   return table.replace(/bigint GENERATED BY DEFAULT AS IDENTITY/, 'integer');
@@ -287,7 +294,7 @@ function withStoreErrors<T>(work: () => T): T {
   }
 }
 
-/** Values that a table or SQLite itself does not take; everything else is the store's own trouble. */
+/** Errors about values that a table or SQLite itself refuses; every other error is a failure of the store. */
 const ABOUT_VALUES = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/;
 
 function isBusy(error: unknown): boolean {

@@ -1,5 +1,5 @@
-// The thread that makes a file's bytes durable: takes the number of an open file, answers once the disk has it. It is
-// loaded as text (thread.ts), so it imports nothing of ours.
+// The thread that syncs a file. It receives the descriptor of an open file and answers once the disk has its data. It
+// is loaded as text (thread.ts), so it imports nothing of ours.
 
 import { fdatasyncSync } from 'node:fs';
 

@@ -1,29 +1,29 @@
-// A thread of its own for work that blocks. The runtime's pool has as many threads as the machine has cores, and
-// whoever looks up a name or reads a file anywhere in the process waits there: what must never wait for others gets
-// a thread. What it does is a small module, loaded as text so that a bundle and an executable carry it.
+// A dedicated thread for blocking work. The runtime's thread pool has as many threads as the machine has cores, and
+// every DNS look-up and file read of the process waits there; work that must never wait for those gets its own thread.
+// Its code is a small module, loaded as text so that a bundle and an executable contain it.
 
 interface Refusal {
   message: string;
   code: string | null;
 }
 
-/** What a thread's module sends for each order: it takes them one after another. */
+/** The message with which a thread's module answers each order. It processes orders one after another. */
 type Answer<Result> = { result: Result } | { refusal: Refusal };
 
 export class Thread<Order, Result> {
   readonly #worker: Worker;
-  /** In the order that they will be answered in. */
+  /** The orders without an answer, in the order in which they will be answered. */
   readonly #waiting: PromiseWithResolvers<Result>[] = [];
   #ended: Error | null = null;
 
   constructor(module: string) {
     const url = URL.createObjectURL(new Blob([module], { type: 'application/typescript' }));
-    // It ends with the process and never keeps it alive.
+    // The thread ends with the process and does not keep it alive.
     this.#worker = new Worker(url, { smol: true, ref: false });
     this.#worker.onmessage = ({ data }: MessageEvent<Answer<Result>>) => this.#take(data);
     this.#worker.onerror = ({ message }) => this.#end(new Error(`a thread ended: ${message}`));
     this.#worker.addEventListener('close', () => this.#end(new Error('a thread ended')));
-    // Not sooner: a thread tells that it is open before it has read its module.
+    // The URL must not be revoked sooner: a thread reports that it is open before it has read its module.
     this.#worker.addEventListener('message', () => URL.revokeObjectURL(url), { once: true });
   }
 
@@ -39,7 +39,7 @@ export class Thread<Order, Result> {
     return asked.promise;
   }
 
-  /** Whoever still waits is told so. */
+  /** Ends the thread and rejects all orders that are still waiting. */
   end(): void {
     this.#end(new Error('the thread was ended'));
     this.#worker.terminate();

@@ -1,12 +1,12 @@
-// Webhooks: who subscribed to events. Their secrets are here only encrypted; a deleted one keeps its row, for
-// the deliveries that name it.
+// Webhooks: the subscriptions to events. Their secrets are stored encrypted. A deleted webhook keeps its row for the
+// deliveries that refer to it.
 
 import { placeholders, type Queries } from './db.ts';
 
 export interface WebhookRecord {
   id: string;
   url: string;
-  /** Null: events of every key. */
+  /** Null means the events of every key. */
   keyId: string | null;
   events: string[];
   secretEncrypted: string;

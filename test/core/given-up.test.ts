@@ -176,7 +176,7 @@ describe('a reader is told', () => {
     const silent = (pruned: number, days = 19) => signedOn(days, { pruned, retention: 'unstated' });
     expect(remarksOn([silent(0)])).toEqual([]);
     expect(remarksOn([silent(700), silent(800, 20), silent(900, 21)])).toEqual([
-      'What gave up the first 900 entries was signed by an older version, which did not state the retention: ' +
+      'The checkpoint that gave up the first 900 entries was signed by an older version, which did not state the retention: ' +
         'nobody can tell how long they were kept.',
     ]);
     expect(remarksOn([silent(1001), givingUp()])).toHaveLength(1);

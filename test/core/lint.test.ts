@@ -155,7 +155,7 @@ test('a warning names the rule and what covers it, in order, or what to write in
   ]);
   expect(messages('_a__b')).toEqual([
     'rule 0 (_a__b) can never match: with "__" in it, it is compared with full names only, <server>__<tool>, ' +
-      'and this is none; begin it with * to mean any server',
+      'and this is not one; begin it with * to mean any server',
   ]);
   expect(messages('^a__b')).toEqual([
     'rule 0 (^a__b) looks like a regular expression, which a pattern is not: only * is special, and stands for any ' +

@@ -1,4 +1,4 @@
--- Connected Tools of keys, what they offer, MCP connections, and what came of forwarded calls.
+-- Connected Tools of keys, the definitions of their tools, MCP sessions, and the outcomes of forwarded calls.
 
 CREATE TABLE connected_tools (
   id text NOT NULL PRIMARY KEY,
@@ -12,7 +12,7 @@ CREATE TABLE connected_tools (
 );
 CREATE UNIQUE INDEX connected_tools_name ON connected_tools (key_id, name);
 
--- Each tool's definition as it was first seen or last accepted, and the other one it shows now, if it does.
+-- Each tool's definition as it was first seen or last accepted, and the one it has now if that differs.
 CREATE TABLE tool_definitions (
   connected_tool_id text NOT NULL,
   tool_name text NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE tool_definitions (
   PRIMARY KEY (connected_tool_id, tool_name)
 );
 
--- Sessions of the protocol's older era, called connections here: any replica serves them.
+-- MCP sessions, for clients of the protocol's older era. Any replica can serve them.
 CREATE TABLE connections (
   id text NOT NULL PRIMARY KEY,
   key_id text NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE connections (
 );
 CREATE INDEX connections_used ON connections (used_at);
 
--- What came of a forwarded call: how it ended and how long it took, never what it said.
+-- The outcome of a forwarded call, that is, how it ended and how long it took, but not its result.
 CREATE TABLE outcomes (
   tool_call_id text NOT NULL PRIMARY KEY,
   outcome text NOT NULL,

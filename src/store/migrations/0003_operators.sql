@@ -1,6 +1,7 @@
--- Operators who sign in: invitations, sign-ins, failed attempts, and where a person goes on after signing in.
+-- Operators who sign in: invitations, sign-ins, failed attempts, and the pages to which people return after signing in.
 
--- E-mails are compared without regard to case, and so kept in one. There is one operator at most until here.
+-- E-mail addresses are compared without regard to case, so they are kept in lower case. Until this version there was at
+-- most one operator.
 UPDATE operators SET email = lower(email);
 
 CREATE TABLE invitations (
@@ -24,7 +25,7 @@ CREATE UNIQUE INDEX sign_ins_hash ON sign_ins (hash);
 CREATE INDEX sign_ins_operator ON sign_ins (operator_id, id);
 CREATE INDEX sign_ins_used ON sign_ins (used_at);
 
--- Accounts are digests here: people also type passwords into the field for the e-mail.
+-- Accounts are kept as digests, because people also type passwords into the field for the e-mail address.
 CREATE TABLE sign_in_failures (
   id text NOT NULL PRIMARY KEY,
   account text NOT NULL,
@@ -34,7 +35,7 @@ CREATE TABLE sign_in_failures (
 CREATE INDEX sign_in_failures_ip ON sign_in_failures (ip, at);
 CREATE INDEX sign_in_failures_at ON sign_in_failures (at);
 
--- Where to go on after signing in, encrypted: an approval's link is a capability.
+-- The page to return to after signing in, encrypted because the link of an approval is a capability.
 CREATE TABLE return_targets (
   hash text NOT NULL PRIMARY KEY,
   target_sealed text NOT NULL,

@@ -1,7 +1,7 @@
--- The audit log counted by time (rollups.ts), how far background work has come, and who is at it.
+-- Counts of the audit log by time (rollups.ts), the progress of background work, and the replica that does it.
 
 CREATE TABLE rollups (
-  -- Length of the bucket in milliseconds: a minute, an hour or a day.
+  -- The length of the bucket in milliseconds: a minute, an hour or a day.
   span bigint NOT NULL,
   kind text NOT NULL,
   start bigint NOT NULL,
@@ -22,5 +22,5 @@ CREATE TABLE leases (
   until bigint NOT NULL
 );
 
--- What waits or failed is counted, and its oldest looked up; most deliveries are neither.
+-- Pending and failed deliveries are counted, and the oldest is looked up. Most deliveries are neither.
 CREATE INDEX deliveries_status ON deliveries (status, id) WHERE status <> 'delivered';

@@ -1,16 +1,16 @@
--- The sealed log: each audit entry's place in a Merkle tree, given after it was written and never changed, and the
--- signed checkpoints. Nothing here is touched by a check. Hashes are base64.
+-- The sealed log: the place of each audit entry in a Merkle tree, which it gets after it was written and keeps forever,
+-- and the signed checkpoints. Checks do not use these tables. Hashes are in base64.
 
 CREATE TABLE seals (
   seq bigint NOT NULL PRIMARY KEY,
   entry_id text NOT NULL,
-  -- Stays when retention removes the entry.
+  -- The row stays when retention removes the entry.
   leaf_hash text NOT NULL
 );
 CREATE UNIQUE INDEX seals_entry ON seals (entry_id);
 
--- Whole subtrees of 2^level leaves, for every eighth level: one row more per 256 entries, and a root or a proof
--- reads a few rows per level.
+-- Complete subtrees of 2^level leaves, for every eighth level. That is one more row per 256 entries, and a root or a
+-- proof reads a few rows per level.
 CREATE TABLE seal_nodes (
   level bigint NOT NULL,
   position bigint NOT NULL,
@@ -23,12 +23,12 @@ CREATE TABLE checkpoints (
   at bigint NOT NULL,
   size bigint NOT NULL,
   note text NOT NULL,
-  -- When the outside target took it, if there is one.
+  -- When it was sent to the target outside, if there is one.
   sent_at bigint
 );
 
--- One row: how far sealing has come and which replica is at it. Whoever writes it raises the revision it read, so
--- that of two that sealed the same entries one commits.
+-- One row: the progress of sealing and the replica that does it. Each writer increments the revision that it read, so
+-- that only one of two replicas that sealed the same entries can commit.
 CREATE TABLE sealing (
   name text NOT NULL PRIMARY KEY,
   revision bigint NOT NULL,

@@ -1,7 +1,7 @@
--- Single sign-on: sign-ons under way, which account of a provider is which operator, and who was removed.
+-- Single sign-on: sign-ons in progress, the operators of a provider's accounts, and the operators who were removed.
 
--- Known to the browser by two values, of which only hashes are here; what the provider's answer is held against is
--- encrypted.
+-- The browser knows a sign-on by two values, of which only hashes are kept. What the provider's answer is compared with
+-- is encrypted.
 CREATE TABLE sign_ons (
   hash text NOT NULL PRIMARY KEY,
   browser_hash text NOT NULL,
@@ -10,7 +10,7 @@ CREATE TABLE sign_ons (
 );
 CREATE INDEX sign_ons_expiry ON sign_ons (expires_at);
 
--- They outlive their operator: an account whose operator was removed is known, and stays out.
+-- Accounts outlive their operator: an account whose operator was removed is recognised and stays excluded.
 CREATE TABLE identities (
   issuer text NOT NULL,
   subject text NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE identities (
 );
 CREATE INDEX identities_operator ON identities (operator_id);
 
--- E-mails that single sign-on may not make an operator of, until somebody invites them.
+-- E-mail addresses for which single sign-on may not create an operator until somebody invites them.
 CREATE TABLE removed_operators (
   email text NOT NULL PRIMARY KEY,
   operator_id text NOT NULL,

@@ -1,2 +1,2 @@
--- The connections of a credential by their last use, so that those past its bound are found.
+-- The MCP sessions of a credential by their last use, to find those beyond its limit.
 CREATE INDEX connections_credential ON connections (key_id, session_id, used_at);
