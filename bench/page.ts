@@ -76,8 +76,9 @@ ${studies.map(studySection).join('\n')}
   the echo; \`mcp-proxy\` and \`supergateway\` on Node in front of a server on stdio. That server is their child, and its CPU
   time is counted with theirs. Toolgate is compared with them by its own line with the same server on stdio, where the
   server is its child and counted too. In the lines with an HTTP upstream the upstream is not counted.
-- Repeat it with \`npm ci\`, \`npm ci --prefix bench\` and \`${conditions.command}\`, on a machine that does nothing else, with \`wrk\` and
-  \`strace\` installed. It takes about 17 minutes and 10 GB of disk. \`npm run bench -- --help\` lists the options.
+- Repeat it with \`npm ci\`, \`npm ci --prefix bench\` and \`${conditions.command}\`,
+  on a machine that does nothing else, with \`wrk\` and \`strace\` installed. It takes about 17 minutes and 10 GB of disk.
+  \`npm run bench -- --help\` lists the options.
 `;
 }
 
