@@ -1,5 +1,5 @@
-// Proofs from the sealed log: that an entry is in the tree of a signed checkpoint, and that one tree begins with
-// another. They read a few hashes per level, whatever the log's size.
+// Makes proofs from the sealed log: that an entry is in the tree of a signed checkpoint, and that a later tree begins
+// with an earlier one. A proof reads a few hashes per level of the tree, however large the log is.
 
 import { parseCheckpoint } from '../../core/checkpoint.ts';
 import { entryLeaf, shownEntry } from '../../core/entry.ts';
@@ -14,7 +14,7 @@ interface InclusionProof {
   seq: number;
   size: number;
   path: string[];
-  /** Null when retention has removed it; whoever has a copy can still prove that one. */
+  /** Null if retention has removed the entry. The proof still holds for a copy of the entry. */
   entry: AuditEntry | null;
   checkpoint: string;
 }
@@ -31,7 +31,7 @@ export async function proveInclusion(deps: Deps, entryId: string): Promise<Inclu
   if (seal === null || newest === null || checkpoint === null || seal.seq >= checkpoint.size) {
     throw new GuardError(
       'conflict',
-      'The entry is in no checkpoint yet. It will be a few seconds after the next one is due (TOOLGATE_CHECKPOINT_INTERVAL).',
+      'No checkpoint contains the entry yet. The next one will, a few seconds after it is due (TOOLGATE_CHECKPOINT_INTERVAL).',
     );
   }
   const { size, root } = checkpoint;
@@ -50,13 +50,13 @@ function bytes(base64: string): Hash {
   return new Uint8Array(Buffer.from(base64, 'base64'));
 }
 
-/** That the tree of the first `to` entries begins with that of the first `from`. */
+/** Proves that the tree of the first `to` entries begins with the tree of the first `from` entries. */
 export async function proveConsistency(deps: Deps, from: number, to: number): Promise<string[]> {
   const { size } = await readSealing(deps.db);
   if (from > to || to > size) {
     throw new GuardError(
       'conflict',
-      `from must not be above to, nor to above ${size}, the sealed log's size.`,
+      `"from" must be at most "to", and "to" at most ${size}, the size of the sealed log.`,
     );
   }
   return hashes(deps, consistencyPath(from, to));

@@ -1,6 +1,6 @@
-// Removes what is older than the operator wants to keep: audit entries once they are counted (and sealed, where the
-// log is sealed), and with them what belongs to calls of that age and is long over. Policies, keys, operators and the
-// log of changes stay. docs/decisions/0006-retention.md says why.
+// Removes rows that are older than the retention period: audit entries once they are counted (and sealed, if the log is
+// sealed), and whatever belonged to calls of that age and has ended. Policies, keys, operators and the log of changes
+// are kept. docs/decisions/0006-retention.md gives the reasons.
 
 import { DAY, floorTo, MINUTE } from '../../core/buckets.ts';
 import type { VerifierKey } from '../../core/checkpoint.ts';
@@ -24,24 +24,26 @@ import { KEPT_FROM, ROLLED_UP } from './rollups.ts';
 import { newestSigned } from './signed-checkpoints.ts';
 
 const EVERY_MS = MINUTE;
-/** Up to here a pass has deleted; the next begins a little before, for what became visible late. */
+/**
+ * The mark that says how far the last pass deleted. The next one starts earlier, for entries that became visible late.
+ */
 const DELETED = 'audit deleted';
 const LOOK_BACK_MS = 2 * DAY;
-/** Retries of a delivery end within four days: until then its event is needed, whatever the setting says. */
+/** A delivery is retried for up to four days, and its event is needed until then, even if the retention is shorter. */
 const DELIVERY_MS = 5 * DAY;
 /** An MCP session lapses after a day without use. */
 const MCP_SESSION_MS = 7 * DAY;
 
 interface RetentionOptions {
-  /** Null: everything is kept. */
+  /** How long rows are kept; null: for ever. */
   retention: number | null;
-  /** Who signs the checkpoints of the sealed log; null: the log is not sealed. */
+  /** The key that signs the checkpoints of the sealed log; null: the log is not sealed. */
   sealedBy: VerifierKey | null;
-  /** After a pass that removed something: how many rows of each table. */
+  /** Called after a pass that removed something, with the number of rows removed from each table. */
   removed: (counts: Record<string, number>) => void;
 }
 
-/** One pass a minute, in steps of one statement each. */
+/** Runs one pass a minute, in steps of one statement each. */
 export function retire(options: RetentionOptions): Chore {
   let next = 0;
   let counts: Record<string, number> = {};
@@ -58,7 +60,7 @@ export function retire(options: RetentionOptions): Chore {
   };
 }
 
-/** Goes through the tables until one has more to delete. */
+/** Deletes one batch from each table, and stops with true at the first table that has more to delete. */
 async function firstFull(
   deps: Deps,
   { retention, sealedBy }: RetentionOptions,
@@ -98,16 +100,16 @@ async function retireAudit(
   return db.transaction({}, async tx => {
     const from = (await readMark(tx, DELETED)) ?? 0;
     const { count, until: reached } = await deleteAudit(tx, from, until, places);
-    // Begins where the last step ended: PostgreSQL would walk over all that it has deleted and not yet vacuumed.
+    // The next step starts where this one ended: PostgreSQL would otherwise scan all deleted rows not yet vacuumed.
     await writeMark(tx, DELETED, reached === null ? until - LOOK_BACK_MS : timeOfId(firstIdFrom(reached)));
     return { count, more: reached !== null };
   });
 }
 
 /**
- * Entries before this time may be deleted, if they are as old as `before` says: what is not counted yet stays, and
- * of a sealed log what lies behind the places that a checkpoint gave up. (The statement that deletes asks for each
- * entry's place as well: one that was sealed late waits its turn.)
+ * The time before which entries may be deleted. It is at most `before`, and entries that are not counted yet are kept.
+ * In a sealed log only those entries may be deleted whose places a checkpoint has given up. An entry that was sealed
+ * late has a later place than its time suggests, so the statement that deletes also tests the place of each entry.
  */
 async function deletableUntil({ db }: Deps, places: number | null, before: number): Promise<number> {
   const counted = (await readMark(db, ROLLED_UP)) ?? 0;
@@ -117,15 +119,18 @@ async function deletableUntil({ db }: Deps, places: number | null, before: numbe
 }
 
 /**
- * Signed before anything is deleted, so that verifying never takes retention for tampering. A checkpoint of an older
- * program does not say by what right entries may go; the next one will.
+ * The number of places that the newest checkpoint has given up. They are signed before anything is deleted, so that a
+ * verification never mistakes retention for tampering. A checkpoint of an older version does not state why entries may
+ * be deleted, so nothing is deleted until the next one is signed.
  */
 async function givenUp({ db }: Deps, key: VerifierKey): Promise<number> {
   const newest = await newestSigned(db, key);
   return newest === null || newest.givenUp === null ? 0 : newest.pruned;
 }
 
-/** Says first what will be gone, under the lock of whoever might count it again. */
+/**
+ * Records what will be deleted before it is, under the lock for counting, so that those minutes are not counted again.
+ */
 async function keepFrom({ db }: Deps, until: number): Promise<void> {
   if (((await readMark(db, KEPT_FROM)) ?? 0) >= until) return;
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
@@ -133,7 +138,7 @@ async function keepFrom({ db }: Deps, until: number): Promise<void> {
   });
 }
 
-/** An event is made a moment before its deliveries: those of deliveries that still wait are needed. */
+/** Events of pending deliveries are kept. An event is made shortly before its deliveries, hence the minute. */
 async function eventsUntil({ db }: Deps, before: number): Promise<number> {
   const oldest = await oldestPending(db);
   return oldest === null ? before : Math.min(before, oldest - MINUTE);

@@ -1,6 +1,6 @@
-// Keeps the audit log counted by minute, off the path of a check. A minute is counted shortly after it is over.
-// Entries may become visible later than that: ids carry the clock of their replica, and PostgreSQL commits out of
-// order. So every minute is counted again at several ages, and written anew if there are more.
+// Counts the audit log by minute, in the background. A minute is counted shortly after it is over. Entries may become
+// visible later than that, because ids carry the clock of their replica and PostgreSQL commits out of order. So every
+// minute is counted again at several ages, and its counts are replaced if there are more entries.
 
 import { DAY, floorTo, HOUR, latencyClass, MINUTE } from '../../core/buckets.ts';
 import type { Decision } from '../../core/decide.ts';
@@ -20,26 +20,34 @@ import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';
 
-/** Longer than a transaction may take, with a few seconds for clocks that differ. */
+/**
+ * How long after its end a minute is counted: longer than a transaction may take, and a few seconds for differing
+ * clocks.
+ */
 const LAG_MS = 10_000;
-/** A mark this far in the future was set by a clock that was wrong: the minutes up to it are counted anew. */
+/** A mark this far in the future was set by a wrong clock, and the minutes up to it are counted again. */
 const CLOCK_JUMP_MS = 5 * MINUTE;
-/** When minutes are counted again. Beyond the last, a replica's clock is more than a day wrong. */
+/**
+ * The ages at which minutes are counted again. An entry that appears later comes from a clock more than a day wrong.
+ */
 export const RECHECK_AGES = [2 * MINUTE, HOUR, 25 * HOUR] as const;
-/** Entries and minutes that one step deals with, more or less. */
+/** Roughly how many entries and minutes one step counts. */
 const STEP_ENTRIES = 5000;
 const STEP_MINUTES = 60;
-/** Rests between two pieces of a minute: counting a busy one took half a core for twenty seconds, now a quarter of it. */
+/**
+ * The pause between two pieces of a minute, as a multiple of the time that the piece took. Without it, counting a busy
+ * minute took half a core for twenty seconds; with it, it takes a quarter of that.
+ */
 const REST = 3;
 const RECHECK_ENTRIES = 20_000;
 
-/** Everything before this is in the roll-ups; what comes after is counted in the log itself. */
+/** The mark before which all entries are in the roll-ups. Later ones are counted from the log itself. */
 export const ROLLED_UP = 'rolled up';
-/** Entries before this may be deleted: their minutes are never counted again. */
+/** The mark before which entries may have been deleted. Minutes before it are never counted again. */
 export const KEPT_FROM = 'audit kept from';
 const PRUNED = 'rollups pruned';
 
-/** One step forward; true when there is more to do. */
+/** Does one step, and returns true if there is more to do. */
 export async function rollUp(deps: Deps): Promise<boolean> {
   if (await advance(deps)) return true;
   for (const age of RECHECK_AGES) if (await recheck(deps, age)) return true;
@@ -57,7 +65,7 @@ async function advance({ db, now }: Deps): Promise<boolean> {
   if (mark !== null && mark >= horizon) return false;
   const { minutes, at } = await countMinutes(db, mark ?? 0, horizon);
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
-    // Another replica may have come here first.
+    // Another replica may have written these minutes first.
     if ((await readMark(tx, ROLLED_UP)) !== mark) return;
     await writeMinutes(tx, minutes);
     await sumUp(tx, mark ?? Math.min(at, ...minutes.keys()), at);
@@ -66,7 +74,7 @@ async function advance({ db, now }: Deps): Promise<boolean> {
   return at < horizon;
 }
 
-/** Counts the next minutes that hold entries, and says how far it came. */
+/** Counts the next minutes that have entries. `at` is the end of the last one. */
 async function countMinutes(
   db: Queries,
   from: number,
@@ -85,7 +93,7 @@ async function countMinutes(
   return { minutes, at };
 }
 
-/** Without rest inside a transaction, which others wait for. */
+/** `rest` must be 0 inside a transaction, because others wait for its locks. */
 async function countMinute(db: Queries, start: number, rest: number): Promise<Count[]> {
   const counted = new Counted();
   for await (const rows of tallies(db, start, start + MINUTE, rest)) counted.add(rows);
@@ -96,7 +104,7 @@ function total(counts: readonly Count[]): number {
   return counts.reduce((sum, each) => sum + (each.kind === 'latency' ? each.count : 0), 0);
 }
 
-/** Folds tallies of the log into the counts that are kept. */
+/** Adds up rows of the log into the counts that are stored. */
 export class Counted {
   readonly #counts = new Map<string, Count>();
 
@@ -128,7 +136,7 @@ async function recheck(deps: Deps, age: number): Promise<boolean> {
   const next = await nextAuditId(db, Math.max(mark ?? end, (await readMark(db, KEPT_FROM)) ?? 0));
   const from = next === null ? end : floorTo(timeOfId(next), MINUTE);
   if (from >= end) {
-    // Also back, after a clock that was ahead.
+    // The mark also moves back, after a clock that was ahead was corrected.
     if (mark !== end) await writeMark(db, name, end);
     return false;
   }
@@ -140,7 +148,7 @@ async function recheck(deps: Deps, age: number): Promise<boolean> {
   return to < end;
 }
 
-/** As many minutes as can be counted at once. */
+/** The end of the minutes that are counted in one statement, and how many entries the roll-ups have for them. */
 function stretch(
   counted: ReadonlyMap<number, number>,
   from: number,
@@ -173,12 +181,12 @@ async function mend(
   }
 }
 
-/** Has everything since a time counted anew, for entries that were written with a time of the past. */
+/** Makes all minutes since `from` be counted again, after entries were written with a time in the past. */
 export async function countAgain({ db }: Deps, from: number): Promise<void> {
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
     const mark = await readMark(tx, ROLLED_UP);
     const kept = (await readMark(tx, KEPT_FROM)) ?? 0;
-    // Whole days: the hours of a day are gone before it is, and make it up anew.
+    // It starts at the beginning of a day: a day is summed up from its hours, and those are removed before the day is.
     const start = Math.max(floorTo(from, DAY), kept);
     if (mark !== null && mark > start) await writeMark(tx, ROLLED_UP, start);
   });

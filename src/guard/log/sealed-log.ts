@@ -1,7 +1,7 @@
-// The audit log as a Merkle tree. Entries get their place when they are sealed, never by their ids: replicas'
-// clocks differ and PostgreSQL commits out of order, so an entry can appear behind one that is sealed already.
-// Three passes find them: soon after writing, a minute later, and in a slow walk over everything. When they
-// run is the sealer's; no check waits for any of this.
+// The audit log as a Merkle tree. An entry gets its place in the tree when it is sealed, and not by its id: the clocks
+// of replicas differ and PostgreSQL commits out of order, so an entry can appear whose id is before that of one already
+// sealed. Three passes find the entries: soon after they are written, a minute later, and in a slow scan of the whole
+// log. sealer.ts runs the passes. No check waits for them.
 
 import {
   type Checkpoint,
@@ -34,25 +34,27 @@ import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
 import { newestSigned, type Signed, wantSigned } from './signed-checkpoints.ts';
 
-/** Younger entries are left alone: twice what a transaction may take, so that few appear late. */
-const SETTLE_MS = 5000;
+/** Younger entries are not sealed yet. This is twice what a transaction may take, so that few entries appear late. */
+const MIN_AGE_MS = 5000;
 const RECENT_MS = 60_000;
-/** Ids from further ahead than this are a wrong clock's: they are not waited for. */
+/** Ids further in the future than this come from a wrong clock. They are sealed without waiting for their time. */
 const AHEAD_MS = 600_000;
 const FULL_EVERY_MS = 3_600_000;
-/** Entries of one transaction: on SQLite checks wait while it lasts, 2 ms here. */
+/** How many entries one transaction seals. On SQLite checks wait for it, which takes 2 ms. */
 const BATCH = 256;
-/** Entries only looked at. */
+/** How many entries the other two passes read at a time; most of them are already sealed. */
 const SLICE = 1024;
-/** A replica that died is replaced after this long. */
+/** If a replica dies, another one takes over after this long. */
 const LEASE_MS = 10_000;
-/** A longer one was taken by a clock that is ahead, and would keep everybody waiting if its holder died. */
+/**
+ * A lease that lasts longer was taken by a replica whose clock is ahead. It is ignored, since its holder may have died.
+ */
 const LONGEST_LEASE_MS = 60_000;
 const LAST_ID = 'z';
 
 export interface Lag {
   size: number;
-  /** When the oldest entry that is not sealed was made; null when all are. */
+  /** When the oldest entry that is not sealed was made; null if all entries are sealed. */
   behindSince: number | null;
 }
 
@@ -60,7 +62,7 @@ export class SealedLog {
   readonly #deps: Deps;
   readonly #holder = newId();
   readonly #key: VerifierKey;
-  /** Of the size that it has; anew from the store whenever that is not the log's. */
+  /** The tree as this replica last saw it. If its size is not the log's, it is read again from the store. */
   #tree = new Tree();
   /** How long entries are kept; null: for ever. */
   readonly #retention: number | null;
@@ -77,7 +79,7 @@ export class SealedLog {
     return { size, behindSince: first === null ? null : timeOfId(first) };
   }
 
-  /** How far sealing is, if this replica may go on with it: nobody else is at it. */
+  /** The state of the sealing, or null while another replica has the lease. */
   async ours(): Promise<Sealing | null> {
     const state = await readSealing(this.#deps.db);
     const left = state.leasedUntil - this.#deps.now();
@@ -86,8 +88,9 @@ export class SealedLog {
   }
 
   /**
-   * After a clock that was ahead: what is made from now on lies before the marks. They are set back, which no pass
-   * minds, and the slow one begins anew for what was made since the clock was put right.
+   * Moves the marks back if they lie in the future, because a clock was ahead and has been corrected: new entries would
+   * lie before the marks and never be sealed. The passes skip entries that are already sealed, so reading some again
+   * does no harm. The slow pass starts again, to find the entries that were made since the clock was corrected.
    */
   async setBack(state: Sealing): Promise<void> {
     const now = this.#deps.now();
@@ -98,19 +101,19 @@ export class SealedLog {
     await this.#update(this.#deps.db, state, { newestId: id, recentId: id, fullId: '', fullAfter: 0 });
   }
 
-  /** Seals the next entries that are old enough; true while there may be more. */
+  /** Seals the next entries that are old enough, and returns true while there may be more. */
   sealNew(state: Sealing): Promise<boolean> {
-    const span = this.#until(state.newestId, SETTLE_MS);
+    const span = this.#until(state.newestId, MIN_AGE_MS);
     return this.#pass(state, span, BATCH, end => ({ newestId: end }));
   }
 
-  /** Seals what appeared late among the entries of a minute ago. */
+  /** Seals entries that were not there yet when sealNew passed, one minute after they were made. */
   sealLate(state: Sealing): Promise<boolean> {
     const span = this.#behind(state, state.recentId);
     return this.#pass(state, span, SLICE, end => ({ recentId: end }));
   }
 
-  /** Seals what appeared later still, or with an id from the future; begins again an hour after its end. */
+  /** Seals entries that appeared even later, or with an id in the future. It starts again an hour after its end. */
   async sealLost(state: Sealing): Promise<void> {
     const now = this.#deps.now();
     if (now < state.fullAfter) return;
@@ -128,13 +131,13 @@ export class SealedLog {
     return { after, before: firstIdAt(this.#deps.now() - ago) };
   }
 
-  /** What was looked at once, a minute ago: a backlog is left to the pass that goes first, in smaller batches. */
+  /** Entries older than a minute that sealNew has passed. A backlog is left to sealNew, which uses smaller batches. */
   #behind({ newestId }: Sealing, after: string): Span {
     const span = this.#until(after, RECENT_MS);
     return newestId < span.before ? { ...span, before: newestId } : span;
   }
 
-  /** One slice: what in it has no place gets the next ones, in the order of ids. */
+  /** Seals one slice of the log: its entries without a place get the next places, in the order of their ids. */
   async #pass(
     state: Sealing,
     span: Span,
@@ -163,11 +166,11 @@ export class SealedLog {
     return committed;
   }
 
-  /** Signs what is sealed, unless that was signed before. Null: nothing new, or somebody else was faster. */
+  /** Signs the sealed log. Null: nothing has changed since the last checkpoint, or another replica was faster. */
   async checkpoint(state: Sealing): Promise<CheckpointRecord | null> {
     const { db, vault, now } = this.#deps;
     const last = await newestSigned(db, this.#key);
-    // Overtaken: more was sealed and signed since the state was read, which is no tampering.
+    // Another replica has sealed and signed more since the state was read. This is not tampering.
     if (last !== null && last.size > state.size && (await readSealing(db)).revision !== state.revision)
       return null;
     const retention = this.#retention ?? 'forever';
@@ -195,14 +198,14 @@ export class SealedLog {
   }
 
   /**
-   * The places whose entries retention may remove from now on: those of the newest checkpoint that is as old as the
-   * retention period. Nothing else in the store is asked for an entry's age, since whoever writes to the store could
-   * have changed it; a checkpoint's time is signed.
+   * The places whose entries retention may remove from now on: those of the newest checkpoint that is at least as old
+   * as the retention period. Only a checkpoint's time is trusted for the age of entries, because it is signed. Anybody
+   * who can write to the store could have changed the other times in it.
    */
   async #giveUp(last: Signed | null, size: number): Promise<Pick<Checkpoint, 'pruned' | 'givenUp'>> {
     const { db, now } = this.#deps;
     const at = now();
-    // What was given up stays so under a longer period, but not if it was by a clock that was ahead.
+    // Places stay given up if the retention period becomes longer, unless a clock that was ahead gave them up.
     const before =
       last?.givenUp && last.givenUp.at <= at
         ? { pruned: last.pruned, givenUp: last.givenUp }
@@ -216,7 +219,7 @@ export class SealedLog {
     return { pruned: old.size, givenUp: { at, retention: this.#retention, root, signedAt } };
   }
 
-  /** What contradicts the last checkpoint is never signed: it would be our word for somebody's tampering. */
+  /** A tree that contradicts the last checkpoint is never signed: the signature would confirm somebody's tampering. */
   async #wantGrowth(signed: Checkpoint | null, state: Sealing): Promise<void> {
     if (signed === null) return;
     if (signed.size > state.size) throw contradicted(signed);
@@ -228,13 +231,13 @@ export class SealedLog {
     if (Buffer.from(root).toString('base64') !== signed.root) throw contradicted(signed);
   }
 
-  /** Each write renews the lease. */
+  /** Writes the new state and renews the lease. False: another replica has changed the state since it was read. */
   #update(db: Queries, read: Sealing, to: Partial<Sealing>): Promise<boolean> {
     const leasedUntil = this.#deps.now() + LEASE_MS;
     return updateSealing(db, read, { ...to, holder: this.#holder, leasedUntil });
   }
 
-  /** A tree to append to: the remembered one is not touched, since the commit may fail. */
+  /** A copy of the tree to append to. The remembered tree is not changed, because the commit may fail. */
   async #treeOf(size: number): Promise<Tree> {
     if (this.#tree.size === size) return this.#tree.copy();
     const { db } = this.#deps;
@@ -253,7 +256,7 @@ function contradicted({ size }: Checkpoint): Error {
 
 const LOG_ID = 'log_id';
 
-/** The key that signs this store's checkpoints; its name is the log's own, made once. */
+/** The key that signs this store's checkpoints. Its name contains the id of the log, which is made once. */
 export async function logKey(deps: Deps): Promise<VerifierKey> {
   const id = await keepSetting(deps.db, LOG_ID, newId());
   return verifierKey(`toolgate/${id}`, deps.vault.checkpointPublicKey);

@@ -1,6 +1,6 @@
-// The background loop that seals the audit log and signs checkpoints. Every replica runs one, and one at a time
-// works; the others watch how far it is. It works in small batches and rests much longer than each took; whatever
-// fails is told and tried again, and no check ever waits for it.
+// The background loop that seals the audit log and signs checkpoints. Every replica runs one, but only one of them
+// works at a time; the others watch its progress. It works in small batches and rests much longer than each batch took.
+// Failures are reported and tried again, and no check waits for the loop.
 
 import {
   type CheckpointRecord,
@@ -13,30 +13,37 @@ import type { Deps } from '../deps.ts';
 import type { Lag, SealedLog } from './sealed-log.ts';
 
 const POLL_MS = 1000;
-/** Batches between two looks at the clock: a checkpoint is not put off by a long backlog. */
+/** After this many batches the loop looks whether a checkpoint is due, so that a long backlog does not delay it. */
 const RUN = 50;
-/** Rests per work: a tenth of a core at the most is taken from checks, enough for 8,000 entries a second. */
+/**
+ * The loop rests this many times as long as a batch took, so that it takes at most a tenth of a core from checks. This
+ * is enough to seal 8,000 entries per second.
+ */
 const REST = 9;
-/** Whoever was held up for an hour between two looks at the clock does not rest for nine; and a stop waits for it. */
+/**
+ * A machine that was suspended for an hour during a batch must not rest for nine hours, and a stop waits for the rest.
+ */
 const LONGEST_REST_MS = 1000;
-/** After n failures in a row a checkpoint is sent again in 2^n seconds, and at last every five minutes. */
+/** After n failures in a row a checkpoint is sent again in 2^n seconds, but at least every five minutes. */
 const LONGEST_WAIT_MS = 300_000;
-/** A stop does not wait longer for the target; what it did not answer is sent again. */
+/**
+ * A stop does not wait longer for the target. A checkpoint that it did not answer is sent again after the next start.
+ */
 const STOP_MS = 3000;
 
 export interface SealerObserver {
   lag(lag: Lag): void;
   checkpointed(checkpoint: CheckpointRecord): void;
-  /** With what went wrong, if something did. */
+  /** `error` is null if the target accepted the checkpoint. */
   sent(checkpoint: CheckpointRecord, error: unknown): void;
   failed(error: unknown): void;
 }
 
 export interface SealerOptions {
   checkpointInterval: number;
-  /** Puts a signed checkpoint where it is kept besides the store. */
+  /** Stores a signed checkpoint in a second place, outside the store. */
   keep: (note: string) => Promise<void>;
-  /** Sends one out of the operator's reach; null: nobody wants it. */
+  /** Sends a checkpoint to a place outside the operator's control; null if none is configured. */
   send: ((checkpoint: CheckpointRecord) => Promise<void>) | null;
 }
 
@@ -48,7 +55,7 @@ export class Sealer {
   #timer: Timer | null = null;
   #ticking: Promise<void> | null = null;
   #stopping = false;
-  /** The last tick ended before its work did. */
+  /** Whether the last tick ended with work left. */
   #more = false;
   #sending: Promise<void> | null = null;
   #sendFailures = 0;
@@ -73,7 +80,7 @@ export class Sealer {
     await Promise.race([this.#sending, Bun.sleep(STOP_MS)]);
   }
 
-  /** Seals what is due and signs it when it is time; false when another replica is at it. */
+  /** Seals the entries that are due, and signs a checkpoint if it is time. False: another replica has the lease. */
   async tick(): Promise<boolean> {
     this.#more = false;
     this.#observer.lag(await this.#log.lag());
@@ -133,7 +140,9 @@ export class Sealer {
     await this.#options.keep(signed.note);
   }
 
-  /** One at a time and beside the sealing, which a target that hangs must not hold up. */
+  /**
+   * Sends one checkpoint at a time. The loop does not wait for it, because a target that hangs must not delay sealing.
+   */
   #sendWhenDue(): void {
     const { send } = this.#options;
     if (send === null || this.#sending !== null || performance.now() < this.#sendAfter) return;
@@ -157,7 +166,7 @@ export class Sealer {
       return;
     }
     this.#sendFailures = 0;
-    // Recorded after the answer: a crash in between sends it again.
+    // The sending is recorded after the answer: if the process crashes in between, the checkpoint is sent again.
     await markSent(db, checkpoint.number, now());
     this.#observer.sent(checkpoint, null);
   }

@@ -1,5 +1,6 @@
-// Checkpoints of the store that are known to be ours: whoever can write to the store can write anything there, except
-// our signature. What the service signs next, and what retention may remove, rests on these alone.
+// Reads checkpoints from the store and verifies their signatures. Somebody who can write to the store can forge
+// everything in it except a signature. What the service signs next, and what retention may remove, depends on verified
+// checkpoints only.
 
 import { type Checkpoint, isSignedBy, parseCheckpoint, type VerifierKey } from '../../core/checkpoint.ts';
 import { type CheckpointRecord, newestCheckpoint } from '../../store/checkpoints.ts';
@@ -9,13 +10,13 @@ export interface Signed extends Checkpoint {
   number: number;
 }
 
-/** The newest checkpoint; throws when the store has one that this key did not sign. */
+/** The newest checkpoint. It throws if this key did not sign it. */
 export async function newestSigned(db: Queries, key: VerifierKey): Promise<Signed | null> {
   const newest = await newestCheckpoint(db);
   return newest && wantSigned(newest, key);
 }
 
-/** What a stored checkpoint says, once its signature and what the store says beside it agree with it. */
+/** The content of a stored checkpoint. It throws unless the signature is valid and the row's columns match the note. */
 export async function wantSigned(record: CheckpointRecord, key: VerifierKey): Promise<Signed> {
   const { number, at, size, note } = record;
   const said = parseCheckpoint(note);

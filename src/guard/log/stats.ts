@@ -1,5 +1,5 @@
-// What the guard did in a window of time: kept counts for all that is rolled up, the log itself for the minute
-// or so since. Equal to a scan of the whole window, at the cost of a few hundred rows.
+// Statistics of a window of time. They come from the roll-ups, and for the last minute or so from the log itself. The
+// result equals that of a scan of the whole window, but costs only a few hundred rows.
 
 import { DAY, floorTo, MINUTE, pieces, sliceOf, windowStart } from '../../core/buckets.ts';
 import type { Decision } from '../../core/decide.ts';
@@ -63,7 +63,7 @@ async function addRolledUp(db: Queries, found: Found, until: number): Promise<vo
   }
 }
 
-/** What is not rolled up yet, slice by slice. */
+/** Adds the entries that are not rolled up yet, slice by slice. */
 async function addLogged(db: Queries, found: Found, from: number): Promise<void> {
   for (let start = from; start < found.to; start = floorTo(start, found.step) + found.step) {
     const end = Math.min(floorTo(start, found.step) + found.step, found.to);
