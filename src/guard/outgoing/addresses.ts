@@ -1,13 +1,13 @@
-// Where the service may send: the form of a URL, and which network addresses its host may stand for. The
-// answer names the addresses that were checked, so that the sender connects to those and never resolves
-// the name again. Connecting is left to the sender.
+// Checks where the service may send: the form of a URL, and the network addresses of its host. The result contains the
+// checked addresses, so that the sender connects to those and does not resolve the name again. The sender makes the
+// connection.
 
 import ipaddr from 'ipaddr.js';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import { lookUp } from './names.ts';
 
 export interface TargetRules {
-  /** Whether loopback and private networks are fair targets. Link-local and metadata addresses never are. */
+  /** Whether loopback and private networks are allowed. Link-local and metadata addresses never are. */
   allowPrivate: boolean;
 }
 
@@ -28,10 +28,10 @@ type Ip = ipaddr.IPv4 | ipaddr.IPv6;
 
 const MAX_URL_CHARS = 2048;
 
-/** What is wrong with the form of a target's URL, or null. Says nothing about where its host leads. */
+/** What is wrong with the form of a target's URL, or null. It does not resolve the host. */
 export function urlFault(text: string): string | null {
   if (text.length > MAX_URL_CHARS) return `must have at most ${MAX_URL_CHARS} characters`;
-  // The URL parser drops tabs and line breaks without a word; what was stored would not be what is called.
+  // The URL parser silently drops tabs and line breaks, so the stored URL would differ from the one that is called.
   if (/[\s\p{Cc}]/u.test(text)) return 'must not contain spaces or control characters';
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:\/\//i.test(text)) return 'must be an http:// or https:// address';
@@ -40,7 +40,7 @@ export function urlFault(text: string): string | null {
   return null;
 }
 
-/** The same, said as a fault of a caller's input, so that a mistake is seen when it is made. */
+/** Checks a target when it is entered and throws its fault as an input error, so that a mistake is noticed early. */
 export async function wantTarget(url: string, rules: TargetRules, path = '/url'): Promise<void> {
   try {
     await checkTarget(url, rules);
@@ -50,7 +50,7 @@ export async function wantTarget(url: string, rules: TargetRules, path = '/url')
   }
 }
 
-/** Refuses unless every address that the host stands for is allowed. */
+/** Throws unless every address of the host is allowed. */
 export async function checkTarget(
   text: string,
   rules: TargetRules,
@@ -66,14 +66,14 @@ export async function checkTarget(
     const wrong = ip === null ? 'an unreadable address' : addressFault(ip, rules);
     if (wrong !== null) throw refused(`${subject(host, ip)} ${wrong}.`);
   }
-  // IPv4 first: many containers have no route for IPv6, and a dead route costs the whole time-out.
+  // IPv4 comes first: many containers have no route for IPv6, and a dead route costs the whole time-out.
   const addresses = ips.map(ip => reachable(ip as Ip)).sort((a, b) => a.family - b.family);
   const first = addresses[0];
   if (first === undefined) throw refused('The host name could not be resolved.');
   return { url, ...first, addresses };
 }
 
-/** The host without IPv6 brackets and without the dot that may end a full name. */
+/** The host without IPv6 brackets and without the trailing dot that a fully qualified name may have. */
 export function targetHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
@@ -89,7 +89,7 @@ function subject(host: string, ip: Ip | null): string {
 
 async function addressesOf(host: string, resolve: Resolve): Promise<string[]> {
   if (ipaddr.IPv4.isValidFourPartDecimal(host) || host.includes(':')) return [host];
-  // By RFC 6761 these names are loopback, whatever a name server says.
+  // By RFC 6761 these names always mean loopback, whatever a name server answers.
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1', '::1'];
   try {
     return (await resolve(host)).map(each => each.address);
@@ -120,10 +120,10 @@ const METADATA_NAMES = new Set([
   'rancher-metadata',
 ]);
 
-/** Those outside the link-local ranges, which are refused as a whole. */
+/** Metadata addresses outside the link-local ranges. Those ranges are refused as a whole. */
 const METADATA_ADDRESSES = new Set([
   '100.100.100.200', // Alibaba
-  '168.63.129.16', // Azure's host, a public address that leads to no public place
+  '168.63.129.16', // Azure's host service, on a public address that is reachable only inside Azure
   'fd00:ec2::254', // Amazon
   'fd00:ec2::253',
   'fd20:ce::254', // Google
@@ -164,13 +164,13 @@ function addressFault(ip: Ip, rules: TargetRules): string | null {
 function rangeOf(ip: Ip): string {
   if (METADATA_ADDRESSES.has(ip.toString())) return 'metadata';
   const range = ip.range();
-  // The library calls whatever it does not know unicast; of IPv6 only 2000::/3 is given out.
+  // The library calls every range that it does not know unicast. Of IPv6, only 2000::/3 is assigned as global unicast.
   if (range === 'unicast' && ip.kind() === 'ipv6' && (ip as ipaddr.IPv6).parts[0]! >> 13 !== 1)
     return 'reserved';
   return range;
 }
 
-/** The addresses that a packet to this one may end at: the IPv4 ones wrapped in it, else itself. */
+/** The addresses at which a packet to this one may arrive: the IPv4 addresses embedded in it, or else itself. */
 function embedded(ip: Ip): Ip[] {
   if (ip.kind() === 'ipv4') return [ip];
   const parts = (ip as ipaddr.IPv6).parts as [number, number, number, number, number, number, number, number];
@@ -179,11 +179,11 @@ function embedded(ip: Ip): Ip[] {
     case 'ipv4Mapped':
     case 'rfc6145':
       return [ipv4(y, z)];
-    case 'rfc6052': // NAT64; in 64:ff9b:1::/48 the place of the IPv4 address is each network's own choice
+    case 'rfc6052': // NAT64; in 64:ff9b:1::/48 each network chooses where the IPv4 address is
       return b === 0 ? [ipv4(y, z)] : [ip];
     case '6to4':
       return [ipv4(a, b)];
-    case 'teredo': // the server, and the client with its bits turned
+    case 'teredo': // the server, and the client with its bits inverted
       return [ipv4(b, c), ipv4(y ^ 0xffff, z ^ 0xffff)];
     case 'unicast': // ::a.b.c.d, the deprecated compatible form
       return parts.slice(0, 6).every(part => part === 0) ? [ipv4(y, z)] : [ip];

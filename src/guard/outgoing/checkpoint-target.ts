@@ -1,5 +1,5 @@
-// Sends a checkpoint out of the operator's reach: a POST or PUT of the signed note to one address, an S3 bucket
-// included. When to try again is the sealer's.
+// Sends a checkpoint to a place outside the operator's control: a POST or PUT of the signed note to a URL, which may be
+// an S3 bucket. log/sealer.ts decides when to try again.
 
 import { createHash } from 'node:crypto';
 import type { CheckpointRecord } from '../../store/checkpoints.ts';
@@ -18,14 +18,14 @@ export interface CheckpointTarget {
   rules: TargetRules;
 }
 
-/** Throws unless the target took it. */
+/** Throws unless the target accepted the checkpoint. */
 export async function sendCheckpoint(
   { url, method, authorization, s3, rules }: CheckpointTarget,
   { size, note }: CheckpointRecord,
   now: number,
 ): Promise<void> {
   const address = url.replaceAll('{size}', String(size));
-  // Buckets that lock their objects want a digest of the body.
+  // S3 buckets with object lock require a digest of the body.
   const headers: Record<string, string> = { 'content-md5': createHash('md5').update(note).digest('base64') };
   if (authorization !== null) headers['authorization'] = authorization;
   if (s3 !== null) Object.assign(headers, signS3(method, address, note, s3, now));

@@ -1,5 +1,6 @@
-// One attempt at one delivery: sign, send safely, record, schedule the next. The outcome is recorded after
-// the answer, never before: a crash in between sends again, and an event is delivered at least once.
+// Makes one attempt at one delivery: signs and sends it, records the outcome and schedules the next attempt. The
+// outcome is recorded after the answer, never before: if the process crashes in between, the event is sent again. So
+// every event is delivered at least once.
 
 import { GuardError } from '../../core/errors.ts';
 import { waitAfter } from '../../core/event.ts';
@@ -29,7 +30,7 @@ export interface Attempt {
   response: string | null;
 }
 
-/** Sends one leased delivery and records what came of it. */
+/** Sends one leased delivery and records the outcome. */
 export async function deliver(
   deps: Deps,
   rules: TargetRules,
@@ -59,7 +60,7 @@ const UNWANTED: Attempt = {
 };
 const FAILED = { status: 'failed', nextAttemptAt: null } as const;
 
-/** Signs and sends a body to a webhook; never throws for what the receiver does, nor for a secret that is lost. */
+/** Signs and sends a body to a webhook. It does not throw if the receiver fails or the secret cannot be decrypted. */
 export async function tryOnce(
   deps: Deps,
   rules: TargetRules,

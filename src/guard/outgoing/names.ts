@@ -1,6 +1,6 @@
-// What addresses a host name stands for, by /etc/hosts, the search domains and the name servers of the system. Asked
-// without the runtime's thread pool, where a name server that is silent would hold up all that waits there; with a
-// time limit, and one question per name at a time. Which addresses will do is addresses.ts's.
+// Resolves host names, by /etc/hosts, the search domains and the name servers of the system. The look-up does not use
+// the runtime's thread pool, where a name server that does not answer would delay everything else in it. It has a time
+// limit, and there is one look-up per name at a time. addresses.ts decides which addresses are allowed.
 
 import { getServers, Resolver, setServers } from 'node:dns';
 import { statSync } from 'node:fs';
@@ -9,17 +9,17 @@ interface Found {
   address: string;
 }
 
-/** Many times what a name server needs that answers at all. */
+/** This is many times what a working name server needs. */
 const LIMIT_MS = 5000;
-/** Names asked about at once: a question whose limit passed goes on for up to half a minute and costs some bytes. */
+/** How many names are looked up at once. A look-up past its time limit still runs for up to half a minute. */
 const MAX_NAMES = 500;
 
-/** On Linux, `system` is the blocking call in the pool; elsewhere it is the one that does not block. */
+/** On Linux `system` is a blocking call in the thread pool. On other systems it is the one that does not block. */
 const BACKEND = process.platform === 'linux' ? 'c-ares' : 'system';
 
 const asked = new Map<string, Promise<Found[]>>();
 
-/** Throws a sentence that says why there is no answer. */
+/** Throws an error whose message says why there is no answer. */
 export async function lookUp(host: string, limitMs = LIMIT_MS): Promise<Found[]> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -33,7 +33,7 @@ export async function lookUp(host: string, limitMs = LIMIT_MS): Promise<Found[]>
   }
 }
 
-/** Whoever asks about a name while it is being asked about waits for that answer. */
+/** Callers that ask for the same name at the same time share one look-up. */
 function shared(host: string): Promise<Found[]> {
   const underWay = asked.get(host);
   if (underWay !== undefined) return underWay;
@@ -47,7 +47,7 @@ function shared(host: string): Promise<Found[]> {
 const SERVERS = '/etc/resolv.conf';
 let readAt = changedAt();
 
-/** The library reads the name servers once; a machine that changes its network gets others. */
+/** The library reads the list of name servers only once, but it changes when the machine changes its network. */
 function followServers(): void {
   const changed = changedAt();
   if (changed === readAt) return;

@@ -1,5 +1,5 @@
-// Writes an event and what must come of it into the transaction of the fact it tells: one delivery per
-// webhook that subscribed. Sending is the worker's; nothing here leaves the process.
+// Writes an event and one delivery for each subscribed webhook, in the transaction of the change that the event
+// announces. It sends nothing: worker.ts sends the deliveries.
 
 import type { Event, EventType } from '../../core/event.ts';
 import { type ApprovalRecord, approvalView } from '../../store/approvals.ts';

@@ -1,9 +1,9 @@
-// fetch to an address that was checked, under the name that was asked for. The name is looked up and
-// checked again every half minute; redirects are never followed; connections are kept alive by the runtime.
+// A fetch that connects to an address that was checked, and sends the original host name in Host and TLS. The name is
+// resolved and checked again every half minute. Redirects are never followed. The runtime keeps connections alive.
 
 import { checkTarget, type Resolve, type TargetRules } from './addresses.ts';
 
-// The runtime's fetch obeys proxy variables: a target would then be reached by a way we did not check.
+// The runtime's fetch uses proxy variables: a request would then go through a proxy that was not checked.
 for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']) {
   delete process.env[name];
 }
@@ -11,7 +11,7 @@ for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'A
 const PIN_MS = 30_000;
 
 interface Pin {
-  /** The checked address with scheme and port, to be called instead of the named origin. */
+  /** The checked address with scheme and port. It is called in place of the origin with the host name. */
   origin: string;
   host: string;
   tls: { tls?: { serverName: string } };
@@ -25,7 +25,7 @@ interface Parts {
   rest: string;
 }
 
-/** The world around it: how names are looked up, and a clock that counts up. */
+/** What tests may replace: how names are resolved, and the monotonic clock. */
 interface Surroundings {
   resolve?: Resolve;
   now?: () => number;
@@ -47,13 +47,14 @@ export class PinnedFetch {
   async fetch(to: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
     const { origin, rest: path } = this.#parts(to);
     const pin = this.#kept(origin) ?? (await this.#pin(origin));
-    // Bounds are in bytes as they arrive: nothing that unpacks to a thousand times its size.
+    // Size limits count bytes as they arrive, so compression is off: an answer could unpack to far
+    // more than the limit.
     const headers = { ...init.headers, Host: pin.host, 'Accept-Encoding': 'identity' };
     const rest = { redirect: 'manual', decompress: false, ...pin.tls } as const;
     return fetch(pin.origin + path, { ...init, headers, ...rest });
   }
 
-  /** One wire asks one address again and again. */
+  /** The parts of the last URL are kept, because most callers call the same URL again and again. */
   #parts(to: string): Parts {
     if (this.#last?.to === to) return this.#last;
     const { origin, pathname, search } = new URL(to);

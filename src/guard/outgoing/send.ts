@@ -1,6 +1,6 @@
-// One request with a body to a receiver we do not trust. It goes to the addresses that were checked and no other,
-// follows no redirect, uses no proxy and shares no connection; time and bytes are bounded. What a status
-// means, and when to try again, is the caller's.
+// Sends one request with a body to a receiver that is not trusted. It connects only to addresses that were checked,
+// follows no redirect, uses no proxy and shares no connection. Time and bytes are limited. The caller decides what a
+// status means and when to try again.
 
 import http from 'node:http';
 import https from 'node:https';
@@ -21,9 +21,9 @@ const HEADER_BYTES = 16 * 1024;
 export interface SendRequest {
   url: string;
   headers: Record<string, string>;
-  /** Sent as it is: it may have been signed. */
+  /** The body is sent unchanged, because it may have been signed. */
   body: string;
-  /** For everything: name look-up, connecting, TLS, the answer and its body. */
+  /** The limit for the whole request: resolving the name, connecting, TLS, the answer and its body. */
   timeoutMs: number;
   rules: TargetRules;
   maxResponseBytes?: number;
@@ -38,7 +38,7 @@ interface AnyRequest extends SendRequest {
 interface SendResult {
   status: number;
   durationMs: number;
-  /** The beginning of the answer, with control and other invisible characters escaped. */
+  /** The beginning of the answer, in which control characters and other invisible characters are escaped. */
   response: string;
 }
 
@@ -47,14 +47,16 @@ interface Answer {
   response: string;
 }
 
-/** Why there was no complete answer: a short, stable sentence without secrets, fit to be stored and shown. */
+/**
+ * Why there was no complete answer. The message is a short, stable text without secrets, which may be stored and shown.
+ */
 export class SendError extends Error {}
 
 export function sendJson(request: SendRequest): Promise<SendResult> {
   return sendBody({ ...request, method: 'POST', contentType: 'application/json' });
 }
 
-/** Throws a SendError, or a GuardError when the target is not allowed or its name leads nowhere. */
+/** Throws a SendError, or a GuardError if the target is not allowed or its name cannot be resolved. */
 export async function sendBody(request: AnyRequest): Promise<SendResult> {
   const started = performance.now();
   const answer = await within(request.timeoutMs, async signal => {
@@ -82,7 +84,7 @@ async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promi
 
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
 
-/** Goes on to the next checked address only where nothing can have been sent. */
+/** Tries the next checked address only if nothing can have been sent to the one before. */
 async function sendToFirst(target: Target, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
   let failure: unknown;
   for (const address of target.addresses) {
@@ -114,7 +116,7 @@ function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSigna
 function connection(url: URL, to: Address, request: AnyRequest): https.RequestOptions {
   const host = targetHost(url);
   return {
-    // An address, so that there is nothing left to look up; the name goes into Host and TLS only.
+    // This is an address, so that no name is resolved again. The name is used only for Host and TLS.
     host: to.address,
     family: to.family,
     port: url.port || (url.protocol === 'https:' ? 443 : 80),
@@ -128,7 +130,7 @@ function connection(url: URL, to: Address, request: AnyRequest): https.RequestOp
       host: url.host,
     },
     servername: isIP(host) === 0 ? host : '',
-    // Said outright, since an environment variable could turn it off.
+    // This is set explicitly, because an environment variable could turn it off.
     rejectUnauthorized: true,
     agent: false,
     maxHeaderSize: HEADER_BYTES,
@@ -154,7 +156,7 @@ function readAnswer(incoming: http.IncomingMessage, max: number, done: (answer: 
 
 const SHORT: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** With `cut`, a character whose bytes were parted at the end is left out. */
+/** With `cut`, an incomplete character at the end is left out. */
 function escaped(bytes: Uint8Array, cut: boolean): string {
   const text = new TextDecoder().decode(bytes, { stream: cut });
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, char => {
@@ -177,7 +179,7 @@ const SENTENCES: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'TLS certificate is for another host name',
 };
 
-/** The system's own texts can hold addresses, paths and more; only what we say ourselves passes. */
+/** Error texts of the system may contain addresses or paths, so they are replaced by our own. */
 function asSendError(error: unknown): Error {
   if (error instanceof GuardError || error instanceof SendError) return error;
   const code = codeOf(error);

@@ -1,5 +1,4 @@
-// Signatures of requests to S3 and what speaks like it (AWS Signature Version 4, in headers). Sending the signed bytes
-// is left to others.
+// Signs requests to S3 and compatible services (AWS Signature Version 4, in headers). send.ts sends the signed request.
 
 import { createHash, createHmac } from 'node:crypto';
 
@@ -9,7 +8,7 @@ export interface S3Key {
   region: string;
 }
 
-/** Headers for one request with exactly this body, good for a quarter of an hour. */
+/** The headers of one request with exactly this body. The signature is valid for a quarter of an hour. */
 export function signS3(
   method: string,
   address: string,
@@ -47,7 +46,7 @@ function query(url: URL): string {
   return pairs.sort().join('&');
 }
 
-/** Everything but letters, digits and `-._~`. */
+/** Escapes all characters except letters, digits and `-._~`. */
 function escaped(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

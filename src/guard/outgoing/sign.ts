@@ -1,5 +1,5 @@
-// Signatures of webhook deliveries after Standard Webhooks 1.0 (symmetric, v1). Keeping the secrets encrypted and
-// sending the signed bytes are left to others.
+// Signs webhook deliveries by Standard Webhooks 1.0 (symmetric, v1). webhooks.ts keeps the secrets encrypted, and
+// send.ts sends the signed bytes.
 
 import { createHmac, randomBytes } from 'node:crypto';
 
@@ -16,7 +16,7 @@ export function newWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** One signature per live secret, so that a receiver may change to the new one at its own time. */
+/** Makes one signature for each valid secret, so that a receiver can change to the new secret at any time. */
 export function sign(
   secrets: string[],
   id: string,

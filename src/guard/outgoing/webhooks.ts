@@ -1,5 +1,6 @@
-// Webhooks: registered, changed, given a new secret, switched off. A secret is in the answer that makes it
-// and otherwise only encrypted; after a rotation the old one signs along for a day.
+// Registers, changes, switches off and deletes webhooks, and rotates their secrets. A secret is shown once, in the
+// answer that creates it, and is stored encrypted. After a rotation, deliveries are signed with the old secret too for
+// a day.
 
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import { EVENT_TYPES } from '../../core/event.ts';
@@ -79,7 +80,10 @@ export async function changeWebhook(
   });
 }
 
-/** Its receiver wants no more; what waits for it is kept as failed and can be redelivered. Holds its lock. */
+/**
+ * Switches a webhook off because its receiver wants no more events. Its pending deliveries become failed and can be
+ * redelivered. The caller holds the webhook's lock.
+ */
 export async function disableWebhook(tx: Transaction, deps: Deps, id: string, reason: string): Promise<void> {
   const webhook = await findWebhook(tx, id);
   if (webhook?.disabledAt === null) await switchOff(tx, deps, 'system', webhook, reason);
@@ -99,7 +103,7 @@ async function switchOff(
   return off;
 }
 
-/** Reads a webhook and does something with it, while nobody else changes it. */
+/** Reads a webhook and works on it under its lock, so that nobody else changes it meanwhile. */
 function alone<T>(
   deps: Deps,
   id: string,
@@ -138,8 +142,8 @@ export async function rotateSecret(
 }
 
 /**
- * The secrets that sign now: the current one, and for a day the one before. Null when the current one cannot be
- * opened; one before it that cannot be, which is why it may have been replaced, signs nothing.
+ * The secrets that sign now: the current one and, for a day after a rotation, the previous one. Null if the current one
+ * cannot be decrypted. A previous one that cannot be decrypted is left out, since that may be why it was rotated.
  */
 export function liveSecrets(vault: Vault, webhook: WebhookRecord, now: number): string[] | null {
   const { id, secretEncrypted, previousSecretEncrypted, previousSecretUntil } = webhook;

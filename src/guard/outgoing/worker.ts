@@ -1,6 +1,6 @@
-// The background loop of every replica: ends approvals that lapsed, sends notifications and deliveries that
-// are due. Leases in the store keep replicas from doing a thing twice; a hint wakes the loop, and polling
-// beneath finds what a lost hint would have missed.
+// The background loop of every replica: ends approvals that timed out, and sends the notifications and deliveries that
+// are due. Leases in the store prevent two replicas from sending the same one. A hint wakes the loop; it also polls, in
+// case a hint was lost.
 
 import type { Transaction } from '../../store/db.ts';
 import { leaseDeliveries, webhooksDue } from '../../store/deliveries.ts';
@@ -12,12 +12,15 @@ import type { TargetRules } from './addresses.ts';
 import { ATTEMPT_MS, type Attempt, deliver } from './deliver.ts';
 
 const POLL_MS = 1000;
-/** Longer than an attempt may take: a lease outlives its holder's attempt, and a crash is noticed soon after. */
+/**
+ * A lease lasts longer than an attempt may take, so that no second attempt starts meanwhile, but ends soon after a
+ * crash.
+ */
 const LEASE_MS = ATTEMPT_MS + 5000;
 const LAPSE_BATCH = 100;
-/** Sends to one receiver at a time: one that hangs holds these up and nobody else's. */
+/** How many requests one receiver may have at a time, so that a receiver that hangs delays only its own. */
 const PER_TARGET = 4;
-/** A stop does not wait longer for receivers; what they did not answer is sent again. */
+/** A stop does not wait longer for receivers. What they did not answer is sent again after the next start. */
 const STOP_MS = 3000;
 
 interface WorkerObserver {
@@ -50,7 +53,7 @@ export class Worker {
     this.#poke();
   }
 
-  /** Begins nothing new and waits a little for the attempts under way. */
+  /** Starts nothing new, and waits a little for the attempts in progress. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -58,14 +61,14 @@ export class Worker {
     await Promise.race([Promise.all(this.#underWay), Bun.sleep(STOP_MS)]);
   }
 
-  /** Starts everything that is due now and has room. */
+  /** Starts everything that is due, within the limit for each receiver. */
   async tick(): Promise<void> {
     while ((await lapse(this.#deps, LAPSE_BATCH)) === LAPSE_BATCH);
     await this.#startNotifications();
     await this.#startDeliveries();
   }
 
-  /** Waits until nothing that was started is under way. */
+  /** Waits until all attempts that were started have ended. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -111,7 +114,7 @@ export class Worker {
     }
   }
 
-  /** Leases as much as a target has room for, and starts it. */
+  /** Leases as many items as the target's limit allows, and starts them. */
   async #start<Leased>(
     target: string,
     lease: (tx: Transaction, room: number) => Promise<Leased[]>,
@@ -128,7 +131,7 @@ export class Worker {
     }
   }
 
-  /** Follows one attempt to its end; room that it frees is used at once. */
+  /** Runs one attempt to its end, and then starts the next one that is due. */
   #track(work: () => Promise<void>, after: () => void): void {
     const done = work()
       .catch(error => this.#observer.failed(error))

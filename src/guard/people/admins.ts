@@ -1,5 +1,5 @@
-// Changes of operators, one at a time over all replicas, and what must hold after each: once there is an admin
-// who can sign in, one stays, and the one-time links of set-up are over for good.
+// Makes changes of operators one at a time over all replicas, and keeps two rules: once there is an admin who can sign
+// in, at least one remains, and the one-time links of set-up are invalid from then on.
 
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/db.ts';
@@ -10,13 +10,13 @@ import { OPERATORS_LOCK } from '../locks.ts';
 export function changeOperators<T>(deps: Deps, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, async tx => {
     const result = await work(tx);
-    // An old link must not open the door again should the last admin be reset one day.
+    // An old link must not work again if the last admin is reset some day.
     if (await anyAdmin(tx)) await removeSetupLinks(tx);
     return result;
   });
 }
 
-/** Whether nobody else could let others in. */
+/** Whether this is the only admin who can sign in: without them nobody could invite others. */
 export async function isLastAdmin(tx: Transaction, operator: ListedOperator): Promise<boolean> {
   return operator.role === 'admin' && operator.status === 'active' && !(await otherAdmins(tx, operator.id));
 }

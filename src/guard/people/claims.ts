@@ -1,5 +1,5 @@
-// What a single sign-on provider says about a person, read into what we go by: an e-mail that can be relied on,
-// and the role its groups give here. Pure; whom that makes an operator is single-sign-on.ts's.
+// Reads the claims of a single sign-on provider about a person: an e-mail that can be relied on, and the role that the
+// person's groups give. The functions are pure. single-sign-on.ts decides who becomes an operator.
 
 import { hidesCharacters, normalEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -8,34 +8,34 @@ import { ROLES, type Role } from '../../store/operators.ts';
 export type Claims = Record<string, unknown>;
 
 export interface ClaimRules {
-  /** E-mail domains that may sign in; none: every domain. */
+  /** The e-mail domains whose people may sign in. If the list is empty, all may. */
   oidcAllowedDomains: readonly string[];
   /** The claim that lists a person's groups. */
   oidcRoleClaim: string;
   oidcRoles: readonly { role: Role; group: string }[];
-  /** For people of the allowed domains whom no group gives a role. */
+  /** The role of people in the allowed domains who get no role from a group. */
   oidcDefaultRole: Role | null;
 }
 
 export interface Person {
   email: string;
-  /** Whether the provider says so; one that says the contrary is not let through at all. */
+  /** Whether the provider says that the e-mail is verified. A person whose e-mail it calls unverified is refused. */
   emailVerified: boolean;
-  /** The role that the claims give; null when they give none. */
+  /** The role that the claims give, or null. */
   role: Role | null;
 }
 
 const EMAIL = /^[^\s@<>,]+@[^\s@<>,]+$/;
 const MAX_EMAIL = 320;
 
-/** Refuses whose e-mail is missing, not theirs for certain, or of a domain that is not let in. */
+/** Throws if the e-mail is missing, cannot be relied on, or is in a domain that is not allowed. */
 export function readPerson(claims: Claims, rules: ClaimRules): Person {
   const email = emailOf(claims);
   const { email_verified: said } = claims;
   if (said === false || said === 'false') throw refused('Your e-mail is not verified at the provider.');
   const emailVerified = said === true || said === 'true';
   const byGroup = groupRole(claims, rules);
-  // Some providers never say whether an e-mail is verified; being in a group that counts here is as good.
+  // Some providers never say whether an e-mail is verified. A group that gives a role is accepted instead.
   if (!emailVerified && byGroup === null) {
     throw refused('The provider does not say that your e-mail is verified.');
   }
@@ -54,14 +54,14 @@ function emailOf({ email }: Claims): string {
   throw refused('The provider did not tell your e-mail.');
 }
 
-/** The greatest role that any of the person's groups gives. */
+/** The highest role that any of the person's groups gives. */
 function groupRole(claims: Claims, { oidcRoleClaim, oidcRoles }: ClaimRules): Role | null {
   const groups = groupsIn(claims, oidcRoleClaim);
   const given = oidcRoles.filter(each => groups.includes(each.group)).map(each => each.role);
   return ROLES.find(role => given.includes(role)) ?? null;
 }
 
-/** A claim by its name, or where the name has dots by its path: `realm_access.roles`. */
+/** Finds a claim by its name or, if the name has dots, by its path, such as `realm_access.roles`. */
 function groupsIn(claims: Claims, name: string): unknown[] {
   const found = Object.hasOwn(claims, name) ? claims[name] : name.split('.').reduce<unknown>(inside, claims);
   return Array.isArray(found) ? found : [found];

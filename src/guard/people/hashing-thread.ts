@@ -1,12 +1,11 @@
-// The thread that hashes passwords and compares them with their hashes, one after another. Its work is slow on
-// purpose, so it gives way to whatever else the machine has to do. It is loaded as text (store/thread.ts), so it
-// imports nothing of ours.
+// The thread that hashes passwords and compares them with their hashes, one after another. Its work is slow on purpose,
+// so it runs at a low priority. It is loaded as text (store/thread.ts), so it must not import any file of this project.
 
 import { setPriority } from 'node:os';
 
 interface Order {
   password: string;
-  /** To compare with; null: to be made. */
+  /** The hash to compare with; null: make a new hash. */
   hash: string | null;
   cost: { algorithm: 'argon2id'; memoryCost: number; timeCost: number };
 }
@@ -16,10 +15,10 @@ declare const self: { onmessage: (order: { data: Order }) => void };
 const GIVE_WAY = 10;
 
 try {
-  // On Linux this is the calling thread alone.
+  // On Linux this sets the priority of the calling thread only.
   if (process.platform === 'linux') setPriority(0, GIVE_WAY);
 } catch {
-  // A system that does not let a thread give way hashes as it is.
+  // If the system does not allow this, the thread keeps its priority.
 }
 
 self.onmessage = ({ data: { password, hash, cost } }) => {

@@ -1,5 +1,6 @@
-// Operators: the people who sign in. The first admin comes by setup.ts, the others by invitation or, where it is
-// set up, by single-sign-on.ts. Signing in itself is sign-ins.ts's, what makes a password good is passwords.ts's.
+// Operators are the people who sign in. setup.ts makes the first admin; the others are invited here or come through
+// single-sign-on.ts, if that is configured. sign-ins.ts signs them in, and passwords.ts says which passwords are
+// allowed.
 
 import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
@@ -32,7 +33,7 @@ import { admitAttempt, forgetAccount, forgetFailures } from './throttle.ts';
 const INVITATION_MS = 7 * 24 * 3_600_000;
 const RESET_MS = 24 * 3_600_000;
 
-/** `token` goes into the link that the invited person opens; it is shown this once. */
+/** `token` goes into the link that the invited person opens. It is shown only once. */
 export async function inviteOperator(
   deps: Deps,
   actor: Actor,
@@ -58,7 +59,7 @@ export async function inviteOperator(
   });
 }
 
-/** Whom a link invites; null when it is used, unknown or too old. */
+/** The operator whom a link invites, or null if the link is used, unknown or too old. */
 export function invitedBy(deps: Deps, token: string): Promise<OperatorRecord | null> {
   return findInvited(deps.db, hashToken(token), deps.now());
 }
@@ -99,7 +100,7 @@ export async function changeRole(deps: Deps, actor: Actor, id: string, role: Rol
   });
 }
 
-/** Their sign-ins and invitations end with them, at once; single sign-on does not bring them back. */
+/** Ends their sign-ins and invitations too, at once. Single sign-on does not create the operator again. */
 export async function deleteOperator(deps: Deps, actor: Actor, id: string): Promise<void> {
   await changeOperators(deps, async tx => {
     const operator = await wantOperator(tx, id);
@@ -114,8 +115,8 @@ export async function deleteOperator(deps: Deps, actor: Actor, id: string): Prom
 }
 
 /**
- * For somebody who cannot get in: ends their password, their accounts at a provider and their sign-ins at once,
- * and lets them choose a password anew. `token` goes into the link for it; it is shown this once.
+ * Resets somebody who cannot sign in: it removes their password, the link to their provider accounts and their sign-ins
+ * at once, and lets them choose a new password. `token` goes into the link for that. It is shown only once.
  */
 export async function resetOperator(
   deps: Deps,
@@ -138,7 +139,7 @@ export async function resetOperator(
   });
 }
 
-/** Ends the operator's other sign-ins: whoever knew the old password is out. */
+/** Also ends the operator's other sign-ins, since somebody else may have known the old password. */
 export async function changePassword(
   deps: Deps,
   who: SignedIn,

@@ -1,5 +1,5 @@
-// Passwords of operators: which ones will do, and their hashes (argon2id). Hashing is made to be slow, so a thread
-// of its own does it, one after another, and the rest wait in line: a flood of sign-ins cannot take the machine.
+// Passwords of operators: which ones are allowed, and their hashes (argon2id). Hashing is slow on purpose. A separate
+// thread hashes one password at a time and the others wait, so that a flood of sign-ins cannot use up the machine.
 
 import { GuardError, type InputFault } from '../../core/errors.ts';
 import { Thread } from '../../store/thread.ts';
@@ -9,7 +9,7 @@ import hashingThread from './hashing-thread.ts' with { type: 'text' };
 const MIN_LENGTH = 15;
 const MAX_LENGTH = 1000;
 const MIN_DISTINCT = 5;
-/** A password that is one piece of at most this length, over and over, is no longer than the piece. */
+/** A password that only repeats a piece of at most this length is refused: it is as weak as the piece. */
 const MAX_PERIOD = 10;
 
 const ROWS = [
@@ -19,7 +19,9 @@ const ROWS = [
 ];
 const SEQUENCES = ROWS.flatMap(row => [row + row, [...(row + row)].reverse().join('')]);
 
-/** Long, and yet on everybody's list; letters and digits only. */
+/**
+ * Passwords that are long enough but on the lists that attackers try first. Only their letters and digits are given.
+ */
 const WELL_KNOWN = new Set([
   'correcthorsebatterystaple',
   'correctbatteryhorsestaple',
@@ -80,7 +82,7 @@ export function passwordFaults(password: string, email: string, path: string): I
 }
 
 const COST = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as const;
-/** The hash of a password nobody knows: an unknown account costs the same work as a known one. */
+/** The hash of a password that nobody knows, so that an unknown account takes as long as a known one. */
 const NOBODY =
   '$argon2id$v=19$m=65536,t=2,p=1$UxTkm1RCuS1Xmj+zibKy4LHBVgqNjEKjEScj/3bG3oA$0hskCzhITMk2YsCM72RMH6D3q+22wxaff39EGpjdylw';
 
@@ -88,16 +90,16 @@ export function hashPassword(password: string): Promise<string> {
   return inLine({ password: normal(password), hash: null, cost: COST }) as Promise<string>;
 }
 
-/** False, after the same work, also where there is no hash. */
+/** Also returns false if there is no hash, after the same amount of work. */
 export async function passwordFits(password: string, hash: string | null): Promise<boolean> {
   const fits = await inLine({ password: normal(password), hash: hash ?? NOBODY, cost: COST });
   return fits === true && hash !== null;
 }
 
-/** Keyboards differ in how they compose the same character. */
+/** The password is normalised because keyboards differ in how they compose the same character. */
 const normal = (password: string): string => password.normalize('NFKC');
 
-/** One at work and the others that wait. */
+/** The limit on passwords that are being hashed or wait for it. */
 const MAX_IN_LINE = 100;
 
 interface Order {
@@ -109,7 +111,7 @@ interface Order {
 let line: Thread<Order, string | boolean> | null = null;
 let inside = 0;
 
-/** The thread starts with the first who needs it: most processes hash nothing. */
+/** The thread starts when it is first needed, because most processes hash no password. */
 async function inLine(order: Order): Promise<string | boolean> {
   if (inside >= MAX_IN_LINE) {
     throw new GuardError('overloaded', 'Too many people sign in right now.', { retryAfter: 10 });

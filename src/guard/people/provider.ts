@@ -1,6 +1,6 @@
-// The single sign-on provider: finds out how to speak to it, makes the address that people are sent to, and
-// turns what they come back with into claims that are proven to be the provider's. Requests go to checked
-// addresses only and are bounded in time and bytes. What the claims are good for is claims.ts's.
+// The single sign-on provider: reads its configuration, makes the URL that people are sent to, and turns the answer
+// that they come back with into verified claims. Requests go only to checked addresses and are limited in time and
+// bytes. claims.ts interprets the claims.
 
 import type * as OpenId from 'openid-client';
 import { GuardError } from '../../core/errors.ts';
@@ -11,12 +11,12 @@ import type { ClaimRules, Claims } from './claims.ts';
 interface ProviderSettings extends ClaimRules {
   oidcIssuer: string;
   oidcClientId: string;
-  /** Null for a public client, which has only PKCE. */
+  /** Null for a public client, which uses PKCE alone. */
   oidcClientSecret: string | null;
   oidcScopes: string;
 }
 
-/** What one sign-on is bound to; it never leaves the server but hashed or through the provider. */
+/** The values that bind one sign-on to its start. They leave the server only hashed or through the provider. */
 export interface Binding {
   redirectUri: string;
   state: string;
@@ -24,14 +24,16 @@ export interface Binding {
   verifier: string;
 }
 
-/** All of a step; a connection that is silent for 10 s would be cut. */
+/** The limit for a whole step, because the server closes a connection that is silent for 10 s. */
 const STEP_MS = 8000;
 const REQUEST_SECONDS = 4;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** How long what was learnt about the provider is used; keys that it changes are fetched when they show up. */
+/**
+ * How long the provider's configuration is used before it is read again. New signing keys are fetched when they appear.
+ */
 const LEARN_EVERY_MS = 15 * 60_000;
-/** After a failure, the provider is left alone for this long. */
+/** After a failure, the provider is not asked again for this long. */
 const RETRY_MS = 2000;
 
 type Library = typeof OpenId;
@@ -51,7 +53,7 @@ export class Provider {
     this.#fetch = new PinnedFetch(rules);
   }
 
-  /** Where to send a person, for a sign-on bound like this. */
+  /** The URL to send a person to, for the sign-on with these values. */
   async addressFor({ redirectUri, state, nonce, verifier }: Binding): Promise<string> {
     const { library, config } = await inTime(this.#learn());
     const url = library.buildAuthorizationUrl(config, {
@@ -65,7 +67,7 @@ export class Provider {
     return url.href;
   }
 
-  /** What the provider says about whom it sent back with this answer. */
+  /** The provider's claims about the person whom it sent back with this answer. */
   claimsFor(answer: URLSearchParams, binding: Binding): Promise<Claims> {
     return inTime(this.#claims(answer, binding));
   }
@@ -80,7 +82,7 @@ export class Provider {
     });
     const proven = tokens.claims();
     if (proven === undefined) throw untrusted('no ID token');
-    // Many providers tell e-mail and groups only there; what the signed token says goes before it.
+    // Many providers give e-mail and groups only at this endpoint. Claims of the signed token take precedence.
     const { userinfo_endpoint: more } = config.serverMetadata();
     const told =
       more === undefined ? {} : await library.fetchUserInfo(config, tokens.access_token, proven.sub);
@@ -99,7 +101,7 @@ export class Provider {
   }
 
   async #discover(): Promise<Learnt> {
-    // Loaded when first needed: most installations never do.
+    // The library is loaded when it is first needed, because most installations do not use single sign-on.
     const library = await import('openid-client');
     const { oidcIssuer, oidcClientId, oidcClientSecret } = this.settings;
     const issuer = new URL(oidcIssuer);
@@ -108,7 +110,7 @@ export class Provider {
     const config = await library.discovery(issuer, oidcClientId, metadata, auth, {
       [library.customFetch]: (url, init) => this.#request(url, init),
       timeout: REQUEST_SECONDS,
-      // The token's signature is looked at although it comes straight from the provider.
+      // The token's signature is verified although the token comes directly from the provider.
       execute: [library.enableNonRepudiationChecks, ...insecureIf(issuer, library)],
     });
     return { library, config };
@@ -131,7 +133,7 @@ export class Provider {
   }
 }
 
-/** As the provider prefers it; the standard's own default is basic. */
+/** Uses the authentication method that the provider supports. The default of the standard is basic. */
 function bySecret(library: Library, secret: string): OpenId.ClientAuth {
   return (server, ...rest) => {
     const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server;
@@ -141,7 +143,7 @@ function bySecret(library: Library, secret: string): OpenId.ClientAuth {
   };
 }
 
-/** The settings let plain http through for loopback only. */
+/** The settings allow plain http only for loopback addresses. */
 function insecureIf({ protocol }: URL, library: Library): ((config: OpenId.Configuration) => void)[] {
   return protocol === 'http:' ? [library.allowInsecureRequests] : [];
 }
@@ -171,7 +173,9 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Down, refused, or not to be trusted; the cause is for the log and never holds a token. */
+/**
+ * Says whether the provider was unreachable or its answer was refused. The cause is for the log and contains no token.
+ */
 function asGuardError(error: unknown): GuardError {
   if (error instanceof GuardError) return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) {

@@ -1,5 +1,6 @@
-// Where a person goes on after signing in. The path stays here, on the server, and the browser carries only a
-// name for it: so no link can send anybody elsewhere, and an approval's token is in no address bar meanwhile.
+// The page that a person returns to after signing in. The path is kept on the server, and the browser has only a random
+// name for it. So no link can redirect anybody to another site, and the token of an approval does not appear in the
+// address bar.
 
 import { insertReturnTarget, removeOldReturnTargets, takeReturnTarget } from '../../store/sign-ins.ts';
 import type { Deps } from '../deps.ts';
@@ -10,7 +11,7 @@ const LIFETIME_MS = 15 * 60_000;
 
 const about = (hash: string): string => `return target ${hash}`;
 
-/** Keeps a path of ours for a while; answers the name under which it can be taken, once. */
+/** Keeps a path of this service for a while, and returns the name under which it can be taken once. */
 export async function keepReturnPath(deps: Deps, path: string): Promise<string> {
   const name = newSecret();
   const hash = hashToken(name);

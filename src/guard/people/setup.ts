@@ -1,6 +1,6 @@
-// The first admin, by the one-time link that a start prints. It is open while no admin can sign in: whoever reads
-// the service's output runs it. Operators of lesser roles, who may have come first by single sign-on, and people
-// who are only invited, change nothing about that.
+// Makes the first admin, through a one-time link that the service prints at its start: only somebody who runs the
+// service can read its output. The link is valid while no admin can sign in. Operators with lower roles, who may have
+// come first through single sign-on, and people who are only invited do not matter for this.
 
 import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
@@ -29,7 +29,7 @@ import { changeOperators } from './admins.ts';
 import { hashPassword, passwordFaults } from './passwords.ts';
 import { newSecret } from './sign-ins.ts';
 
-/** A fresh one-time token, which ends those before it; null when there is an admin. */
+/** A new one-time token, which invalidates earlier ones; null if there is an admin. */
 export async function offerSetup(deps: Deps): Promise<string | null> {
   return changeOperators(deps, async tx => {
     if (await anyAdmin(tx)) return null;
@@ -48,7 +48,7 @@ export async function setUpFirstAdmin(
   const link = hashToken(input.token);
   const faults = passwordFaults(input.password, email, '/password');
   if (faults.length > 0) throw invalidInput(faults);
-  // Before the work of hashing, which only the holder of a link may ask for.
+  // The link is checked before the expensive hashing, which only the holder of a valid link may cause.
   if (!(await setupLinkStands(deps.db, link))) throw await setupGone(deps.db);
   const passwordHash = await hashPassword(input.password);
   return changeOperators(deps, async tx => {
@@ -59,7 +59,10 @@ export async function setUpFirstAdmin(
   });
 }
 
-/** Who has the e-mail already is taken over: no way in that they had before leads to an admin's rights. */
+/**
+ * If an operator with this e-mail exists, they become the admin. All their earlier ways to sign in are removed, so that
+ * none of them gives the rights of an admin.
+ */
 async function makeAdmin(
   tx: Transaction,
   deps: Deps,

@@ -1,6 +1,6 @@
-// Signing in and out. A sign-in is a random value in the person's cookie and its hash in the store, a new one
-// each time. It is looked up at every request together with the operator's role, so that whatever ends it or
-// changes the role takes effect at once, on every replica. Limits on guessing are throttle.ts's.
+// Signs operators in and out. A sign-in is a new random value in the person's cookie, of which the store has the hash.
+// It is looked up at every request together with the operator's role, so that the end of a sign-in or a change of the
+// role takes effect at once on every replica. throttle.ts limits guessing.
 
 import { normalEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -29,14 +29,14 @@ import { admitAttempt, forgetFailures, oneOfFew } from './throttle.ts';
 
 const HOUR_MS = 3_600_000;
 const IDLE_MS = 12 * HOUR_MS;
-/** However much it is used. */
+/** A sign-in ends after this time even if it is in use. */
 export const SIGN_IN_MS = 7 * 24 * HOUR_MS;
-/** Use is noted this often at most: reading is then not also writing. */
+/** The time of the last use is written at most this often, so that not every request writes. */
 const NOTE_EVERY_MS = 60_000;
 const MAX_USER_AGENT = 200;
 const SECRET = /^[\w-]{43}$/;
 
-/** An operator with a sign-in that holds. */
+/** An operator with a valid sign-in. */
 export interface SignedIn {
   signInId: string;
   operatorId: string;
@@ -44,11 +44,11 @@ export interface SignedIn {
   role: Role;
 }
 
-/** Where somebody signs in. */
+/** The browser in which somebody signs in. */
 export interface Browser {
   ip: string;
   userAgent: string;
-  /** The sign-in that the browser came with, which ends. */
+  /** The sign-in that the browser had before, which ends. */
   replaces: string | null;
 }
 
@@ -62,7 +62,7 @@ export function newSecret(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
 }
 
-/** `secret` is for the cookie, and is kept nowhere. */
+/** `secret` is for the cookie. It is stored nowhere else. */
 export function signIn(deps: Deps, attempt: SignInAttempt): Promise<{ operator: SignedIn; secret: string }> {
   return oneOfFew(attempt.ip, () => tryToSignIn(deps, attempt));
 }
@@ -78,7 +78,7 @@ async function tryToSignIn(deps: Deps, attempt: SignInAttempt) {
 
 async function open(deps: Deps, known: OperatorCredential, browser: Browser) {
   return deps.db.transaction({ shared: [OPERATORS_LOCK] }, async tx => {
-    // Hashing took a while: the operator may be gone by now, or have another password.
+    // Hashing took a while: the operator may have been removed or have a new password by now.
     const still = await findOperatorCredential(tx, known.email);
     if (still?.id !== known.id || still.passwordHash !== known.passwordHash) throw wrong();
     await forgetFailures(tx, known.email, browser.ip);
@@ -86,7 +86,7 @@ async function open(deps: Deps, known: OperatorCredential, browser: Browser) {
   });
 }
 
-/** A new sign-in of somebody who has proven who they are. */
+/** Opens a new sign-in for somebody who has proven who they are. */
 export async function openSignIn(
   tx: Transaction,
   deps: Deps,
@@ -108,7 +108,7 @@ function wrong(): GuardError {
   return new GuardError('unauthenticated', 'The e-mail or the password is wrong.');
 }
 
-/** Whose cookie it is; null when the sign-in is unknown or has ended. */
+/** The operator whose cookie it is, or null if the sign-in is unknown or has ended. */
 export async function recognise(deps: Deps, secret: string): Promise<SignedIn | null> {
   if (!SECRET.test(secret)) return null;
   const found = await findSignIn(deps.db, hashToken(secret));
@@ -120,12 +120,12 @@ export async function recognise(deps: Deps, secret: string): Promise<SignedIn | 
   return { signInId, operatorId, email, role };
 }
 
-/** Whether a sign-in recognised before still holds; asking is no use of it. */
+/** Whether a sign-in is still valid. Asking does not count as use. */
 export function signInHolds(deps: Deps, signInId: string): Promise<boolean> {
   return signInAlive(deps.db, signInId, signInsAlive(deps.now()));
 }
 
-/** After which moments a sign-in must have been used and begun to hold now. */
+/** A sign-in is valid if it was last used and created after these times. */
 export function signInsAlive(now: number): { usedAfter: number; createdAfter: number } {
   return { usedAfter: now - IDLE_MS, createdAfter: now - SIGN_IN_MS };
 }
@@ -135,13 +135,13 @@ export async function signOut(deps: Deps, secret: string): Promise<void> {
 }
 
 export async function signOutEverywhere(deps: Deps, operatorId: string): Promise<void> {
-  // Alone, as whatever removes several: two at once, each in its own order, could wait for each other.
+  // Whatever removes several sign-ins takes this lock: two such transactions could otherwise deadlock.
   await deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, tx => removeSignIns(tx, operatorId, null));
 }
 
 const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };
 
-/** Refuses an operator whose role is less than the one needed. */
+/** Throws if the operator's role is lower than the one needed. */
 export function requireRole(operator: { role: Role }, needed: Role): void {
   if (RANK[operator.role] >= RANK[needed]) return;
   throw new GuardError('forbidden', `This needs the role ${needed}; yours is ${operator.role}.`);

@@ -1,6 +1,6 @@
-// Signing in through a provider. What a sign-on is bound to stays in the store, encrypted and for one use, so
-// that any replica can finish it; the browser that began it holds the two values under which it is found.
-// Whom the provider names signs in as the operator they are, or becomes one if their groups give a role.
+// Signs operators in through a provider. The values that bind a sign-on are kept in the store, encrypted and for one
+// use, so that any replica can finish it. The browser that began it has the two values under which it is found. The
+// person signs in as the operator that they are, or becomes one if their groups give them a role.
 
 import { isPlainEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -38,22 +38,22 @@ import { admitAttempt, forgetFailures } from './throttle.ts';
 export const SIGN_ON_MS = 10 * 60_000;
 
 interface SignOn extends Omit<Binding, 'state'> {
-  /** The name of where to go on. */
+  /** The name of the page to return to (return-targets.ts). */
   next: string;
-  /** Whose attempt it is. */
+  /** The address that the attempt is counted for. */
   ip: string;
 }
 
 const about = (hash: string): string => `sign-on ${hash}`;
 
-/** `url` is where to send the person; `browser` is for a cookie of theirs. */
+/** `url` is where to send the person, and `browser` is the value of their cookie. */
 export async function beginSignOn(
   deps: Deps,
   provider: Provider,
   { redirectUri, next, ip }: { redirectUri: string; next: string; ip: string },
 ): Promise<{ url: string; browser: string }> {
   const [state, browser, nonce, verifier] = [newSecret(), newSecret(), newSecret(), newSecret()] as const;
-  // First, since a provider that is down is nobody's failed attempt.
+  // This comes before the attempt is counted: if the provider is down, the person has not failed.
   const url = await provider.addressFor({ redirectUri, state, nonce, verifier });
   const hash = hashToken(state);
   await admitAttempt(deps, about(hash), ip);
@@ -72,7 +72,7 @@ export async function beginSignOn(
   return { url, browser };
 }
 
-/** A sign-on that came back; it can be taken once, by the browser that began it. */
+/** A sign-on that came back from the provider. It can be taken once, by the browser that began it. */
 interface Returned {
   binding: Binding;
   next: string;
@@ -92,7 +92,7 @@ export async function takeReturned(deps: Deps, state: string, browser: string): 
   return { binding: { ...rest, state }, next, forget: tx => forgetFailures(tx, about(hash), ip) };
 }
 
-/** `secret` is for the cookie, and is kept nowhere. */
+/** `secret` is for the cookie. It is stored nowhere else. */
 export async function finishSignOn(
   deps: Deps,
   provider: Provider,
@@ -126,7 +126,9 @@ async function operatorFor(
   return known === null ? provision(tx, deps, account, person) : link(tx, deps, account, person, known.id);
 }
 
-/** Their groups may have changed since the last time. The last admin stays one: nobody else could make another. */
+/**
+ * Updates the role, because groups may have changed. The last admin stays one, since nobody else could make another.
+ */
 async function withRole(
   tx: Transaction,
   deps: Deps,
@@ -141,7 +143,9 @@ async function withRole(
   return { ...operator, role };
 }
 
-/** The first time that an operator comes by this way; from then on the account counts, not the e-mail. */
+/**
+ * Links an operator's account at the provider at their first sign-on. From then on the account counts, not the e-mail.
+ */
 async function link(
   tx: Transaction,
   deps: Deps,
@@ -163,7 +167,7 @@ async function link(
     throw forbidden('The operator with your e-mail signs in with another account of the provider.');
   }
   await insertIdentity(tx, { ...account, operatorId, decidesRole: false }, deps.now());
-  // They are in: a link that may lie in some mailbox must not let anybody choose a password for them.
+  // They have signed in, so an invitation in some mailbox must not let anybody choose a password for them.
   await removeInvitations(tx, operatorId);
   await recordChange(tx, deps, `operator:${email}`, 'operator.link', operatorId, { ...account });
   return (await findOperator(tx, operatorId)) as OperatorRecord;

@@ -1,7 +1,7 @@
-// Against guessing passwords: few failures per account and address, and not many per address over all
-// accounts. Counted in the store, so that replicas count together. An attempt counts as failed before its
-// password is looked at, so that many at once are no way around; success takes its account's failures back. Of one
-// address, only a few attempts are under way at a time: each may wait for a hash, and the others stand behind it.
+// Limits the guessing of passwords: few failures for an account and address, and not many for an address over all
+// accounts. The store counts them, so that replicas count together. An attempt counts as failed before its password is
+// verified, so that many attempts at once do not get around the limit; a success removes the failures of its account.
+// An address may have only a few attempts at a time, because each may wait for a hash and delay the others.
 
 import { GuardError } from '../../core/errors.ts';
 import type { Queries } from '../../store/db.ts';
@@ -23,12 +23,14 @@ const PER_ACCOUNT = 5;
 const PER_ADDRESS = 50;
 
 const AT_ONCE_PER_ADDRESS = 10;
-/** Fewer than wait for a hash (passwords.ts): what is beyond it is refused before it costs a transaction. */
+/**
+ * Fewer than may wait for a hash (passwords.ts), so that further attempts are refused before they cost a transaction.
+ */
 const AT_ONCE = 50;
 const underWay = new Map<string, number>();
 let inAll = 0;
 
-/** Runs an attempt unless too many are under way in this process, of its address or in all. */
+/** Runs an attempt unless this process has too many at once, from its address or in total. */
 export async function oneOfFew<T>(ip: string, attempt: () => Promise<T>): Promise<T> {
   const others = underWay.get(ip) ?? 0;
   if (others >= AT_ONCE_PER_ADDRESS) {
@@ -50,7 +52,7 @@ export async function oneOfFew<T>(ip: string, attempt: () => Promise<T>): Promis
   }
 }
 
-/** Counts an attempt; refuses it when it is one too many. */
+/** Counts an attempt, and throws if it is beyond the limit. */
 export async function admitAttempt(deps: Deps, email: string, ip: string): Promise<void> {
   const account = accountOf(email);
   await deps.db.transaction({ exclusive: [signInLock(ip)] }, async tx => {
@@ -64,7 +66,7 @@ export async function admitAttempt(deps: Deps, email: string, ip: string): Promi
   });
 }
 
-/** Failures come latest first: the one that has to grow old is the last within the limit. */
+/** Failures are sorted latest first, so the last one within the limit is the one that has to leave the window. */
 function refusePast(failures: readonly SignInFailure[], limit: number, now: number): void {
   const oldest = failures[limit - 1];
   if (oldest === undefined) return;
@@ -78,7 +80,7 @@ export function forgetFailures(tx: Queries, email: string, ip: string): Promise<
   return removeFailures(tx, accountOf(email), ip);
 }
 
-/** Whoever resets an account need not wait for what was tried before. */
+/** After a reset the person need not wait because of earlier failures. */
 export function forgetAccount(tx: Queries, email: string): Promise<void> {
   return removeAccountFailures(tx, accountOf(email));
 }
