@@ -1,19 +1,40 @@
-// Who may import whom: the directions of ARCHITECTURE.md, held against the imports that stand in the code.
+// Who may import whom: the directions of ARCHITECTURE.md, compared with the imports that stand in the code.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
-const SRC = resolve(import.meta.dir, '../src');
-const DASHBOARD = resolve(import.meta.dir, '../dashboard/src');
+const ROOT = resolve(import.meta.dir, '..');
+const SRC = join(ROOT, 'src');
+const DASHBOARD = join(ROOT, 'dashboard/src');
 
-/** For each folder: the folders and top-level files it may import from. */
+/**
+ * For each room: the rooms and top-level files it may import from. A room is a folder of `src`, a folder of `src/guard`,
+ * or a single file that differs from its folder. A file belongs to the longest room that fits.
+ */
 const MAY: Record<string, readonly string[]> = {
   core: ['core'],
   store: ['core', 'store'],
-  guard: ['core', 'store', 'guard'],
+  guard: ['core', 'store', 'guard', 'guard/outgoing'],
+  'guard/first-start.ts': ['core', 'store', 'guard', 'guard/check'],
+  'guard/check': ['core', 'store', 'guard', 'guard/check', 'guard/approvals'],
+  'guard/approvals': ['core', 'store', 'guard', 'guard/approvals', 'guard/outgoing', 'guard/people'],
+  'guard/people': ['core', 'store', 'guard', 'guard/people', 'guard/outgoing'],
+  'guard/outgoing': ['core', 'store', 'guard', 'guard/outgoing'],
+  'guard/log': ['core', 'store', 'guard', 'guard/log'],
   demo: ['core', 'store', 'guard', 'demo'],
-  mcp: ['core', 'guard', 'store', 'mcp', 'server-file.ts'],
-  http: ['core', 'guard', 'store', 'mcp', 'http', 'config.ts', 'setting-readers.ts', 'log.ts', 'metrics.ts'],
+  mcp: ['core', 'guard', 'store', 'mcp', 'event-writer.ts', 'server-file.ts'],
+  http: [
+    'core',
+    'guard',
+    'store',
+    'mcp',
+    'http',
+    'config.ts',
+    'event-writer.ts',
+    'log.ts',
+    'metrics.ts',
+    'setting-readers.ts',
+  ],
   cli: ['core', 'cli', 'config.ts', 'log.ts'],
   'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts', 'cli'],
   'cli/commands/demo.ts': ['main.ts', 'config.ts', 'cli'],
@@ -21,7 +42,8 @@ const MAY: Record<string, readonly string[]> = {
   'cli/sealed-source.ts': ['core', 'cli', 'store'],
   'config.ts': ['server-file.ts', 'setting-readers.ts', 'settings.ts'],
   'settings.ts': ['setting-readers.ts'],
-  'server-file.ts': [],
+  'event-writer.ts': [],
+  'server-file.ts': ['core'],
   'setting-readers.ts': ['core'],
   'log.ts': [],
   'metrics.ts': ['core', 'store'],
@@ -48,9 +70,12 @@ const MAY: Record<string, readonly string[]> = {
   ],
 };
 
-/** The web surface reads the store; whatever writes passes through guard/. */
-const WRITES =
-  /^(insert|update|mark|revoke|resolve|spend|lapse|lease|record|settle|drop|fail|reschedule|take|keep|remove|pin|accept|touch|set|end)[A-Z]/;
+/**
+ * The web surface and the proxy only read the store; what writes passes through guard/. So they may import constants and
+ * classes, functions whose verb reads, and the few reads that have no verb.
+ */
+const READS =
+  /^([A-Z]|(count|find|list|read|search)[A-Z]|(approvalListed|deliveryTally|firstIdAt|newestCheckpoint|oldestPending|schemaVersion)$)/;
 /** Only these know the engines; only these may use the packages named. */
 const ONLY: Record<string, RegExp> = {
   'bun:sqlite': /^store\/(sqlite|sqlite-lock|backup)\.ts$/,
@@ -68,29 +93,65 @@ const CORE_PACKAGES = ['yaml'];
 const IMPORT =
   /^(?:import|export)\s([\w\s*{},]*?)\s*from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;
 
+interface Import {
+  /** Relative to the project. */
+  file: string;
+  names: string;
+  target: string;
+}
+
+/** Every fault of the sources: an import that must not be, and files that import each other in a circle. */
 export function importFaults(): string[] {
-  const faults: string[] = [];
-  for (const file of new Bun.Glob('**/*.ts').scanSync({ cwd: SRC })) {
-    if (file.endsWith('.d.ts')) continue;
-    const text = readFileSync(join(SRC, file), 'utf8');
-    for (const found of text.matchAll(IMPORT)) {
-      const fault = faultOf(file, found[1] ?? '', (found[2] ?? found[3]) as string);
-      if (fault !== null) faults.push(`src/${file}: ${fault}`);
-    }
+  const imports = allImports();
+  const faults = imports.flatMap(({ file, names, target }) => {
+    const fault = file.startsWith('src/')
+      ? faultOf(file.slice('src/'.length), names, target)
+      : dashboardFaultOf(file.slice('dashboard/src/'.length), target);
+    return fault === null ? [] : [`${file}: ${fault}`];
+  });
+  return [...faults.sort(), ...circlesIn(imports)];
+}
+
+function allImports(): Import[] {
+  const files = ['src', 'dashboard/src'].flatMap(folder => [
+    ...new Bun.Glob(`${folder}/**/*.{ts,tsx}`).scanSync({ cwd: ROOT }),
+  ]);
+  const sources = files.filter(file => !file.endsWith('.d.ts')).sort();
+  return sources.flatMap(file => {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    return Array.from(text.matchAll(IMPORT), ([, names = '', from, loaded]) => ({
+      file,
+      names,
+      target: (from ?? loaded) as string,
+    }));
+  });
+}
+
+/** One sentence for each circle that is found. Imports of types count: who reads one file then has to read both. */
+export function circlesIn(imports: readonly Import[]): string[] {
+  const targets = new Map<string, string[]>();
+  for (const { file, target } of imports) {
+    if (!target.startsWith('.')) continue;
+    const path = relative(ROOT, resolve(ROOT, dirname(file), target));
+    targets.set(file, [...(targets.get(file) ?? []), path]);
   }
-  for (const file of new Bun.Glob('**/*.{ts,tsx}').scanSync({ cwd: DASHBOARD })) {
-    const text = readFileSync(join(DASHBOARD, file), 'utf8');
-    for (const found of text.matchAll(IMPORT)) {
-      const fault = dashboardFaultOf(file, (found[2] ?? found[3]) as string);
-      if (fault !== null) faults.push(`dashboard/src/${file}: ${fault}`);
-    }
-  }
-  return faults.sort();
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (file: string, way: readonly string[]) => {
+    const seenAt = way.indexOf(file);
+    if (seenAt >= 0) circles.push(`A circle of imports: ${[...way.slice(seenAt), file].join(' -> ')}`);
+    if (seenAt >= 0 || finished.has(file)) return;
+    for (const next of targets.get(file) ?? []) visit(next, [...way, file]);
+    finished.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return circles;
 }
 
 /**
- * The same for a file of the dashboard, relative to its own sources. It is a client of the administration; only
- * the pure core may run in the browser too, so that there is no second evaluator.
+ * What is wrong with an import of a file of the dashboard, or null; the file is relative to the dashboard's sources. The
+ * dashboard is a client of the administration. Only the pure core may run in the browser too, so that there is no
+ * second evaluator.
  */
 export function dashboardFaultOf(file: string, target: string): string | null {
   if (/^(node|bun)(:|$)/.test(target)) return `must not use ${target}`;
@@ -98,7 +159,7 @@ export function dashboardFaultOf(file: string, target: string): string | null {
   const path = resolve(DASHBOARD, dirname(file), target);
   const inside = (folder: string) => path.startsWith(`${folder}/`);
   if (inside(DASHBOARD) || inside(join(SRC, 'core'))) return null;
-  return `must not import ${relative(resolve(SRC, '..'), path)}`;
+  return `must not import ${relative(ROOT, path)}`;
 }
 
 /** What is wrong with one import of one file (both relative to src), or null. */
@@ -113,14 +174,29 @@ export function faultOf(file: string, names: string, target: string): string | n
   const path = relative(SRC, resolve(SRC, dirname(file), target));
   if (path.startsWith('../dashboard')) return 'must not import the dashboard';
   if (path.startsWith('..')) return null;
-  const to = path.split('/')[0] as string;
-  const may = MAY[file] ?? MAY[top] ?? [];
+  const may = MAY[file] ?? MAY[roomOf(file)] ?? [];
+  // From outside, the guard is one: which of its rooms has a function is its own matter.
+  const to = top === 'guard' ? roomOf(path) : (path.split('/')[0] as string);
   if (!may.includes(to)) return `must not import ${path}`;
   if ((top === 'http' || top === 'mcp') && to === 'store') {
-    const written = names.split(/[{},\s]+/).find(name => WRITES.test(name));
+    const written = valuesOf(names).find(name => !READS.test(name));
     if (written !== undefined) return `only reads the store, and imports ${written}`;
   }
   return null;
+}
+
+function roomOf(path: string): string {
+  const [top = '', room = '', ...rest] = path.split('/');
+  return top === 'guard' && rest.length > 0 ? `guard/${room}` : top;
+}
+
+/** The names that an import brings into the running program: types are not among them. */
+function valuesOf(names: string): string[] {
+  if (/^type\b/.test(names.trim())) return [];
+  return names
+    .split(/[{},]/)
+    .map(name => name.trim())
+    .filter(name => name !== '' && !name.startsWith('type '));
 }
 
 if (import.meta.main) {

@@ -3,6 +3,8 @@
 
 import type { Config } from './config.ts';
 import { appendCheckpoint } from './data-dir.ts';
+import { lapses } from './guard/approvals/approvals.ts';
+import { notifications } from './guard/approvals/notify/notify.ts';
 import { Chores } from './guard/chores.ts';
 import { retire } from './guard/log/retention.ts';
 import { rolledUpTo, rollUp } from './guard/log/rollups.ts';
@@ -10,7 +12,7 @@ import { SealedLog } from './guard/log/sealed-log.ts';
 import { Sealer, type SealerOptions } from './guard/log/sealer.ts';
 import type { TargetRules } from './guard/outgoing/addresses.ts';
 import { sendCheckpoint } from './guard/outgoing/checkpoint-target.ts';
-import type { Attempt } from './guard/outgoing/deliver.ts';
+import { deliveries } from './guard/outgoing/deliver.ts';
 import { Worker } from './guard/outgoing/worker.ts';
 import { forgetRequests } from './guard/rate-limit.ts';
 import type { Services } from './http/route.ts';
@@ -43,15 +45,16 @@ function createWorker(
   print: (text: string) => void,
 ): Worker {
   const { deps, targetRules: rules, metrics, log } = services;
-  const observer = {
-    delivered: (attempt: Attempt) => metrics.delivered(attempt.error === null),
-    notified: (channel: ChannelKind, error: string | null) => {
-      metrics.notified(channel, error === null);
-      if (error !== null) log.warn({ channel, error }, 'a notification could not be sent');
-    },
-    failed: (error: unknown) => log.error({ err: error }, 'background work failed'),
+  const notified = (channel: ChannelKind, error: string | null) => {
+    metrics.notified(channel, error === null);
+    if (error !== null) log.warn({ channel, error }, 'a notification could not be sent');
   };
-  return new Worker(deps, rules, { ...config, publicUrl: url, rules, print }, observer);
+  const jobs = [
+    lapses(deps),
+    notifications(deps, { ...config, publicUrl: url, rules, print }, notified),
+    deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null)),
+  ];
+  return new Worker(deps, jobs, error => log.error({ err: error }, 'background work failed'));
 }
 
 function createChores({ retention, sealing }: Config, services: Services): Chores {

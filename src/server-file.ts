@@ -3,6 +3,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isObject } from './core/json.ts';
 
 export class ConfigError extends Error {}
 
@@ -66,10 +67,6 @@ function readStdioServers(file: string, value: unknown): Record<string, StdioSer
     servers[name] = { command: command as string, args, env: env as Record<string, string> };
   }
   return servers;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The parser is loaded only where there is a file: it would take a fifth of every start. */

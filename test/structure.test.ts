@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dashboardFaultOf, faultOf, importFaults } from '../scripts/imports.ts';
+import { circlesIn, dashboardFaultOf, faultOf, importFaults } from '../scripts/imports.ts';
 import { needExtra } from './support/need.ts';
 
 test('imports keep to the directions of ARCHITECTURE.md', () => {
@@ -17,11 +17,34 @@ test.each([
   ['store/audit.ts', '{ newId }', '../guard/guard.ts'],
   ['guard/check/check.ts', '{ routes }', '../../http/server.ts'],
   ['guard/check/check.ts', '{ Database }', 'bun:sqlite'],
+  ['guard/outgoing/worker.ts', '{ lapse }', '../approvals/approvals.ts'],
+  ['guard/log/sealer.ts', '{ CheckWork }', '../check/check.ts'],
+  ['guard/keys.ts', '{ addPolicy }', './check/policies.ts'],
   ['http/check.ts', '{ insertAudit }', '../store/audit.ts'],
+  ['http/check.ts', '{ writeMark }', '../store/marks.ts'],
+  ['http/admin/audit.ts', '{ findAudit, deleteAudit }', '../../store/audit.ts'],
+  ['mcp/hub.ts', '{ type RollupCount, pruneRollups }', '../store/rollups.ts'],
   ['cli/commands/config.ts', '{ start }', '../../main.ts'],
   ['http/dashboard.ts', '{ App }', '../../dashboard/src/app.tsx'],
 ])('an import against them is found: %s imports %s from %s', (file, names, target) => {
   expect(faultOf(file, names, target)).not.toBeNull();
+});
+
+test.each([
+  ['guard/first-start.ts', '{ addPolicy }', './check/policies.ts'],
+  ['http/check.ts', '{ type AuditEntry, findAudit, ROLES }', '../store/audit.ts'],
+  ['mcp/call.ts', '{ GroupCommit }', '../guard/check/commit.ts'],
+])('an import along them is not: %s imports %s from %s', (file, names, target) => {
+  expect(faultOf(file, names, target)).toBeNull();
+});
+
+test('a circle of imports is found, also of types, and named whole', () => {
+  const from = (file: string, target: string) => ({ file, names: 'type X', target });
+  const straight = [from('src/a.ts', './b.ts'), from('src/b.ts', './c/d.ts'), from('src/a.ts', './c/d.ts')];
+  expect(circlesIn(straight)).toEqual([]);
+  expect(circlesIn([...straight, from('src/c/d.ts', '../b.ts')])).toEqual([
+    'A circle of imports: src/b.ts -> src/c/d.ts -> src/b.ts',
+  ]);
 });
 
 test.each([

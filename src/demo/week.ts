@@ -3,7 +3,7 @@
 
 import { type CompiledPolicy, decide, type Freedom } from '../core/decide.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
-import type { AuditEntry } from '../store/audit.ts';
+import type { AuditEntry } from '../store/audit-entry.ts';
 import type { GrantRecord } from '../store/grants.ts';
 import type { OutcomeRecord } from '../store/outcomes.ts';
 import type { SessionRecord } from '../store/sessions.ts';

@@ -5,8 +5,8 @@
 import { shownEntry } from '../core/entry.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Event } from '../core/event.ts';
+import { EventWriter } from '../event-writer.ts';
 import { newId, timeOfId } from '../guard/ids.ts';
-import { EventWriter } from '../mcp/event-stream.ts';
 import { firstIdAt, listAuditSince } from '../store/audit.ts';
 import type { Queries } from '../store/db.ts';
 import { listEventsSince } from '../store/deliveries.ts';

@@ -3,9 +3,9 @@
 
 import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { CallCancelled, callTool } from './call.ts';
-import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
 import { shown } from './listing.ts';
 import { CODES, errorMessage, type Id, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
 import { type Asked, cancelledBy, type McpServices } from './services.ts';

@@ -4,8 +4,8 @@
 
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
+import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
 import { failure } from './answers.ts';
-import { EventWriter, STREAM_HEADERS } from './event-stream.ts';
 import { answerLegacy } from './legacy.ts';
 import { answerModern, claimsModern } from './modern.ts';
 import {

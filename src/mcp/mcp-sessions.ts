@@ -2,13 +2,13 @@
 // belongs to this process: the stream a client holds open here, and the calls it may cancel.
 
 import { GuardError } from '../core/errors.ts';
+import type { EventWriter } from '../event-writer.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Deps } from '../guard/deps.ts';
 import { giveHint, onHint } from '../guard/hints.ts';
 import { changeLogLevel, closeMcpSession, lookUpMcpSession, openMcpSession } from '../guard/mcp-sessions.ts';
 import { hashToken } from '../guard/secrets.ts';
 import type { McpSessionRecord } from '../store/mcp-sessions.ts';
-import type { EventWriter } from './event-stream.ts';
 import type { Id } from './protocol.ts';
 
 const BELIEVED_MS = 1000;

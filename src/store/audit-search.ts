@@ -7,7 +7,8 @@
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
 import { splitName } from '../core/name.ts';
-import { AUDIT_COLUMNS, type AuditEntry, ENTRY_COLUMNS, firstIdAt } from './audit.ts';
+import { AUDIT_COLUMNS, ENTRY_COLUMNS, firstIdAt } from './audit.ts';
+import type { AuditEntry } from './audit-entry.ts';
 import type { Queries, Value } from './db.ts';
 import {
   AFTER_HEX,

@@ -1,28 +1,10 @@
 // The audit log. Only the group commit writes it, and an entry is never changed. The id sorts by time, so a period is a
 // range of ids. audit-search.ts searches the log, audit-tally.ts counts it.
 
-import type { Decision } from '../core/decide.ts';
-import type { Surface } from '../core/event.ts';
+import type { AuditEntry } from './audit-entry.ts';
 import { type Context, ContextMemory } from './contexts.ts';
 import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
 import { SlotMemory } from './slots.ts';
-
-export interface AuditEntry {
-  id: string;
-  at: number;
-  keyId: string;
-  sessionId: string | null;
-  surface: Surface;
-  serverName: string;
-  toolName: string;
-  decision: Decision;
-  reason: string;
-  policyId: string;
-  policyVersion: number;
-  ruleIndex: number | null;
-  referenceId: string | null;
-  latencyMs: number;
-}
 
 const insertRows = rowInserts(
   'audit_entries (id, at, context, session_id, surface, decision, reference_id, latency_ms)',

@@ -1,7 +1,7 @@
 // Audit contexts: what many audit entries have in common (key, tool, reason, policy version) is written once and
 // referred to by number. The database assigns the numbers, and they are remembered once they are committed.
 
-import type { AuditEntry } from './audit.ts';
+import type { AuditEntry } from './audit-entry.ts';
 import { CommittedMemory } from './committed-memory.ts';
 import { placeholders, type Transaction } from './db.ts';
 import { keyTag, toolTag } from './slots.ts';

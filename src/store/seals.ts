@@ -2,7 +2,8 @@
 // sealing. guard/log/sealed-log.ts decides the order of sealing, and core/merkle.ts has the arithmetic of the tree.
 
 import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
-import { AUDIT_COLUMNS, type AuditEntry, ENTRY_COLUMNS } from './audit.ts';
+import { AUDIT_COLUMNS, ENTRY_COLUMNS } from './audit.ts';
+import type { AuditEntry } from './audit-entry.ts';
 import { type Queries, rowInserts, type Transaction } from './db.ts';
 
 export interface Sealing {

@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';
-import type { AuditEntry } from './audit.ts';
+import type { AuditEntry } from './audit-entry.ts';
 import { CommittedMemory } from './committed-memory.ts';
 import { rowInserts, type Transaction } from './db.ts';
 

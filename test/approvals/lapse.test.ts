@@ -10,9 +10,9 @@ import { openGate } from './gate.ts';
 for (const engine of await engines()) {
   test(`${engine}: a link is dead at its end even though no sweeper has run`, async () => {
     const noSweeper = {
-      file: 'src/guard/outgoing/worker.ts',
-      find: 'while ((await lapse(this.#deps, LAPSE_BATCH)) === LAPSE_BATCH);',
-      replace: 'if (LAPSE_BATCH < 0) await lapse(this.#deps, LAPSE_BATCH);',
+      file: 'src/guard/approvals/approvals.ts',
+      find: 'while ((await lapse(deps, LAPSE_BATCH)) === LAPSE_BATCH);',
+      replace: 'if (LAPSE_BATCH < 0) await lapse(deps, LAPSE_BATCH);',
     };
     await withMutant([noSweeper], async root => {
       const gate = await openGate({ engine, root });

@@ -87,6 +87,11 @@ class Bench {
     const { Vault } = await load<typeof import('../../src/guard/secrets.ts')>('guard/secrets.ts');
     const { Worker } =
       await load<typeof import('../../src/guard/outgoing/worker.ts')>('guard/outgoing/worker.ts');
+    const { deliveries } =
+      await load<typeof import('../../src/guard/outgoing/deliver.ts')>('guard/outgoing/deliver.ts');
+    const { notifications } = await load<typeof import('../../src/guard/approvals/notify/notify.ts')>(
+      'guard/approvals/notify/notify.ts',
+    );
     const db = databaseUrl.startsWith('sqlite:')
       ? openSqlite(databaseUrl.slice('sqlite:'.length), fail)
       : await openPostgres(databaseUrl, 4);
@@ -112,8 +117,8 @@ class Bench {
       rules,
       print: () => {},
     };
-    const observer = { delivered: () => {}, notified: () => {}, failed: fail };
-    const bench: Bench = new Bench(db, deps, new Worker(deps, rules, notify, observer), load);
+    const jobs = [notifications(deps, notify, () => {}), deliveries(deps, rules, () => {})];
+    const bench: Bench = new Bench(db, deps, new Worker(deps, jobs, fail), load);
     return bench;
   }
 

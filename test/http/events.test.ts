@@ -1,7 +1,7 @@
 // GET /admin/v1/events on both engines: what is told, to whom, from which replica, from where on, until when.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { EventWriter } from '../../src/mcp/event-stream.ts';
+import { EventWriter } from '../../src/event-writer.ts';
 import { newPerson, OWN, send } from '../operators/people.ts';
 import { until } from '../support/faults.ts';
 import { mutant } from '../support/mutant.ts';

@@ -2,7 +2,8 @@
 // however slowly it reads.
 
 import { afterEach, describe, expect, jest, test } from 'bun:test';
-import { EventWriter, readEvents } from '../../src/mcp/event-stream.ts';
+import { EventWriter } from '../../src/event-writer.ts';
+import { readEvents } from '../../src/mcp/event-stream.ts';
 import { countTurns } from '../support/turns.ts';
 
 async function read(chunks: Uint8Array[], maxBytes = 1000) {

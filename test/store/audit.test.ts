@@ -1,13 +1,8 @@
 // The audit log on both engines: groups of every size, pages that neither skip nor repeat, each filter.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import {
-  type AuditEntry,
-  AuditWriter,
-  findAudit,
-  insertAudit,
-  listAuditSince,
-} from '../../src/store/audit.ts';
+import { AuditWriter, findAudit, insertAudit, listAuditSince } from '../../src/store/audit.ts';
+import type { AuditEntry } from '../../src/store/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { countAudit, nextAuditId, type Tally, tallies } from '../../src/store/audit-tally.ts';
 import { type Transaction, UniqueViolation } from '../../src/store/db.ts';

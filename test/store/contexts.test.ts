@@ -3,7 +3,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { AuditEntry } from '../../src/store/audit.ts';
+import type { AuditEntry } from '../../src/store/audit-entry.ts';
 import { ContextMemory } from '../../src/store/contexts.ts';
 import { Refused, type Transaction } from '../../src/store/db.ts';
 import { unlimited } from '../../src/store/postgres-connection.ts';

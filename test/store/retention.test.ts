@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { insertApproval, resolveApproval } from '../../src/store/approvals.ts';
-import { type AuditEntry, insertAudit } from '../../src/store/audit.ts';
+import { insertAudit } from '../../src/store/audit.ts';
+import type { AuditEntry } from '../../src/store/audit-entry.ts';
 import { searchAudit } from '../../src/store/audit-search.ts';
 import type { Transaction } from '../../src/store/db.ts';
 import { insertDelivery, recordAttempt } from '../../src/store/deliveries.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../src/guard/ids.ts';
 import type { ApprovalRecord } from '../../src/store/approvals.ts';
-import type { AuditEntry } from '../../src/store/audit.ts';
+import type { AuditEntry } from '../../src/store/audit-entry.ts';
 import type { Db } from '../../src/store/db.ts';
 import type { KeyRecord } from '../../src/store/keys.ts';
 import { migrate } from '../../src/store/migrate.ts';

@@ -21,8 +21,12 @@ import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { emit } from '../outgoing/outbox.ts';
+import type { Job } from '../outgoing/worker.ts';
 import { requireRole, type SignedIn } from '../people/sign-ins.ts';
 import { hashToken, tokenKind } from '../secrets.ts';
+
+/** Approvals that one transaction ends. */
+const LAPSE_BATCH = 100;
 
 interface Resolve {
   action: Resolution;
@@ -118,7 +122,14 @@ function notToWithdraw({ status, spentAt, grantExpiresAt }: ApprovalRecord): str
     : 'This approval is spent: the call was allowed.';
 }
 
-/** Ends approvals that nobody answered in time, and returns how many it ended. */
+/** The job that ends approvals that nobody answered in time. */
+export function lapses(deps: Deps): Job {
+  return async () => {
+    while ((await lapse(deps, LAPSE_BATCH)) === LAPSE_BATCH);
+  };
+}
+
+/** Returns how many it ended. */
 export async function lapse(deps: Deps, limit: number): Promise<number> {
   const lapsed = await deps.db.transaction({}, async tx => {
     const now = deps.now();

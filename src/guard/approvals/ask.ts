@@ -3,7 +3,7 @@
 
 import { auditFailed, type GuardError } from '../../core/errors.ts';
 import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
-import type { AuditEntry } from '../../store/audit.ts';
+import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
 import type { Subscriber } from '../../store/deliveries.ts';
 import type { KeyFacts } from '../../store/keys.ts';

@@ -12,7 +12,8 @@ import {
   unfreedBy,
 } from '../../core/decide.ts';
 import { auditFailed, GuardError } from '../../core/errors.ts';
-import { type AuditEntry, AuditWriter } from '../../store/audit.ts';
+import { AuditWriter } from '../../store/audit.ts';
+import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import { ask, channelsFor } from '../approvals/ask.ts';

@@ -4,10 +4,8 @@
 import { createHash } from 'node:crypto';
 import type { CheckpointRecord } from '../../store/checkpoints.ts';
 import type { TargetRules } from './addresses.ts';
-import { SendError, sendBody } from './send.ts';
+import { ATTEMPT_MS, SendError, sendBody } from './send.ts';
 import { type S3Key, signS3 } from './sign-s3.ts';
-
-const ATTEMPT_MS = 15_000;
 
 export interface CheckpointTarget {
   /** `{size}` in it stands for the number of entries. */

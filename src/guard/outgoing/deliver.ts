@@ -9,18 +9,20 @@ import {
   type DeliveryStatus,
   findEventBody,
   type Leased,
+  leaseDeliveries,
   recordAttempt,
+  webhooksDue,
 } from '../../store/deliveries.ts';
 import { findWebhook, type WebhookRecord } from '../../store/webhooks.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { webhookLock } from '../locks.ts';
 import type { TargetRules } from './addresses.ts';
-import { SendError, sendJson } from './send.ts';
+import { ATTEMPT_MS, SendError, sendJson } from './send.ts';
 import { sign } from './sign.ts';
 import { disableWebhook, liveSecrets } from './webhooks.ts';
+import type { Job } from './worker.ts';
 
-export const ATTEMPT_MS = 15_000;
 const GONE = 410;
 
 export interface Attempt {
@@ -28,6 +30,20 @@ export interface Attempt {
   durationMs: number;
   error: string | null;
   response: string | null;
+}
+
+/** The job that sends the deliveries that are due. */
+export function deliveries(deps: Deps, rules: TargetRules, onAttempt: (attempt: Attempt) => void): Job {
+  const { db, now } = deps;
+  return async start => {
+    for (const webhookId of await webhooksDue(db, now())) {
+      await start(
+        webhookId,
+        (tx, room, until) => leaseDeliveries(tx, webhookId, now(), until, room),
+        async leased => onAttempt(await deliver(deps, rules, webhookId, leased)),
+      );
+    }
+  };
 }
 
 /** Sends one leased delivery and records the outcome. */

@@ -15,6 +15,9 @@ import {
   targetHost,
 } from './addresses.ts';
 
+/** How long a receiver may take for one attempt. */
+export const ATTEMPT_MS = 15_000;
+
 const RESPONSE_BYTES = 1024;
 const HEADER_BYTES = 16 * 1024;
 

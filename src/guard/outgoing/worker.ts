@@ -1,15 +1,10 @@
-// The background loop of every replica: ends approvals that timed out, and sends the notifications and deliveries that
-// are due. Leases in the store prevent two replicas from sending the same one. A hint wakes the loop; it also polls, in
-// case a hint was lost.
+// The background loop of every replica: does the jobs that are due, such as sending deliveries and notifications. Leases
+// in the store keep two replicas from doing a thing twice. A hint wakes the loop, and polling finds what a lost hint
+// would have missed.
 
 import type { Transaction } from '../../store/db.ts';
-import { leaseDeliveries, webhooksDue } from '../../store/deliveries.ts';
-import { type ChannelKind, leaseNotifications, notificationTargetsDue } from '../../store/notifications.ts';
-import { lapse } from '../approvals/approvals.ts';
-import { type NotifySettings, notify } from '../approvals/notify/notify.ts';
 import type { Deps } from '../deps.ts';
-import type { TargetRules } from './addresses.ts';
-import { ATTEMPT_MS, type Attempt, deliver } from './deliver.ts';
+import { ATTEMPT_MS } from './send.ts';
 
 const POLL_MS = 1000;
 /**
@@ -17,34 +12,35 @@ const POLL_MS = 1000;
  * crash.
  */
 const LEASE_MS = ATTEMPT_MS + 5000;
-const LAPSE_BATCH = 100;
 /** How many requests one receiver may have at a time, so that a receiver that hangs delays only its own. */
 const PER_TARGET = 4;
 /** A stop does not wait longer for receivers. What they did not answer is sent again after the next start. */
 const STOP_MS = 3000;
 
-interface WorkerObserver {
-  delivered(attempt: Attempt): void;
-  notified(channel: ChannelKind, error: string | null): void;
-  failed(error: unknown): void;
-}
+/** Leases as much of a target's work as the target has room for, until the given time, and starts it. */
+export type StartLeased = <Leased>(
+  target: string,
+  lease: (tx: Transaction, room: number, until: number) => Promise<Leased[]>,
+  work: (leased: Leased) => Promise<void>,
+) => Promise<void>;
+
+/** Finds what is due and starts it. */
+export type Job = (start: StartLeased) => Promise<void>;
 
 export class Worker {
   readonly #deps: Deps;
-  readonly #rules: TargetRules;
-  readonly #notify: NotifySettings;
-  readonly #observer: WorkerObserver;
+  readonly #jobs: readonly Job[];
+  readonly #onFailure: (error: unknown) => void;
   readonly #sending = new Map<string, number>();
   readonly #underWay = new Set<Promise<void>>();
   #timer: Timer | null = null;
   #ticking: Promise<void> | null = null;
   #again = false;
 
-  constructor(deps: Deps, rules: TargetRules, notify: NotifySettings, observer: WorkerObserver) {
+  constructor(deps: Deps, jobs: readonly Job[], onFailure: (error: unknown) => void) {
     this.#deps = deps;
-    this.#rules = rules;
-    this.#notify = notify;
-    this.#observer = observer;
+    this.#jobs = jobs;
+    this.#onFailure = onFailure;
   }
 
   start(): void {
@@ -63,9 +59,7 @@ export class Worker {
 
   /** Starts everything that is due, within the limit for each receiver. */
   async tick(): Promise<void> {
-    while ((await lapse(this.#deps, LAPSE_BATCH)) === LAPSE_BATCH);
-    await this.#startNotifications();
-    await this.#startDeliveries();
+    for (const job of this.#jobs) await job((target, lease, work) => this.#start(target, lease, work));
   }
 
   /** Waits until all attempts that were started have ended. */
@@ -85,44 +79,21 @@ export class Worker {
       try {
         await this.tick();
       } catch (error) {
-        this.#observer.failed(error);
+        this.#onFailure(error);
       }
     }
     this.#ticking = null;
   }
 
-  async #startNotifications(): Promise<void> {
-    const { db, now } = this.#deps;
-    for (const target of await notificationTargetsDue(db, now())) {
-      const lease = (tx: Transaction, room: number) =>
-        leaseNotifications(tx, target, now(), now() + LEASE_MS, room);
-      await this.#start(`${target.keyId} ${target.channel}`, lease, async leased => {
-        const error = await notify(this.#deps, this.#notify, leased);
-        this.#observer.notified(leased.channel, error);
-      });
-    }
-  }
-
-  async #startDeliveries(): Promise<void> {
-    const { db, now } = this.#deps;
-    for (const webhookId of await webhooksDue(db, now())) {
-      const lease = (tx: Transaction, room: number) =>
-        leaseDeliveries(tx, webhookId, now(), now() + LEASE_MS, room);
-      await this.#start(webhookId, lease, async leased => {
-        this.#observer.delivered(await deliver(this.#deps, this.#rules, webhookId, leased));
-      });
-    }
-  }
-
-  /** Leases as many items as the target's limit allows, and starts them. */
   async #start<Leased>(
     target: string,
-    lease: (tx: Transaction, room: number) => Promise<Leased[]>,
+    lease: (tx: Transaction, room: number, until: number) => Promise<Leased[]>,
     work: (leased: Leased) => Promise<void>,
   ): Promise<void> {
     const room = PER_TARGET - (this.#sending.get(target) ?? 0);
     if (room <= 0) return;
-    for (const leased of await this.#deps.db.transaction({}, tx => lease(tx, room))) {
+    const { db, now } = this.#deps;
+    for (const leased of await db.transaction({}, tx => lease(tx, room, now() + LEASE_MS))) {
       this.#count(target, 1);
       this.#track(
         () => work(leased),
@@ -134,7 +105,7 @@ export class Worker {
   /** Runs one attempt to its end, and then starts the next one that is due. */
   #track(work: () => Promise<void>, after: () => void): void {
     const done = work()
-      .catch(error => this.#observer.failed(error))
+      .catch(error => this.#onFailure(error))
       .finally(() => {
         after();
         this.#underWay.delete(done);

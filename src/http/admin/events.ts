@@ -1,8 +1,8 @@
 // /admin/v1/events: verdicts and approvals as they happen, for pages that are open. Finding them is feed.ts's.
 
 import { z } from 'zod';
+import { STREAM_HEADERS } from '../../event-writer.ts';
 import { signInHolds } from '../../guard/people/sign-ins.ts';
-import { STREAM_HEADERS } from '../../mcp/event-stream.ts';
 import { actorOf, holdOpen, type Route, route, type Services, type Who } from '../route.ts';
 
 const lastEventId = z.uuid();

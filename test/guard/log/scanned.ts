@@ -5,7 +5,7 @@ import { DAY, HOUR, latencyClass, MINUTE, sliceOf, windowStart } from '../../../
 import type { Deps } from '../../../src/guard/deps.ts';
 import { timeOfId } from '../../../src/guard/ids.ts';
 import { type Stats, stats } from '../../../src/guard/log/stats.ts';
-import type { AuditEntry } from '../../../src/store/audit.ts';
+import type { AuditEntry } from '../../../src/store/audit-entry.ts';
 import type { Db } from '../../../src/store/db.ts';
 import { auditEntry, idAt } from '../../store/stores.ts';
 

@@ -3,10 +3,12 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ATTEMPT_WAITS } from '../../../src/core/event.ts';
-import type { NotifySettings } from '../../../src/guard/approvals/notify/notify.ts';
+import { lapses } from '../../../src/guard/approvals/approvals.ts';
+import { type NotifySettings, notifications } from '../../../src/guard/approvals/notify/notify.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
-import { ATTEMPT_MS } from '../../../src/guard/outgoing/deliver.ts';
+import { deliveries } from '../../../src/guard/outgoing/deliver.ts';
 import { emit } from '../../../src/guard/outgoing/outbox.ts';
+import { ATTEMPT_MS } from '../../../src/guard/outgoing/send.ts';
 import { createWebhook, rotateSecret } from '../../../src/guard/outgoing/webhooks.ts';
 import { Worker } from '../../../src/guard/outgoing/worker.ts';
 import { mintToken } from '../../../src/guard/secrets.ts';
@@ -61,11 +63,12 @@ class Desk {
       rules: RULES,
       print: () => {},
     };
-    this.worker = new Worker(this.deps, RULES, settings, {
-      delivered: () => {},
-      notified: (channel, error) => this.notified.push([channel, error]),
-      failed: error => this.failures.push(error),
-    });
+    const jobs = [
+      lapses(this.deps),
+      notifications(this.deps, settings, (channel, error) => this.notified.push([channel, error])),
+      deliveries(this.deps, RULES, () => {}),
+    ];
+    this.worker = new Worker(this.deps, jobs, error => this.failures.push(error));
   }
 
   static async open(engine: Engine): Promise<Desk> {

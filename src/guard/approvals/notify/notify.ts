@@ -4,11 +4,18 @@
 import { waitAfter } from '../../../core/event.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
-import { type LeasedNotification, recordNotificationAttempt } from '../../../store/notifications.ts';
+import {
+  type ChannelKind,
+  type LeasedNotification,
+  leaseNotifications,
+  notificationTargetsDue,
+  recordNotificationAttempt,
+} from '../../../store/notifications.ts';
 import { findSession } from '../../../store/sessions.ts';
 import type { Deps } from '../../deps.ts';
 import { decryptTargets, type NotifyTargets } from '../../keys.ts';
 import type { TargetRules } from '../../outgoing/addresses.ts';
+import type { Job } from '../../outgoing/worker.ts';
 import { sendEmail } from './email.ts';
 import { sendNotification } from './http.ts';
 import { approvalLinks, type NotificationMessage } from './message.ts';
@@ -31,6 +38,24 @@ export interface NotifySettings {
 }
 
 const OPERATORS_OWN: TargetRules = { allowPrivate: true };
+
+/** The job that sends the notifications that are due. `onAttempt` is given what went wrong, or null. */
+export function notifications(
+  deps: Deps,
+  settings: NotifySettings,
+  onAttempt: (channel: ChannelKind, error: string | null) => void,
+): Job {
+  const { db, now } = deps;
+  return async start => {
+    for (const target of await notificationTargetsDue(db, now())) {
+      await start(
+        `${target.keyId} ${target.channel}`,
+        (tx, room, until) => leaseNotifications(tx, target, now(), until, room),
+        async leased => onAttempt(leased.channel, await notify(deps, settings, leased)),
+      );
+    }
+  };
+}
 
 /** Returns what went wrong, or null. */
 export async function notify(

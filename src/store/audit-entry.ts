@@ -1,0 +1,21 @@
+// One entry of the audit log, as the program has it in its hand.
+
+import type { Decision } from '../core/decide.ts';
+import type { Surface } from '../core/event.ts';
+
+export interface AuditEntry {
+  id: string;
+  at: number;
+  keyId: string;
+  sessionId: string | null;
+  surface: Surface;
+  serverName: string;
+  toolName: string;
+  decision: Decision;
+  reason: string;
+  policyId: string;
+  policyVersion: number;
+  ruleIndex: number | null;
+  referenceId: string | null;
+  latencyMs: number;
+}
