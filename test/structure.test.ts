@@ -2,10 +2,12 @@
 // document is what the routes say, and that `npm ci` brings little.
 
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { circlesIn, dashboardFaultOf, faultOf, importFaults } from '../scripts/imports.ts';
 import { needExtra } from './support/need.ts';
+
+const ROOMS = ['check', 'approvals', 'people', 'outgoing', 'log'].map(room => `src/guard/${room}`);
 
 test('imports keep to the directions of ARCHITECTURE.md', () => {
   expect(importFaults()).toEqual([]);
@@ -91,5 +93,25 @@ describe('npm ci in the root', () => {
   // What only developers use belongs into one of the folders that scripts/extras.ts names.
   test('brings no more packages than when it was last thought about', () => {
     expect(packages.filter(([, { optional }]) => optional !== true).length).toBeLessThanOrEqual(195);
+  });
+});
+
+describe('the drawing in ARCHITECTURE.md', () => {
+  const root = join(import.meta.dir, '..');
+  const map = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const [, drawn = ''] = /## The tree\n+```\n([\s\S]*?)\n```\n/.exec(map) ?? [];
+  const drawnNames = new Set(drawn.match(/[\w-]+/g));
+
+  test.each(['src', 'src/guard', 'src/mcp', ...ROOMS])('shows every file and folder of %s', folder => {
+    const names = readdirSync(join(root, folder)).map(name => name.replace(/\.ts$/, ''));
+    expect(names.filter(name => !drawnNames.has(name))).toEqual([]);
+  });
+
+  test.each(['ARCHITECTURE.md', 'docs/walk.md'])('%s names no file that is not there', page => {
+    const sources = [...new Bun.Glob('{src,scripts,test,dashboard}/**/*.ts').scanSync({ cwd: root })];
+    const named = readFileSync(join(root, page), 'utf8').match(/[\w/-]+\.ts\b/g) ?? [];
+    const known = (name: string) => sources.some(path => path === name || path.endsWith(`/${name}`));
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(name => !known(name))).toEqual([]);
   });
 });
