@@ -1,5 +1,4 @@
-// How a person's word for a resource of /admin/v1 (a name or an id) is found. Sending is http.ts; where the token
-// comes from is connect.ts.
+// Finds a resource of /admin/v1 by its name or id. http.ts sends the requests; connect.ts finds the token.
 
 import { normalEmail } from '../core/email.ts';
 import type { Key, Operator, Policy } from '../core/resources.ts';
@@ -15,7 +14,7 @@ export async function allOf<T>(http: Http, plural: string): Promise<T[]> {
   return found;
 }
 
-/** The id of the policy a person means. */
+/** The id of the policy with this name or id. */
 export async function policyId(http: Http, nameOrId: string): Promise<string> {
   if (UUID.test(nameOrId)) return nameOrId.toLowerCase();
   const policies = await allOf<Policy>(http, 'policies');
@@ -26,20 +25,20 @@ export async function policyId(http: Http, nameOrId: string): Promise<string> {
   ).id;
 }
 
-/** The id of the key a person means; by name, only keys that still work are looked at. */
+/** The id of the key with this name or id; only valid keys are found by name. */
 export async function keyId(http: Http, nameOrId: string): Promise<string> {
   if (UUID.test(nameOrId)) return nameOrId.toLowerCase();
   return theOne('live key', nameOrId, (await keysNamed(http, nameOrId)).filter(isLive)).id;
 }
 
-/** As `keyId`, for looking back: when no key of that name works any more, a revoked one is meant. */
+/** As `keyId`, for past events: if no valid key has the name, a revoked one is found. */
 export async function pastKeyId(http: Http, nameOrId: string): Promise<string> {
   if (UUID.test(nameOrId)) return nameOrId.toLowerCase();
   const named = await keysNamed(http, nameOrId);
   return theOne('key', nameOrId, named.some(isLive) ? named.filter(isLive) : named).id;
 }
 
-/** The id of the operator a person means. */
+/** The id of the operator with this e-mail address or id. */
 export async function operatorId(http: Http, emailOrId: string): Promise<string> {
   if (UUID.test(emailOrId)) return emailOrId.toLowerCase();
   const email = normalEmail(emailOrId);
@@ -58,7 +57,7 @@ function isLive(key: Key): boolean {
   return key.revokedAt === null;
 }
 
-/** What there is to tell apart two of one name. */
+/** The fields that distinguish two resources of the same name. */
 interface Named {
   id: string;
   createdAt: string;
@@ -84,7 +83,7 @@ export function theOne<T extends Named>(what: string, name: string, found: reado
   throw new CliError(EXIT.failed, `More than one ${what} is named "${name}". ${advice}`, { list });
 }
 
-/** Names by id, for tables that show whose something is. */
+/** The names of keys by id, for tables that show the key of something. */
 export async function keyNames(http: Http): Promise<Map<string, string>> {
   const keys = await allOf<Key>(http, 'keys');
   return new Map(keys.map(key => [key.id, key.name]));

@@ -1,5 +1,5 @@
-// Case files: a policy, perhaps a session's scope, and calls with the decision each must get. Faults in a
-// file are told with their line; a misspelt field would silently test less, so it is one.
+// Case files: a policy, optionally a session's scope, and calls with the decision that each must get. Faults in a file
+// are reported with their line. A misspelt field is a fault too, because it would silently test less.
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
@@ -65,7 +65,7 @@ class Reader extends YamlReader {
     return { policy, scopeTools, calls: this.#calls(root) };
   }
 
-  /** In place, or the name of a policy file beside this one. */
+  /** The policy is written here, or is the name of a policy file beside this one. */
   async #policy(node: unknown): Promise<CompiledPolicy> {
     if (isScalar(node) && typeof node.value === 'string') {
       const file = join(dirname(this.file), node.value);

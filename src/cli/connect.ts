@@ -1,5 +1,5 @@
-// Where the service is and who is asking: from options, from the environment or, on the same machine, from
-// the data folder. Every command that speaks to the service declares its options here, in the same words.
+// Finds the address of the service and the credential to use: from options, from the environment or, on the same
+// machine, from the data folder. Every command that uses the service declares its options here, with the same texts.
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -37,7 +37,7 @@ export function withAdmin(command: Command): Command {
   return withService(command).addOption(new Option('--admin-token <token>', where).helpGroup(GROUP));
 }
 
-/** For what a key may do with its own and the administration with all. */
+/** For commands that a key may use for its own resources, and an admin for those of all keys. */
 export function withKeyOrAdmin(command: Command): Command {
   const key = new Option('--key <key>', 'act as this key (TOOLGATE_API_KEY)').helpGroup(GROUP);
   return withAdmin(command).addOption(key);
@@ -62,12 +62,12 @@ export function keyOf(io: IO, options: KeyOptions): string {
   return header('key', key);
 }
 
-/** The key's own part of the API. */
+/** The part of the API that keys use. */
 export function asKey(io: IO, options: KeyOptions): Http {
   return new Http(`${baseUrl(io, options)}/v1`, keyOf(io, options));
 }
 
-/** The administration. */
+/** The admin API. */
 export function asAdmin(io: IO, options: AdminOptions): Http {
   const url = baseUrl(io, options);
   const found = findAdminToken(io, options, url);
@@ -79,7 +79,7 @@ export function asAdmin(io: IO, options: AdminOptions): Http {
   return new Http(`${url}/admin/v1`, found.token, found.from);
 }
 
-/** Whether the key is asking: where --key names it, or where TOOLGATE_API_KEY does and there is no admin token. */
+/** Whether to act as the key: if --key is given, or if TOOLGATE_API_KEY is set and there is no admin token. */
 export function actsAsKey(io: IO, options: KeyOptions & AdminOptions): boolean {
   if (options.key !== undefined) return true;
   if (findAdminToken(io, options, baseUrl(io, options)) !== null) return false;
@@ -91,7 +91,7 @@ export function actsAsKey(io: IO, options: KeyOptions & AdminOptions): boolean {
 
 interface FoundToken {
   token: string;
-  /** Where it was found, for whoever is told that it is wrong. */
+  /** Where the token was found; the message about a wrong token says it. */
   from: string;
 }
 
@@ -100,7 +100,7 @@ function findAdminToken(io: IO, options: AdminOptions, url: string): FoundToken 
     ? [options.adminToken, '--admin-token']
     : [io.env['TOOLGATE_ADMIN_TOKEN'], 'TOOLGATE_ADMIN_TOKEN'];
   if (given) return { token: header('admin token', given), from };
-  // This machine's token is for this machine's service; another host must not be shown it.
+  // The stored token is for the service on this machine; it must not be sent to another host.
   return isLoopback(url) ? storedToken(io) : null;
 }
 

@@ -12,7 +12,7 @@ export const EXIT = {
   usage: 64,
 } as const;
 
-/** How a decision is told by `check`, and by `simulate --exit-code`. */
+/** The exit codes of `check` and `simulate --exit-code` for each decision. */
 export const EXIT_OF: Record<Decision, number> = {
   allow: EXIT.ok,
   deny: EXIT.failed,
@@ -25,7 +25,7 @@ interface CliErrorOptions extends ErrorOptions {
 
 export class CliError extends Error {
   readonly exitCode: number;
-  /** What the message ends with a colon for: a line each, below it. */
+  /** The lines that are printed below a message that ends with a colon. */
   readonly list: readonly string[];
 
   constructor(exitCode: number, message: string, { list = [], ...options }: CliErrorOptions = {}) {

@@ -1,5 +1,5 @@
-// Writes the audit log as it streams in. A file appears under its name only once it is whole; how far it got is
-// told on stderr, again and again on a terminal, once at the end elsewhere.
+// Writes the audit log as it arrives. A file gets its name only when it is complete. The progress is shown on stderr,
+// repeatedly on a terminal and otherwise once at the end.
 
 import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,7 +10,7 @@ import type { IO } from './io.ts';
 const PROGRESS_MS = 200;
 const NEWLINE = 10;
 
-/** False once nobody takes any more. */
+/** False once the reader has gone away. */
 type Send = (chunk: Uint8Array) => Promise<boolean>;
 
 export async function exportTo(

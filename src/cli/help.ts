@@ -1,4 +1,4 @@
-// One style for every command: how help looks, what a mistake answers, and that each help text has examples.
+// One style for every command: the layout of its help, the message after a mistake, and examples below each help text.
 
 import { Command, CommanderError } from 'commander';
 import type { IO } from './io.ts';
@@ -9,7 +9,7 @@ export function command(name: string, description: string, examples: readonly st
   return new Command(name).description(description).addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
-/** A command that only holds others. */
+/** A command that only has subcommands. */
 export function group(
   name: string,
   description: string,
@@ -21,7 +21,9 @@ export function group(
   return made;
 }
 
-/** Gives a command and all below it the same manners; commander hands them down only to what it makes itself. */
+/**
+ * Gives a command and all its subcommands the same settings; commander passes them on only to commands it makes itself.
+ */
 export function polish(io: IO, root: Command): Command {
   root
     .configureHelp({ styleTitle: title => io.stdout.style('bold', title), showGlobalOptions: false })

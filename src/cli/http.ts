@@ -1,9 +1,9 @@
-// Requests to the service with one credential, or none. An answer is data, a refusal (the problem's own words) or
-// nothing that can be relied on; which of them it was decides the exit code.
+// Sends requests to the service, with one credential or none. The result is data, a refusal (with the service's own
+// message) or no usable answer; the exit code depends on which of them it is.
 
 import { CliError, EXIT } from './exit.ts';
 
-/** The service answered, and said no. */
+/** The service answered and refused the request. */
 class Refused extends CliError {
   readonly status: number;
 
@@ -13,7 +13,7 @@ class Refused extends CliError {
   }
 }
 
-/** No answer, or none that can be understood. */
+/** There was no answer, or it could not be understood. */
 export class Unreachable extends CliError {
   constructor(message: string, cause?: unknown) {
     super(EXIT.noAnswer, message, { cause });
@@ -35,7 +35,7 @@ export class Http {
   readonly #token: string | null;
   readonly #from: string | null;
 
-  /** `from` is where the token was found, said when it is refused. */
+  /** `from` says where the token was found; it is shown when the token is refused. */
   constructor(root: string, token: string | null, from: string | null = null) {
     this.#root = root;
     this.#token = token;
@@ -62,7 +62,7 @@ export class Http {
     await this.#json('DELETE', path);
   }
 
-  /** One page of a list, which the API keeps under its plural. */
+  /** One page of a list; `plural` is the name of its field in the answer. */
   async page<T>(path: string, plural: string, query: Query = {}): Promise<Page<T>> {
     const body = await this.get<Record<string, T[]> & { nextCursor?: string | null }>(path, query);
     const items = body[plural];
@@ -79,7 +79,7 @@ export class Http {
     } while (cursor !== undefined);
   }
 
-  /** The body as it arrives, however long that takes. */
+  /** The body as a stream, without a time limit. */
   async stream(path: string, query: Query, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#send('GET', path + queryText(query), undefined, signal);
     if (response.body === null) throw new Unreachable(`The answer from ${this.#root} is empty.`);

@@ -1,5 +1,5 @@
-// What a command may touch of the world around it: its streams, its environment, its folder, its exit code.
-// Data goes to stdout and messages to stderr; colours appear on terminals only, and never with NO_COLOR.
+// A command's access to its environment: its streams, environment variables, folder and exit code. Data goes to stdout
+// and messages to stderr. Colours appear on terminals only, and never with NO_COLOR.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -12,7 +12,7 @@ export type Format = Parameters<typeof styleText>[0];
 export interface Output {
   readonly isTTY: boolean;
   write: (text: string) => void;
-  /** For long streams: false once nobody reads any more. */
+  /** For long streams: false once the reader has gone away. */
   send: (chunk: Uint8Array) => Promise<boolean>;
   style: (format: Format, text: string) => string;
 }
@@ -24,7 +24,7 @@ export interface IO {
   env: Record<string, string | undefined>;
   cwd: string;
   exit: (code: number) => void;
-  /** Aborted when the person presses Ctrl-C; taking it turns the abrupt end off. */
+  /** Aborted on Ctrl-C. A command that takes the signal is no longer ended by Ctrl-C itself. */
   interrupted: () => AbortSignal;
 }
 
@@ -43,7 +43,7 @@ export function systemIo(): IO {
 }
 
 function output(stream: NodeJS.WriteStream): Output {
-  // A reader that went away (`| head`) is no error of ours, and must not change the exit code.
+  // A reader that goes away (`| head`) is not an error and must not change the exit code.
   stream.on('error', () => {});
   return {
     isTTY: stream.isTTY === true,
@@ -62,12 +62,12 @@ async function firstLine(): Promise<string> {
 
 function interrupted(): AbortSignal {
   const controller = new AbortController();
-  // It may come twice: from the terminal and, handed on, from the launcher.
+  // The signal may arrive twice: from the terminal, and passed on by the launcher.
   process.on('SIGINT', () => controller.abort());
   return controller.signal;
 }
 
-/** A message for the person: stderr, one line, nothing in it that a terminal would obey. */
+/** Writes a message for the user: one line on stderr, without control sequences. */
 export function say(io: IO, text: string): void {
   io.stderr.write(`${visible(text)}\n`);
 }
@@ -94,7 +94,7 @@ function reasonOf(error: NodeJS.ErrnoException): string {
   return REASONS[error.code ?? ''] ?? error.message;
 }
 
-/** How a file is called in messages. */
+/** The name of a file in messages. */
 export function shownFile(file: string): string {
   return file === '-' ? '<stdin>' : visible(file);
 }

@@ -1,4 +1,4 @@
-// What all lists have in common: how much of them is asked for, and how they are shown.
+// What all lists have in common: how much of them is requested, and how they are printed.
 
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Http, Page, Query } from './http.ts';
@@ -18,7 +18,7 @@ const MAX_LIMIT = 1000;
 export function withList(command: Command): Command {
   return command
     .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(MAX_LIMIT), DEFAULT_LIMIT)
-    .option('--cursor <cursor>', 'go on after the page before')
+    .option('--cursor <cursor>', 'continue after the previous page')
     .option('--all', 'every page');
 }
 
@@ -54,7 +54,9 @@ async function fetchList<T>(http: Http, options: ListOptions, list: List<T>): Pr
   return { items, nextCursor: null };
 }
 
-/** As many as asked for, if there are. A page may hold fewer and not be the last: a search ends it early. */
+/**
+ * The first `limit` items. A page may have fewer items without being the last one, because a search may end it early.
+ */
 export async function firstOf<T>(
   http: Http,
   path: string,

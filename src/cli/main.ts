@@ -1,5 +1,5 @@
-// The command line's contents page. Each command is one file, loaded only when it is the one asked for, so
-// that those that work offline start at once; only `serve` and `demo` bring the whole service along.
+// The list of all commands. Each command is one file, loaded only when it is used, so that commands that work offline
+// start at once; only `serve` and `demo` load the whole service.
 
 import { Command } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
@@ -23,13 +23,13 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [AGENTS, 'sessions', 'short-lived credentials of a key', () => import('./commands/sessions.ts')],
   [OFFLINE, 'lint', 'find mistakes in a policy file', () => import('./commands/lint.ts')],
   [OFFLINE, 'simulate', 'what a policy file says about a tool', () => import('./commands/simulate.ts')],
-  [OFFLINE, 'test', 'hold a policy against wanted decisions', () => import('./commands/test.ts')],
+  [OFFLINE, 'test', 'compare a policy with the decisions you want', () => import('./commands/test.ts')],
   [ADMIN, 'policies', 'read, apply and compare policies', () => import('./commands/policies.ts')],
   [ADMIN, 'keys', 'create, change and revoke keys', () => import('./commands/keys.ts')],
   [ADMIN, 'tools', 'the MCP servers behind a key’s proxy', () => import('./commands/tools.ts')],
-  [ADMIN, 'approvals', 'questions waiting for a human', () => import('./commands/approvals.ts')],
+  [ADMIN, 'approvals', 'calls that wait for approval', () => import('./commands/approvals.ts')],
   [ADMIN, 'grants', 'what approvals with a duration opened', () => import('./commands/grants.ts')],
-  [ADMIN, 'webhooks', 'who is told of approvals', () => import('./commands/webhooks.ts')],
+  [ADMIN, 'webhooks', 'receivers of events about approvals', () => import('./commands/webhooks.ts')],
   [ADMIN, 'operators', 'the people who sign in', () => import('./commands/operators.ts')],
   [ADMIN, 'audit', 'search, follow and export the audit log', () => import('./commands/audit.ts')],
   [ADMIN, 'changes', 'who changed what', () => import('./commands/changes.ts')],
@@ -46,7 +46,7 @@ Examples:
   $ toolgate simulate policy.yaml github__delete_repo
   $ toolgate help check`;
 
-/** The whole tree, or with `only` that one command in full and the others by name. */
+/** All commands, or with `only` that one command in full and the others by name. */
 async function program(io: IO, only: string | null): Promise<Command> {
   const root = new Command('toolgate')
     .description(
@@ -54,7 +54,7 @@ async function program(io: IO, only: string | null): Promise<Command> {
     )
     .version(pkg.version, '-V, --version', 'show the version')
     .usage('<command> [options]')
-    // Else `--version` would be ours wherever it stands, also after `policies get`.
+    // Otherwise `--version` would mean the program's version everywhere, also after `policies get`.
     .enablePositionalOptions()
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', EXAMPLES);
@@ -79,7 +79,7 @@ export async function run(argv: readonly string[], io: IO): Promise<void> {
 function report(io: IO, error: unknown): number {
   if (isHelpOrMistake(error)) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   say(io, `toolgate: ${error instanceof Error ? error.message : 'something went wrong'}`);
-  // Whatever was not foreseen is no answer, and must never look like an allow.
+  // An unexpected error counts as "no answer" and must never look like an allow.
   if (!(error instanceof CliError)) return EXIT.noAnswer;
   for (const line of error.list) say(io, `  ${line}`);
   return error.exitCode;

@@ -1,4 +1,4 @@
-// Times as people write them: an ISO 8601 time, or a duration from now (ahead) or before now (ago).
+// Reads times as people write them: an ISO 8601 time, or a duration from now (ahead) or before now (ago).
 
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../core/approval.ts';
@@ -14,7 +14,7 @@ export function ago(text: string): string {
   return moment(text, -1);
 }
 
-/** `never` for a time that is taken away. */
+/** `never` removes a time. */
 export function aheadOrNever(text: string): string | null {
   return text === 'never' ? null : ahead(text);
 }

@@ -1,18 +1,19 @@
-// The runtime makes 256 outbound requests at a time, of all upstreams together: as many slow calls, or as many tool
-// servers that hold a stream open, stopped everything else. The bound is read from the environment when the runtime
-// starts, before any code of ours, so `serve` takes its own place with it set. What one key may take is mcp/places.ts's.
+// The runtime makes at most 256 outbound requests at a time, to all upstreams together: so many slow calls, or so many
+// tool servers with an open stream, blocked everything else. The runtime reads this limit from the environment when it
+// starts, before any code of ours, so `serve` replaces its own process with one that has it set. mcp/places.ts bounds
+// what one key may use.
 
 export const OUTBOUND = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' };
 
-/** The command that started us: an executable of its own, or the runtime with our entry file. */
+/** The command that started this process: a single executable, or the runtime with our entry file. */
 export function ourselves(): string[] {
   const bundled = Bun.main.startsWith('/$bunfs/') || Bun.main.includes('~BUN');
   return bundled ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }
 
 /**
- * The same process from its start, with the bound raised, for 24 ms of CPU. Nothing where somebody has chosen another
- * bound, or where the system does not let us: to serve with the runtime's own bound is better than not to serve.
+ * Restarts this process with the limit raised, which costs 24 ms of CPU time. Nothing happens if somebody has set
+ * another limit, or if the system refuses: serving with the runtime's limit is better than not serving.
  */
 export function raiseOutbound(): void {
   if (process.env['BUN_CONFIG_MAX_HTTP_REQUESTS'] !== undefined) return;
@@ -20,6 +21,6 @@ export function raiseOutbound(): void {
   try {
     process.execve?.(process.execPath, argv, { ...process.env, ...OUTBOUND } as Record<string, string>);
   } catch {
-    // The program's file may have been replaced since it was started.
+    // The program's file may have been replaced since the start.
   }
 }

@@ -1,6 +1,5 @@
-// What it takes to make the service's policies, keys and webhooks as a resources file says: a list of steps.
-// Nothing is ever deleted. Keys are matched by name, or by id where several have it, and one that was revoked is not
-// made again.
+// Plans the steps that make the service's policies, keys and webhooks as a resources file says. Nothing is ever
+// deleted. Keys are matched by name, or by id where several have the same name. A revoked key is not made again.
 
 import { diffLines } from '../core/diff.ts';
 import { ruleLine } from '../core/policy-text.ts';
@@ -26,11 +25,11 @@ export interface Step {
   name: string;
   /** What an update changes, or why nothing is done. */
   detail: string[];
-  /** Does it; answers the secret that was made, if any. */
+  /** Carries the step out and returns the new secret, if there is one. */
   run: () => Promise<string | null>;
 }
 
-/** Ids by name and by themselves, of what is there and of what the plan has made so far. */
+/** The ids by name and by id, of existing resources and of those that the plan has made so far. */
 interface Ids {
   policies: Map<string, string>;
   keys: Map<string, string>;
@@ -63,7 +62,7 @@ function idsOf(resources: readonly { id: string; name: string }[]): Map<string, 
   return ids;
 }
 
-/** Everything that is spoken of is there, or in the file: found out before anything is done. */
+/** Verifies, before anything is done, that every referenced policy and key exists or is in the file. */
 function checkNames({ policies, keys, webhooks }: Resources, ids: Ids): void {
   const knownPolicies = new Set([...ids.policies.keys(), ...policies.map(each => each.name)]);
   const knownKeys = new Set([...ids.keys.keys(), ...keys.map(each => each.name)]);
@@ -78,7 +77,7 @@ function checkNames({ policies, keys, webhooks }: Resources, ids: Ids): void {
 function missing(who: string, what: string, name: string): CliError {
   return new CliError(
     EXIT.failed,
-    `${who} names the ${what} "${name}", which is neither there nor in the file.`,
+    `${who} names the ${what} "${name}", which neither exists nor is in the file.`,
   );
 }
 
@@ -157,7 +156,7 @@ function instant(iso: string | null): number | null {
   return iso === null ? null : Date.parse(iso);
 }
 
-/** Notifiers' addresses come back masked, so only what is left of them can be compared. */
+/** The API masks the URLs of notification targets, so only the visible part can be compared. */
 function targets(notify: NotifyTargets | null): string {
   if (notify === null) return 'null';
   const masked = (url: string | undefined) => (url && URL.canParse(url) ? `${new URL(url).origin}/…` : null);

@@ -1,5 +1,5 @@
-// Policy files as commands use them: read, and told about in the words of a compiler. What makes a policy valid,
-// and how it is written, is the core’s.
+// Reads policy files for commands and prints their problems in the style of a compiler. core/policy-file.ts and
+// core/policy-text.ts define the format.
 
 import { basename } from 'node:path';
 import { parse as parseYaml } from 'yaml';
@@ -12,12 +12,12 @@ import { type IO, readText, shownFile } from './io.ts';
 
 export interface NamedPolicy {
   name: string | null;
-  /** Undefined when the file says nothing about it. */
+  /** Undefined when the file has no description. */
   description: string | undefined;
   rules: Rule[];
 }
 
-/** A valid policy, or the end of the command with every error on stderr. */
+/** A valid policy; otherwise the command ends, with every error on stderr. */
 export async function readPolicy(io: IO, file: string, exitCode: number): Promise<NamedPolicy> {
   return policyIn(io, await readText(io, file), file, exitCode);
 }
@@ -29,7 +29,7 @@ export function policyIn(io: IO, text: string, file: string, exitCode: number): 
   throw new CliError(exitCode, `${shownFile(file)} is not a valid policy.`);
 }
 
-/** The text with all but a range blanked out, so that what is left keeps its lines and columns. */
+/** The text with everything outside a range replaced by blanks, so that the rest keeps its lines and columns. */
 export function cutOut(text: string, [start, end]: readonly number[]): string {
   const blank = (part: string) => part.replace(/[^\n]/g, ' ');
   return blank(text.slice(0, start)) + text.slice(start, end) + blank(text.slice(end));
@@ -46,7 +46,7 @@ export function problemLine(io: IO, file: string, problem: Problem, to: 'stdout'
   return `${shownFile(file)}:${line}:${column}: ${word}: ${visible(message)}`;
 }
 
-/** Compiled under its own name, else under the file's. */
+/** Compiles a policy under its own name, or else under the name of the file. */
 export function compiled(policy: NamedPolicy, file: string): CompiledPolicy {
   const name = policy.name ?? (file === '-' ? 'policy' : basename(file).replace(/\.(ya?ml|json)$/i, ''));
   return compilePolicy({ id: '', version: 0, name, rules: policy.rules });

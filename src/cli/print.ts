@@ -1,5 +1,5 @@
-// How data is printed: JSON, tables, times. Names come from agents and files, so whatever a reader could not
-// see, or a terminal would obey, is written out: as \u{202E} in text, as an equal escape in JSON.
+// Prints data: JSON, tables, times. Names come from agents and files, so characters that a reader cannot see or that a
+// terminal would interpret are written out: as \u{202E} in text, as an equivalent escape in JSON.
 
 import type { Decision } from '../core/decide.ts';
 import { safeJson, visible } from '../core/visible.ts';
@@ -12,7 +12,7 @@ export function printJson(io: IO, value: unknown): void {
 
 export type Column<T> = [heading: string, cell: (item: T, output: Output) => string];
 
-/** A table, or a word that there is nothing to show. */
+/** Prints a table, or a message when it would be empty. */
 export function printTable<T>(
   io: IO,
   items: readonly T[],
@@ -33,7 +33,7 @@ export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${visible(word).replaceAll("'", "'\\''")}'`;
 }
 
-/** To the second, in UTC, as the API says it. */
+/** A time from the API, shortened to seconds. */
 export function time(iso: string | null, none = '-'): string {
   return iso === null ? none : iso.replace(/\.\d+Z$/, 'Z');
 }

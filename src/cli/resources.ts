@@ -1,5 +1,5 @@
-// The resources file of `toolgate apply`: policies, keys and webhooks as they should be. Read strictly; a fault
-// is told with its line. Whether the service agrees with a value is the service's to say.
+// Reads the resources file of `toolgate apply`: policies, keys and webhooks as they should be. Reading is strict, and a
+// fault is reported with its line. The service validates the values.
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
@@ -14,7 +14,7 @@ export interface WantedPolicy extends NamedPolicy {
 }
 
 export interface WantedKey {
-  /** Which one is meant, where several have the name. */
+  /** Needed where several keys have the same name. */
   id?: string;
   name: string;
   /** The name or the id of a policy. */
@@ -27,7 +27,7 @@ export interface WantedKey {
 
 export interface WantedWebhook {
   url: string;
-  /** The name or the id of a key; absent: every key. */
+  /** The name or the id of a key; without it, every key. */
   key?: string;
   events?: string[];
 }
@@ -103,7 +103,7 @@ class Reader extends YamlReader {
     });
   }
 
-  /** In place, or `{ name?, file }` with the name of a policy file beside this one. */
+  /** The policy is written here, or `{ name?, file }` names a policy file beside this one. */
   async #policy(node: YAMLMap): Promise<WantedPolicy> {
     const file = node.get('file');
     const policy = typeof file === 'string' ? await this.#policyFile(node, file) : this.#policyHere(node);

@@ -1,5 +1,5 @@
-// Where `toolgate audit verify` reads a sealed log from: the embedded store, PostgreSQL, or an export. Page by page
-// and without a snapshot: a log only grows, and verifying must not hold up the service beside it.
+// The sources from which `toolgate audit verify` reads a sealed log: the SQLite store, PostgreSQL, or an export. They
+// are read page by page and without a snapshot: a log only grows, and verifying must not slow the service down.
 
 import { createReadStream, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -14,14 +14,14 @@ import { readSqlite } from '../store/sqlite.ts';
 import { CliError, EXIT } from './exit.ts';
 
 export interface SealedSource {
-  /** How much there is to read; in places of a store, in bytes of a file. */
+  /** How much there is to read: places of a store or bytes of a file. */
   total: number;
   unit: 'entries' | 'bytes';
-  /** Checkpoints that are kept with the log; null where none are. */
+  /** The checkpoints that are kept with the log; null if there are none. */
   notes: () => Promise<string[] | null>;
-  /** Pages of places, and how far into `total` each reaches. */
+  /** Pages of places, and how much of `total` is read after each. */
   places: () => AsyncGenerator<{ page: Place[]; reached: number }>;
-  /** Pages of ids of entries that have no place. */
+  /** Pages of the ids of entries that have no place. */
   unsealed: () => AsyncGenerator<string[]>;
   close: () => Promise<void>;
 }
@@ -119,12 +119,12 @@ async function* exportedPlaces(
 function placeIn(line: string, where: string): Place {
   let value: Partial<Place> | null = null;
   try {
-    // Strictly: of a field that is there twice, a reader could see the one that was not verified.
+    // Parsing is strict: if a field were there twice, a reader could see the value that was not verified.
     value = parseJson(line) as Partial<Place> | null;
   } catch {}
   const { seq, leafHash, entry } = value ?? {};
   if (!Number.isSafeInteger(seq) || typeof leafHash !== 'string' || typeof entry !== 'object') {
-    throw new CliError(EXIT.noAnswer, `${where} is no line of a sealed export (audit export --sealed).`);
+    throw new CliError(EXIT.noAnswer, `${where} is not a line of a sealed export (audit export --sealed).`);
   }
   const id = (entry as { id?: unknown } | null)?.id;
   return { seq: seq as number, leafHash, entry, entryId: typeof id === 'string' ? id : null };

@@ -1,4 +1,5 @@
-// Columns of text, aligned by the width a terminal gives them. Two spaces between; the last is not padded.
+// Columns of text, aligned by the width that characters have on a terminal. There are two spaces between columns, and
+// the last one is not padded.
 
 const GAP = '  ';
 

@@ -1,5 +1,5 @@
-// Follows the audit log by looking again and again. Entries committed at almost the same time may become visible
-// out of order, so each look reaches back a little, and what was shown is remembered that long.
+// Follows the audit log by polling. Entries committed at almost the same time may become visible out of order, so each
+// request overlaps with the previous one, and the entries shown in that period are remembered.
 
 import type { AuditEntry } from '../core/resources.ts';
 import { type Http, type Query, Unreachable } from './http.ts';
@@ -17,7 +17,8 @@ export async function follow(
   show: (entry: AuditEntry) => void,
 ): Promise<void> {
   const stop = io.interrupted();
-  // The service's clock, not ours, says what is new; of all entries, so that no look begins at the first of them.
+  // The service's clock, not ours, says what is new. The newest of all entries is used, so that no request has to start
+  // at the beginning of the log.
   const { items: latest } = await http.page<AuditEntry>('/audit', 'entries', { limit: 1 });
   let newest = latest[0] === undefined ? 0 : Date.parse(latest[0].at);
   const first = await firstOf<AuditEntry>(http, '/audit', 'entries', query, lines);
@@ -36,9 +37,9 @@ export async function follow(
 }
 
 interface Shown {
-  /** Ids shown lately, with their time. */
+  /** The ids that were shown recently, with their times. */
   seen: Map<string, number>;
-  /** Entries before this one are older than what was asked for. */
+  /** Entries before this id are older than what was asked for. */
   floor: string;
 }
 
@@ -57,7 +58,7 @@ async function look(
   return Math.max(newest, ...found.slice(0, 1).map(entry => Date.parse(entry.at)));
 }
 
-/** Pages come newest first; a reader wants the oldest first. */
+/** Pages come newest first, and are shown oldest first. */
 function report(entries: readonly AuditEntry[], shown: Shown, show: (entry: AuditEntry) => void): void {
   for (const entry of entries.toReversed()) {
     if (entry.id < shown.floor || shown.seen.has(entry.id)) continue;
@@ -66,7 +67,7 @@ function report(entries: readonly AuditEntry[], shown: Shown, show: (entry: Audi
   }
 }
 
-/** False when the person wants to stop. */
+/** False when the user wants to stop. */
 function waited(ms: number, stop: AbortSignal): Promise<boolean> {
   if (stop.aborted) return Promise.resolve(false);
   return new Promise(resolve => {

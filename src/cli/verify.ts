@@ -1,5 +1,5 @@
-// Verifying a sealed log: which checkpoints are believed, the walk over the log with its progress, and what is said
-// in the end. Reading is sealed-source.ts; what a difference means is the core's.
+// Verifies a sealed log: decides which checkpoints count, reads the log and shows the progress, and prints the result.
+// sealed-source.ts reads the log; core/log-verifier.ts says what a difference means.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -20,12 +20,12 @@ import type { SealedSource } from './sealed-source.ts';
 
 export interface Verification {
   ok: boolean;
-  /** Places in the sealed log, and how many of them a checkpoint covers. */
+  /** The places in the sealed log, and how many of them a checkpoint covers. */
   sealed: number;
   covered: number;
-  /** Entries that wait for their seal. */
+  /** The number of entries that are not sealed yet. */
   unsealed: number;
-  /** Entries before this sequence number may have been removed by retention, as a checkpoint says. */
+  /** According to a checkpoint, retention may have removed the entries before this sequence number. */
   prunedBefore: number;
   checkpoints: number;
   newest: { size: number; at: string } | null;
@@ -33,7 +33,7 @@ export interface Verification {
   notices: string[];
 }
 
-/** The key as text, or in a file. */
+/** Reads the public key, given as text or as a file. */
 export function readKey(io: IO, given: string): VerifierKey {
   const key = parseVerifierKey(given) ?? parseVerifierKey(fileText(io, given) ?? '');
   if (key === null) {
@@ -54,7 +54,7 @@ interface Given {
   key: VerifierKey;
   /** Files of checkpoints. */
   files: readonly string[];
-  /** How long entries had to be kept at least; null: as long as the checkpoints say. */
+  /** How long entries had to be kept at least; null means as long as the checkpoints say. */
   retention: number | null;
 }
 
@@ -65,7 +65,7 @@ export async function verify(io: IO, source: SealedSource, given: Given): Promis
   const stored = await source.notes();
   if (stored !== null) await believed.addStore(stored);
   if (believed.checkpoints.length === 0 && believed.findings.length === 0) {
-    throw new CliError(EXIT.noAnswer, 'There is no checkpoint to hold the log against: give --checkpoints.');
+    throw new CliError(EXIT.noAnswer, 'There is no checkpoint to compare the log with: give --checkpoints.');
   }
   const verifier = new LogVerifier(believed.checkpoints, retention);
   await walk(io, source, verifier, believed);
@@ -74,7 +74,7 @@ export async function verify(io: IO, source: SealedSource, given: Given): Promis
   return report(verifier, believed, findings, unsealed);
 }
 
-/** Checkpoints that the key signed, from files and from the store, and what is wrong with the others. */
+/** The checkpoints that the key signed, from files and from the store, and the faults of the others. */
 class Believed {
   readonly checkpoints: Checkpoint[] = [];
   readonly findings: Finding[] = [];
@@ -113,7 +113,10 @@ class Believed {
     }
   }
 
-  /** Written to the store first, so that a file never has more, unless the store was set back. */
+  /**
+   * A checkpoint is written to the store before a file, so a file has more only if the store was restored to an earlier
+   * state.
+   */
   #tellLost(lost: readonly string[]): void {
     const first = parseCheckpoint(lost[0] as string) as Checkpoint;
     const which = lost.length === 1 ? 'A checkpoint' : `${lost.length} checkpoints`;
@@ -122,7 +125,7 @@ class Believed {
     );
   }
 
-  /** Those of the notes that are new: signed while the log is read. */
+  /** The checkpoints in `notes` that were signed after reading began. */
   async more(notes: readonly string[]): Promise<Checkpoint[]> {
     const known = this.checkpoints.length;
     for (const note of notes) await this.#add(note, 'the store');
@@ -152,7 +155,7 @@ class Believed {
   }
 }
 
-/** A file that says nothing must not pass for one that agrees. */
+/** A file without readable checkpoints must not count as one that agrees. */
 function wantReadable(file: string, found: readonly FileNote[]): void {
   const odd = found.filter(({ state }) => state === 'unreadable');
   const shown = odd.slice(0, MOST_SHOWN).map(({ from, to }) => linesOf(from, to));
@@ -197,7 +200,7 @@ const PUT_IN = {
 } as const;
 const UNSEALED = { kind: 'removed', message: 'Its seal is gone, as are places of the sealed log.' } as const;
 
-/** Entries that only wait for their seal; those that should have one by now are told. */
+/** Counts the entries that are not sealed yet; those that should be sealed by now are reported. */
 async function waiting(source: SealedSource, verifier: LogVerifier, findings: Finding[]): Promise<number> {
   let count = 0;
   for await (const ids of source.unsealed()) {
@@ -229,7 +232,7 @@ function report(
   };
 }
 
-/** For a person: what was verified, then what was found. */
+/** Prints what was verified, then what was found. */
 export function explain(io: IO, found: Verification): void {
   const { sealed, covered, unsealed, prunedBefore, checkpoints, newest } = found;
   const signed = newest === null ? 'no checkpoint' : `the newest of ${newest.at}`;

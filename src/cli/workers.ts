@@ -1,6 +1,6 @@
-// toolgate serve --workers N: one process that serves nothing itself and keeps N others alive that share a port.
-// The first starts alone, since it may have to migrate the store and make secrets; one that ends is started again;
-// a stop waits for all. Their metrics are put together here, whichever of them is asked.
+// toolgate serve --workers N: a process that serves nothing itself and keeps N others alive, which share a port. The
+// first one starts alone, since it may have to migrate the store and make secrets. A worker that ends is started again,
+// and a stop waits for all. The metrics of all workers are collected here, whichever of them is asked.
 
 import type { Log } from '../log.ts';
 import { EXIT } from './exit.ts';
@@ -38,7 +38,7 @@ export class Workers {
     this.#port = String(port);
   }
 
-  /** Resolves with an exit code once all have ended. */
+  /** Resolves with an exit code once all workers have ended. */
   async run(): Promise<number> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop());
     const first = await this.#start(1);
@@ -48,7 +48,7 @@ export class Workers {
     return EXIT.ok;
   }
 
-  /** Null once it serves; its exit code if it ended before. */
+  /** Resolves with null once the worker serves, or with its exit code if it ended before. */
   #start(worker: number): Promise<number | null> {
     return new Promise(resolve => {
       const child = Bun.spawn([...ourselves(), 'serve', '--worker', String(worker)], {
@@ -57,7 +57,7 @@ export class Workers {
         stdio: ['ignore', 'inherit', 'inherit'],
         ipc: (message: FromWorker) => {
           if (message.kind === 'ready') {
-            // Port 0 means any; the others then share the one that the first got.
+            // Port 0 means any free port; the other workers then share the one that the first got.
             this.#port = String(message.port);
             this.#serving.add(worker);
             resolve(null);
@@ -88,7 +88,7 @@ export class Workers {
   }
 
   #stop(): void {
-    // A second signal means now.
+    // A second signal ends the workers at once.
     const signal = this.#stopping ? 'SIGKILL' : 'SIGTERM';
     this.#stopping = true;
     for (const child of this.#children.values()) child.kill(signal);
@@ -101,7 +101,7 @@ export class Workers {
     this.#tell(worker, { kind: 'gathered', id: message.id, texts });
   }
 
-  /** What every worker counts; one that does not answer in time is left out. */
+  /** Collects the metrics of all workers; one that does not answer in time is left out. */
   async #gather(): Promise<[number, string][]> {
     const id = this.#nextId++;
     const texts: [number, string][] = [];
@@ -121,17 +121,20 @@ export class Workers {
     try {
       this.#children.get(worker)?.send(message);
     } catch {
-      // It is ending; nobody waits for it.
+      // The worker is ending, and nobody waits for its answer.
     }
   }
 }
 
-/** The worker's end: says that it serves, tells what it counts, asks for what all count, ends with its parent. */
+/**
+ * The worker's side: it reports that it serves, sends its metrics, asks for the metrics of all workers, and ends with
+ * its parent.
+ */
 export class WorkerLink {
   readonly #waiting = new Map<number, (texts: [number, string][]) => void>();
   #nextId = 1;
 
-  /** From here on it answers; whoever asks before is told nothing in time. */
+  /** From here on the worker answers requests for its metrics; earlier ones time out. */
   ready({ port, metrics }: { port: number; metrics: () => string }, onOrphaned: () => void): void {
     process.on('disconnect', onOrphaned);
     process.on('message', (message: ToWorker) => {

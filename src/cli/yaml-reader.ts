@@ -1,5 +1,5 @@
-// What every strict reader of a YAML file shares: parsing it, refusing fields that nobody knows, and telling a
-// fault with file and line. What the file means is its own reader's.
+// The common part of all strict readers of YAML files: parsing the file, refusing unknown fields, and reporting a fault
+// with file and line. Each reader interprets its own file.
 
 import { isScalar, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
 import { CliError } from './exit.ts';
@@ -12,7 +12,7 @@ export abstract class YamlReader {
   readonly #exitCode: number;
   readonly #lines = new LineCounter();
 
-  /** `exitCode` is the one that a fault in the file ends the command with. */
+  /** `exitCode` is the exit code of the command after a fault in the file. */
   constructor(io: IO, file: string, text: string, exitCode: number) {
     this.io = io;
     this.file = file;

@@ -1,5 +1,5 @@
-// toolgate apply: policies, keys and webhooks as a file says. The plan is shown first; applying twice changes
-// nothing. Secrets that are made on the way are printed once.
+// toolgate apply: makes policies, keys and webhooks as a file says. The plan is shown first, and applying twice changes
+// nothing. New secrets are printed once.
 
 import type { Command } from 'commander';
 import { visible } from '../../core/visible.ts';

@@ -1,4 +1,4 @@
-// toolgate approvals: the questions waiting for a human, and answering them.
+// toolgate approvals: lists the approvals that wait for a human, and resolves them.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVAL_STATUSES, parseGrantDuration, type Resolution } from '../../core/approval.ts';
@@ -17,7 +17,7 @@ const REFERENCE = '01890000-0000-7000-8000-000000000000';
 export function build(io: IO): Command {
   return group(
     'approvals',
-    'Questions waiting for a human, and their answers.',
+    'Calls that wait for approval by a human: list, approve or deny them.',
     ['toolgate approvals list', `toolgate approvals approve ${REFERENCE} --for 1h`],
     [listCommand(io), approveCommand(io), denyCommand(io), withdrawCommand(io)],
   );
@@ -28,11 +28,7 @@ function listCommand(io: IO): Command {
   const status = new Option('--status <status>', 'which ones')
     .choices([...APPROVAL_STATUSES, 'all'])
     .default('pending');
-  const made = command(
-    'list',
-    'List approvals, newest first; those still open unless told otherwise.',
-    examples,
-  );
+  const made = command('list', 'List approvals, newest first; only open ones by default.', examples);
   return withAdmin(withList(made.addOption(status))).action(
     async (options: AdminOptions & ListOptions & { status: string }) => {
       const http = asAdmin(io, options);
@@ -57,7 +53,7 @@ function listCommand(io: IO): Command {
   );
 }
 
-/** What an approval frees, or what became of it. */
+/** What an approval frees, or how it was used. */
 const USE: Column<ListedApproval> = ['USE', approval => use(approval)];
 
 function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ListedApproval): string {

@@ -1,5 +1,5 @@
-// toolgate audit verify, prove and checkpoints: the sealed audit log. Verifying works offline, where the store or
-// copies of the log and its checkpoints are; the other two ask the service.
+// toolgate audit verify, prove and checkpoints: the sealed audit log. `verify` works offline, with the store or with
+// copies of the log and its checkpoints; the other two ask the service.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -29,7 +29,7 @@ interface VerifyOptions {
 
 export function verifyCommand(io: IO): Command {
   const what =
-    'Hold the audit log against its signed checkpoints, offline. Exit 0: as signed; 1: tampered with; 3: cannot be read.';
+    'Compare the audit log with its signed checkpoints, offline. Exit 0: as signed; 1: tampered with; 3: cannot be read.';
   const made = command('verify', what, [
     'toolgate audit verify',
     'toolgate audit verify --checkpoints kept-elsewhere.txt --public-key audit.pub',
@@ -65,7 +65,7 @@ function duration(text: string): number {
 }
 
 async function open(io: IO, options: VerifyOptions, stored: string) {
-  // Only here is the store's code needed: what does not verify starts without it.
+  // Only this command needs the code of the store, so the other commands start without loading it.
   const { openExportedLog, openStoreLog } = await import('../sealed-source.ts');
   if (options.log !== undefined) return openExportedLog(options.log, resolve(io.cwd, options.log));
   const url = options.databaseUrl ?? stored;

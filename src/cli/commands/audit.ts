@@ -1,5 +1,5 @@
-// toolgate audit: searching, following and exporting the audit log. Following asks for the newest entries every
-// few seconds, and less often while the service is away.
+// toolgate audit: searches, follows and exports the audit log. Following asks for the newest entries every few seconds,
+// and less often while the service cannot be reached.
 
 import { type Command, Option } from 'commander';
 import { DECISIONS } from '../../core/decide.ts';
@@ -63,7 +63,7 @@ function withFilter(made: Command, times: boolean): Command {
     .option('--session-id <id>', 'of this session')
     .addOption(new Option('--decision <decision>', 'with this decision').choices(DECISIONS))
     .option('--tool <tool>', 'of this tool, by full or bare name')
-    .addOption(new Option('--surface <surface>', 'that came this way').choices(SURFACES));
+    .addOption(new Option('--surface <surface>', 'from this surface').choices(SURFACES));
 }
 
 async function filter(http: Http, options: Filter): Promise<Query> {
@@ -108,7 +108,7 @@ function tailCommand(io: IO): Command {
     'toolgate audit tail --decision pending --json',
   ])
     .option('-n, --lines <n>', 'how many to begin with', wholeNumber(1000), 10)
-    .option('--interval <seconds>', 'how long to wait between two looks', wholeNumber(3600), 2);
+    .option('--interval <seconds>', 'how long to wait between two requests', wholeNumber(3600), 2);
   return withFilter(made, false).action(async (options: TailOptions) => {
     const http = asAdmin(io, options);
     const show = (entry: AuditEntry) =>
@@ -119,7 +119,7 @@ function tailCommand(io: IO): Command {
 
 function line(io: IO, entry: AuditEntry): string {
   const [at = '', decision = '', ...rest] = COLUMNS.map(([, cell]) => cell(entry, io.stdout));
-  // Rows come one by one, so that only this column, whose words are known, can be aligned.
+  // Rows are printed one by one, so only this column can be aligned, because its values are known.
   const room = ' '.repeat('pending'.length - entry.decision.length);
   return table([[at, decision + room, ...rest]]);
 }

@@ -1,4 +1,4 @@
-// toolgate backup: a consistent copy of the embedded store, while the service runs.
+// toolgate backup: makes a consistent copy of the SQLite store while the service runs.
 
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -13,7 +13,7 @@ export function build(io: IO): Command {
   const what =
     'Copy the embedded store to a file, also while the service runs. Run it where the service runs.';
   return command('backup', what, ['toolgate backup toolgate-backup.db', 'toolgate backup nightly.db --json'])
-    .argument('<file>', 'where to; it must not be there yet')
+    .argument('<file>', 'the file to write; it must not exist yet')
     .option('--json', 'print JSON')
     .action((file: string, options: { json?: boolean }) => {
       const { config } = loadConfig(io.env, io.cwd);

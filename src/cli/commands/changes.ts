@@ -1,4 +1,4 @@
-// toolgate changes: who changed what through the administration.
+// toolgate changes: shows who changed what through the admin API.
 
 import type { Command } from 'commander';
 import type { Change } from '../../core/resources.ts';
@@ -11,11 +11,7 @@ import { time } from '../print.ts';
 
 export function build(io: IO): Command {
   const examples = ['toolgate changes', 'toolgate changes --all --json'];
-  const made = command(
-    'changes',
-    'Show who changed what through the administration, newest first.',
-    examples,
-  );
+  const made = command('changes', 'Show who changed what through the admin API, newest first.', examples);
   return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
     printList<Change>(io, asAdmin(io, options), options, {
       path: '/changes',

@@ -1,5 +1,5 @@
-// toolgate check: asks the service for a verdict and tells it by the exit code. Anything that is not a verdict
-// is exit code 3, so that no failure can look like an allow.
+// toolgate check: asks the service for a verdict and reports it by the exit code. Anything that is not a verdict gives
+// exit code 3, so that no failure can look like an allow.
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { Toolgate } from '../../../clients/typescript/src/index.ts';
@@ -38,7 +38,7 @@ export function build(io: IO): Command {
     .argument('<server>', 'name of the tool server')
     .argument('<tool>', 'name of the tool')
     .option('--args <json>', 'arguments of the call, a JSON object; - reads them from standard input')
-    .option('--reference-id <id>', 'an approval of this very call, to be spent now')
+    .option('--reference-id <id>', 'an approval of exactly this call, to be spent now')
     .option('--timeout <duration>', 'how long to wait for the verdict, such as 5s', duration, TIMEOUT_MS);
   return withKey(made).action((server: string, tool: string, options: Options) =>
     check(io, server, tool, options),
@@ -97,7 +97,7 @@ async function argsOf(io: IO, text: string | undefined): Promise<Record<string, 
 
 const rawNumber = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON;
 
-/** The same value, with numbers that a double would change sent as they were written. */
+/** The same value, in which numbers that a double would change are sent as they were written. */
 function exact(value: Json): unknown {
   if (value instanceof ExactNumber) return rawNumber(value.text);
   if (Array.isArray(value)) return value.map(exact);

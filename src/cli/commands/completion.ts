@@ -1,4 +1,4 @@
-// toolgate completion: a script for the shell, made from the commands themselves.
+// toolgate completion: prints a script for the shell, made from the commands themselves.
 
 import { Argument, type Command } from 'commander';
 import { command } from '../help.ts';
@@ -7,7 +7,7 @@ import type { IO } from '../io.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** What may follow after the words so far: `` for the first word, `keys` after it, `keys list` after both. */
+/** The words that may follow after the words so far: `` for the first word, `keys` after it, `keys list` after both. */
 type Words = Map<string, string[]>;
 
 export function build(io: IO, program: () => Promise<Command>): Command {
@@ -55,7 +55,7 @@ complete -F _toolgate toolgate
 `;
 }
 
-/** The words that lead further down, as a pattern of the shell. */
+/** The words that have subcommands, as a shell pattern. */
 function paths(words: Words): string {
   const known = [...words.keys()].filter(path => path !== '');
   return known.map(path => (path.includes(' ') ? `'${path}'` : `' ${path}'`)).join('|');

@@ -1,4 +1,4 @@
-// toolgate config: every setting with its meaning, default, current value and origin.
+// toolgate config: lists every setting with its meaning, default, current value and origin.
 
 import type { Command } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config.ts';

@@ -1,4 +1,4 @@
-// toolgate demo: fills a fresh store with a believable week, to look around in.
+// toolgate demo: fills a new store with a realistic week of data, for a first look at the program.
 
 import type { Command } from 'commander';
 import { ConfigError, loadConfig } from '../../config.ts';

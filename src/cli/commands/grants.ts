@@ -1,4 +1,4 @@
-// toolgate grants: what approvals with a duration opened, and ending it.
+// toolgate grants: lists and revokes grants, which approvals with a duration open.
 
 import type { Command } from 'commander';
 import { joinName } from '../../core/name.ts';

@@ -1,4 +1,4 @@
-// toolgate health: whether the service is there and ready, told by the exit code. For containers, which have no
+// toolgate health: reports by the exit code whether the service runs and is ready. It is for containers, which have no
 // curl, and for scripts that wait for a start.
 
 import type { Command } from 'commander';

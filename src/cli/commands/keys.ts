@@ -1,5 +1,5 @@
-// toolgate keys: the long-lived credentials. A new key is printed once, alone on stdout, so that a script can
-// keep it; nothing else secret is ever printed.
+// toolgate keys: the long-lived credentials. A new key is printed once, alone on stdout, so that a script can store it;
+// no other secret is ever printed.
 
 import type { Command } from 'commander';
 import type { Key, KeyWithSecret } from '../../core/resources.ts';

@@ -1,4 +1,4 @@
-// toolgate lint: every problem of a policy file, with line and column. Offline.
+// toolgate lint: lists every problem of a policy file, with line and column. It works offline.
 
 import type { Command } from 'commander';
 import { type Problem, parsePolicy } from '../../core/policy-file.ts';

@@ -1,5 +1,5 @@
-// toolgate operators: the people who sign in. A one-time link is printed once, alone on stdout, for whoever
-// sends it on.
+// toolgate operators: the people who sign in. A one-time link is printed once, alone on stdout, so that it can be sent
+// on.
 
 import { Argument, type Command, Option } from 'commander';
 import type { InvitedOperator, Operator, ResetOperator } from '../../core/resources.ts';
@@ -76,7 +76,7 @@ function setRoleCommand(io: IO): Command {
 }
 
 function resetCommand(io: IO): Command {
-  const what = 'Let somebody in who is locked out: print a link, this once, to choose a password anew.';
+  const what = 'Let somebody in who is locked out: print a link, this once, to choose a new password.';
   const made = command('reset', `${what} Their old password, accounts and sign-ins end at once.`, [
     'toolgate operators reset ops@example.com',
     'TOOLGATE_DATA_DIR=/var/lib/toolgate toolgate operators reset ops@example.com',

@@ -1,5 +1,5 @@
-// toolgate policies: what is in force, compared with and replaced by files. `get` prints a file that `apply`
-// takes; applying what is already in force changes nothing.
+// toolgate policies: reads the current policies, compares them with files and replaces them. `get` prints a file that
+// `apply` accepts; applying a policy that is already current changes nothing.
 
 import type { Command } from 'commander';
 import { diffLines } from '../../core/diff.ts';
@@ -67,7 +67,7 @@ function getCommand(io: IO): Command {
   });
 }
 
-/** Versions are listed newest first, from a cursor down. */
+/** The API lists versions newest first, before a cursor. */
 async function versionOf(http: Http, path: string, version: number): Promise<PolicyVersion> {
   const { items } = await http.page<PolicyVersion>(`${path}/versions`, 'versions', {
     limit: 1,
@@ -78,7 +78,7 @@ async function versionOf(http: Http, path: string, version: number): Promise<Pol
   throw new CliError(EXIT.failed, `This policy has no version ${version}.`);
 }
 
-/** The policy that a file is about: as it stands in the service (null: not there yet), and as the file says. */
+/** The policy that a file is about: as the service has it now (null if it does not exist), and as the file says. */
 interface Pair {
   name: string;
   current: WholePolicy | null;

@@ -1,4 +1,4 @@
-// toolgate serve: runs the service until it is told to stop.
+// toolgate serve: runs the service until it receives a signal to stop.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigError, loadConfig } from '../../config.ts';
@@ -9,7 +9,7 @@ import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { WorkerLink, Workers } from '../workers.ts';
 
-/** The outcome of a write is unknown: whoever restarts us should look at the disk first. */
+/** The outcome of a write is unknown: the disk should be checked before a restart. */
 const EXIT_STORE_BROKEN = 70;
 
 export function build(io: IO): Command {
@@ -27,7 +27,7 @@ export function build(io: IO): Command {
 
 interface ServeOptions {
   workers: number;
-  /** Which of several this process is. */
+  /** The number of this process among several workers. */
   worker?: number;
 }
 
@@ -69,7 +69,7 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     const link = worker === undefined ? null : new WorkerLink();
     const print = (text: string) => io.stdout.write(text);
     const running = await start(loaded.config, { log, onFatal, print, others: link });
-    // Whoever reads that we serve may stop us at once.
+    // The handlers come first, because a signal may arrive as soon as we report that we serve.
     const stop = stopOnSignals(running, log);
     link?.ready(running, () => stop('SIGTERM'));
     if (worker === undefined || worker === 1) {
@@ -80,19 +80,19 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     }
   } catch (error) {
     say(io, `toolgate: ${explain(error, where)}`);
-    // A store or a listener that is half open must not keep the process alive.
+    // A half-open store or listener must not keep the process alive.
     process.exit(EXIT.failed);
   }
 }
 
-/** Ctrl-C reaches us twice: from the terminal, and handed on by the launcher. */
+/** A Ctrl-C arrives twice: from the terminal, and passed on by the launcher. */
 const ECHO_MS = 500;
 
 function stopOnSignals(running: Running, log: Log): (signal: string) => Promise<void> {
   let since: number | null = null;
   const stop = async (signal: string) => {
     if (since !== null) {
-      // A second signal means now.
+      // A second signal stops the process at once.
       if (performance.now() - since > ECHO_MS) process.exit(EXIT.failed);
       return;
     }
@@ -106,14 +106,14 @@ function stopOnSignals(running: Running, log: Log): (signal: string) => Promise<
   return stop;
 }
 
-/** `where` is what was to be listened on, as the beginning of a sentence. */
+/** `where` is the address to listen on, as the beginning of a sentence. */
 function explain(error: unknown, where = 'The port'): string {
   if (error instanceof ConfigError) return error.message;
   const { message, code } = error as Error & { code?: string };
   return LISTENING[code ?? '']?.(where) ?? message;
 }
 
-/** Why a listener could not be opened; the system names neither the setting nor, for some, the address. */
+/** Why a listener could not be opened. The system's error does not name the setting and often not the address. */
 const LISTENING: Record<string, (where: string) => string> = {
   EADDRINUSE: where => `${where} is taken. Choose another with TOOLGATE_PORT, or stop what uses it.`,
   EACCES: where =>

@@ -1,5 +1,5 @@
-// toolgate sessions: short-lived credentials. A key makes, lists and revokes its own; the administration
-// sees those of every key.
+// toolgate sessions: short-lived credentials. A key makes, lists and revokes its own; an admin token gives access to
+// those of every key.
 
 import type { Command } from 'commander';
 import { scopeFault } from '../../core/name.ts';

@@ -1,4 +1,4 @@
-// toolgate simulate: what a policy file says about one tool. Offline.
+// toolgate simulate: says what a policy file decides about one tool. It works offline.
 
 import type { Command } from 'commander';
 import { toolNameFault } from '../../core/name.ts';
@@ -28,7 +28,7 @@ export function build(io: IO): Command {
   )
     .argument('<policy-file>', 'a policy file (JSON or YAML; - for standard input)')
     .argument('<tool>', 'a full name, <server>__<tool>, or a bare tool name')
-    .option('--exit-code', 'let the exit code tell the decision, as check does')
+    .option('--exit-code', 'report the decision by the exit code, as check does')
     .option('--json', 'print { decision, ruleIndex, reason }')
     .action((file: string, tool: string, options: Options) => run(io, file, tool, options));
 }

@@ -1,4 +1,5 @@
-// toolgate test: case files held against their policies, for continuous integration. Offline.
+// toolgate test: compares the decisions of policies with those that case files expect, for continuous integration. It
+// works offline.
 
 import type { Command } from 'commander';
 import { visible } from '../../core/visible.ts';
@@ -11,7 +12,7 @@ import { printJson } from '../print.ts';
 export function build(io: IO): Command {
   return command(
     'test',
-    'Hold policies against the decisions you want from them. Works offline.\n\n' +
+    'Compare the decisions of policies with those you want. Works offline.\n\n' +
       'A case file has a policy (in place, or the name of a policy file beside it), perhaps a session with\n' +
       'scopeTools, and calls: { server, tool, want: { decision, ruleIndex?, reason? } }.\n\n' +
       'Exit code: 0 all as wanted, 1 some are not, 3 a file cannot be used.',

@@ -1,4 +1,4 @@
-// toolgate tools: the Connected Tools of a key, i.e. the MCP servers behind its proxy.
+// toolgate tools: the Connected Tools of a key, which are the MCP servers behind its proxy.
 
 import { type Command, Option } from 'commander';
 import { diffLines } from '../../core/diff.ts';
@@ -50,7 +50,7 @@ function listCommand(io: IO): Command {
   });
 }
 
-/** Where it is, or the command it is. */
+/** The URL of a remote server, or the name of a declared command. */
 function targetOf({ url, server }: ConnectedTool): string {
   return visible(url ?? server ?? '');
 }
@@ -59,7 +59,7 @@ interface AddOptions extends AdminOptions {
   url?: string;
   sse?: boolean;
   stdio?: string;
-  /** What the API calls it; here it is `--stdio`. */
+  /** The API's name for `--stdio`. */
   server?: string;
   header?: string[];
 }
@@ -179,7 +179,7 @@ function acceptCommand(io: IO): Command {
   );
 }
 
-/** Shows the change and asks; null when the person does not want it. */
+/** Shows the change and asks for confirmation; null when the person declines. */
 async function lookedAt(
   io: IO,
   http: Http,

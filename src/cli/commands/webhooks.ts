@@ -1,5 +1,5 @@
-// toolgate webhooks: who is told of approvals, and how the telling went. A new secret is printed once, alone on
-// stdout.
+// toolgate webhooks: subscriptions to events about approvals, and their deliveries. A new secret is printed once, alone
+// on stdout.
 
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../../core/event.ts';
@@ -19,7 +19,7 @@ const ID = '01890000-0000-7000-8000-000000000000';
 export function build(io: IO): Command {
   return group(
     'webhooks',
-    'Who is told of approvals, and how the telling went.',
+    'Webhooks that receive events about approvals, and their deliveries.',
     ['toolgate webhooks create https://example.com/toolgate', `toolgate webhooks deliveries ${ID}`],
     [
       listCommand(io),
@@ -130,7 +130,8 @@ function deleteCommand(io: IO): Command {
 }
 
 function rotateCommand(io: IO): Command {
-  const what = 'Give a webhook a new secret, printed this once; the old one signs along for 24 hours.';
+  const what =
+    'Give a webhook a new secret, printed this once; for 24 hours the old one signs events as well.';
   const made = command('rotate-secret', what, [`toolgate webhooks rotate-secret ${ID}`]);
   return withAdmin(made.argument('<id>', 'as listed')).action(async (id: string, options: AdminOptions) => {
     const hook = await asAdmin(io, options).post<WebhookWithSecret>(`${at(id)}/rotate-secret`);
