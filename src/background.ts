@@ -1,5 +1,5 @@
-// What runs beside the requests: deliveries and notifications, chores of the store, the sealing of the log. Each works
-// from the store alone, says here what it did, and is let finish when the service stops.
+// Runs the background work: deliveries and notifications, chores of the store, and the sealing of the audit log. Each
+// kind of work depends only on the store, logs what it did, and is finished before the service stops.
 
 import type { Config } from './config.ts';
 import { appendCheckpoint } from './data-dir.ts';
@@ -62,7 +62,7 @@ function createChores({ retention, sealing }: Config, services: Services): Chore
   const sealedBy = sealing ? checkpointKey : null;
   const removed = (counts: Record<string, number>) => {
     metrics.removed(counts);
-    log.info({ removed: counts }, 'removed what was past its time');
+    log.info({ removed: counts }, 'removed what retention no longer keeps');
   };
   return new Chores(deps, [rollUp, forgetRequests(), retire({ retention, sealedBy, removed })], {
     round: async () => metrics.rolledUp(await rolledUpTo(deps)),

@@ -1,19 +1,19 @@
-// The service's clock: the machine's, except that it never jumps back. A machine whose time is set back would
-// otherwise revive every session, key, link, grant and sign-in that had ended since. A jump is told by the
-// monotonic clock; drift and small corrections pass. A restart takes the machine's time as it is.
+// The service's clock: the machine's clock, except that it never jumps back. Otherwise a machine whose time is set back
+// would revive every session, key, link, grant and sign-in that had expired since. A jump is detected with the
+// monotonic clock; drift and small corrections are accepted. After a restart the machine's time is used as it is.
 
-/** Differences below this are corrections, not jumps. */
+/** Smaller differences are corrections, not jumps. */
 const JUMP_MS = 1000;
 
 interface Clocks {
   wall: () => number;
-  /** Milliseconds from any start that nobody can set. */
+  /** Milliseconds since any starting point, from a clock that nobody can set. */
   monotonic: () => number;
 }
 
 const MACHINE: Clocks = { wall: Date.now, monotonic: () => performance.now() };
 
-/** `jumped` is told by how much the machine's time went back. */
+/** `jumped` is called with the milliseconds by which the machine's time went back. */
 export function steadyClock(
   jumped: (backMs: number) => void,
   { wall, monotonic }: Clocks = MACHINE,
@@ -28,7 +28,7 @@ export function steadyClock(
       ahead -= jump;
       jumped(-jump);
     } else if (jump > JUMP_MS) {
-      // Set right again, or set forward: what the clock is ahead by is used up first.
+      // The machine's time was corrected or set forward: the difference first reduces how far this clock is ahead.
       ahead = Math.max(0, ahead - jump);
     }
     return Math.round(now.wall + ahead);

@@ -1,5 +1,6 @@
-// The configuration of a start: settings from the environment or from a server file in YAML; the environment wins. A
-// wrong value stops the start with a sentence that says which setting, why, and what would be right.
+// Reads the configuration: settings from the environment or from a server file in YAML; the environment takes
+// precedence. A wrong value stops the start with a sentence that says which setting is wrong, why, and what would be
+// right.
 
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
@@ -11,9 +12,9 @@ export { ConfigError };
 
 export interface Config extends Values {
   stdioServers: Record<string, StdioServer>;
-  /** Where each setting comes from, for people to see. */
+  /** Where each setting comes from, to be shown to people. */
   origins: Origin[];
-  /** The file that was read, and whether a secret stands in it. */
+  /** The file that was read, and whether it contains a secret. */
   serverFile: { path: string; secret: boolean } | null;
 }
 
@@ -22,21 +23,21 @@ interface Origin {
   env: string;
   meaning: string;
   fallback: string | null;
-  /** As given, or the default; secrets are masked. */
+  /** The text as given, or the default; secrets are masked. */
   value: string | null;
   origin: 'default' | 'environment' | 'file';
 }
 
 export interface LoadedConfig {
   config: Config;
-  /** Settings in the environment that nobody reads: most likely misspelt. */
+  /** Variables in the environment that are not settings, probably misspelt. */
   unknown: string[];
   file: string | null;
 }
 
 type Env = Record<string, string | undefined>;
 
-/** Read by clients, the command line and tests; not settings of the service. */
+/** Variables that clients, the command line and tests read; they are not settings of the service. */
 const ELSEWHERE = /^TOOLGATE_(CONFIG|API_KEY|BASE_URL|TEST_.*)$/;
 
 export function loadConfig(env: Env, cwd: string): LoadedConfig {
@@ -61,14 +62,14 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   return { config, unknown, file: file.path };
 }
 
-/** Where links point when no public address is set. */
+/** The base address of links; without the setting it is made from host and port. */
 export function publicUrl(config: Config, port: number): string {
   if (config.publicUrl !== null) return config.publicUrl;
   const host = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Where the embedded store is; null when the store is elsewhere. */
+/** The path of the SQLite store; null when the store is PostgreSQL. */
 export function embeddedPath({
   databaseUrl,
   dataDir,
@@ -98,12 +99,12 @@ function holdsSecret({ values, stdioServers }: ServerFile): boolean {
     const each = settings[name];
     return each !== undefined && raw !== undefined && shown(each, raw) !== raw;
   };
-  // What a tool server is given in its environment is most often a token.
+  // The environment of a tool server mostly contains a token.
   const given = Object.values(stdioServers).some(({ env }) => Object.keys(env).length > 0);
   return given || Object.entries(values).some(hidden);
 }
 
-/** As a person may see it: no secret, nor a password inside an address. */
+/** The text as people may see it: without secrets and without the password in a URL. */
 function shown(each: Setting<unknown>, raw: string): string {
   return each.secret ? '********' : raw.replace(/^([a-z]+:\/\/[^/@]*?:)[^@]*@/i, '$1********@');
 }

@@ -1,5 +1,5 @@
-// What the service keeps in the data folder besides the embedded store, readable by its owner only: the secrets
-// that it makes on first start (the master key, the admin token), and the audit log's signed checkpoints.
+// The files in the data folder besides the SQLite store, readable by their owner only: the secrets made at the first
+// start (master key, admin token), and the signed checkpoints of the audit log.
 
 import {
   accessSync,
@@ -26,7 +26,10 @@ const CHECKPOINT_KEY = 'checkpoints.pub';
 
 const NOT_OURS = ['EACCES', 'EPERM', 'EROFS'];
 
-/** Says what to do where the first file written would only say EACCES: a folder mounted into a container is often root's. */
+/**
+ * Explains what to do if the folder cannot be written, instead of only EACCES at the first file: a folder mounted into
+ * a container often belongs to root.
+ */
 export function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -45,7 +48,9 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-/** `makes`: whether a new key may be made. With a new one, what a store has encrypted could never be read again. */
+/**
+ * `makes` says whether a new key may be made. With a new key, the existing secrets of a store could never be decrypted.
+ */
 export function masterKeyIn(dataDir: string, makes: boolean): Uint8Array {
   if (!makes && !existsSync(masterKeyPath(dataDir))) throw masterKeyMissing(dataDir);
   const text = keep(dataDir, MASTER_KEY, () =>
@@ -80,12 +85,12 @@ export function adminTokenPath(dataDir: string): string {
   return join(dataDir, ADMIN_TOKEN);
 }
 
-/** Lets `toolgate audit verify` find the public key on this machine; whoever audits should have a copy of it. */
+/** Lets `toolgate audit verify` find the public key on this machine; auditors should keep their own copy of it. */
 export function writeCheckpointKey(dataDir: string, text: string): void {
   writeFileSync(join(dataDir, CHECKPOINT_KEY), `${text}\n`, { mode: 0o600 });
 }
 
-/** Appends, durably; what a crash cut short is set apart from what follows by the empty lines around it. */
+/** Appends a note and syncs the file. Empty lines around a note separate it from one that a crash cut short. */
 export async function appendCheckpoint(dataDir: string, note: string): Promise<void> {
   const file = await open(join(dataDir, CHECKPOINTS), 'a', 0o600);
   try {
@@ -97,9 +102,9 @@ export async function appendCheckpoint(dataDir: string, note: string): Promise<v
 }
 
 /**
- * The file's text; made once and never replaced. It appears whole or not at all, whenever we are killed: the
- * text is made durable under another name first, and of two that start at once the first name stands. Two
- * containers that share the folder may have the same process id.
+ * The text of a file that is made once and never replaced. The file appears complete or not at all, even if the process
+ * is killed: the text is first synced under another name, and if two processes start at once, the first one's file
+ * stays. That other name is random, because two containers that share the folder may have the same process id.
  */
 function keep(dataDir: string, name: string, make: () => string): string {
   const path = join(dataDir, name);

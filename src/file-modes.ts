@@ -1,5 +1,6 @@
-// What lies open on this machine: the data folder, its secrets, the embedded store and a server file with secrets,
-// where other users may read or write them. It is said at every start; nothing is changed, since somebody may mean it.
+// Finds files that other users of this machine can read or write: the data folder, its secrets, the SQLite store and a
+// server file with secrets. The service warns about them at every start. It changes nothing, since the modes may be
+// intended.
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ const OTHERS_WRITE = 0o002;
 
 interface OpenFile {
   file: string;
-  /** As chmod takes it: 0644. */
+  /** The mode as chmod writes it, such as 0644. */
   mode: string;
   /** A sentence that says what to run. */
   advice: string;
@@ -20,9 +21,9 @@ interface OpenFile {
 interface Watched {
   path: string;
   what: string;
-  /** What others must not have. */
+  /** The permission bits that others must not have. */
   closed: number;
-  /** As it should be. */
+  /** The mode that the file should have. */
   wanted: '600' | '700' | 'o-w';
 }
 
@@ -61,7 +62,7 @@ function secretFile(path: string, what: string): Watched {
   return { path, what, closed: OTHERS_READ_OR_WRITE, wanted: '600' };
 }
 
-/** Null where there is no such file, or not for us. */
+/** Null if there is no such file, or if we may not see it. */
 function modeOf(path: string): number | null {
   try {
     return statSync(path).mode & 0o777;

@@ -1,5 +1,5 @@
-// JSON log lines. Nothing that may hold a secret or an argument is ever handed to it: no
-// bodies, no headers, no query strings; the redaction below is the second fence. Tokens in text are masked.
+// JSON log lines. Callers never log anything that may contain a secret or an argument: no bodies, no headers, no query
+// strings. The redaction below is only a second line of defence. Tokens in text are masked.
 
 import pino from 'pino';
 
@@ -36,7 +36,7 @@ export function createLog(level: LogLevel, write: (line: string) => void): Log {
   );
 }
 
-/** An error's own words and where it came from; database errors' details may hold values and stay out. */
+/** The message and the stack of an error. Details of database errors may contain values and are left out. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: 'not an error object' };
   const { name, message, stack, cause } = error;

@@ -1,5 +1,5 @@
-// The only file that knows everything: configuration, store, guard, web surface, and how they stop. It reads
-// no environment and installs no signal handler; the command line does.
+// Puts everything together: configuration, store, guard, HTTP server, and how they stop. It is the only file that
+// imports all of them. It reads no environment variables and installs no signal handler; the command line does.
 
 import pkg from '../package.json' with { type: 'json' };
 import { startBackground } from './background.ts';
@@ -42,15 +42,15 @@ const VERSION: string = pkg.version;
 export interface Running {
   url: string;
   port: number;
-  /** What this process counts. */
+  /** The metrics of this process. */
   metrics: () => string;
   /**
-   * Makes what a person should see once, a new store's key and the link for the first operator, and has it shown;
-   * what lies open on the machine is said in the log. Of processes that share a port one does it, or the link of one
-   * would end that of another.
+   * Makes and shows what a person should see once: the first key of a new store and the link for the first operator. It
+   * also logs which files other users can read. Only one of several processes that share a port does it, because a new
+   * link ends the one before.
    */
   welcome: (show: (welcome: Welcome) => Promise<void>) => Promise<void>;
-  /** Finishes what is under way, then lets go of everything. */
+  /** Finishes the work in progress, then releases all resources. */
   stop: () => Promise<void>;
 }
 
@@ -62,12 +62,12 @@ export interface Welcome {
 
 interface Environment {
   log: Log;
-  /** Called when the process can no longer promise what it wrote. */
+  /** Called when it is unknown whether a write is durable. */
   onFatal: (error: Error) => void;
-  /** Where notifications for the terminal go. */
+  /** Prints notifications for the terminal. */
   print: (text: string) => void;
   now?: () => number;
-  /** The other processes on the same port, if there are any: asked for what all of them count. */
+  /** The other processes on the same port, if there are any; they are asked for their metrics. */
   others?: { gather(): Promise<[worker: number, text: string][]> } | null;
 }
 
@@ -93,7 +93,7 @@ export async function start(
     log.info({ url, version: VERSION }, 'serving');
     let welcomed: Promise<void> | null = null;
     const stop = async () => {
-      // A key that was shown is noted as such first.
+      // The store records first that the key was shown.
       await welcomed?.catch(() => {});
       services.mcp.mcpSessions.close();
       await services.feed.close();
@@ -135,21 +135,21 @@ async function welcome(
 }
 
 export interface DemoStore extends Demo {
-  /** Of the policy `default`, when the store was new. */
+  /** A key of the policy `default`, if the store was new. */
   key: string | null;
 }
 
-/** The first start of a store that has lived through a week, and a while before. */
+/** How long before the demo the store was first started: its week of data and some time before. */
 const DEMO_AGE_MS = 30 * 86_400_000;
 
-/** Fills the configured store with the demo's week. On SQLite the service must not run meanwhile. */
+/** Fills the configured store with the demo's week. With SQLite, the service must not run at the same time. */
 export async function fillStore(
   config: Config,
   force: boolean,
   progress: (what: string) => void,
 ): Promise<DemoStore> {
   makeDataDir(config.dataDir);
-  // Whatever happens to the disk comes back as an error here, and ends the command.
+  // A failure of the disk is thrown here as an error and ends the command.
   const db = await openStore(config, () => {});
   try {
     const deps = await openDeps(config, db, Date.now);
@@ -255,7 +255,10 @@ function signOn(config: Config): Provider | null {
   return new Provider({ ...config, oidcIssuer, oidcClientId }, targetRules(config));
 }
 
-/** Private targets are fair while only this machine can reach us; else the operator has to say so. */
+/**
+ * Private addresses are allowed while only this machine can reach the service; otherwise the operator has to allow
+ * them.
+ */
 function targetRules(config: Config): TargetRules {
   return { allowPrivate: config.allowPrivateNetworks ?? listensOnLoopback(config) };
 }

@@ -1,5 +1,5 @@
-// What the service counts, in the Prometheus text format. Counting is on the path of every check, so it is
-// plain additions; texts are made only when somebody asks. No label holds a name that a caller can choose.
+// The metrics of the service, in the Prometheus text format. Every check counts, so counting is plain addition; the
+// text is made only on request. No label contains a name that a caller can choose.
 
 import { DECISIONS, type Decision } from './core/decide.ts';
 import { SURFACES, type Surface } from './core/event.ts';
@@ -63,12 +63,12 @@ export class Metrics {
     }
   }
 
-  /** Everything before this time is in the statistics that are kept. */
+  /** The statistics contain everything before this time. */
   rolledUp(until: number | null): void {
     this.#rolledUp = until;
   }
 
-  /** How many entries are sealed, and when the oldest of the others was made. */
+  /** The number of sealed entries, and when the oldest unsealed one was made. */
   sealed(size: number, behindSince: number | null): void {
     this.#sealed = size;
     this.#behindSince = behindSince;
@@ -82,7 +82,7 @@ export class Metrics {
     add(this.#checkpointSends, `outcome="${ok ? 'ok' : 'failed'}"`);
   }
 
-  /** While sealing cannot be seen to go on, it counts as behind. */
+  /** After a failure, sealing counts as behind until it is known to go on. */
   sealingFailed(): void {
     this.#sealErrors++;
     this.#behindSince ??= Date.now();
@@ -124,7 +124,7 @@ export class Metrics {
       ...family(
         'toolgate_http_requests_total',
         'counter',
-        'HTTP requests answered, by status; 499: the client was gone before its body was whole.',
+        'HTTP requests answered, by status; 499: the client went away before its body was complete.',
         answers,
       ),
       ...family(
@@ -142,7 +142,7 @@ export class Metrics {
       ...family(
         'toolgate_rollup_lag_seconds',
         'gauge',
-        'Age of the newest audit entries in the statistics that are kept; up to two minutes are normal.',
+        'Age of the newest audit entries in the statistics; up to two minutes are normal.',
         this.#rolledUp === null
           ? []
           : [`toolgate_rollup_lag_seconds ${Math.max(0, (Date.now() - this.#rolledUp) / 1000)}`],
@@ -150,7 +150,7 @@ export class Metrics {
       ...family(
         'toolgate_retention_removed_total',
         'counter',
-        'Rows that this replica removed because their time was over, by table.',
+        'Rows that this replica removed because their retention was over, by table.',
         labelled('toolgate_retention_removed_total', this.#removed),
       ),
       ...family('toolgate_sealed_entries', 'gauge', 'Audit entries in the sealed log.', [
@@ -222,7 +222,7 @@ function family(name: string, type: string, help: string, lines: string[]): stri
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
 }
 
-/** The texts of several processes as one: each sample says whose it is. */
+/** The metrics of several processes as one text; each sample gets a label with its worker. */
 export function mergedMetrics(texts: readonly (readonly [worker: number, text: string])[]): string {
   const families = new Map<string, string[]>();
   for (const [worker, text] of texts) {

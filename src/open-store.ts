@@ -1,5 +1,5 @@
-// The configured store, opened: the engine, the master key it was made with, its migrations, and the guard that
-// everything else is given. What is made at a first start is guard/first-start.ts's.
+// Opens the configured store: the engine, its master key and its migrations, and makes the Deps that all operations
+// use. guard/first-start.ts makes what a new store needs.
 
 import { type Config, embeddedPath } from './config.ts';
 import { masterKeyIn, masterKeyPath } from './data-dir.ts';
@@ -12,7 +12,7 @@ import type { ChannelKind } from './store/notifications.ts';
 import { openPostgres } from './store/postgres.ts';
 import { openSqlite } from './store/sqlite.ts';
 
-/** Whether this process has the store for itself. */
+/** Whether the store is SQLite, which this process has for itself. */
 export function isEmbedded(config: Config): boolean {
   return embeddedPath(config) !== null;
 }
@@ -23,7 +23,7 @@ export function openStore(config: Config, onFatal: (error: Error) => void): Db |
   return openPostgres(config.databaseUrl ?? '', config.databasePool, config.databasePooling);
 }
 
-/** The system says what failed; which setting names the file, it does not know. */
+/** The system's error says what failed but not which setting names the file, so the message adds that. */
 function openFile(path: string, onFatal: (error: Error) => void): Db {
   try {
     return openSqlite(path, onFatal);
@@ -37,7 +37,7 @@ function openFile(path: string, onFatal: (error: Error) => void): Db {
   }
 }
 
-/** The store as this program knows it, with the master key it was made with. One that has lost its key is not changed. */
+/** Migrates the store and verifies that the master key belongs to it. A store whose key is missing is not changed. */
 export async function openDeps(config: Config, db: Db, now: () => number): Promise<Deps> {
   const known = await knownFingerprint(db);
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir, known === null));

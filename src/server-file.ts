@@ -1,5 +1,5 @@
-// The optional server file in YAML: settings in camelCase, and the commands that Connected Tools of transport
-// stdio may name. What a setting's text means is config.ts's.
+// Reads the optional server file in YAML: settings in camelCase, and the commands that Connected Tools of transport
+// stdio may name. config.ts interprets the texts of settings.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ export interface ServerFile {
   stdioServers: Record<string, StdioServer>;
 }
 
-/** `named` is where TOOLGATE_CONFIG points, if it does. */
+/** `named` is the value of TOOLGATE_CONFIG, if it is set. */
 export function readServerFile(
   named: string | undefined,
   cwd: string,
@@ -69,7 +69,7 @@ function readStdioServers(file: string, value: unknown): Record<string, StdioSer
   return servers;
 }
 
-/** The parser is loaded only where there is a file: it would take a fifth of every start. */
+/** The parser is loaded only if there is a file: it would take a fifth of every start. */
 function parseYaml(text: string): unknown {
   const { parse } = require('yaml') as typeof import('yaml');
   return parse(text);

@@ -1,4 +1,4 @@
-// How the text of a setting is read. A reader that cannot read it throws Wrong, which completes the sentence
+// Functions that read the text of a setting. A reader that cannot read it throws Wrong, which completes the sentence
 // "NAME is …: it must be …".
 
 import ipaddr from 'ipaddr.js';
@@ -51,7 +51,7 @@ export function duration(raw: string): number {
   return ms;
 }
 
-/** Shorter would delete what statistics and open approvals still need. */
+/** A shorter retention would delete what statistics and open approvals still need. */
 const SHORTEST_RETENTION = 3_600_000;
 
 export function retention(raw: string): number {
@@ -69,7 +69,7 @@ export function webUrl(raw: string): string {
   return raw.replace(/\/+$/, '');
 }
 
-/** Taken as it is: to a provider, a slash at the end makes it another issuer. */
+/** The URL is used unchanged: for a provider, a slash at the end makes it another issuer. */
 export function issuerUrl(raw: string): string {
   const url = URL.canParse(webUrl(raw)) ? new URL(raw) : null;
   const local = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);

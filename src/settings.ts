@@ -1,5 +1,5 @@
-// Every setting, once: its name, its meaning, its default and how its text is read. Where the text comes from, and what
-// settings have to do with each other, is config.ts's.
+// Every setting with its name, meaning, default and reader. config.ts finds the texts and compares settings with each
+// other.
 
 import {
   cidrs,
@@ -26,7 +26,7 @@ import {
 export interface Setting<T> {
   env: string;
   meaning: string;
-  /** The default as a person would write it; null when there is none. */
+  /** The default as text; null when there is none. */
   fallback: string | null;
   secret: boolean;
   read: (text: string) => T;
@@ -81,7 +81,7 @@ export const SETTINGS = {
     'TOOLGATE_LOG_LEVEL',
     'info',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
-    'Least severe log lines to write (JSON, to standard error).',
+    'Lowest level of the log lines to write (JSON, to standard error).',
   ),
   masterKey: secret(
     'TOOLGATE_MASTER_KEY',
@@ -103,25 +103,25 @@ export const SETTINGS = {
     'TOOLGATE_CHECK_BODY_LIMIT',
     String(MIB),
     wholeNumber(1024, 64 * MIB),
-    'Bytes of a check.',
+    'Largest body of a check, in bytes.',
   ),
   mcpBodyLimit: setting(
     'TOOLGATE_MCP_BODY_LIMIT',
     String(4 * MIB),
     wholeNumber(1024, 64 * MIB),
-    'Bytes of an MCP message.',
+    'Largest MCP message, in bytes.',
   ),
   policyBodyLimit: setting(
     'TOOLGATE_POLICY_BODY_LIMIT',
     String(8 * MIB),
     wholeNumber(1024, 64 * MIB),
-    'Bytes of a policy.',
+    'Largest body with a policy, in bytes.',
   ),
   bodyLimit: setting(
     'TOOLGATE_BODY_LIMIT',
     String(64 * 1024),
     wholeNumber(1024, 64 * MIB),
-    'Bytes of any other body.',
+    'Largest body of any other request, in bytes.',
   ),
   approvalTimeout: setting(
     'TOOLGATE_APPROVAL_TIMEOUT',
@@ -133,7 +133,7 @@ export const SETTINGS = {
     'TOOLGATE_APPROVED_FOR',
     '24h',
     duration,
-    'How long after it was approved a call may still be made: 30m, 24h.',
+    'How long an approved call may still be made after the approval: 30m, 24h.',
   ),
   approvePage: setting(
     'TOOLGATE_APPROVE_PAGE',
@@ -145,25 +145,25 @@ export const SETTINGS = {
     'TOOLGATE_MAX_OPEN_APPROVALS_PER_SESSION',
     '20',
     wholeNumber(1, 1_000_000),
-    'Approvals that may be open per session; beyond, calls are denied.',
+    'Approvals that may be open per session; further calls are denied.',
   ),
   maxOpenApprovalsPerKey: setting(
     'TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY',
     '100',
     wholeNumber(1, 1_000_000),
-    'Approvals that may be open per key; beyond, calls are denied.',
+    'Approvals that may be open per key; further calls are denied.',
   ),
   maxSessionsPerKey: setting(
     'TOOLGATE_MAX_SESSIONS_PER_KEY',
     '10000',
     wholeNumber(1, 1_000_000),
-    'Active sessions of one key; past it none is minted until some have ended.',
+    'Active sessions that one key may have; no more are minted until some have ended.',
   ),
   trustedProxies: setting(
     'TOOLGATE_TRUSTED_PROXIES',
     '',
     cidrs,
-    'Networks (CIDR, comma-separated) whose X-Forwarded-For is believed.',
+    'Networks (CIDR, comma-separated) whose X-Forwarded-For is trusted.',
   ),
   smtpUrl: secret(
     'TOOLGATE_SMTP_URL',
@@ -178,7 +178,7 @@ export const SETTINGS = {
     'Who gets approval e-mails, comma-separated.',
   ),
   slackWebhookUrl: secret('TOOLGATE_SLACK_WEBHOOK_URL', webUrl, 'Slack incoming webhook for notifications.'),
-  notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'Address that gets each notification as a JSON POST.'),
+  notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'URL that receives each notification as a JSON POST.'),
   allowPrivateNetworks: optional(
     'TOOLGATE_ALLOW_PRIVATE_NETWORKS',
     trueOrFalse,
@@ -199,30 +199,30 @@ export const SETTINGS = {
     'TOOLGATE_OIDC_SCOPES',
     'openid email',
     scopes,
-    'What the provider is asked for; some tell groups only with a scope of their own.',
+    'Scopes requested from the provider; some list groups only with an additional scope.',
   ),
   oidcAllowedDomains: setting(
     'TOOLGATE_OIDC_ALLOWED_DOMAINS',
     '',
     domains,
-    'E-mail domains that may sign in this way, comma-separated. Default: every one.',
+    'E-mail domains that may use single sign-on, comma-separated. Default: all.',
   ),
   oidcRoleClaim: setting(
     'TOOLGATE_OIDC_ROLE_CLAIM',
     'groups',
     text,
-    'Claim that lists a person’s groups; realm_access.roles is looked for inside.',
+    'Claim that lists a person’s groups; a path such as realm_access.roles is followed.',
   ),
   oidcRoles: setting(
     'TOOLGATE_OIDC_ROLES',
     '',
     groupRoles,
-    'Who becomes an operator by their group: admin=platform,approver=on-call,viewer=staff.',
+    'Roles that groups give: admin=platform,approver=on-call,viewer=staff.',
   ),
   oidcDefaultRole: optional(
     'TOOLGATE_OIDC_DEFAULT_ROLE',
     oneOf('admin', 'approver', 'viewer'),
-    'Role of people of the allowed domains whom no group gives one. Default: none, they need an invitation.',
+    'Role of people of the allowed domains to whom no group gives a role. Default: none, they need an invitation.',
   ),
   toolsList: setting(
     'TOOLGATE_TOOLS_LIST',
@@ -234,7 +234,7 @@ export const SETTINGS = {
     'TOOLGATE_TOOL_DRIFT',
     'allow',
     oneOf('allow', 'require_approval', 'deny'),
-    'What a call gets whose tool shows another definition than the one first seen or last accepted.',
+    'What happens to a call of a tool whose definition differs from the one first seen or last accepted.',
   ),
   upstreamTimeout: setting(
     'TOOLGATE_UPSTREAM_TIMEOUT',
@@ -246,13 +246,13 @@ export const SETTINGS = {
     'TOOLGATE_MAX_CALLS_PER_KEY',
     '200',
     wholeNumber(1, 10_000),
-    'Calls of one key that a process forwards at a time; beyond, calls are denied.',
+    'Calls of one key that a process forwards at a time; further calls are denied.',
   ),
   maxCallsPerConnectedTool: setting(
     'TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL',
     '100',
     wholeNumber(1, 10_000),
-    'Calls to one Connected Tool that a process forwards at a time; beyond, calls are denied.',
+    'Calls to one Connected Tool that a process forwards at a time; further calls are denied.',
   ),
   upstreamMax: setting(
     'TOOLGATE_UPSTREAM_MAX',
@@ -275,7 +275,7 @@ export const SETTINGS = {
     'TOOLGATE_SEALING',
     'true',
     trueOrFalse,
-    'Whether audit entries are sealed into a Merkle log, so that later changes to them show.',
+    'Whether audit entries are sealed into a Merkle log, so that later changes to them can be detected.',
   ),
   checkpointInterval: setting(
     'TOOLGATE_CHECKPOINT_INTERVAL',
@@ -286,13 +286,13 @@ export const SETTINGS = {
   checkpointUrl: secret(
     'TOOLGATE_CHECKPOINT_URL',
     webUrl,
-    'Address outside that gets each signed checkpoint; {size} in it stands for the number of entries.',
+    'URL of a system outside that receives each signed checkpoint; {size} in it stands for the number of entries.',
   ),
   checkpointMethod: setting(
     'TOOLGATE_CHECKPOINT_METHOD',
     'POST',
     oneOf('POST', 'PUT'),
-    'How checkpoints are sent; PUT for S3 and what speaks like it.',
+    'HTTP method for checkpoints; PUT for S3 and compatible stores.',
   ),
   checkpointAuthorization: secret(
     'TOOLGATE_CHECKPOINT_AUTHORIZATION',
@@ -309,7 +309,7 @@ export const SETTINGS = {
     'TOOLGATE_STDIO_STDERR',
     'drop',
     oneOf('drop', 'inherit'),
-    'What happens to the standard error of stdio servers: counted and dropped, or shown while debugging.',
+    'What happens to the standard error of stdio servers: it is counted and dropped, or shown for debugging.',
   ),
 };
 

@@ -377,7 +377,7 @@ for (const engine of await engines()) {
     await until('old entries are gone', async () => {
       expect((await service.check(key, 's', 'more')).status).toBe(200);
       checks++;
-      return service.output.includes('removed what was past its time');
+      return service.output.includes('removed what retention no longer keeps');
     });
     const [row] = await sql<{ count: number }>(service.databaseUrl, 'SELECT count(*) AS count FROM audit');
     expect(Number(row?.count)).toBe(1 + checks);
