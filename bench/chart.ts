@@ -1,24 +1,24 @@
-// Draws figures as bars into an SVG file, on an axis that begins at zero, with what is wanted as a mark. No library, no
-// script, and colours that hold on light and dark pages. Which figures are drawn is left to page.ts.
+// Draws figures as bars into an SVG file, on an axis that begins at zero, with a mark for the target. It uses no
+// library and no script, and its colours work on light and dark pages. charts.ts chooses the figures.
 
 export interface Bar {
   label: string;
   kind: 'floor' | 'peer' | 'ours';
   value: number;
-  /** Drawn on, in a lighter colour: what is spent elsewhere for the same. */
+  /** Added to the bar in a lighter colour: what another process spends for the same request. */
   more?: number;
-  /** Ends of the thin line. */
+  /** The ends of the thin line. */
   from: number;
   to: number;
-  /** At most so much is wanted. */
+  /** The target: the value should not be larger. */
   wanted?: number | undefined;
-  /** Stands behind the bar. */
+  /** The text behind the bar. */
   told: string;
 }
 
 export interface Chart {
   title: string;
-  /** What the axis, the thin line and the lighter part are. */
+  /** Explains the axis, the thin line and the lighter part. */
   explained: string;
   unit: string;
   bars: Bar[];
@@ -114,7 +114,7 @@ function axis(
   ].join('\n');
 }
 
-/** One, two or five of a power of ten, so that there are four to nine of them. */
+/** One, two or five times a power of ten, so that there are four to nine steps. */
 function niceStep(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most / 4));
   return [1, 2, 5, 10].map(factor => factor * power).find(step => most / step <= 9) ?? power;

@@ -1,12 +1,12 @@
-// Which figures are drawn: CPU per check and per forwarded call, waits at fixed rates, and a lone check. How a chart
-// looks is chart.ts.
+// Chooses the figures to draw: CPU time per check and per forwarded call, latencies at fixed rates, and a lone check.
+// chart.ts draws them.
 
 import type { Bar, Chart } from './chart.ts';
 import type { Figure } from './figure.ts';
 import type { Line, Report } from './report.ts';
 import { TARGETS } from './targets.ts';
 
-/** By the name of the file, without its ending; a chart without figures is left out. */
+/** The charts by file name without the extension; a chart without figures is left out. */
 export function charts(report: Report): Map<string, Chart> {
   const all: [string, Chart][] = [
     ['checks', checks(report)],
@@ -52,7 +52,7 @@ function cpuBar({ name, label, kind, cpuMicros, databaseMicros }: Line, { lines 
   };
 }
 
-/** The strictest of the targets of a line, in microseconds. */
+/** The strictest target of a line, in microseconds. */
 function wantedCpu(name: string, lines: Line[]): number | undefined {
   const limits = TARGETS.flatMap(target => {
     if (!('of' in target) || target.of !== name) return [];

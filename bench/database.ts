@@ -1,4 +1,4 @@
-// The PostgreSQL of the run: one server for all lines, and the CPU time that its processes take.
+// The PostgreSQL server of the run, which all lines share, and the CPU time of its processes.
 
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -7,7 +7,7 @@ import { startPostgres, type TestPostgres } from '../test/support/postgres.ts';
 import { cpuMicroseconds } from './process.ts';
 import type { Database } from './service.ts';
 
-/** Null where there is none. */
+/** Null if there is no PostgreSQL. */
 export async function openDatabase(resources: AsyncDisposableStack): Promise<Database | null> {
   const postgres = await startPostgres();
   if (!postgres) return null;

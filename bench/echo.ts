@@ -1,5 +1,5 @@
-// The measure of all other lines: the least that a Bun server can do for a JSON request. It reads a body
-// of the size of a check and answers with a body of the size of a verdict. No routes, no store, no key.
+// The reference for all other lines: the least that a Bun server can do for a JSON request. It reads a body of the size
+// of a check and answers with a body of the size of a verdict. It has no routes, no store and no key.
 
 const server = Bun.serve({
   hostname: process.env.TOOLGATE_HOST ?? '127.0.0.1',

@@ -1,5 +1,5 @@
-// What the rounds do not show: how long requests take at a fixed rate, and how much memory a server has before and
-// after the load. Taken once per line, after the rounds.
+// Measures what the rounds do not show: latencies at a fixed rate, and the memory of a server before and after the
+// load. This is done once per line, after the rounds.
 
 import * as path from 'node:path';
 import { CONNECTIONS } from './load.ts';
@@ -7,7 +7,7 @@ import type { OpenLoop } from './open-loop.ts';
 import { onCore } from './process.ts';
 import type { Running } from './subjects.ts';
 
-/** One at a time; and a load that a busy installation has. */
+/** Requests a second: a rate at which they come one at a time, and the load of a busy installation. */
 const RATES = [100, 2000];
 
 export interface Extra {
@@ -16,7 +16,7 @@ export interface Extra {
   audits: string;
   restMb: number;
   loadedMb: number;
-  /** Null for tool calls, whose ids have to differ. */
+  /** Null for tool calls, because their ids have to differ. */
   atRates: OpenLoop[] | null;
 }
 

@@ -1,4 +1,4 @@
-// A figure as it is told: the median over the rounds, with the smallest and the largest.
+// A figure as it is reported: the median over the rounds, with the smallest and the largest.
 
 export interface Figure {
   median: number;
@@ -13,7 +13,7 @@ export function summarise(numbers: readonly number[]): Figure {
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** What was measured once has no spread. */
+/** A figure that was measured once has no spread. */
 export function spread({ median, min, max }: Figure, digits: number): string {
   if (min === max) return median.toFixed(digits);
   return `${median.toFixed(digits)} (${min.toFixed(digits)}-${max.toFixed(digits)})`;

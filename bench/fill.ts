@@ -1,14 +1,16 @@
-// Makes a long audit log in seconds, straight in the database and while the service is stopped: multiplies the
-// one real entry that is in the store (only `id` and `at` differ; whatever other columns the table has are copied,
-// so that new ones need nothing here), or makes entries of many keys, tools and sessions up.
+// Makes a long audit log in seconds, directly in the database and while the service is stopped. It either multiplies
+// the one real entry in the store (only `id` and `at` differ; all other columns are copied, so that new columns need no
+// change here), or invents entries of many keys, tools and sessions.
 
 import { SQL } from 'bun';
 import { decisionTag, keyTag, sessionTag, surfaceTag, toolTag } from '../src/store/slots.ts';
 
-/** Close enough for a million entries to fall within a day, and so within any time of keeping. */
+/**
+ * The time between two entries: short enough for a million entries to fall within a day, and so within any retention.
+ */
 const STEP_MS = 80;
 
-/** At a time: enough to be fast, and few enough to tell how far it is. */
+/** The number of entries per statement: large enough to be fast, and small enough to show the progress. */
 const SLICE = 500_000;
 
 export async function fillAudit(
@@ -51,7 +53,7 @@ function multiply(columns: string[], entries: number, from: number, { hex, serie
     CROSS JOIN (SELECT * FROM audit_entries ORDER BY id DESC LIMIT 1) AS entry`;
 }
 
-/** In the order of the table, which is then written from its beginning to its end. */
+/** The rows are inserted in the order of the table, which is then written from its beginning to its end. */
 function slotsOf(tag: string, from: string): string {
   return `INSERT INTO audit_slots (tag, slot, writer)
     SELECT DISTINCT ${tag}, substr(e.id, 1, 12), 0 FROM ${from} ORDER BY 1, 2 ON CONFLICT DO NOTHING`;
@@ -59,7 +61,7 @@ function slotsOf(tag: string, from: string): string {
 
 export interface Filled {
   keyIds: string[];
-  /** Bare names; tool n is called by key n % 20 only. */
+  /** The bare names; only key n % 20 calls tool n. */
   tools: string[];
   sessionIds: string[];
   from: number;
@@ -70,7 +72,7 @@ const KEYS = 20;
 const TOOLS = 100;
 const PER_SESSION = 5000;
 
-/** Entries of twenty keys with five tools each, in sessions; one of 50 denied, one of 10 over MCP. */
+/** Makes entries of twenty keys with five tools each, in sessions; one of 50 is denied, one of 10 comes over MCP. */
 export async function fillVaried(databaseUrl: string, entries: number): Promise<Filled> {
   const engine = databaseUrl.startsWith('sqlite:') ? SQLITE : POSTGRES;
   const sql = new SQL(databaseUrl, { max: 1 });
@@ -113,7 +115,7 @@ export async function fillVaried(databaseUrl: string, entries: number): Promise<
     await sql.unsafe(
       slotsOf('s.tag', 'audit_entries AS e JOIN made_up_sessions AS s ON s.id = e.session_id'),
     );
-    // As after an upgrade: nothing is counted yet.
+    // As after an upgrade, nothing is counted yet.
     await sql.unsafe('DELETE FROM marks');
     for (const statement of engine.settle) await sql.unsafe(statement);
   } finally {
@@ -135,17 +137,20 @@ interface Engine {
   begin: string[];
   columns: string;
   hex: (expression: string) => string;
-  /** The numbers from the first to before the second. */
+  /** The numbers from the first (inclusive) to the second (exclusive). */
   series: (from: number, to: number) => string;
   settle: string[];
 }
 
-/** As on a service that has kept up with counting: else it would count the whole log while it is measured. */
+/**
+ * Marks the log as counted, as on a service that is up to date. Otherwise it would count the whole log during the
+ * measurement.
+ */
 const COUNTED = `INSERT INTO marks (name, at)
   SELECT 'rolled up', max(at) / 60000 * 60000 FROM audit_entries WHERE true
   ON CONFLICT (name) DO UPDATE SET at = excluded.at`;
 
-/** As on a service that has kept up with sealing. */
+/** Marks the log as sealed, as on a service that is up to date. */
 const SEALED = `UPDATE sealing SET newest_id = (SELECT max(id) FROM audit_entries),
   recent_id = (SELECT max(id) FROM audit_entries), full_after = 9000000000000000`;
 
@@ -158,7 +163,7 @@ const SQLITE: Engine = {
   settle: [SEALED, 'PRAGMA wal_checkpoint(TRUNCATE)'],
 };
 
-/** Settled means that the housekeeping for the new entries is done before the measurement, not during. */
+/** `settle` does the housekeeping for the new entries before the measurement, so that it does not happen during it. */
 const POSTGRES: Engine = {
   begin: ['SET synchronous_commit = off', "SET maintenance_work_mem = '256MB'"],
   columns: `SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'audit_entries'`,

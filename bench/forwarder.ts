@@ -1,6 +1,6 @@
-// The floor of a forwarded tool call: what any proxy of JSON-RPC that names tools after their server has to do.
-// Takes a POST, parses it, gives it the upstream's name and an id of its own, asks the upstream, puts the id back.
-// No key, no policy, no audit, no sessions, no time-outs.
+// The floor of a forwarded tool call: what any JSON-RPC proxy that prefixes tools with their server has to do. It takes
+// a POST, parses it, replaces the tool's name and the id, sends the request to the upstream, and puts the id back. It
+// has no key, no policy, no audit, no sessions and no time-outs.
 
 interface Message {
   id: string | number;

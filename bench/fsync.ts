@@ -1,12 +1,12 @@
-// The floor under a durable answer: the median time of one fdatasync of 8 KB just written to a file, which is about
-// what a check leaves in the write-ahead log. Appended, so that the file's length has to be made durable too, or
-// over what is there, as in a log that is used again. Takes seconds, file and manner, and prints milliseconds.
+// The floor of a durable answer: the median time of one fdatasync of 8 KB just written to a file, which is about what a
+// check adds to the write-ahead log. The data is appended, so that the file's length has to be synced too, or written
+// over existing data, as in a log that is reused. The arguments are seconds, file and manner; it prints milliseconds.
 
 import * as fs from 'node:fs';
 import { summarise } from './figure.ts';
 
 const BYTES = 8192;
-/** A log is as long as SQLite lets it grow before it begins anew. */
+/** The length to which SQLite lets a log grow before it starts again from the beginning. */
 const LOG_BLOCKS = 500;
 
 const [seconds = '1', file = '', manner = 'append'] = process.argv.slice(2);

@@ -1,6 +1,6 @@
-// The load generator for machines without wrk: raw sockets, one request in flight on each, and just
-// enough of HTTP/1.1 to read answers that state their content-length. Takes its order as JSON in the
-// first argument and prints the figures as one line of JSON.
+// The load generator for machines without wrk: raw sockets with one request in flight on each, and just enough of
+// HTTP/1.1 to read answers with a content-length. Its first argument is the order as JSON; it prints the figures as one
+// line of JSON.
 
 import { connect } from 'node:net';
 import type { Load, Request } from './load.ts';
@@ -27,7 +27,7 @@ function encode({ method, headers, body }: Order): Buffer {
   return Buffer.from(`${method ?? 'POST'} ${target.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** One connection: asks, waits for the whole answer, asks again, until the time is over. */
+/** One connection: sends a request, waits for the whole answer and repeats, until the time is over. */
 function converse(): Promise<void> {
   return new Promise(resolve => {
     const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
@@ -48,7 +48,7 @@ function converse(): Promise<void> {
       if (performance.now() < deadline) ask();
       else socket.destroy();
     });
-    // Counted by the close that follows.
+    // The close event that follows counts the failure.
     socket.on('error', () => {});
     socket.on('close', () => {
       if (performance.now() < deadline) failures++;
@@ -57,7 +57,7 @@ function converse(): Promise<void> {
   });
 }
 
-/** The status of a complete answer, or null while part of it is still to come. */
+/** The status of a complete answer, or null while a part of it is missing. */
 function parse(text: string): { status: number } | null {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return null;

@@ -1,13 +1,13 @@
-// Drives one server with one request, over and over, on a fixed number of keep-alive connections: each
-// sends its next request when the last is answered. Uses wrk where it is installed, generator.ts where
-// not; both run as a process of their own, on the other core than the server.
+// Sends one request to one server, over and over, on a fixed number of keep-alive connections: each sends its next
+// request when the last is answered. It uses wrk if it is installed, and generator.ts otherwise; both run as a separate
+// process, on another core than the server.
 
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { onCore } from './process.ts';
 
 export interface Request {
-  /** POST, unless said. */
+  /** The default is POST. */
   method?: 'GET';
   url: string;
   headers: Record<string, string>;
@@ -27,8 +27,8 @@ export const CONNECTIONS = 64;
 export const GENERATOR = Bun.which('wrk') ? 'wrk' : 'bench/generator.ts';
 
 /**
- * Stands in a body where a number goes that no other request has: two calls under way in one MCP session must not
- * share their id. Only wrk counts; with the other generator all have the same.
+ * A placeholder in a body for a number that no other request has: two concurrent calls in one MCP session must not
+ * share their id. Only wrk counts; the other generator uses the same number for all.
  */
 export const ID = '"$id"';
 
@@ -66,7 +66,7 @@ function wrk(request: Request, seconds: number, folder: string, connections: num
 
 const quoted = (text: string) => `[==[${text}]==]`;
 
-/** `done` hands over exact figures, where the printed report of wrk rounds them. */
+/** `done` prints exact figures, because the report of wrk rounds them. */
 function luaScript(request: Request): string {
   const lines = Object.entries(request.headers).map(
     ([name, value]) => `wrk.headers[ ${quoted(name)} ] = ${quoted(value)}`,

@@ -1,5 +1,5 @@
-// A check made alone, beside its two floors: an echo made alone, and one fsync on the same disk. Interleaved, and taken
-// apart round by round, since the disk's mood changes from second to second.
+// A check made alone, compared with its two floors: an echo made alone, and one fsync on the same disk. They are
+// interleaved and subtracted round by round, since the speed of the disk changes from second to second.
 
 import * as path from 'node:path';
 import { summarise } from './figure.ts';
@@ -67,7 +67,7 @@ async function fsync(manner: 'append' | 'overwrite', { folder }: Place): Promise
   return Number(output);
 }
 
-/** The log is used again all the time, so the cheaper fsync is the floor. */
+/** The log is reused all the time, so the cheaper fsync is the floor. */
 function findings(rounds: Round[]): Finding[] {
   const finding = (name: string, label: string, pick: (round: Round) => number) => ({
     name,

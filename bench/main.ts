@@ -1,7 +1,7 @@
-// The benchmark: what a check costs, next to a bare echo server, on both engines, with many rules and with a long
-// audit log; what a forwarded tool call costs, next to other forwarders; and studies of a lone check, of memory, of the
-// start, of a slow disk and of workers. Says which targets the figures reach. It fails when something cannot be
-// measured or answers wrongly, never because something is slow.
+// The benchmark: the cost of a check, compared with a bare echo server, on both engines, with many rules and with a
+// long audit log; the cost of a forwarded tool call, compared with other forwarders; and studies of a lone check,
+// memory, the start, a slow disk and workers. It says which targets are met. It fails when something cannot be measured
+// or answers wrongly, never because something is slow.
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   if (measured.failures.length > 0) process.exitCode = 1;
 }
 
-/** Studies come first, while nothing else is there. */
+/** Studies come first, while nothing else is running. */
 async function measure(
   subjects: Subject[],
   studies: Study[],
@@ -83,7 +83,7 @@ async function measure(
   const series = await measureRounds(running, rounds, seconds, place, failed);
   const extras: Extra[] = [];
   await each(running, 'fixed rates', place, failed, async one => {
-    // A tail wants more requests than a median.
+    // A tail latency needs more requests than a median.
     extras.push(await measureExtra(one, rest.get(one.subject.name)!, 2 * seconds));
   });
   return { series, extras, studies: studied, failures: [...failed.values()] };

@@ -1,7 +1,7 @@
-// What is measured of the proxy: a tool call to one minimal upstream, made directly, through a bare forwarder,
-// through the service, and through the npm packages that peer.ts runs. Brings each of them up with an MCP session open.
-// The packages front a stdio server, which is their child and counted with them, so the service is measured with the
-// same server on stdio as well; an HTTP upstream is a process of its own and not counted.
+// The lines about the proxy: a tool call to one minimal upstream, made directly, through a bare forwarder, through the
+// service, and through the npm packages that peer.ts runs. Each is started and has an MCP session open. The packages
+// front a stdio server, which is their child and counted with them, so the service is measured with the same server on
+// stdio as well. An HTTP upstream is a separate process and not counted.
 
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -116,7 +116,7 @@ async function openUpstream(place: Place): Promise<string> {
   return new TextDecoder().decode(value).trim();
 }
 
-/** The same arguments as those of a check in the other lines. */
+/** A call with the same arguments as the checks of the other lines. */
 function call(name: string): string {
   const message = { jsonrpc: '2.0', id: '$id', method: 'tools/call', params: { name, arguments: ARGUMENTS } };
   const text = JSON.stringify(message);
@@ -124,7 +124,7 @@ function call(name: string): string {
   return text;
 }
 
-/** The headers of a session that is open. */
+/** Opens an MCP session and returns its headers. */
 async function initialize(url: string, headers: Record<string, string>): Promise<Record<string, string>> {
   const params = {
     protocolVersion: '2025-11-25',

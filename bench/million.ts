@@ -1,4 +1,4 @@
-// What memory a million checks leave behind: whatever grew with each of them would show.
+// Measures the memory after a million checks, to find anything that grows with each of them.
 
 import { summarise } from './figure.ts';
 import { drive } from './load.ts';

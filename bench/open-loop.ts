@@ -1,6 +1,6 @@
-// Asks at a fixed rate, whether or not the last answers have come, and counts every wait from the moment the request
-// was due: a server that stalls is charged for all that came due meanwhile. Takes its order as JSON in the first
-// argument and prints the figures as one line of JSON.
+// Sends requests at a fixed rate, whether or not the last ones are answered, and measures each wait from the time the
+// request was due, so that a stalled server is charged for all requests that came due in between. Its first argument is
+// the order as JSON; it prints the figures as one line of JSON.
 
 import { connect, type Socket } from 'node:net';
 import type { Request } from './load.ts';
@@ -32,7 +32,7 @@ async function ask(order: Order): Promise<OpenLoop> {
   const begun = performance.now() + 100;
   const due = (index: number) => begun + (index * 1000) / order.rate;
   const done = Promise.withResolvers<void>();
-  /** Sends whatever is due, as far as there are connections for it. */
+  /** Sends all due requests for which there are connections. */
   const send = () => {
     while (next < total && due(next) <= performance.now()) {
       const socket = free.pop();
@@ -50,7 +50,7 @@ async function ask(order: Order): Promise<OpenLoop> {
     send();
   };
   for (let index = 0; index < order.connections; index++) open(target, free, answered);
-  // A timer would be up to a millisecond late, which is more than an answer takes. This core is ours alone.
+  // A timer would be up to a millisecond late, which is more than an answer takes. This process has its core to itself.
   let spinning = true;
   const spin = () => {
     send();

@@ -1,5 +1,5 @@
-// Writes a run down: the page docs/bench.md with its charts in docs/bench/, and the table in the README's passage on speed. All come
-// from one report, so that they cannot disagree.
+// Writes the results of a run: the page docs/bench.md with its charts in docs/bench/, and the table in the README's
+// section on speed. All come from one report, so that they cannot contradict each other.
 
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -147,7 +147,7 @@ function short(figure: Figure): string {
   return spread(figure, tens ? 1 : digitsOf(figure.median));
 }
 
-/** The table of the README's passage on speed, anew. */
+/** The README with a new table in its section on speed. */
 export function withTable(readme: string, { targets, conditions }: Report): string {
   const passage = /(^## Speed\n.*?)(^\|.*?\n)(?=\n)/ms;
   if (!passage.test(readme)) throw new Error('The README has no table under "## Speed"');

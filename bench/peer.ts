@@ -1,6 +1,7 @@
-// Runs one of the npm packages that people forward MCP with, as its documentation does, on Node, in front of
-// upstream.ts over stdio (which both can front), and says where it serves once it is ready. Idle itself, so that the
-// CPU time of this process and its children is that of the package and its child. The package is the first argument.
+// Runs one of the npm packages with which people forward MCP, as its documentation says, on Node, in front of
+// upstream.ts over stdio (which both packages support), and prints its address once it is ready. This process is idle
+// itself, so its CPU time and that of its children is that of the package and its child. The package is the first
+// argument.
 
 import * as path from 'node:path';
 import { packagesOf } from '../scripts/extras.ts';
@@ -9,7 +10,7 @@ import { freePort } from './process.ts';
 interface Peer {
   program: string;
   options: string[];
-  /** Answers 200 once it serves. */
+  /** The path that answers 200 once the package serves. */
   health: string;
 }
 

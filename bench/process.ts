@@ -1,19 +1,18 @@
-// Starts a server in a process of its own, waits until it is ready, reads the CPU time it has used so
-// far, and stops it. Linux only, because CPU time comes from /proc. What the server is and what it is asked
-// is left to others.
+// Starts a server in a separate process, waits until it is ready, reads the CPU time it has used so far, and stops it.
+// This works on Linux only, because CPU time comes from /proc.
 
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 
 export interface Server {
   url: string;
-  /** User and system time of all threads and children, since the start. */
+  /** User and system time of all threads and children since the start. */
   cpuMicroseconds(): number;
   /** From the start of the process to the first answer of /readyz. */
   readyMs: number;
-  /** Resident, of the process and its children. */
+  /** The resident memory of the process and its children. */
   memoryMegabytes(): number;
-  /** The most that it ever was. */
+  /** The largest resident memory so far. */
   peakMegabytes(): number;
   stop(): Promise<void>;
 }
@@ -21,7 +20,7 @@ export interface Server {
 const READY_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 20_000;
 
-/** The command gets the port by its environment. */
+/** The command gets the port from its environment. */
 export async function startServer(
   command: string[],
   env: Record<string, string>,
@@ -55,12 +54,12 @@ export async function startServer(
   );
 }
 
-/** A script on this runtime, bound to the servers' core. */
+/** The command of a script on this runtime, bound to the servers' core. */
 export function script(...words: string[]): string[] {
   return onCore(0, [process.execPath, ...words]);
 }
 
-/** The command bound to one core, where there are two: server and generator must not share theirs. */
+/** The command bound to one core if there are two: server and generator must not share theirs. */
 export function onCore(which: 0 | 1, command: string[]): string[] {
   if (CORES.length < 2 || Bun.which('taskset') === null) return command;
   return ['taskset', '--cpu-list', String(CORES[which]), ...command];
@@ -68,7 +67,7 @@ export function onCore(which: 0 | 1, command: string[]): string[] {
 
 export const CORES = allowedCores();
 
-/** In a container these need not begin at 0. */
+/** The numbers of the cores that may be used; in a container they need not begin at 0. */
 function allowedCores(): number[] {
   const status = fs.readFileSync('/proc/self/status', 'utf8');
   const ranges = /^Cpus_allowed_list:\s*(.*)$/m.exec(status)?.[1]?.split(',') ?? [];
@@ -110,13 +109,13 @@ function clockTicks(): number {
   return Number(spawnSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }).stdout) || 100;
 }
 
-/** User and system time of a process and all that come from it, the ended ones included. */
+/** User and system time of a process and all its descendants, including the ended ones. */
 export function cpuMicroseconds(root: number): number {
   const table = processTable();
   return sum(family(root, table).map(pid => table.get(pid)?.ticks ?? 0)) * MICROSECONDS_PER_TICK;
 }
 
-/** A process and all that come from it. */
+/** A process and all its descendants. */
 function family(root: number, table = processTable()): number[] {
   const found = [root];
   for (const pid of found) {
@@ -138,13 +137,13 @@ function processTable(): Map<number, { parent: number; ticks: number }> {
   const table = new Map<number, { parent: number; ticks: number }>();
   for (const name of fs.readdirSync('/proc').filter(entry => /^\d+$/.test(entry))) {
     const fields = statFields(name);
-    // ppid, then utime, stime, and cutime, cstime of the children that have ended.
+    // The fields are ppid, then utime, stime, and cutime, cstime of the children that have ended.
     if (fields) table.set(Number(name), { parent: fields[1]!, ticks: sum(fields.slice(11, 15)) });
   }
   return table;
 }
 
-/** The fields of /proc/<pid>/stat after the name, which may hold blanks and brackets itself. */
+/** The fields of /proc/<pid>/stat after the name, which may contain blanks and brackets itself. */
 function statFields(pid: string): number[] | null {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,5 +1,5 @@
-// What reading a long audit log costs: pages by every kind of filter, statistics, an export, over HTTP, with ten
-// million entries of many keys, tools and sessions. Prints medians; it fails only when something answers wrongly.
+// Measures the cost of reading a long audit log: pages by every kind of filter, statistics and an export, over HTTP,
+// with ten million entries of many keys, tools and sessions. It prints medians, and fails only when an answer is wrong.
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -54,7 +54,7 @@ async function onPostgres(): Promise<void> {
 }
 
 async function measure(engine: string, databaseUrl: string): Promise<void> {
-  // The first start makes the tables.
+  // The first start creates the tables.
   await (await open(engine, databaseUrl)).stop();
   const begun = performance.now();
   const filled = await fillVaried(databaseUrl, entries);
@@ -79,7 +79,7 @@ function open(engine: string, databaseUrl: string): Promise<Server> {
     TOOLGATE_DATABASE_URL: databaseUrl,
     TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
     TOOLGATE_LOG_LEVEL: 'warn',
-    // Sealing ten million entries at once would be measured with the rest.
+    // Otherwise the sealing of ten million entries would be measured too.
     TOOLGATE_SEALING: 'false',
   };
   return startServer(command, env, path.join(folder, `${engine}.log`));
@@ -147,7 +147,7 @@ async function exported(server: Server): Promise<void> {
   line('export', `${Math.round(bytes / 1e6 / ((performance.now() - begun) / 1000))} MB/s`);
 }
 
-/** The service counts what it finds; statistics are what they are in service only then. */
+/** Waits until the service has counted the log, because only then are statistics as fast as in production. */
 async function rolledUp(server: Server): Promise<boolean> {
   const begun = performance.now();
   const end = begun + Number(values.wait) * 1000;

@@ -1,5 +1,5 @@
-// Turns samples into figures and figures into verdicts on the targets. A ratio is taken round by round, so that a slow
-// minute of the machine weighs on both sides of it. Showing them is left to print.ts and page.ts.
+// Turns samples into figures, and says which targets they meet. A ratio is computed round by round, so that a slow
+// minute of the machine affects both sides of it. print.ts and page.ts show the results.
 
 import * as os from 'node:os';
 import { commit } from '../scripts/conditions.ts';
@@ -11,14 +11,14 @@ import type { Subject } from './subjects.ts';
 import { judge, TARGETS, type Verdict } from './targets.ts';
 
 export interface Sample {
-  /** Of the server process and its children. */
+  /** CPU time of the server process and its children. */
   cpuMicros: number;
-  /** Of PostgreSQL; null for lines without, and when the server is not ours to look at. */
+  /** CPU time of PostgreSQL; null for lines without it, and when we cannot see the server's processes. */
   databaseMicros: number | null;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** With one connection; only for tool calls. */
+  /** The median with one connection; only for tool calls. */
   aloneP50Ms: number | null;
 }
 
@@ -31,7 +31,7 @@ export interface Line extends Omit<Series, 'samples'> {
   cpuMicros: Figure;
   databaseMicros: Figure | null;
   ratioToEcho: Figure | null;
-  /** Latency of a call made alone, above that of the direct call. */
+  /** The latency of a call made alone, minus that of the direct call. */
   addedMs: Figure | null;
   perSecond: Figure;
   p50Ms: Figure;

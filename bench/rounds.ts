@@ -1,5 +1,5 @@
-// The rounds: every line is opened at once, warmed up, and measured in turn, again and again, so that a slow minute of
-// the machine weighs on all of them. What cannot be opened or answers wrongly is left out and told.
+// The rounds: all lines are opened at the same time, warmed up, and measured in turn, again and again, so that a slow
+// minute of the machine affects all of them. A line that cannot be opened or answers wrongly is reported and left out.
 
 import { spawnSync } from 'node:child_process';
 import { requireExtra } from '../scripts/extras.ts';
@@ -8,14 +8,17 @@ import type { Sample, Series } from './report.ts';
 import type { Place } from './service.ts';
 import { openSubject, type Running, type Subject } from './subjects.ts';
 
-/** By then the optimizing compiler is done: CPU per request falls over the first 20,000 to 30,000, and not after. */
+/**
+ * By then the optimizing compiler is done: CPU time per request falls over the first 20,000 to 30,000 requests, and not
+ * after.
+ */
 const WARM_UP_REQUESTS = 50_000;
-/** For those that are slow: mcp-proxy falls from 2,200 µs to 750 within its first 6,000 requests, in 7 s. */
+/** The limit for slow lines: mcp-proxy falls from 2,200 µs to 750 within its first 6,000 requests, in 7 s. */
 const WARM_UP_SECONDS = 12;
 const WARM_UP_STEP_SECONDS = 2;
 const ALONE_SECONDS = 1;
 
-/** Does one thing for each; who fails is told and does not come back. */
+/** Runs a step for each line; one that fails is reported and left out from then on. */
 export async function each<T extends { subject: Subject }>(
   all: T[],
   what: string,
@@ -30,7 +33,7 @@ export async function each<T extends { subject: Subject }>(
   }
 }
 
-/** All servers at once: those that are not asked stand idle, and rounds can go from one to the next. */
+/** Opens all servers at once: the others are idle while one is measured, and rounds can go from one to the next. */
 export async function openAll(
   subjects: Subject[],
   place: Place,
@@ -44,7 +47,7 @@ export async function openAll(
       throw new Error('answers in streams, which only wrk reads');
     running.push(await openSubject(subject, place));
   });
-  // What the fills left to be written would be written while others wait for the disk.
+  // Otherwise the data of the fills would be written while others wait for the disk.
   spawnSync('sync');
   return running;
 }
@@ -82,7 +85,7 @@ async function takeSample(one: Running, seconds: number, folder: string): Promis
   const [before, databaseBefore] = [server.cpuMicroseconds(), databaseMicroseconds()];
   const load = await drive(request, seconds, folder);
   const [after, databaseAfter] = [server.cpuMicroseconds(), databaseMicroseconds()];
-  // Under full load a latency says how long the queue is; a call made alone says what the road takes.
+  // Under full load a latency shows the length of the queue; a call made alone shows the time it takes itself.
   const lone = subject.road ? await drive(request, ALONE_SECONDS, folder, 1) : null;
   return {
     cpuMicros: (after - before) / load.requests,

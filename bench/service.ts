@@ -1,11 +1,11 @@
-// The service as it is measured: how it is started on a store, the key and the policy that a load is checked by, and
-// the request that is asked over and over. Which lines there are is left to subjects.ts and the studies.
+// The service as it is measured: how it is started on a store, the key and the policy of the load, and the request that
+// is repeated. subjects.ts and the studies define the lines.
 
 import * as path from 'node:path';
 import type { Request } from './load.ts';
 import { type Server, script, startServer } from './process.ts';
 
-/** Where something measured lives: its folder, its PostgreSQL, and what is taken down at the end. */
+/** The surroundings of a measurement: its folder, its PostgreSQL, and what is cleaned up at the end. */
 export interface Place {
   folder: string;
   resources: AsyncDisposableStack;
@@ -16,7 +16,7 @@ export interface Place {
 export interface Database {
   createDatabase(): Promise<string>;
   version: string;
-  /** CPU time of all its processes; null if the server is not ours to look at. */
+  /** CPU time of all its processes; null if we cannot see them. */
   cpuMicroseconds(): number | null;
 }
 
@@ -26,7 +26,7 @@ export const SERVE = [path.join(import.meta.dirname, '../src/cli/main.ts'), 'ser
 const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';
 const HEADERS = { 'content-type': 'application/json' };
 
-/** The arguments of every call: those of a usual tool. */
+/** The arguments of every call, as for a typical tool. */
 export const ARGUMENTS = {
   owner: 'example',
   repo: 'example',
@@ -72,7 +72,7 @@ export function checkRequest({ url }: Server, key: string): Request {
   return { url: `${url}/v1/check`, headers: { ...HEADERS, authorization: `Bearer ${key}` }, body: CALL };
 }
 
-/** One request, read in full: a load that is answered fast and wrong would look good. */
+/** Verifies one answer in full, because a load with fast but wrong answers would look good. */
 export async function checkAnswer({ url, headers, body }: Request): Promise<void> {
   const response = await fetch(url, { method: 'POST', headers, body });
   const text = await response.text();
@@ -83,14 +83,14 @@ export async function checkAnswer({ url, headers, body }: Request): Promise<void
 
 const FEW_RULES = 10;
 
-/** Rules as people write them: mostly single tools, some whole servers, some kinds of tool everywhere. */
+/** Patterns as people write them: mostly single tools, some whole servers, some kinds of tools on every server. */
 export function usualPattern(index: number): string {
   if (index % 10 === 3) return `server${index}__*`;
   if (index % 10 === 7) return `*__drop_${index}`;
   return `server${index % 100}__tool_${index}`;
 }
 
-/** A key whose policy allows the call by its last rule, so that all others have to be ruled out. */
+/** Makes a key whose policy allows the call by its last rule, so that all other rules have to be excluded. */
 export async function createKey(
   url: string,
   tool = 'github__create_issue',

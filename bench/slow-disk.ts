@@ -1,5 +1,6 @@
-// A slow disk: every fsync of the service takes 10 ms more. Checks then have to share commits, and whatever needs no
-// commit must not wait for one. Beside it the same without the delay, and under strace as well, which costs by itself.
+// A slow disk: every fsync of the service takes 10 ms longer. Checks then have to share commits, and requests that need
+// no commit must not wait for one. For comparison, the same is measured without the delay, also under strace, which has
+// a cost of its own.
 
 import { summarise } from './figure.ts';
 import { drive, type Request } from './load.ts';
@@ -11,7 +12,7 @@ const CALLS = 'fdatasync,fsync';
 const DELAY_MS = 10;
 const WARM_UP_SECONDS = 3;
 const SECONDS = 4;
-/** Of the larger number, larger groups can be made. */
+/** More connections allow larger groups. */
 const CONNECTED = [64, 256];
 
 export const SLOW_DISK: Study = {
@@ -32,7 +33,7 @@ async function run(place: Place): Promise<Finding[]> {
 
 async function measure(name: string, label: string, fault: string[], place: Place): Promise<Finding[]> {
   place.tell(`slow disk: ${label}`);
-  // Beside the service, not above it: the signal to stop has to reach the service.
+  // strace runs beside the service (-D) and not as its parent, because the signal to stop has to reach the service.
   const tracer = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-o/dev/null', `-etrace=${CALLS}`, ...fault];
   const command = onCore(0, [...tracer, process.execPath, ...SERVE]);
   const server = await start(name, command, await settings(name, 'sqlite', place), place);

@@ -1,5 +1,5 @@
-// How soon the service is ready on a store that exists, as people run it: from the sources, from the bundle of the npm
-// package, and as the one executable. And how much memory it has then, with nothing to do.
+// Measures how soon the service is ready on an existing store, in the forms in which people run it: from the sources,
+// from the bundle of the npm package, and as the single executable; and its memory at rest.
 
 import * as path from 'node:path';
 import { bundle, compile } from '../scripts/build/bundle.ts';
@@ -9,7 +9,7 @@ import { createKey, type Place, SERVE, settings } from './service.ts';
 import type { Finding, Study } from './study.ts';
 
 const STARTS = 5;
-/** What a start leaves to be collected is gone by then. */
+/** By then the garbage of the start has been collected. */
 const REST_MS = 1000;
 
 export const START: Study = {

@@ -1,5 +1,5 @@
-// Something that is measured once, by itself, before the rounds, and yields findings: figures with names that targets
-// can refer to.
+// A study is a measurement that is made once, by itself, before the rounds. It yields findings: figures with names that
+// targets can refer to.
 
 import type { Figure } from './figure.ts';
 import type { Place } from './service.ts';
@@ -14,9 +14,9 @@ export interface Finding {
 export interface Study {
   name: string;
   title: string;
-  /** Under which conditions: a sentence. */
+  /** A sentence about the conditions. */
   how: string;
-  /** Takes a minute or so: only by name, or with --all. */
+  /** The study takes a minute or so, and runs only by name or with --all. */
   slow?: boolean;
   run(place: Place): Promise<Finding[]>;
 }

@@ -1,6 +1,6 @@
 // The lines of the rounds: a bare echo server, a policy engine, and the service on each engine with few and many rules
-// and an empty and a long audit log; forwarded tool calls are mcp-subjects.ts. Brings each of them up, ready to be
-// asked. Driving them is rounds.ts.
+// and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has the forwarded tool calls;
+// rounds.ts measures the lines.
 
 import { fillAudit } from './fill.ts';
 import type { Request } from './load.ts';
@@ -23,17 +23,17 @@ import {
 export interface Subject {
   name: string;
   label: string;
-  /** A floor is the least that any server would do; a peer is what people use otherwise. */
+  /** A floor is the least that any server would do; a peer is what people use instead. */
   kind: 'floor' | 'peer' | 'ours';
-  /** Takes minutes to set up: only by name, or with --all. */
+  /** The line takes minutes to set up, and runs only by name or with --all. */
   slow?: boolean;
-  /** What it records of a call, and how durably. */
+  /** What the line records about a call, and how durably. */
   audits: string;
   /** A script beside this file that answers like the echo server. */
   script?: string;
-  /** For checks. */
+  /** The service, for lines about checks. */
   service?: Service;
-  /** For tool calls: what stands before the upstream. */
+  /** What is in front of the upstream, for lines about tool calls. */
   road?: Road;
 }
 
@@ -44,19 +44,19 @@ interface Service {
   entries: number;
 }
 
-/** A subject that runs, and the request that it is to be asked. */
+/** A subject that is running, and the request to send to it. */
 export interface Running {
   subject: Subject;
   server: Server;
   request: Request;
   check: () => Promise<void>;
-  /** CPU time that is spent for it elsewhere: by PostgreSQL. */
+  /** CPU time that PostgreSQL spends for it. */
   databaseMicroseconds: () => number | null;
 }
 
 const MANY_RULES = 10_000;
 
-/** A star in the middle, which no table can look up. */
+/** A pattern with a star in the middle, which cannot be looked up in a table. */
 const middlePattern = (index: number): string => `server${index}__*_tool_${index}`;
 
 export const SUBJECTS: Subject[] = [
@@ -101,7 +101,7 @@ async function openService(subject: Subject, service: Service, place: Place): Pr
   let server = await start(subject.name, script(...SERVE), env, place);
   const { key } = await createKey(server.url, undefined, service.rules, service.pattern);
   if (service.entries > 0) {
-    // One real entry, for the fill to multiply.
+    // One real entry, which the fill multiplies.
     await checkAnswer(checkRequest(server, key));
     await server.stop();
     await fillAudit(env.TOOLGATE_DATABASE_URL!, service.entries, done => {

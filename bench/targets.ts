@@ -1,4 +1,4 @@
-// What is wanted: how many times the CPU time of one line another may take, or how much a finding of a study may be.
+// The targets: how many times the CPU time of another line a line may take, or how large a finding of a study may be.
 
 import type { Figure } from './figure.ts';
 
@@ -13,7 +13,7 @@ export interface Verdict {
   unit: string;
   /** Null when it was not measured in this run. */
   measured: Figure | null;
-  /** The same ratio with the CPU time of PostgreSQL counted too; null where there is none. */
+  /** The same ratio including the CPU time of PostgreSQL; null if there is none. */
   withDatabase: Figure | null;
   reached: boolean | null;
 }
@@ -84,7 +84,7 @@ export function verdictWord({ reached }: Verdict): string {
   return reached ? 'reached' : 'MISSED';
 }
 
-/** As many digits as say something about a number of this size. */
+/** The number of significant decimals for a value of this size. */
 export function digitsOf(value: number): number {
   if (value < 0.2) return 3;
   return value < 10 ? 2 : 0;

@@ -1,5 +1,5 @@
-// The least of an MCP server: one tool, answered at once and as JSON, over HTTP in the older era, or over stdio
-// with `--stdio`. What stands in front of it is what is measured.
+// A minimal MCP server: one tool, answered at once and as JSON, over HTTP in the older era, or over stdio with
+// `--stdio`. The benchmark measures what is in front of it.
 
 interface Message {
   id?: string | number;

@@ -1,6 +1,6 @@
-// `serve --workers N` on PostgreSQL with one and two workers. On a machine of two cores the generator and PostgreSQL
-// need a share of both, so more than twice nothing can be seen; CPU per check, of each of them, says what is left for
-// more cores.
+// Measures `serve --workers N` on PostgreSQL with one and two workers. On a machine with two cores the generator and
+// PostgreSQL need a share of both, so a gain of more than a factor of two cannot be seen; the CPU time per check of
+// each of them shows what more cores would give.
 
 import { summarise } from './figure.ts';
 import { drive } from './load.ts';

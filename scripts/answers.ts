@@ -1,17 +1,17 @@
-// The routes' answers as TypeScript types, made from the OpenAPI document: what the dashboard and the command line
-// read is typed by the schemas that the service answers by. scripts/openapi.ts writes them to src/core/answers.ts.
+// Makes TypeScript types of the routes' answers from the OpenAPI document, so that the schemas of the service also type
+// what the dashboard and the command line read. scripts/openapi.ts writes them to src/core/answers.ts.
 
 import type { Schema } from '../src/http/docs-schema.ts';
 import type { OpenApi } from '../src/http/openapi.ts';
 import { packagesOf, requireExtra } from './extras.ts';
 
-const HEAD = `// What the routes answer when all went well, in JSON. Written from their schemas by \`npm run openapi\`: change those.
+const HEAD = `// The routes' successful answers in JSON. \`npm run openapi\` writes this file from the routes' schemas: change those.
 
 export interface Answers {`;
 
 export function answers(document: OpenApi): string {
   const lines: string[] = [];
-  /** The first route that answers so, by its type. */
+  /** The first route with each type of answer. */
   const known = new Map<string, string>();
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, { responses }] of Object.entries(methods)) {
@@ -29,7 +29,7 @@ export function answers(document: OpenApi): string {
 function jsonOf(status: string, answer: object): Schema[] {
   const { content } = answer as { content?: Record<string, { schema?: Schema }> };
   const schema = content?.['application/json']?.schema;
-  // An answer whose route has no schema for it counts as text in the document.
+  // In the document, an answer without a schema counts as text.
   return status.startsWith('2') && schema !== undefined && schema.type !== 'string' ? [schema] : [];
 }
 

@@ -1,6 +1,6 @@
-// npm run build: everything people install, into dist/: the single-file executable, the npm packages, and the
-// Python wheel and source distribution. Needs what `npm ci` brings, for the TypeScript client also what
-// `npm ci --prefix scripts` brings, and Python 3.11 or newer for the last two.
+// npm run build: makes everything that people install, in dist/: the single-file executable, the npm packages, and the
+// Python wheel and source distribution. It needs the packages of `npm ci`, for the TypeScript client also those of `npm
+// ci --prefix scripts`, and Python 3.11 or newer for the Python packages.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';

@@ -1,6 +1,6 @@
-// npm run check: format, lint, types, import rules, whether every mutation still applies, and whether openapi.json
-// is fresh. All are run, so that one look shows everything that is wrong. A step whose packages are not installed
-// fails: what was not looked at is not in order.
+// npm run check: verifies format, lint, types, import rules, whether every mutation still applies, and whether
+// openapi.json is up to date. All steps run, so that one run shows everything that is wrong. A step whose packages are
+// not installed fails, because it has verified nothing.
 
 import { join } from 'node:path';
 import { describeExtra, type Extra, hasExtra, packagesOf } from './extras.ts';
@@ -30,7 +30,7 @@ const STEPS: Step[] = [
   { name: 'openapi.json', command: [process.execPath, 'scripts/openapi.ts', '--check'], needs: ['scripts'] },
 ];
 
-/** What is wrong, or null. */
+/** The output of a failed step, or null. */
 function faultOf({ command, needs = [] }: Step): string | null {
   const missing = needs.filter(folder => !hasExtra(folder));
   if (missing.length > 0) return `Not installed: ${missing.map(describeExtra).join('; ')}\n`;

@@ -1,11 +1,11 @@
-// Under which conditions figures were measured, as the pages that hold them say it.
+// The conditions under which figures were measured, for the pages that show them.
 
 import { spawnSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
 
 const ROOT = `${import.meta.dir}/..`;
 
-/** Pages and charts may have changed since: they are no part of what was measured. */
+/** The commit that was measured. Changed pages and charts do not count as changes. */
 export function commit(): string {
   const changed = git('status', '--porcelain', '--', '.', ':!*.md', ':!docs') !== '';
   return `${git('rev-parse', '--short', 'HEAD') || 'unknown'}${changed ? ', with changes' : ''}`;
@@ -17,7 +17,7 @@ export function machine(): string {
   return `${length} × ${first?.model.trim()}, ${memory} GiB, Linux ${release()}, Bun ${Bun.version}`;
 }
 
-/** Nothing where there is no git. */
+/** Returns an empty text if there is no git. */
 function git(...words: string[]): string {
   return spawnSync('git', words, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() ?? '';
 }

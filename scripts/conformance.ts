@@ -1,6 +1,6 @@
-// Runs the official MCP conformance runner, both published generations of it, through the gateway: fixture behind,
-// shim before. Prints what passed and failed, and fails on a failure that test/conformance/expected-failures.yml
-// does not name, or on one that it names and that does not happen any more.
+// Runs both published generations of the official MCP conformance runner through the gateway, with the fixture as the
+// upstream and a shim in front. It prints what passed and failed. It fails on a failure that
+// test/conformance/expected-failures.yml does not list, and on a listed one that no longer happens.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ type Era = 'legacy' | 'modern';
 interface Run {
   name: string;
   runner: 'conformance-2025' | 'conformance-2026';
-  /** Which of the fixture's eras stands behind the gateway. */
+  /** The protocol era of the fixture behind the gateway. */
   upstream: Era;
   args: string[];
 }
@@ -24,7 +24,7 @@ interface Run {
 const SERVER = 'conf';
 const EXPECTED = join(ROOT, 'test/conformance/expected-failures.yml');
 
-/** Both eras of client, each on both eras of upstream. */
+/** Both eras of clients, each with both eras of upstreams. */
 const RUNS: Run[] = [
   ...(['legacy', 'modern'] as const).flatMap((upstream): Run[] => [
     { name: '0.1.16, suite active', runner: 'conformance-2025', upstream, args: ['--suite', 'active'] },
@@ -55,9 +55,9 @@ export interface Outcome {
   passed: number;
   skipped: number;
   failed: number;
-  /** Failed checks that no entry expects, with what the runner said. */
+  /** Failed checks that are not listed, with the runner's message. */
   unexpected: string[];
-  /** Entries whose scenario ran and no longer fails. */
+  /** Listed failures whose scenario ran and no longer fails. */
   stale: string[];
 }
 
@@ -79,7 +79,7 @@ export async function runConformance(onOutcome: (outcome: Outcome) => void = () 
   return outcomes;
 }
 
-/** A key that forwards everything there is to forward, to the fixture alone. */
+/** A key that relays resources, prompts and completion, with the fixture as its only Connected Tool. */
 async function keyFor(service: TestService, url: string): Promise<string> {
   const forward = ['resources', 'prompts', 'completion'];
   const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }], { forward });
@@ -105,7 +105,7 @@ async function runOne(run: Run, url: string): Promise<Outcome> {
   }
 }
 
-/** One folder per scenario, `server-<scenario>-<time>`, each with its checks. */
+/** There is one folder per scenario, `server-<scenario>-<time>`, with its checks. */
 function readChecks(folder: string): Check[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return files
@@ -121,7 +121,7 @@ function readExpected(): string[] {
   return (parse(readFileSync(EXPECTED, 'utf8')) as { server: string[] }).server;
 }
 
-/** Stricter than the runner, which lets scenarios that a revision does not score fail without a word. */
+/** This is stricter than the runner, which ignores failures in scenarios that a revision does not score. */
 function judge(run: string, checks: Check[], expected: string[]): Outcome {
   const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
   const covers = (entry: string, { scenario, id }: Check) =>

@@ -1,4 +1,4 @@
-// Who may import whom: the directions of ARCHITECTURE.md, compared with the imports that stand in the code.
+// Compares the imports in the code with the directions that ARCHITECTURE.md allows.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -8,8 +8,8 @@ const SRC = join(ROOT, 'src');
 const DASHBOARD = join(ROOT, 'dashboard/src');
 
 /**
- * For each room: the rooms and top-level files it may import from. A room is a folder of `src`, a folder of `src/guard`,
- * or a single file that differs from its folder. A file belongs to the longest room that fits.
+ * For each room, the rooms and top-level files that it may import from. A room is a folder of `src`, a folder of
+ * `src/guard`, or a single file that differs from its folder. A file belongs to the longest room that matches its path.
  */
 const MAY: Record<string, readonly string[]> = {
   core: ['core'],
@@ -71,12 +71,12 @@ const MAY: Record<string, readonly string[]> = {
 };
 
 /**
- * The web surface and the proxy only read the store; what writes passes through guard/. So they may import constants and
- * classes, functions whose verb reads, and the few reads that have no verb.
+ * HTTP and MCP only read the store; every write goes through guard/. So they may import constants and classes,
+ * functions whose verb reads, and the few reads that have no verb.
  */
 const READS =
   /^([A-Z]|(count|find|list|read|search)[A-Z]|(approvalListed|deliveryTally|firstIdAt|newestCheckpoint|oldestPending|schemaVersion)$)/;
-/** Only these know the engines; only these may use the packages named. */
+/** Only these files may use these packages. */
 const ONLY: Record<string, RegExp> = {
   'bun:sqlite': /^store\/(sqlite|sqlite-lock|backup)\.ts$/,
   'bun:ffi': /^store\/file-lock\.ts$/,
@@ -87,20 +87,20 @@ const ONLY: Record<string, RegExp> = {
   commander: /^cli\//,
   pino: /^log\.ts$/,
 };
-/** The core is pure: no package but the YAML reader, no builtin. */
+/** The core is pure: it uses no package except the YAML reader, and no built-in module. */
 const CORE_PACKAGES = ['yaml'];
 
 const IMPORT =
   /^(?:import|export)\s([\w\s*{},]*?)\s*from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;
 
 interface Import {
-  /** Relative to the project. */
+  /** The path relative to the project's root. */
   file: string;
   names: string;
   target: string;
 }
 
-/** Every fault of the sources: an import that must not be, and files that import each other in a circle. */
+/** All faults of the sources: forbidden imports, and files that import each other in a circle. */
 export function importFaults(): string[] {
   const imports = allImports();
   const faults = imports.flatMap(({ file, names, target }) => {
@@ -127,7 +127,7 @@ function allImports(): Import[] {
   });
 }
 
-/** One sentence for each circle that is found. Imports of types count: who reads one file then has to read both. */
+/** One sentence for each circle. Imports of types count, because a reader of one file then has to read both. */
 export function circlesIn(imports: readonly Import[]): string[] {
   const targets = new Map<string, string[]>();
   for (const { file, target } of imports) {
@@ -149,8 +149,8 @@ export function circlesIn(imports: readonly Import[]): string[] {
 }
 
 /**
- * What is wrong with an import of a file of the dashboard, or null; the file is relative to the dashboard's sources. The
- * dashboard is a client of the administration. Only the pure core may run in the browser too, so that there is no
+ * What is wrong with an import of a file of the dashboard, or null; the file is relative to the dashboard's sources.
+ * The dashboard is a client of the admin API. Only the pure core may also run in the browser, so that there is no
  * second evaluator.
  */
 export function dashboardFaultOf(file: string, target: string): string | null {
@@ -175,7 +175,7 @@ export function faultOf(file: string, names: string, target: string): string | n
   if (path.startsWith('../dashboard')) return 'must not import the dashboard';
   if (path.startsWith('..')) return null;
   const may = MAY[file] ?? MAY[roomOf(file)] ?? [];
-  // From outside, the guard is one: which of its rooms has a function is its own matter.
+  // From outside, the guard is one unit: other folders do not depend on which of its rooms has a function.
   const to = top === 'guard' ? roomOf(path) : (path.split('/')[0] as string);
   if (!may.includes(to)) return `must not import ${path}`;
   if ((top === 'http' || top === 'mcp') && to === 'store') {
@@ -190,7 +190,7 @@ function roomOf(path: string): string {
   return top === 'guard' && rest.length > 0 ? `guard/${room}` : top;
 }
 
-/** The names that an import brings into the running program: types are not among them. */
+/** The names that an import brings into the running program, which excludes types. */
 function valuesOf(names: string): string[] {
   if (/^type\b/.test(names.trim())) return [];
   return names

@@ -1,6 +1,6 @@
-// npm run mutants: makes a few hundred small changes to the program, one at a time, in copies of the tree, and holds
-// each against the tests that know its file (mutants/tests.ts). A change that no test notices survives; one that makes
-// no difference (mutants/alike.yaml) is not tried. Writes the share of survivors, and each of them, into docs/mutants.md.
+// npm run mutants: makes a few hundred small changes to the program, one at a time, in copies of the tree, and runs the
+// tests that cover the changed file (mutants/tests.ts). A change that no test notices survives. A change without an
+// effect (mutants/alike.yaml) is not tried. The script writes the survivors and their share to docs/mutants.md.
 
 import {
   cpSync,
@@ -36,7 +36,7 @@ const USAGE = `Usage: npm run mutants -- [options]
 const ROOT = join(import.meta.dir, '..');
 const PAGE = join(ROOT, 'docs/mutants.md');
 const SOURCES = 'src/{core,guard,store,mcp}/**/*.ts';
-/** Data for demonstrations, and declarations without code. */
+/** Data of the demo, and declarations without code. */
 const LEFT_OUT = /\/demo\/|\.d\.ts$/;
 
 const { values } = parseArgs({
@@ -55,7 +55,9 @@ if (values.help) {
 
 const source = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-/** As many as wanted, taken from the whole program by chance; the same ones for the same seed and source. */
+/**
+ * The wanted number of changes, chosen at random from the whole program; the same ones for the same seed and source.
+ */
 function chosen(): Change[] {
   const files = [...new Bun.Glob(SOURCES).scanSync({ cwd: ROOT })]
     .filter(file => !LEFT_OUT.test(file))
@@ -68,7 +70,7 @@ function chosen(): Change[] {
   return drawn.slice(0, Number(values.count)).map(each => each.change);
 }
 
-/** A copy of the tree in which changes are made; packages are linked. */
+/** A copy of the tree to make changes in; packages are linked. */
 function copyOfTree(): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'toolgate-mutants-')), 'tree');
   const tracked = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT });
@@ -97,7 +99,7 @@ async function tryOut(tree: string, change: Change): Promise<Tried> {
 
 const sound = new Set<string>();
 
-/** A test that fails without any change would find everything out. It is looked at when it first finds something. */
+/** A test that fails without any change would notice every change. Each test is verified when it first notices one. */
 async function holdsUnchanged(tree: string, test: string): Promise<void> {
   if (sound.has(test)) return;
   if ((await failsOn(tree, [test])) !== null)

@@ -1,12 +1,12 @@
-// Whether every mutation in the tests still applies: what a patch looks for must be in the source exactly once, or
-// the mutant would not be one. The tests say so as well, but only when they run.
+// Verifies that every mutation in the tests still applies: the text that a patch replaces must be in the source exactly
+// once. The tests verify this as well, but only when they run.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..');
 const LITERAL = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\$])*`/.source;
-/** Patches with both texts written out; a computed one is left to its test. */
+/** Patches whose file and text are literals; computed ones are left to their tests. */
 const PATCH = new RegExp(`file:\\s*(${LITERAL}),\\s*find:\\s*(${LITERAL})`, 'g');
 
 const read = (literal: string): string => new Function(`return ${literal}`)();

@@ -1,5 +1,5 @@
 // Writes openapi.json, the types of the answers in src/core/answers.ts and the list of routes in docs/api.md from the
-// routes; with --check, only says whether they are fresh.
+// routes. With --check, it only says whether they are up to date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ for (const [name, fresh] of FILES) {
   const wanted = fresh(written);
   if (written === wanted) continue;
   if (process.argv.includes('--check')) {
-    console.error(`${name} is not what the routes say; run: npm run openapi`);
+    console.error(`${name} is not up to date with the routes; run: npm run openapi`);
     stale++;
   } else writeFileSync(path, wanted);
 }

@@ -1,6 +1,6 @@
-// npm run promises: the long form of every promise's test, with its mutants, two at a time; one line for each as it
-// ends, and the table in docs/promises.md. A promise holds when its tests pass, nothing was violated, and every
-// mutant was found out.
+// npm run promises: runs the long form of every promise's test, with its mutants, two at a time. It prints one line for
+// each as it ends, and writes the table in docs/promises.md. A promise holds when its tests pass, nothing was violated,
+// and every mutant was noticed.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,10 +47,10 @@ const PROMISES: Record<string, string> = {
   P27: 'Nothing outside the store delays a check',
 };
 
-/** Those that take longest begin first, so that the end is not one of them alone. */
+/** The longest ones start first, so that none of them runs alone at the end. */
 const FIRST = ['P9', 'P5', 'P1', 'P13', 'P7', 'P6', 'P22', 'P18', 'P8', 'P16', 'P3'];
 
-/** One line of test/support/faults.ts. */
+/** One line of output of test/support/faults.ts. */
 interface Figure extends Record<string, string | number> {
   where: string;
   operations: number;
@@ -69,7 +69,7 @@ const isMutant = ({ where }: Figure): boolean => /\bmutant\b/.test(where);
 
 function summary({ figures }: Result) {
   const measured = figures.filter(each => !isMutant(each));
-  // A mutant that escapes one campaign meets another: only the last of them counts.
+  // A mutant that is not noticed in one campaign is tried in another: only the last one counts.
   const mutants = figures
     .filter(isMutant)
     .filter(({ where, violations }, at, all) => violations > 0 || all[at + 1]?.where !== where);

@@ -1,5 +1,6 @@
-// npm run screenshots: pictures of the dashboard with the demo's week, light and dark, wide and narrow, made by the
-// system's Chromium (or TOOLGATE_TEST_CHROMIUM). With `--all <folder>`, every page at every size, to look through.
+// npm run screenshots: takes pictures of the dashboard with the demo's week, light and dark, wide and narrow, with the
+// system's Chromium (or TOOLGATE_TEST_CHROMIUM). With `--all <folder>`, it takes every page in every size, for a
+// review.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +26,7 @@ interface Shot {
   scheme: Scheme;
 }
 
-/** Those of the README and the docs. */
+/** The pictures in the README and the docs. */
 const KEPT: Shot[] = [
   { page: 'overview', width: 'wide', scheme: 'light' },
   { page: 'overview', width: 'wide', scheme: 'dark' },

@@ -1,7 +1,7 @@
-// npm run soak: two replicas on one PostgreSQL at twice the rate they sustain, while links stall, a replica is
-// killed and the database restarts; then, for a fifth of the time, one process on SQLite. Prints a table, writes
-// docs/soak.md, and ends with 1 if an answer was wrong, memory grew, what was shed waited, or too few checks were
-// answered between the faults. How the sustainable rate is found is in soak/load.ts, the limits are in soak/report.ts.
+// npm run soak: runs two replicas on one PostgreSQL at twice the rate they sustain, while links stall, a replica is
+// killed and the database restarts; then, for a fifth of the time, one process on SQLite. It prints a table and writes
+// docs/soak.md. The exit code is 1 if an answer was wrong, memory grew, a refused check had to wait, or too few checks
+// were answered between the faults. soak/load.ts finds the sustainable rate; soak/report.ts has the limits.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,9 +25,12 @@ const USAGE = `Usage: npm run soak -- [options]
 const PAGE = join(import.meta.dir, '../docs/soak.md');
 const SQLITE_SHARE = 0.2;
 const LEAST_S = 30;
-/** Between two faults: long enough to see the service come back from one before the next. */
+/** The time between two faults: long enough for the service to recover from one before the next. */
 const CALM_S = 45;
-/** After a fault: the promised two seconds until checks are answered again, and one for the second it began in. */
+/**
+ * The time after a fault until checks are answered again: the promised two seconds, and one for the second in which the
+ * fault began.
+ */
 const RECOVERY_S = 3;
 
 const { values } = parseArgs({
@@ -44,7 +47,7 @@ if (values.help) {
 }
 
 leaveOneCore();
-if (!PINNED) say('The generator shares its core: what it measures holds waits of its own.');
+if (!PINNED) say('The generator shares its core, so its figures include its own delays.');
 const seconds = Math.round(Number(values.minutes) * 60);
 const plan: [Engine, number][] = [
   ['postgres', seconds],
@@ -95,7 +98,7 @@ async function overload(stage: Stage, target: Target, rates: Rates, duration: nu
     openLoad(target, 2 * rates.sustainable, duration, say, stop.signal),
     disturb(stage.faults, duration),
   ]).finally(() => {
-    // Where one of them failed, the other goes on.
+    // If one of them failed, the other is still running.
     stop.abort();
     memory.stop();
   });
@@ -112,7 +115,9 @@ async function overload(stage: Stage, target: Target, rates: Rates, duration: nu
   };
 }
 
-/** Three of four allowed, some denied, a few of a session that is revoked before the load begins. */
+/**
+ * Three of four checks are allowed, some are denied, and a few use a session that is revoked before the load begins.
+ */
 async function makeKinds(service: TestService): Promise<Kind[]> {
   const { key } = await service.newKey([
     { tool: 'soak__no', action: 'deny' },

@@ -1,5 +1,5 @@
-// The service as one bundle: the command line with everything it loads, migrations, dashboard and texts included. Made
-// into an executable, or into a folder of modules for the npm package. What is packed around it is not known here.
+// Bundles the service: the command line with everything it loads, including migrations, dashboard and texts. The bundle
+// becomes an executable, or a folder of modules for the npm package (npm.ts).
 
 import { join } from 'node:path';
 import { carried, dashboardInputs } from './carried.ts';
@@ -11,14 +11,14 @@ const SHARED: Bun.BuildConfig = {
   root: ROOT,
   target: 'bun',
   format: 'esm',
-  // Identifiers stay as they are, for the sake of whoever reads a logged error.
+  // Identifiers are kept, so that logged errors can be read.
   minify: { whitespace: true, syntax: true },
-  // Each command loads its own part only: `lint` starts in 0.02 s instead of 0.05.
+  // Each command loads only its own part: `lint` starts in 0.02 s instead of 0.05.
   splitting: true,
   metafile: true,
 };
 
-/** Bytecode spares parsing at each start. The folder it runs in has no say: no bunfig.toml, no .env is read. */
+/** Bytecode saves parsing at each start. The executable reads no bunfig.toml and no .env of the folder it runs in. */
 export async function compile(outfile: string): Promise<string[]> {
   const plugins = [await carried()];
   const compiled = { outfile, autoloadDotenv: false, autoloadBunfig: false };
@@ -31,7 +31,7 @@ export async function bundle(outdir: string): Promise<string[]> {
   return inputsOf(await Bun.build({ ...SHARED, plugins, outdir, naming }));
 }
 
-/** The files that went into it. */
+/** The source files of the bundle. */
 async function inputsOf(output: Bun.BuildOutput): Promise<string[]> {
   for (const message of output.logs) console.error(message);
   if (!output.success) throw new Error('the bundle could not be made');

@@ -1,12 +1,12 @@
-// Modules that carry what is read from files in the project, to stand where those stand that read it: in a bundle
-// there are no files. The dashboard travels gzipped, and is opened when somebody first asks for it.
+// A bundle cannot read files of the project. These modules contain the content of such files and replace the modules
+// that read them. The dashboard is gzipped, and unpacked at the first request.
 
 import { basename } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { buildDashboard, ENTRIES } from '../../src/http/dashboard-build.ts';
 import { readGuides } from '../../src/http/guide-files.ts';
 
-/** Made beforehand: a bundle that is asked for while another is being made never comes. */
+/** The content is made beforehand: a bundle that is started while another one is being made never finishes. */
 export async function carried(): Promise<BunPlugin> {
   const modules: Record<string, string> = {
     'dashboard-build.ts': await dashboard(),
@@ -41,7 +41,7 @@ export async function buildDashboard() {
 `;
 }
 
-/** The files that went into it. */
+/** The source files of the dashboard. */
 export async function dashboardInputs(): Promise<string[]> {
   const { metafile } = await Bun.build({ entrypoints: ENTRIES, target: 'browser', metafile: true });
   return Object.keys(metafile?.inputs ?? {});

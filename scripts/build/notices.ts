@@ -1,5 +1,5 @@
-// The licences of the packages that a bundle carries, as their terms ask: one text, found from the files that
-// went in.
+// Collects the licences of the bundled packages, as their terms require, in one text. The packages are found from the
+// source files of the bundle.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

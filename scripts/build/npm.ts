@@ -1,5 +1,5 @@
-// The npm packages: the service, bundled, with the runtime as its only dependency, and the TypeScript client,
-// compiled. Each is put together in a temporary folder and packed from there, so that the tree stays clean.
+// Makes the npm packages: the bundled service, whose only dependency is the runtime, and the compiled TypeScript
+// client. Each is put together in a temporary folder and packed from there, so that the tree stays clean.
 
 import {
   chmodSync,
@@ -53,7 +53,7 @@ function writeLauncher(folder: string): void {
   chmodSync(join(folder, 'toolgate'), 0o755);
 }
 
-/** The tarball's path; the folder is spent. */
+/** Packs the folder, removes it, and returns the path of the tarball. */
 function pack(folder: string, to: string): string {
   const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
   const tarball = join(to, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);

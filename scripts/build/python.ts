@@ -1,5 +1,5 @@
-// The Python packages, made by the client's own build back end the way any front end would call it (PEP 517),
-// without a network.
+// Makes the Python packages with the client's own build back end, called as any front end would (PEP 517), without a
+// network.
 
 import { join } from 'node:path';
 import { ROOT } from './bundle.ts';

@@ -1,24 +1,24 @@
-// The small changes that `npm run mutants` makes to a source file, one at a time: a bound moved by one, a condition
-// turned round, a branch always or never taken, a statement left out. It reads the text, not a syntax tree: the
-// formatter puts blanks around every operator, which tells `a < b` from `Map<a, b>`. Which of them are tried, and
-// what became of them, is mutants.ts's.
+// The small changes that `npm run mutants` makes to a source file, one at a time: a bound moved by one, a negated
+// condition, a branch always or never taken, a statement left out. This file reads the text, not a syntax tree: the
+// formatter puts blanks around every operator, which distinguishes `a < b` from `Map<a, b>`. mutants.ts chooses and
+// tries the changes.
 
 export interface Change {
-  /** Relative to the project's root. */
+  /** The path relative to the project's root. */
   file: string;
   line: number;
   from: number;
   to: number;
-  /** What stands there, and what is put in its place. */
+  /** The original text, and its replacement. */
   was: string;
   becomes: string;
 }
 
 interface Kind {
   find: RegExp;
-  /** What is put in place of the match, or null when this one is left alone. */
+  /** The replacement for a match, or null to leave it alone. */
   replace: (found: RegExpMatchArray, text: string) => { was: string; becomes: string } | null;
-  /** Whether it is looked for in code or in the SQL inside its strings. */
+  /** Whether to search in code or in the SQL inside its strings. */
   within: 'code' | 'sql';
 }
 
@@ -77,10 +77,10 @@ const KINDS: Kind[] = [
   },
 ];
 
-/** No statement that may be left out, or one that every test of the class would miss: a field set from a parameter. */
+/** Statements that cannot be left out, or that every test of the class would notice: a field set from a parameter. */
 const NOT_LEFT_OUT = /^ *(?:(?:return|throw|const|let|type|case|break|continue|super)\b|this\.#?(\w+) = \1;)/;
 
-/** In a list of columns to set, `=` is no comparison. */
+/** In a list of columns to set, `=` is not a comparison. */
 function assigns(found: RegExpMatchArray, text: string): boolean {
   const before = text.slice(Math.max(0, (found.index ?? 0) - 500), found.index);
   return found[0] === '=' && before.lastIndexOf(' SET ') > before.lastIndexOf('WHERE ');
@@ -94,7 +94,7 @@ export function changesIn(file: string, text: string): Change[] {
       const made = replace(match, masks[within]);
       if (made === null) return [];
       const from = match.index + match[0].indexOf(made.was.slice(0, match[0].trimStart().length));
-      // The mask has no strings in it: what stands there is read from the text itself.
+      // The mask contains no strings, so the original is read from the text itself.
       const was = text.slice(from, from + made.was.length);
       return [
         {
@@ -115,7 +115,7 @@ export function changed(text: string, { from, to, becomes }: Change): string {
   return text.slice(0, from) + becomes + text.slice(to);
 }
 
-/** The condition of an `if`, always or never met; which of the two, its length decides. */
+/** Makes the condition of an `if` always or never true, depending on the length of the condition. */
 function whole(found: RegExpMatchArray, text: string): { was: string; becomes: string } | null {
   const open = (found.index ?? 0) + found[0].length - 1;
   let depth = 0;
@@ -138,8 +138,8 @@ const TOKEN =
 const SQL = /^['"`]\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|AND|WHERE|FROM)\b/;
 
 /**
- * The text with everything but code, or everything but SQL, blanked out, so that places stay the same. Code inside
- * the braces of a template is left alone.
+ * The text with everything except code, or everything except SQL, replaced by blanks, so that positions stay the same.
+ * Code inside the braces of a template is left out.
  */
 function masked(text: string, keep: 'code' | 'sql'): string {
   const blank = (part: string) => part.replace(/[^\n]/g, '_');

@@ -8,7 +8,7 @@ export interface Tried {
   foundBy: string | null;
 }
 
-/** A change that nobody could tell from the program as it is. */
+/** A change that has no visible effect. */
 export interface Same {
   change: Change;
   why: string;

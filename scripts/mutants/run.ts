@@ -1,5 +1,5 @@
-// Runs test files in a tree until one fails, and answers which. What they leave behind, processes as well as files,
-// is gone afterwards: a change may hang a test, or end it before it has cleaned up.
+// Runs test files in a tree until one fails, and returns its name. Processes and files that tests leave behind are
+// removed afterwards, because a change may make a test hang, or end it before it has cleaned up.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,20 +8,26 @@ import { join } from 'node:path';
 import { took } from './tests.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-/** Of one test, in milliseconds; most changes that hang a test hang it for good. A quick file's tests get less. */
+/**
+ * Time limits of one test. Most changes that make a test hang make it hang forever. Tests of a quick file get less
+ * time.
+ */
 const TEST_MS = 60_000;
 const QUICK_TEST_MS = 15_000;
-/** A test's own mutation does not apply (test/support/mutant.ts): that says nothing about the change. */
+/**
+ * The exit code of a test whose own mutation does not apply (test/support/mutant.ts), which says nothing about the
+ * change.
+ */
 const NOT_APPLIED = 86;
-/** A busy machine may take so many times as long as a quiet one. */
+/** A busy machine may take this many times as long as an idle one. */
 const PATIENCE = 8;
 
-/** Each test is in a process group of its own, which Ctrl-C does not reach. */
+/** Each test runs in its own process group, which Ctrl-C does not reach. */
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach(end));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
-/** The first of the tests that fails in this tree, or does not come to an end; null when all pass. */
+/** The first test that fails or does not end in this tree; null when all pass. */
 export async function failsOn(tree: string, tests: readonly string[]): Promise<string | null> {
   for (const test of tests) if (!(await passes(tree, test))) return test;
   return null;
@@ -29,7 +35,7 @@ export async function failsOn(tree: string, tests: readonly string[]): Promise<s
 
 async function passes(tree: string, test: string): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-mutant-run-'));
-  // PostgreSQL may run as another user, who has to get there.
+  // PostgreSQL may run as another user, who needs access.
   chmodSync(folder, 0o755);
   const patience = PATIENCE * took(test);
   const testMs = Math.min(TEST_MS, QUICK_TEST_MS + patience);
@@ -51,11 +57,11 @@ async function passes(tree: string, test: string): Promise<boolean> {
   return code === 0;
 }
 
-/** The whole process group: the services and databases that a test has started. */
+/** Ends the whole process group, with the services and databases that a test has started. */
 function end(child: ChildProcess): void {
   try {
     process.kill(-(child.pid as number), 'SIGKILL');
   } catch {
-    // It has ended, and everything it started.
+    // The process group has already ended.
   }
 }

@@ -1,13 +1,12 @@
-// Which tests a change in a source file is held against: those that know the file best, so that a change that none
-// of them sees is one that the whole suite would hardly see. A test that mirrors the file's name, and one that
-// imports the file, need not be named.
+// The tests to run for a change in a source file: those that cover the file best, so that the whole suite would hardly
+// notice a change that they all miss. A test with the file's name, and one that imports the file, need not be listed.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '../..');
 
-/** By the path under `src`; a file is in every row whose pattern it matches. */
+/** Tests by a pattern for the path under `src`; a file may match several rows. */
 const NAMED: [RegExp, string][] = [
   [
     /^core\/(decide|policy|pattern|name|simulate)/,
@@ -106,14 +105,14 @@ const NAMED: [RegExp, string][] = [
   [/^mcp\/(duplex|negotiate)/, 'mcp/upstream'],
 ];
 
-/** Take minutes: what they need of a file, quicker tests know as well. */
+/** These tests take minutes, and quicker ones cover the same code. */
 const TOO_SLOW = /^test\/(browser\/|cli\/audit-given-up)/;
 
 const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: ROOT })]
   .filter(test => !TOO_SLOW.test(test))
   .sort();
 
-/** Quickest first, as `test/timings.json` remembers them: most changes are found out by the first. */
+/** The quickest tests come first (test/timings.json), because most changes are noticed by the first one. */
 export function testsOf(file: string): string[] {
   const under = file.replace(/^src\//, '');
   const named = NAMED.filter(([pattern]) => pattern.test(under)).flatMap(([, names]) => names.split(' '));

@@ -1,7 +1,8 @@
-// Asks at a fixed rate, whether or not earlier checks are answered, and counts each wait from the moment the check
-// was due; without a rate, as fast as its connections get answers. A process of its own, on plain sockets and with
-// requests encoded beforehand (18 microseconds a check), so that what it measures is the service. Takes its order as
-// JSON from standard input, writes the ids of verdicts to a file, and prints lines of JSON: progress, then a tally.
+// Sends checks at a fixed rate, whether or not earlier ones are answered, and measures each wait from the time the
+// check was due. Without a rate, it sends as fast as its connections get answers. It is a separate process, with plain
+// sockets and requests encoded beforehand (18 microseconds a check), so that it measures the service and not itself. It
+// reads its order as JSON from standard input, writes the ids of verdicts to a file, and prints lines of JSON:
+// progress, then a tally.
 
 import * as fs from 'node:fs';
 import type { Socket } from 'bun';
@@ -10,21 +11,24 @@ import { fault, type Kind, newTally, note, statusText, type Tally } from './tall
 export interface Order {
   urls: string[];
   kinds: Kind[];
-  /** Checks a second over all replicas; null for as many as are answered. */
+  /** Checks a second over all replicas; null means as many as are answered. */
   rate: number | null;
   seconds: number;
-  /** Connections to each replica, at most. */
+  /** The maximum number of connections to each replica. */
   connections: number;
-  /** Where the ids go, 16 bytes each. */
+  /** The file for the ids, 16 bytes each. */
   idFile: string;
 }
 
 const TICK_MS = 1;
-/** As long nobody tries again to connect to a port where nobody listened. */
+/** The pause before the next attempt to connect to a port on which nobody listened. */
 const AWAY_MS = 50;
-/** A listener's backlog holds 512: of more at once some would wait a second or three for their SYN to be sent again. */
+/**
+ * A listener's backlog has room for 512 connections. If more are opened at once, some wait a second or three until
+ * their SYN is sent again.
+ */
 const MOST_CONNECTING = 100;
-/** So many due checks wait for a connection to each replica. */
+/** The maximum number of due checks that wait for a connection to each replica. */
 const MOST_WAITING = 1000;
 /** Longer than any check may take. */
 const LAST_ANSWERS_MS = 10_000;
@@ -32,7 +36,7 @@ const PROGRESS_MS = 10_000;
 const ID_BYTES = 16;
 const MOST_WRONG = 20;
 
-/** One connection, with at most one check under way. */
+/** One connection, with at most one check in progress. */
 interface Peer {
   replica: Replica;
   kind: Kind;
@@ -48,7 +52,7 @@ class Replica {
   readonly port: number;
   readonly requests: Buffer[];
   readonly free: Socket<Peer>[] = [];
-  /** When they were due, of the checks that wait for a connection. */
+  /** The due times of the checks that wait for a connection. */
   readonly waiting: number[] = [];
   open = 0;
   connecting = 0;

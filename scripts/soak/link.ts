@@ -1,5 +1,5 @@
-// A link to PostgreSQL that can be made to stand still, with its connections open. A process of its own, so that
-// it is not held up by the load: takes the database's address, prints its own, and obeys "stall" and "resume".
+// A link to PostgreSQL that can be stalled with its connections open. It is a separate process, so that the load does
+// not delay it. It reads the database's address, prints its own, and obeys "stall" and "resume".
 
 import type { Socket } from 'bun';
 
@@ -76,7 +76,7 @@ class Link {
   }
 }
 
-/** One end of a connection through the link, and what waits to be written to it. */
+/** One end of a connection through the link, and the data to be written to it. */
 class Side {
   socket: Socket<Side> | null;
   other: Side | null = null;

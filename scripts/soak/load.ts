@@ -1,32 +1,37 @@
-// Puts a stage under load: starts the generator on a core of its own, so that it neither takes time from the service
-// nor waits for it, and finds the rate that the stage sustains.
+// Puts a stage under load: starts the generator on its own core, so that it neither takes time from the service nor
+// waits for it, and finds the rate that the stage sustains.
 
 import * as path from 'node:path';
 import { CORES } from '../../bench/process.ts';
 import type { Line, Order } from './generator.ts';
 import { count, quantile, type Tally } from './tally.ts';
 
-/** So many connections to each replica make every commit full. */
+/** This many connections to each replica fill every commit. */
 const SATURATING = 256;
 const WARM_S = 5;
 const SATURATED_S = 15;
-/** Of what is reached when saturated. Where not even a third is kept, the figure means nothing. */
+/** The shares of the saturated rate that are tried. If not even a third is sustained, the figure is meaningless. */
 const SHARES = [0.8, 0.7, 0.6, 0.5, 0.4, 0.33];
-/** Holds all that comes after checks: sealing, the roll-ups of a minute, vacuum, a checkpoint of the database. */
+/**
+ * Long enough for all work that follows checks: sealing, the roll-ups of a minute, vacuum, a checkpoint of the
+ * database.
+ */
 const CONFIRM_S = 65;
 const SUSTAINED_P99_MS = 1000;
-/** What pauses of the disk may cost: at 20,000 a second the queue that the soak allows is full after 50 ms. */
+/**
+ * The share that pauses of the disk may cost: at 20,000 a second, the queue that the soak allows is full after 50 ms.
+ */
 const REFUSED_SHARE = 0.01;
-/** A try that has lost by then is not taken to its end. */
+/** An attempt that has failed by then is not continued. */
 const TRY_S = 10;
-/** Several times what may wait in a replica, so that what is shed is shed by the service. */
+/** Several times the queue of a replica, so that it is the service that refuses checks. */
 const MOST_CONNECTIONS = 4000;
 
 export type Target = Pick<Order, 'urls' | 'kinds' | 'idFile'>;
 
 export const PINNED = CORES.length > 1 && Bun.which('taskset') !== null;
 
-/** Everything started from here on leaves the last core to the generator. */
+/** Processes started after this call leave the last core to the generator. */
 export function leaveOneCore(): void {
   if (PINNED) Bun.spawnSync(['taskset', '-a', '-p', '-c', CORES.slice(0, -1).join(','), String(process.pid)]);
 }
@@ -44,12 +49,15 @@ export function openLoad(
 type Say = (text: string) => void;
 
 export interface Rates {
-  /** Verdicts a second, the median, when every connection asks again at once. */
+  /** The median of the verdicts a second when every connection sends its next check at once. */
   saturated: number;
   sustainable: number;
 }
 
-/** The largest share of the saturated rate at which, for a minute, 99 % get their answer and hardly anybody waits. */
+/**
+ * Finds the largest share of the saturated rate at which, for a minute, 99 % of the checks are answered and hardly any
+ * wait.
+ */
 export async function measureRates(target: Target, say: Say): Promise<Rates> {
   const closed = { ...target, rate: null, connections: SATURATING };
   await generate({ ...closed, seconds: WARM_S }, say);
@@ -69,7 +77,7 @@ export async function measureRates(target: Target, say: Say): Promise<Rates> {
   throw new Error('What is sustained varies too much to be measured; let nothing else run on this machine.');
 }
 
-/** Whether, at this rate, 99 % get their answer and hardly anybody waits. */
+/** Whether, at this rate, 99 % of the checks are answered and hardly any wait. */
 async function kept(target: Target, rate: number, seconds: number, say: Say): Promise<boolean> {
   const tally = await openLoad(target, rate, seconds, say);
   const [p99, refused] = [quantile(tally.verdictMs, 0.99), count(tally.shedMs) + tally.notSent];

@@ -1,5 +1,5 @@
-// Holds millions of verdicts against the audit log, by the last 64 bits of their ids: random, and few enough to be
-// sorted in memory.
+// Compares millions of verdicts with the audit log, by the last 64 bits of their ids: these are random, and short
+// enough to be sorted in memory.
 
 import { readFileSync } from 'node:fs';
 import { sql } from '../../test/support/faults.ts';
@@ -11,7 +11,7 @@ export interface Compared {
   verdicts: number;
   /** Ids that were given to more than one check. */
   twice: number;
-  /** Verdicts that the log lacks. */
+  /** Verdicts that are missing from the log. */
   missing: number;
 }
 
@@ -31,7 +31,7 @@ export async function againstLog(idFile: string, databaseUrl: string): Promise<C
   return { verdicts: given.length, twice, missing };
 }
 
-/** In pages, so that the log may be as long as it likes. */
+/** Reads the log in pages, so that it may have any length. */
 async function entries(databaseUrl: string): Promise<BigUint64Array> {
   const [row] = await sql<{ count: number }>(databaseUrl, 'SELECT count(*) AS count FROM audit');
   const found = new BigUint64Array(Number(row?.count));

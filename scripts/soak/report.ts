@@ -1,5 +1,5 @@
-// The table of a soak: each figure, the limit it is held to, and whether it keeps it. Printed, and written to
-// docs/soak.md.
+// Makes the table of a soak: each figure, its limit, and whether it keeps the limit. The table is printed and written
+// to docs/soak.md.
 
 import { commit, machine } from '../conditions.ts';
 import type { Rates } from './load.ts';
@@ -9,12 +9,18 @@ import { count, quantile, statusText, type Tally } from './tally.ts';
 const MIB = 1024 * 1024;
 const SHED_P99_MS = 1000;
 const LATE_P99_MS = 500;
-/** The promised three seconds, and one for a machine that is as busy as it can be. */
+/** The promised three seconds, and one more for a fully loaded machine. */
 const SLOWEST_MS = 4000;
 const GOODPUT_SHARE = 0.8;
-/** Of the saturated rate: whoever answers more when overloaded was measured while the machine was busy. */
+/**
+ * A share of the saturated rate: a service that answers more than this when overloaded was measured while the machine
+ * was busy.
+ */
 const UNDERRATED_SHARE = 1.25;
-/** Of all that was due while the replica was up: a generator that cannot send does not overload. */
+/**
+ * The share of all checks due while the replica was up that must be sent: a generator that cannot send does not
+ * overload.
+ */
 const SENT_SHARE = 0.95;
 
 export interface Soaked {
@@ -23,11 +29,11 @@ export interface Soaked {
   seconds: number;
   tally: Tally;
   compared: Compared;
-  /** The faults, and the second after which each was over. */
+  /** The faults, and the second in which each was over. */
   happened: { name: string; until: number }[];
-  /** Seconds of the load in which nothing was wrong. */
+  /** The seconds of the load without a fault. */
   calm: Set<number>;
-  /** Bytes, once a second, of a replica that lived through it. */
+  /** The memory of a replica that was never restarted, in bytes, once a second. */
   memory: number[];
 }
 
@@ -110,7 +116,7 @@ export function rowsOf({ tally, compared, rates, ...run }: Soaked): Row[] {
   ];
 }
 
-/** Until three seconds together reach the wanted share. */
+/** The time until three consecutive seconds together reach the wanted share. */
 function secondsUntilBack({ verdictsPerSecond }: Tally, until: number, sustainable: number): number | string {
   const back = verdictsPerSecond.findIndex(
     (_, second) =>

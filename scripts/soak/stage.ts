@@ -1,5 +1,5 @@
-// What is soaked: two replicas on one PostgreSQL, one of them over a link that can stand still; or one process on
-// SQLite. With the faults that can befall it, which come one after another, with calm between.
+// The stages of a soak: two replicas on one PostgreSQL, one of them over a link that can be stalled; or one process on
+// SQLite. Each stage has its faults, which happen one after another with pauses between.
 
 import { Database } from 'bun:sqlite';
 import { mkdtempSync } from 'node:fs';
@@ -13,7 +13,7 @@ export interface Stage {
   name: string;
   urls: string[];
   databaseUrl: string;
-  /** Lives through all of it. */
+  /** The replica that is never restarted. */
   steady: TestService;
   faults: Fault[];
   close: () => Promise<void>;
@@ -24,12 +24,12 @@ export interface Fault {
   run: () => Promise<void>;
 }
 
-/** Deep enough for commits to be full, and so short that nobody waits long in it. */
+/** Long enough for commits to be full, and so short that no check waits long in the queue. */
 export const QUEUE_LIMIT = '1000';
 const ENV = { TOOLGATE_QUEUE_LIMIT: QUEUE_LIMIT, TOOLGATE_LOG_LEVEL: 'error' };
 const STALL_MS = 4000;
 const MOST_STARTS = 5;
-/** What the database has to replay after a crash, on the core that it shares with two busy replicas. */
+/** Bounds what the database has to replay after a crash, on the core that it shares with two busy replicas. */
 const CHECKPOINT_TIMEOUT = '30s';
 
 export function open(engine: Engine): Promise<Stage> {
@@ -46,7 +46,7 @@ async function replicas(): Promise<Stage> {
   );
   const databaseUrl = await postgres.createDatabase();
   const link = await openLink(databaseUrl);
-  // Comes back at the same address, as behind whatever looks after processes.
+  // The replica restarts at the same address, as under a process supervisor.
   const port = freePort();
   const start = () => startService({ databaseUrl: link.url, env: { ...ENV, TOOLGATE_PORT: String(port) } });
   const steady = await startService({ databaseUrl, env: ENV });

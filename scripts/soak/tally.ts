@@ -1,35 +1,35 @@
-// What a generator counts, in constant memory however long it runs, and what it hands over at the end. Each answer
-// is held against the one that is right for its kind of check.
+// The counts of a generator, in constant memory however long it runs. Each answer is compared with the right one for
+// its kind of check.
 
 export interface Kind {
   token: string;
   tool: string;
-  /** The one decision that is right; null when there may be no verdict at all. */
+  /** The right decision; null when there may be no verdict at all. */
   decision: 'allow' | 'deny' | null;
 }
 
 export interface Tally {
-  /** Verdicts by the second in which they arrived. */
+  /** The number of verdicts in each second. */
   verdictsPerSecond: number[];
   statuses: Record<string, number>;
   sent: number;
-  /** Due while every connection was busy, and so never sent. */
+  /** Checks that were due while every connection was busy, and so were never sent. */
   notSent: number;
-  /** Due while nobody listened at the replica's port. */
+  /** Checks that were due while nobody listened on the replica's port. */
   unreachable: number;
-  /** Sent, and the connection ended before the answer. */
+  /** Checks that were sent, but the connection ended before the answer. */
   lost: number;
   wrong: string[];
-  /** Milliseconds from the moment a check was due to its verdict, its 503 and its 500; and to being sent. */
+  /** Milliseconds from the time a check was due until its verdict, its 503, its 500, and until it was sent. */
   verdictMs: number[];
   shedMs: number[];
   failedMs: number[];
   lateMs: number[];
-  /** From the moment it was sent, and the second in which its answer arrived. */
+  /** The slowest answer: milliseconds since the check was sent, and the second in which the answer arrived. */
   slowest: { ms: number; status: number; second: number };
 }
 
-/** Anything slower counts as this slow. */
+/** Slower answers count as this slow. */
 const SLOWEST_MS = 20_000;
 
 export function newTally(): Tally {
@@ -59,7 +59,7 @@ export function count(times: readonly number[]): number {
   return times.reduce((sum, each) => sum + each, 0);
 }
 
-/** Milliseconds that this share of all took at most. */
+/** The milliseconds within which this share of all was answered. */
 export function quantile(times: readonly number[], share: number): number {
   let left = Math.ceil(count(times) * share);
   const found = times.findIndex(each => {
@@ -77,7 +77,7 @@ export function statusText(statuses: Tally['statuses']): string {
   );
 }
 
-/** What is wrong with an answer; null when it is one that this kind of check may get. */
+/** What is wrong with an answer; null when this kind of check may get it. */
 export function fault(kind: Kind, status: number, head: string, body: string): string | null {
   if (status === 200) return decisionOf(body) === kind.decision ? null : `${kind.tool} was answered ${body}`;
   if (decisionOf(body) !== null) return `a verdict with status ${status}: ${body}`;

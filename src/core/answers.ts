@@ -1,4 +1,4 @@
-// What the routes answer when all went well, in JSON. Written from their schemas by `npm run openapi`: change those.
+// The routes' successful answers in JSON. `npm run openapi` writes this file from the routes' schemas: change those.
 
 export interface Answers {
   'POST /v1/check': {
