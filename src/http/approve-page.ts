@@ -1,5 +1,5 @@
-// What a person sees behind an approval link: the question, the answer, or why there is nothing to answer.
-// Pure functions from facts to a response: who may see or decide what, and the clock, are the routes' matter.
+// The pages behind an approval link: the question, the answer, or why there is nothing to answer. They are pure
+// functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
 import { joinName } from '../core/name.ts';
 import { visible } from '../core/visible.ts';
@@ -11,7 +11,7 @@ export interface ApprovalFacts {
   keyName: string;
   sessionLabel: string | null;
   reason: string;
-  /** Milliseconds, as all times here. */
+  /** All times are in milliseconds. */
   createdAt: number;
   expiresAt: number;
 }
@@ -20,7 +20,7 @@ export type ApprovalAction = 'approve' | 'deny';
 
 interface Ask {
   token: string;
-  /** What the link asked for; null when it asked for nothing. */
+  /** The action that the link names, or null. */
   action: ApprovalAction | null;
   submitsItself: boolean;
   now: number;
@@ -38,7 +38,7 @@ const DURATIONS = [
   ['7d', '7 days'],
 ] as const;
 
-// A browser may run a page before anybody looks at it (prerendering): then nobody has clicked yet.
+// A browser may run a page before anybody has clicked its link (prerendering); the script then waits for the click.
 const SUBMIT_AT_ONCE = `
 const send = () => {
   document.getElementById('sending').hidden = false;
@@ -80,7 +80,7 @@ ${submitsItself ? html`<p id="sending" class="notice" role="status" hidden>Sendi
 </form>`;
 }
 
-// Two forms, so that no `duration` at all is sent for this call only.
+// There are two forms, so that no `duration` is sent when only this call is approved.
 function openForms(token: string, facts: ApprovalFacts): Html {
   return html`<form id="decision" method="post" action="${pathOf(token)}" class="row">
 <button name="action" value="approve">${BUTTONS.approve}</button>
@@ -130,7 +130,7 @@ const GONE = {
   expired: ['Too late', 'Nobody decided in time: the question lapsed', 'The call was not approved.'],
 } as const;
 
-/** `resolvedAt` is when somebody decided; a question that lapsed did so at its `expiresAt`. */
+/** `resolvedAt` is when somebody answered. A question that nobody answered lapsed at its `expiresAt`. */
 export function gonePage(
   facts: ApprovalFacts | null,
   state: GoneState,
@@ -159,7 +159,7 @@ export function unknownPage(): Response {
   );
 }
 
-/** A sentence that says what was wrong; it is shown as plain text. */
+/** `sentence` says what was wrong. It is shown as plain text. */
 export function badRequestPage(sentence: string, status = 400): Response {
   return message(status, 'This request cannot be used', html`${visible(sentence)} Nothing was decided.`);
 }
@@ -193,7 +193,7 @@ function message(
   return page({ title: `${heading} · Toolgate`, status, body, headers });
 }
 
-/** With `now`, a question still open: says how long is left. */
+/** With `now`, for a question that is still open, the list says how much time is left. */
 function factList(facts: ApprovalFacts, now: number | null): Html {
   const left = now === null ? null : html` (${spanInWords(facts.expiresAt - now)} left)`;
   return html`<dl class="facts">
@@ -212,7 +212,7 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-// Each part is isolated: with a name in a right-to-left script the two would otherwise change places.
+// Each part is isolated, because a name in a right-to-left script could otherwise swap the two.
 function fullName({ serverName, toolName }: ApprovalFacts): Html {
   const between = joinName('', '');
   return html`<bdi dir="ltr" class="mono">${named(serverName)}${between}${named(toolName)}</bdi>`;
@@ -241,7 +241,7 @@ const SPANS = [
   ['minute', 60_000],
 ] as const;
 
-/** Its two greatest parts, rounded down: never more than there is. */
+/** The two largest units of a time span, rounded down so that it never says more than is left. */
 function spanInWords(ms: number): string {
   const words: string[] = [];
   let rest = ms;

@@ -1,6 +1,6 @@
-// GET and POST /v1/approve/:token: where a link from a notification leads. GET shows the question and never
-// answers it, so that mail scanners and previews cannot; POST answers it, once. Pages for people, JSON for
-// programs that do not ask for pages.
+// GET and POST /v1/approve/:token: the target of the links in notifications. GET shows the question and never answers
+// it, because mail scanners and previews open links too. POST answers it, once. A client that accepts text/html gets
+// pages; others get JSON.
 
 import { z } from 'zod';
 import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
@@ -56,7 +56,7 @@ export const approveRoutes: Route[] = [
     query: z.strictObject({ action: z.enum(RESOLUTIONS).optional() }),
     answers: {
       200: { description: 'A page.', type: 'text/html' },
-      303: { description: 'This key’s approvals need a signed-in operator: leads to the sign-in.' },
+      303: { description: 'Approvals of this key need a signed-in operator; redirects to the sign-in.' },
       403: { description: 'The signed-in operator may not approve, as a page.', type: 'text/html' },
       404: { description: 'Unknown link, as a page.', type: 'text/html' },
       410: { description: 'Used or expired link, as a page.', type: 'text/html' },
@@ -71,9 +71,9 @@ export const approveRoutes: Route[] = [
     body: resolution,
     form: true,
     answers: {
-      200: { description: 'The outcome; a page where `Accept` asks for text/html.', schema: resolved },
-      401: { description: 'This key’s approvals need a signed-in operator (`sign_in_required`).' },
-      403: { description: 'The signed-in operator may not approve, or a foreign page sent this.' },
+      200: { description: 'The outcome; a page if `Accept` asks for text/html.', schema: resolved },
+      401: { description: 'Approvals of this key need a signed-in operator (`sign_in_required`).' },
+      403: { description: 'The signed-in operator may not approve, or a page of another site sent this.' },
       404: { description: 'Unknown link.' },
       410: { description: 'Used or expired link.' },
       429: { description: 'Too many requests from this address.' },
@@ -104,7 +104,7 @@ async function show(
   });
 }
 
-/** The way back stays here: the page to sign in on gets a name for it, but for HEAD, which follows no link. */
+/** Keeps the path on the server and gives the sign-in page a name for it. A HEAD request needs none. */
 async function toSignIn(
   { services, request, query }: Incoming<unknown, { action?: 'approve' | 'deny' | undefined }>,
   token: string,
@@ -137,7 +137,7 @@ function outcomeJson({ id, status, grantExpiresAt }: ApprovalRecord): Response {
   );
 }
 
-/** How the question ended: by this very request, or before it. */
+/** The page that says how the question ended. `before` means that another request answered it first. */
 async function outcomePage(deps: Deps, token: string, before = false): Promise<Response> {
   const question = await findQuestion(deps, token);
   if (question === null) return unknownPage();
@@ -147,9 +147,9 @@ async function outcomePage(deps: Deps, token: string, before = false): Promise<R
 }
 
 /**
- * A browser says where a form stands; only our own page may post here. Under `no-referrer` its origin is
- * hidden (`null`), and over plain HTTP, but for loopback, Chromium sends no Sec-Fetch-Site either. Lax cookies
- * do not come with other sites' forms, and nobody without the link can aim one here.
+ * Refuses forms of other sites, by the headers in which browsers name a form's origin. Under `no-referrer` the origin
+ * is hidden (`null`), and over plain HTTP, except on loopback, Chromium sends no Sec-Fetch-Site either. Such a request
+ * is accepted: Lax cookies are not sent with other sites' forms, and a form needs the token of the link.
  */
 function refuseForeignPages(request: Request): void {
   const origin = request.headers.get('origin');

@@ -1,6 +1,6 @@
-// Who is asking: from the Authorization header or the sign-in cookie to a principal or an operator, held
-// against what the route allows. Kinds of tokens are told apart by their prefix, so none works where another
-// is meant. A cookie comes along by itself, so with it, changes are taken from our own pages only.
+// Authenticates a request by its Authorization header or sign-in cookie, and checks that the route allows the caller.
+// The prefix of a token says its kind, so that no kind works in place of another. Browsers send cookies by themselves,
+// so changes with a cookie are accepted only from pages of this service.
 
 import type { Config } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
@@ -32,7 +32,7 @@ export function identify(services: Services, request: Request, access: Access): 
   }
 }
 
-/** Remembered credentials only spare a look-up: a check's commit asks the store again. */
+/** A remembered credential only saves a look-up: the transaction of a check reads key and session again. */
 function agent(services: Services, request: Request): Who | Promise<Who> {
   const header = request.headers.get('authorization') ?? '';
   const known = services.principals.recall(header);
@@ -41,7 +41,7 @@ function agent(services: Services, request: Request): Who | Promise<Who> {
   return services.principals.learn(token).then(principal => ({ kind: 'agent', principal }));
 }
 
-/** An operator's token is a mistake that is worth naming; it is no agent's. */
+/** Using the admin token for calls is a common mistake, so it gets a message of its own. */
 function agentToken(services: Services, request: Request): string {
   const token = bearer(request);
   if (tokenKind(token) === 'admin' || sameText(hashToken(token), services.adminTokenHash)) {
@@ -90,7 +90,7 @@ async function adminToken(services: Services, request: Request): Promise<Who> {
   throw new GuardError('unauthenticated', 'The admin token is missing or wrong.');
 }
 
-/** The operator behind a request to a route that is open to everybody; null when nobody is signed in. */
+/** The signed-in operator of a request to a public route, or null. */
 export async function signedInOperator(services: Services, request: Request): Promise<SignedIn | null> {
   const cookie = readCookie(services.config, request);
   return cookie === null ? null : recognise(services.deps, cookie);
@@ -98,7 +98,7 @@ export async function signedInOperator(services: Services, request: Request): Pr
 
 const SAFE_METHODS = ['GET', 'HEAD'];
 
-/** Refuses what does not, by the browser's own word, come from a page of ours. */
+/** Throws unless the browser's headers say that the request comes from a page of this service. */
 export function requireOwnPage(config: Config, request: Request): void {
   if (request.headers.get('sec-fetch-site') === 'same-origin') return;
   const origin = request.headers.get('origin');
@@ -106,13 +106,13 @@ export function requireOwnPage(config: Config, request: Request): void {
   throw new GuardError('forbidden', 'Only this service’s own pages may send this.');
 }
 
-/** The same, where a program that is no browser may come too. */
+/** The same for routes that programs may call too: a request without these headers does not come from a browser. */
 export function refuseForeignPage(config: Config, request: Request): void {
   const { headers } = request;
   if (headers.has('sec-fetch-site') || headers.has('origin')) requireOwnPage(config, request);
 }
 
-/** Behind a proxy the browser knows us by the public address. */
+/** Behind a proxy the browser uses the public URL of the service. */
 function ownOrigins({ publicUrl }: Config, request: Request): string[] {
   const asked = new URL(request.url).origin;
   return publicUrl === null ? [asked] : [asked, new URL(publicUrl).origin];

@@ -1,5 +1,5 @@
-// Reading what a caller sent: bounded, strictly parsed, checked against a schema. A body past its limit is
-// refused by its declared length, or at the byte that crosses it. Texts that no store can hold end here, too.
+// Reads what a caller sent: with a size limit, parsed strictly and checked against a schema. A body that is too large
+// is refused by its declared length, or at the first byte past the limit. Texts that cannot be stored are refused too.
 
 import type { z } from 'zod';
 import { GuardError, type InputFault, invalidInput } from '../core/errors.ts';
@@ -28,7 +28,9 @@ async function readChunks(request: Request, limit: number): Promise<Uint8Array> 
   return Buffer.concat(chunks);
 }
 
-/** Who closes the connection, or is silent for too long, in the middle of a body: no fault of ours. Else the error. */
+/**
+ * Throws `client_gone` if the client closed the connection or timed out within the body, and any other error as it is.
+ */
 export function gone(error: unknown): never {
   if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
   throw new GuardError('client_gone', 'The connection was closed before the whole body was here.', {
@@ -44,7 +46,7 @@ const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
-/** Whether the body comes as a browser sends a form. */
+/** Whether the body is encoded like a browser's form. */
 export function isForm(request: Request): boolean {
   return FORM_TYPE.test(request.headers.get('content-type') ?? '');
 }
@@ -54,7 +56,7 @@ export async function readForm(request: Request, limit: number): Promise<Record<
   return fields(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
 
-/** Every name once: a repeated one has no single meaning. */
+/** Every name may appear once, because a repeated one is ambiguous. */
 export function fields(params: URLSearchParams): Record<string, string> {
   const found: Record<string, string> = Object.create(null);
   for (const [name, value] of params) {
@@ -69,7 +71,7 @@ export function isJson(request: Request): boolean {
   return JSON_TYPE.test(request.headers.get('content-type') ?? '');
 }
 
-/** The JSON body, untrusted. An empty one is `{}` where a route says that it may be left out. */
+/** The JSON body, not yet checked. An empty one counts as `{}` if the route allows leaving it out. */
 export async function readJson(
   request: Request,
   limit: number,
@@ -87,7 +89,7 @@ function wrongType(): GuardError {
   return new GuardError('unsupported_media_type', 'Send the body as application/json, in UTF-8.');
 }
 
-/** Checks a value; faults come with JSON Pointers and never with the values themselves. */
+/** Checks a value against a schema. Faults name a JSON Pointer and never quote the value. */
 export function fit<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -95,8 +97,8 @@ export function fit<T extends z.ZodType>(schema: T, value: unknown): z.output<T>
 }
 
 /**
- * Refuses texts that PostgreSQL does not take (U+0000), or that would come back as others (halves of a surrogate pair).
- * Done here for every route whose texts may reach the store, rather than wherever one does.
+ * Refuses texts that PostgreSQL does not accept (U+0000) or would change (halves of a surrogate pair). This is done
+ * here for every route whose texts may reach the store, so that no single place can forget it.
  */
 export function requireStorable(value: unknown, path = ''): void {
   if (typeof value === 'string') {

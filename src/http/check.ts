@@ -1,4 +1,4 @@
-// POST /v1/check: the advisory verdict. Parsing is here; deciding and recording are the guard's.
+// POST /v1/check: answers with an advisory verdict. This file parses the request; guard/check decides and records it.
 
 import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
@@ -11,11 +11,11 @@ import { fit, gone } from './body.ts';
 import { text, uuid } from './fields.ts';
 import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
 
-/** The value itself goes on, not a copy: what is checked is what was sent. */
+/** The value itself is passed on and not a copy, so that what is checked is what was sent. */
 const argsObject = z.unknown().refine(isObject, 'must be an object').meta({
   type: 'object',
   description:
-    'Arguments of the call. Evaluated in memory only, never stored. Of a call that needs approval, a keyed digest of them is kept.',
+    'The arguments of the call. They are evaluated in memory only and never stored. If the call needs approval, a keyed digest of them is kept.',
 });
 
 const body = z.strictObject({
@@ -24,7 +24,7 @@ const body = z.strictObject({
   args: argsObject.optional(),
   referenceId: uuid
     .optional()
-    .meta({ description: 'An approved, unspent approval of this very call: it is then allowed, once.' }),
+    .meta({ description: 'An approved, unspent approval of exactly this call, which is then allowed once.' }),
 });
 
 type Body = z.output<typeof body>;
@@ -65,11 +65,11 @@ function check(incoming: Incoming<Body, unknown>): Promise<Response> {
 }
 
 /**
- * The usual request, a credential that was here before and a plain JSON body, without the steps that only
- * others need, which together took 2 µs. Null: not the usual one.
+ * Answers the usual request, with a known credential and a plain JSON body, without the steps that only other requests
+ * need; those took 2 µs together. Null: this is not the usual request.
  */
 function quickly(services: Services, request: Request, startedAt: number): Promise<Response> | null {
-  // Each look at a header costs; the object itself is made at the first.
+  // Reading a header is expensive, and the first read also makes the headers object.
   const { headers } = request;
   const principal = services.principals.recall(headers.get('authorization') ?? '');
   if (principal === undefined || headers.get('content-type') !== 'application/json') return null;
@@ -81,7 +81,9 @@ function quickly(services: Services, request: Request, startedAt: number): Promi
   }, gone);
 }
 
-/** Exactly what the schema takes, but for a reference; the schema is for the rest and for telling why. */
+/**
+ * Accepts what the schema accepts, except a referenceId. For all other bodies the schema decides and names the faults.
+ */
 function isUsual(value: Json): value is Json & Body {
   if (!isObject(value)) return false;
   for (const name in value) if (name !== 'serverName' && name !== 'toolName' && name !== 'args') return false;

@@ -1,5 +1,6 @@
-// Whose request it is, for limits: the socket's address, or, when that is a trusted proxy's, the rightmost
-// address in X-Forwarded-For that is not one. An IPv6 client counts by its /64, which one person owns whole.
+// Finds the client's address, for limits: the address of the socket or, if that is a trusted proxy, the rightmost
+// address in X-Forwarded-For that is not one. An IPv6 client counts by its /64 network, since one person usually has
+// all of it.
 
 import ipaddr from 'ipaddr.js';
 import type { Cidr } from '../setting-readers.ts';
@@ -9,7 +10,7 @@ export function clientIp(peer: string, forwardedFor: string | null, trusted: rea
   const hops = (forwardedFor ?? '').split(',').map(hop => hop.trim());
   while (isTrusted(client, trusted)) {
     const hop = hops.pop();
-    // A proxy that says nothing readable about its client stands for it.
+    // If a proxy gives no readable address of its client, the proxy's own address counts.
     if (hop === undefined || !ipaddr.isValid(hop)) break;
     client = hop;
   }

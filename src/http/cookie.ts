@@ -1,5 +1,6 @@
-// The cookies: one carries a sign-in, the other ties a single sign-on under way to its browser. Over https they have the `__Host-` prefix, which ties them to this very host;
-// browsers refuse that prefix over plain http, so there they have other names.
+// The two cookies: one carries a sign-in, the other binds a single sign-on in progress to its browser. Over https their
+// names have the prefix `__Host-`, which binds them to this host. Browsers refuse that prefix over plain http, so there
+// they have other names.
 
 import type { Config } from '../config.ts';
 import { SIGN_IN_MS } from '../guard/people/sign-ins.ts';
@@ -17,7 +18,7 @@ const NAMES: Record<Name, [overHttps: string, otherwise: string]> = {
 
 const nameOf = (config: Config, name: Name): string => NAMES[name][isSecure(config) ? 0 : 1];
 
-/** The sign-in that the browser brought; null when it brought none. */
+/** The sign-in in the browser's cookie, or null. */
 export function readCookie(config: Config, request: Request): string | null {
   return read(config, 'sign-in', request);
 }

@@ -1,5 +1,5 @@
-// The dashboard's files, had from dashboard-build.ts when somebody first asks for them, so that starting costs
-// nothing. They live in memory and are never written.
+// The dashboard's files. dashboard-build.ts builds them at the first request, so that the start does not take longer.
+// They are kept in memory and never written to a disk.
 
 import { buildDashboard, type Dashboard } from './dashboard-build.ts';
 

@@ -1,5 +1,5 @@
-// Bundles the dashboard from its sources. `npm run build` puts another module in the place of this one, which
-// carries what this one makes (scripts/build/carried.ts): in an executable there are no sources.
+// Bundles the dashboard from its sources. A single-file executable has no sources, so `npm run build` replaces this
+// module by one that contains the finished bundle (scripts/build/carried.ts).
 
 import { join } from 'node:path';
 
@@ -10,10 +10,10 @@ export interface Asset {
 }
 
 export interface Dashboard {
-  /** Names of the files that the page itself asks for. */
+  /** The names of the files that the page loads first. */
   script: string;
   style: string;
-  /** By name; a name carries the hash of what is in it. */
+  /** All files by name. A name contains the hash of the file. */
   assets: Map<string, Asset>;
 }
 

@@ -1,5 +1,5 @@
-// The one HTML page of the dashboard: an empty frame with its script and style, under a policy that lets
-// nothing else in. Without script it says so.
+// The one HTML page of the dashboard: an empty frame with its script and style, under a policy that allows nothing
+// else. Without JavaScript it says that it needs it.
 
 import type { Dashboard } from './dashboard-build.ts';
 import { html, ICON } from './page.ts';
@@ -13,7 +13,7 @@ const POLICY = [
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
-  // No text ever becomes markup or script, whatever a page may do wrong.
+  // The browser never turns a text into markup or script, even if the code has a mistake.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join('; ');

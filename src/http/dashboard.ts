@@ -1,6 +1,6 @@
-// /dashboard: the frame of the dashboard, at every address that it may show, and the files it loads.
-// Signed-out visitors are redirected to the sign-in and return to the same address. What the pages show comes from
-// the administration's own routes.
+// /dashboard: the page of the dashboard, under every address that the dashboard shows, and the files that it loads.
+// Signed-out visitors are redirected to the sign-in and return to the same address. The pages read their data from the
+// routes of the administration.
 
 import { GuardError } from '../core/errors.ts';
 import { keepReturnPath } from '../guard/people/return-targets.ts';
@@ -16,12 +16,12 @@ const SIGN_IN = '/dashboard/sign-in';
 const tag = 'dashboard';
 const answers = {
   200: { description: 'The dashboard.', type: 'text/html' },
-  303: { description: 'Nobody is signed in; leads to the sign-in.' },
+  303: { description: 'Nobody is signed in; redirects to the sign-in.' },
 };
 const deeper = (path: string, summary: string): Route =>
   route({ method: 'GET', path, access: 'public', tag, summary, answers, handle: show });
 
-/** For people who type an address; a program that strayed here is told so. */
+/** Redirects people who type an address. Programs get a 404, since they have the wrong address. */
 const leadsHome = (path: string): Route =>
   route({
     method: 'GET',
@@ -30,8 +30,8 @@ const leadsHome = (path: string): Route =>
     tag,
     summary: `From ${path} to the dashboard`,
     answers: {
-      303: { description: 'Leads a browser to the dashboard.' },
-      404: { description: 'To others, there is nothing here.' },
+      303: { description: 'Redirects a browser to the dashboard.' },
+      404: { description: 'The answer to clients that are not browsers.' },
     },
     handle: ({ request }) => {
       const isBrowser = request.headers.get('accept')?.includes('text/html') ?? false;
@@ -52,7 +52,9 @@ export const dashboardRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'A file of the dashboard',
-    answers: { 200: { description: 'Script or style; its name changes with it.', type: 'text/javascript' } },
+    answers: {
+      200: { description: 'Script or style; a changed file has a new name.', type: 'text/javascript' },
+    },
     handle: async ({ params, request }) => {
       const asset = (await dashboard()).assets.get(params['file'] ?? '');
       if (asset === undefined) throw new GuardError('not_found', 'There is no such file.');
@@ -74,7 +76,7 @@ async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response>
   return new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } });
 }
 
-/** Keeping an address writes a row: a stranger who asks too often gets in without being led back. */
+/** Keeping an address writes a row, so a client that asks too often can sign in but does not return to its address. */
 async function keep(incoming: Incoming<unknown, unknown>, path: string): Promise<string | null> {
   const { deps, approveLimit } = incoming.services;
   try {

@@ -1,5 +1,5 @@
-// Reading the JSON Schemas of the OpenAPI document for people: which fields there are, of which type, and an
-// example of each. How they look on the page is docs.ts's.
+// Reads the JSON Schemas of the OpenAPI document for people: which fields there are, their types, and an example of
+// each. docs.ts shows them on the page.
 
 import type { OpenApi } from './openapi.ts';
 
@@ -28,7 +28,7 @@ export interface Schema {
 }
 
 export interface Field {
-  /** With `[]` for the items of an array: `rules[].tool`. */
+  /** The path of the field, with `[]` for the items of an array: `rules[].tool`. */
   path: string;
   required: boolean;
   schema: Schema;
@@ -41,7 +41,7 @@ function resolved(document: OpenApi, schema: Schema): Schema {
 
 export const choices = (schema: Schema): Schema[] => schema.anyOf ?? schema.oneOf ?? [];
 
-/** An object's fields and those of what is nested in it, outermost first. */
+/** The fields of an object and of the objects nested in it, outermost first. */
 export function fieldsOf(document: OpenApi, given: Schema, prefix = ''): Field[] {
   const schema = resolved(document, given);
   if (schema.items !== undefined) return fieldsOf(document, schema.items, `${prefix}[]`);

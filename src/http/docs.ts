@@ -1,12 +1,12 @@
-// The API reference as one page that needs nothing from the network, and no script: the OpenAPI document,
-// set for reading. What it says is decided by the routes; here is only how a schema reads.
+// The API reference as one page without scripts and without other files, made from the OpenAPI document. The routes
+// provide all its contents; this file only says how they are shown.
 
 import { choices, type Field, fieldsOf, type Schema, sample, typeOf } from './docs-schema.ts';
 import type { OpenApi } from './openapi.ts';
 import { BRAND, type Html, html, page, trusted } from './page.ts';
 import type { Access } from './route.ts';
 
-/** The part of JSON Schema that the routes' schemas become. */
+/** The parts of a response in the OpenAPI document that the page shows. */
 interface Answer {
   description: string;
   content?: Record<string, { schema?: Schema }>;
@@ -142,7 +142,7 @@ function response(document: OpenApi, call: Call, status: string, answer: Answer)
   return html`<details class="answer"><summary>${line}${kind}</summary>${table}</details>`;
 }
 
-/** Says of each field what is worth saying: in what one sends, `required`; in what one gets, `optional`. */
+/** What is marked in a table of fields: those that are `required` in a request, or `optional` in an answer. */
 type Mark = 'required' | 'optional';
 
 function fieldTable(caption: string, fields: Field[], mark: Mark): Html {
@@ -181,7 +181,7 @@ function limits(schema: Schema): Html[] {
 const list = (values: unknown[]) =>
   values.map((each, index) => html`${index === 0 ? '' : ', '}${value(each)}`);
 
-/** The largest safe integers are what every integer has, and say nothing. */
+/** Every integer is limited to the safe integers, so those limits are not shown. */
 function range(given: number | undefined, most: number | undefined, unit: string): string | null {
   const min = given === undefined || given === Number.MIN_SAFE_INTEGER ? null : given;
   const max = most === undefined || most === Number.MAX_SAFE_INTEGER ? null : most;
@@ -211,12 +211,12 @@ function curl(document: OpenApi, call: Call): string {
 
 const shellName = (name: string) => name.replace(/[A-Z]/g, found => `_${found}`).toUpperCase();
 
-/** What stands in backticks, as code. */
+/** Shows text in backticks as code. */
 function prose(text: string): Html {
   return html`${text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`;
 }
 
-/** Long paths break after their punctuation, not within a word. */
+/** Lets long paths break after punctuation and not within a word. */
 function breakable(path: string): Html {
   return html`${path.split(/(?<=[/.\]_])|(?=[A-Z])/).map(part => html`${part}${trusted('<wbr>')}`)}`;
 }

@@ -1,5 +1,5 @@
-// Error codes as HTTP: one table from code to status, and the problem body (RFC 9457). What is not a
-// GuardError is internal: it is logged by the server, and its text is never shown.
+// Error codes in HTTP: one table from code to status, and the problem body (RFC 9457). An error that is not a
+// GuardError is internal: the server logs it, and its text is never shown.
 
 import { type ErrorCode, GuardError } from '../core/errors.ts';
 

@@ -1,6 +1,6 @@
-// What happens, as it happens, for whoever watches: verdicts and approvals are read from the store, so that a
-// watcher sees what any replica committed. Looked for once a second while somebody watches, and at once when this
-// replica committed something. Who may watch, and the route, are http/admin/events.ts's.
+// Streams verdicts and approvals to watchers as they happen. They are read from the store, so that a watcher sees what
+// any replica has committed: once a second while somebody watches, and at once when this replica committed something.
+// http/admin/events.ts has the route and decides who may watch.
 
 import { shownEntry } from '../core/entry.ts';
 import { GuardError } from '../core/errors.ts';
@@ -12,18 +12,18 @@ import type { Queries } from '../store/db.ts';
 import { listEventsSince } from '../store/deliveries.ts';
 
 const POLL_MS = 1000;
-/** Between two looks, however much is committed. */
+/** The shortest time between two reads of the store, however much is committed. */
 const REST_MS = 100;
-/** Clocks of replicas differ, and a smaller id may be committed later: rows this young are looked at again. */
+/** The clocks of replicas differ, and a smaller id may be committed later, so rows this young are read again. */
 const LOOK_BACK_MS = 60_000;
-/** Of each kind, at one look: more than a person can read. */
+/** How many verdicts, and how many approvals, one read returns: more than a person can follow. */
 const PAGE = 256;
-/** Of each kind, for somebody who comes back. */
+/** How many of each a watcher gets who reconnects. */
 const CATCH_UP = 1000;
 const RETRY_MS = 1000;
-/** Each costs a look at its sign-in every second. */
+/** The limit on watchers, because the sign-in of each is looked up every second. */
 const MOST_WATCHERS = 500;
-/** So that nobody takes the places of all others. */
+/** The limit for one operator, so that nobody uses up the places of all others. */
 const MOST_OF_ONE = 50;
 
 interface Item {
@@ -35,7 +35,7 @@ interface Item {
 interface Found {
   /** Oldest first. */
   items: Item[];
-  /** There was more than is told. */
+  /** Whether there was more than `items` contains. */
   gap: boolean;
 }
 
@@ -54,13 +54,13 @@ export class Feed {
     this.#failed = failed;
   }
 
-  /** Something was committed here. */
+  /** Called when this replica has committed something. */
   poke(): void {
     this.#poked = true;
     this.#wake();
   }
 
-  /** A stream of what happens from now on, or since the id that the watcher saw last, while its sign-in holds. */
+  /** Streams what happens from now on, or since the last id that the watcher has seen, while its sign-in is valid. */
   async watch(
     since: string | null,
     who: string,
@@ -128,7 +128,7 @@ export class Feed {
     clearTimeout(timer);
   }
 
-  /** Before anything is told: whoever's sign-in has ended hears nothing more. */
+  /** Closes the streams of watchers whose sign-in has ended, before anything more is sent. */
   async #dismiss(): Promise<void> {
     const each = async (watcher: Watcher) => {
       if (!(await watcher.holds())) watcher.writer.close();
@@ -136,7 +136,7 @@ export class Feed {
     await Promise.all(Array.from(this.#watchers, each));
   }
 
-  /** What was not there at the look before. */
+  /** Reads what has been committed since the last read. */
   async #look(): Promise<Found> {
     const { items, gap } = await readSince(this.#db, lookBack(), PAGE);
     const fresh = items.filter(item => !this.#seen.has(item.id));
@@ -146,16 +146,16 @@ export class Feed {
   }
 }
 
-/** One stream, and what it was told. */
+/** One stream, and what was sent on it. */
 class Watcher {
   readonly writer: EventWriter;
   readonly who: string;
   readonly holds: () => Promise<boolean>;
-  /** In the store when it began: told then, or before its time. */
+  /** What was in the store when the stream began: it was sent then, or the watcher has seen it before. */
   readonly #known = new Set<string>();
-  /** What happens before it has begun; null afterwards. */
+  /** What happens while `begin` has not been called yet; null afterwards. */
   #waiting: Found[] | null = [];
-  /** The greatest id told: where it goes on when it comes back. */
+  /** The greatest id that was sent. A watcher that reconnects continues from it. */
   #place = newId();
 
   constructor(who: string, holds: () => Promise<boolean>, left: () => void) {

@@ -1,11 +1,11 @@
-// Schemas that several routes share: names, times, ids, pages. A schema checks, gives the type and is shown
+// Schemas that several routes share: names, times, ids, pages. A schema validates a value, gives its type and appears
 // in the OpenAPI document.
 
 import { z } from 'zod';
 import { textFault } from '../core/name.ts';
 import { ACTIONS, MAX_RULES, patternFault, reasonFault } from '../core/policy.ts';
 
-/** A string checked by one of the core's own fault finders. */
+/** A string that is validated by one of the functions in core/. */
 export function text(fault: (value: string) => string | null, description: string, example?: string) {
   const checked = z.string().superRefine((value, context) => {
     const message = fault(value);
@@ -32,11 +32,11 @@ export const timeIn = z.iso
 const rule = z.strictObject({
   tool: text(
     patternFault,
-    'Tool name pattern; `*` stands for any run of characters. With `__` in it, it is compared with full names only; else with bare ones, too.',
+    'A pattern for tool names; `*` stands for any run of characters. A pattern with `__` is compared with full names only, others also with bare tool names.',
     'github__*',
   ),
   action: z.enum(ACTIONS),
-  reason: text(reasonFault, 'Shown to whoever meets the rule.').optional(),
+  reason: text(reasonFault, 'The reason in the verdict, for `deny` and `require_approval`.').optional(),
 });
 
 export const rules = z
@@ -60,7 +60,7 @@ export const wholeNumberText = (max: number, fallback?: number) =>
       ...(fallback === undefined ? {} : { description: `${fallback} when left out.` }),
     });
 
-/** Query of every list: how many, and after which. */
+/** The query of every list: how many rows, and after which one. */
 export const page = {
   limit: wholeNumberText(MAX_LIMIT, DEFAULT_LIMIT).default(DEFAULT_LIMIT),
   cursor: z.uuid(UUID_FAULT).optional().meta({ description: '`nextCursor` of the page before.' }),
@@ -69,10 +69,10 @@ export const page = {
 /** Sorts after every id. */
 const LAST = 'z';
 
-/** The id to list from. */
+/** The id before which a list starts. */
 export const before = (query: { cursor?: string | undefined }): string => query.cursor ?? LAST;
 
-/** A page as every list shows it: one row more than asked for tells whether there is another. */
+/** A page of a list. `rows` has one row more than the limit if there is a next page. */
 export function paged<Name extends string, Row, Shown>(
   name: Name,
   rows: readonly Row[],

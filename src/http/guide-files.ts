@@ -1,5 +1,5 @@
-// The documentation as it stands in the project: /llms.txt and the pages under docs/. `npm run build` puts another
-// module in the place of this one, which carries them (scripts/build/carried.ts).
+// Reads the documentation from the project: llms.txt and the pages in docs/. `npm run build` replaces this module by
+// one that contains them (scripts/build/carried.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dir, '../..');
 
 export interface Guides {
   llms: string;
-  /** By name, such as quick-start.md. */
+  /** The pages by name, such as quick-start.md. */
   pages: Record<string, string>;
 }
 

@@ -1,5 +1,5 @@
-// /llms.txt, and the pages of the documentation that it leads to, as text: for programs that read before they
-// write code. The API reference for people is docs.ts's.
+// /llms.txt and the pages of the documentation that it links to, as text, for programs that read before they write
+// code. docs.ts makes the API reference for people.
 
 import { GuardError } from '../core/errors.ts';
 import { type Guides, readGuides } from './guide-files.ts';
@@ -7,13 +7,13 @@ import { type Route, route } from './route.ts';
 
 let known: Guides | null = null;
 
-/** Read when somebody first asks. */
+/** The files are read at the first request. */
 function guides(): Guides {
   known ??= readGuides();
   return known;
 }
 
-/** For whoever tests the pages, not for readers. */
+/** Comments in the pages are for the tests and not for readers. */
 const REMARK = /^<!-- .*? -->\n/gms;
 
 export const guideRoutes: Route[] = [

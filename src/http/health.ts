@@ -1,4 +1,4 @@
-// For machines that watch the service: is the process alive, can it serve, what does it count.
+// Routes for monitoring: whether the process is alive, whether it can serve, and its metrics.
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
@@ -13,8 +13,8 @@ export const healthRoutes: Route[] = [
     path: '/healthz',
     access: 'public',
     tag: 'health',
-    summary: 'The process lives',
-    answers: { 200: { description: 'It does.', schema: state } },
+    summary: 'Whether the process is alive',
+    answers: { 200: { description: 'It is alive.', schema: state } },
     handle: ({ services }) => Response.json({ status: 'ok', version: services.version }),
   }),
   route({
@@ -22,9 +22,9 @@ export const healthRoutes: Route[] = [
     path: '/readyz',
     access: 'public',
     tag: 'health',
-    summary: 'The store is reachable, with the schema of this program or a newer one',
+    summary: 'Whether the store is reachable, with the schema of this program or a newer one',
     description:
-      'A newer program may have migrated the store already: this one goes on beside it until it is replaced.',
+      'A newer version of the program may have migrated the store already; this one keeps running beside it until it is replaced.',
     answers: { 200: { description: 'Ready to decide.', schema: state }, 503: { description: 'Not ready.' } },
     handle: async ({ services }) => {
       await wantReady(services);

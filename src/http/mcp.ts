@@ -1,4 +1,4 @@
-// POST, GET and DELETE /mcp over HTTP: origin, credentials, limits. What is said there is mcp/endpoint.ts's.
+// POST, GET and DELETE /mcp: checks origin, credentials and limits. mcp/endpoint.ts handles the messages.
 
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
@@ -22,7 +22,7 @@ export const mcpRoutes: Route[] = [
       'JSON-RPC messages of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28. Every `tools/call` is checked and recorded before it is forwarded.',
     answers: {
       200: { description: 'An answer, as JSON or as a stream of events.', type: 'application/json' },
-      202: { description: 'A notification was taken.' },
+      202: { description: 'The notification was accepted.' },
     },
     handle: async incoming => {
       const asked = askedBy(incoming);
@@ -40,7 +40,7 @@ export const mcpRoutes: Route[] = [
   route({
     ...shared,
     method: 'GET',
-    summary: 'Listen for what the service says unasked, on an MCP session',
+    summary: 'Listen to the messages that the service sends on an MCP session by itself',
     answers: { 200: { description: 'A stream of events.', type: 'text/event-stream' } },
     handle: async incoming => {
       const asked = askedBy(incoming);
@@ -87,7 +87,7 @@ async function readMessage({ services, request }: Incoming<unknown, unknown>): P
   }
 }
 
-/** The audit commit found the credential dead: the next request asks the store at once. */
+/** If the audit transaction found the credential invalid, the next request with it reads the store first. */
 function forgetDead(incoming: Incoming<unknown, unknown>, error: unknown): void {
   if (error instanceof GuardError && error.code === 'unauthenticated') {
     incoming.services.principals.forget(agentOf(incoming));

@@ -1,4 +1,4 @@
-// The OpenAPI document, made from the same schemas that validate.
+// Makes the OpenAPI document from the schemas that validate requests.
 
 import { z } from 'zod';
 import type { Access, Answer, Route } from './route.ts';
@@ -8,7 +8,7 @@ const problemSchema = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  code: z.string().meta({ description: 'A stable word for programs.' }),
+  code: z.string().meta({ description: 'A stable error code for programs.' }),
   requestId: z.string(),
   errors: z
     .array(z.object({ path: z.string().meta({ description: 'JSON Pointer.' }), message: z.string() }))
@@ -17,7 +17,7 @@ const problemSchema = z.object({
 
 const ADMINISTRATION = ['adminToken', 'signIn'];
 
-/** Any of these will do. */
+/** Any one of these credentials is sufficient. */
 const SECURITY: Record<Access, string[]> = {
   public: [],
   agent: ['agentCredential'],
@@ -60,7 +60,7 @@ export function openapi(routes: readonly Route[], version: string) {
           in: 'cookie',
           name: '__Host-toolgate',
           description:
-            'A dashboard sign-in, as far as its role goes: the cookie `__Host-toolgate`, over plain http `toolgate_session`.',
+            'A dashboard sign-in, with the rights of its role: the cookie `__Host-toolgate`, or over plain http `toolgate_session`.',
         },
       },
     },
@@ -73,7 +73,7 @@ interface Operation {
   summary: string;
   description?: string;
   security: Record<string, string[]>[];
-  /** Who may call it, in this program's words. */
+  /** Who may call the route, as route.ts names it. */
   'x-access': Access;
   parameters: { name: string; in: string; required: boolean; schema: object }[];
   requestBody?: { required: boolean; content: Record<string, { schema: object }> };

@@ -1,5 +1,6 @@
-// Against pages that make a browser talk to a service on its own machine (DNS rebinding): a request must name a
-// host that is ours, and if it comes from a page, from one of ours. Checked before anything else about it.
+// Protects against pages that make a browser send requests to a service on its own machine (DNS rebinding). A request
+// must name a host of this service, and a request from a page must come from a page of this service. This is checked
+// before anything else about a request.
 
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
@@ -25,11 +26,11 @@ export function checkOrigin(request: Request, config: Config): void {
 const KNOWN_LOCAL = new Set<string>();
 const MAX_KNOWN = 100;
 
-/** Rebinding needs a name that somebody else controls: an address is none, nor is localhost. */
+/** Rebinding needs a name that an attacker controls. An address or localhost is not such a name. */
 function isLocalName(host: string): boolean {
   if (KNOWN_LOCAL.has(host)) return true;
   const local = readsAsLocal(host);
-  // Reading a host took 5 % of a forwarded call; there are few that a service is reached by.
+  // Parsing a host took 5 % of a forwarded call, and a service has few hosts, so the results are kept.
   if (local && KNOWN_LOCAL.size < MAX_KNOWN) KNOWN_LOCAL.add(host);
   return local;
 }

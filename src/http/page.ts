@@ -1,9 +1,9 @@
-// The frame of every page the service renders itself: escaping, safe headers, one look in light and dark.
-// What a page says is its own file's matter; this one knows neither approvals nor operators.
+// The frame of every page that the service renders itself: escaping, security headers, and one style in light and dark.
+// The contents of the pages are in their own files.
 
 import { visible } from '../core/visible.ts';
 
-/** Markup that is safe to send. A class, so that no parsed JSON can ever pass for it. */
+/** Markup that is safe to send. It is a class, so that no parsed JSON can be mistaken for it. */
 export class Html {
   readonly markup: string;
   constructor(markup: string) {
@@ -13,7 +13,7 @@ export class Html {
 
 type Part = Html | string | number | null | readonly Part[];
 
-/** Escapes whatever is put in, except what is `Html` already; lists are joined, null is nothing. */
+/** Escapes all values except those that are `Html` already. Lists are joined, and null becomes an empty text. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   let markup = strings[0] ?? '';
   parts.forEach((part, index) => {
@@ -22,7 +22,7 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(markup);
 }
 
-/** For constant texts of our own (style, script, drawings), never for anything that came from outside. */
+/** For constant texts of this program (style, script, drawings), never for anything that came from outside. */
 export function trusted(markup: string): Html {
   return new Html(markup);
 }
@@ -43,7 +43,7 @@ function markupOf(part: Part): string {
   return String(part).replace(/[&<>"'`]/g, found => ENTITIES[found] ?? '');
 }
 
-/** Text from outside, in its own writing direction: it cannot reorder what stands around it. */
+/** Text from outside, isolated in its writing direction, so that it cannot reorder the text around it. */
 export function named(text: string): Html {
   return html`<bdi>${visible(text)}</bdi>`;
 }
@@ -52,10 +52,10 @@ interface PageParts {
   title: string;
   body: Html;
   status?: number;
-  /** Style beyond the frame's own. */
+  /** Style in addition to that of the frame. */
   style?: string;
   script?: string;
-  /** Whether the script may speak to this service. */
+  /** Whether the script may send requests to this service. */
   connects?: boolean;
   headers?: Record<string, string>;
 }
@@ -105,7 +105,7 @@ function safeHeaders(nonce: string, { script, connects }: PageParts): Record<str
   };
 }
 
-/** One short thing on a page of its own. */
+/** A page with one short text or form. */
 export function card(heading: string, body: Html): Html {
   return html`<header class="top">${BRAND}</header>
 <main class="card">

@@ -1,4 +1,4 @@
-// The routes that describe all routes: the OpenAPI document for programs, and the same as a page for people.
+// The routes that describe all routes: the OpenAPI document for programs, and a page with the same contents for people.
 
 import { docsPage } from './docs.ts';
 import { openapi } from './openapi.ts';

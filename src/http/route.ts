@@ -1,5 +1,6 @@
-// What a route is: method, path, who may call it, what it takes and gives. The server dispatches by these,
-// the OpenAPI document is made from them, and the test matrix walks them: there is no route beside them.
+// What a route is: method, path, who may call it, what it accepts and what it answers. The server dispatches requests
+// by these definitions, the OpenAPI document is made from them, and tests go through all of them. There are no other
+// routes.
 
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
@@ -19,23 +20,23 @@ import type { Metrics } from '../metrics.ts';
 import { clientIp } from './client-ip.ts';
 import type { Feed } from './feed.ts';
 
-/** What the routes work with; made once in main.ts. */
+/** What the routes work with. main.ts makes it once. */
 export interface Services {
   deps: Deps;
   checks: GroupCommit<CheckRequest, Verdict>;
   principals: PrincipalMemory;
   config: Config;
   metrics: Metrics;
-  /** As text, of all processes on this port. */
+  /** The metrics of all processes on this port, as text. */
   allMetrics: () => string | Promise<string>;
   log: Log;
-  /** Where webhooks may lead. */
+  /** Which addresses webhooks may have. */
   targetRules: TargetRules;
   approveLimit: RateLimit;
-  /** Null where single sign-on is not set up. */
+  /** Null if single sign-on is not configured. */
   signOn: Provider | null;
   mcp: McpServices;
-  /** What pages that are open watch. */
+  /** The stream of events for open pages of the dashboard. */
   feed: Feed;
   /** The hash of the admin token. */
   adminTokenHash: string;
@@ -45,8 +46,8 @@ export interface Services {
 }
 
 /**
- * Who may call a route. `agent`: a key or a session. `key`: a key only. `view`, `resolve`, `admin`: the
- * administration, from the least role to the greatest.
+ * Who may call a route. `agent`: a key or a session. `key`: a key only. `view`, `resolve`, `admin`: operators, from the
+ * lowest role to the highest.
  */
 export type Access = 'public' | 'agent' | 'key' | 'view' | 'resolve' | 'admin';
 
@@ -61,10 +62,10 @@ export interface Incoming<Body, Query> {
   request: Request;
   /** `performance.now()` at arrival. */
   startedAt: number;
-  /** How long it took to find out who is asking. */
+  /** How long the authentication took. */
   identifyMs: number;
   who: Who;
-  /** For what only the server knows about a request. */
+  /** The server, which knows the address of a request and can change its time-out. */
   server: Bun.Server<undefined>;
   params: Record<string, string>;
   body: Body;
@@ -74,7 +75,7 @@ export interface Incoming<Body, Query> {
 export interface Answer {
   description: string;
   schema?: z.ZodType;
-  /** Other than JSON. */
+  /** The content type, if it is not JSON. */
   type?: string;
 }
 
@@ -82,7 +83,7 @@ type BodyLimit = 'checkBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `:name` for parameters. */
+  /** The path, with `:name` for parameters. */
   path: string;
   access: Access;
   tag: string;
@@ -92,24 +93,26 @@ export interface Route {
   /** The body may be left out; it then counts as `{}`. */
   bodyOptional?: boolean;
   bodyLimit?: BodyLimit;
-  /** How many values its JSON may have, where that is more than usual. */
+  /** How many values the JSON body may have, if that is more than usual. */
   maxValues?: number;
-  /** Texts of the body may hold anything: none reaches the store unless its own schema refuses what cannot be stored. */
+  /**
+   * Texts in the body are not tested for what cannot be stored: the schema does that for those that reach the store.
+   */
   anyText?: boolean;
-  /** The body may also come as a browser sends a form. */
+  /** The body may also be encoded like a browser's form. */
   form?: boolean;
   /** Refuses foreign hosts and pages before anything else. */
   checksOrigin?: boolean;
-  /** Refused before anything else while too many checks wait: what is shed must cost little. */
+  /** While too many checks wait, requests are refused before anything else, so that refusing them costs little. */
   sheds?: boolean;
   /** Counts against the limit per client address. */
   rateLimited?: boolean;
-  /** An error as a page, where a person meets it; null: as a problem body. */
+  /** Shows an error as a page if a person will read it; null: as a problem body. */
   refusal?: (error: GuardError, request: Request) => Response | null;
   query?: z.ZodObject;
   answers: Record<number, Answer>;
   handle: (incoming: Incoming<never, never>) => Response | Promise<Response>;
-  /** A shorter road to the same answer, for the usual request; null for any other. */
+  /** A faster way to the same answer for the usual request; null for any other. */
   quickly?: (services: Services, request: Request, startedAt: number) => Promise<Response> | null;
 }
 
@@ -126,7 +129,7 @@ export function route<Body extends z.ZodType, Query extends z.ZodObject>(
   return defined as unknown as Route;
 }
 
-/** The agent behind a route whose access says that there is one. */
+/** The agent that calls a route, for routes with access `agent` or `key`. */
 export function agentOf(incoming: { who: Who }): Principal {
   if (incoming.who.kind !== 'agent') throw new Error('the route has no agent: its access is wrong');
   return incoming.who.principal;
@@ -137,7 +140,7 @@ export function actorOf(incoming: { who: Who }): Actor {
   return incoming.who.actor;
 }
 
-/** The operator who signed in; what is theirs alone is not for the admin token. */
+/** The operator who signed in. It throws for the admin token, which has no sign-ins and no password. */
 export function signedInOf(incoming: { who: Who }): SignedIn {
   if (incoming.who.kind !== 'operator') throw new Error('the route has no operator: its access is wrong');
   if (incoming.who.signedIn !== null) return incoming.who.signedIn;
@@ -154,7 +157,7 @@ export function clientOf({
   return clientIp(peer, request.headers.get('x-forwarded-for'), services.config.trustedProxies);
 }
 
-/** Lets the answer take its time: a connection that is silent for 10 s is cut otherwise. */
+/** Lets an answer take longer: otherwise the server closes a connection that is silent for 10 s. */
 export function holdOpen({ request, server }: Pick<Incoming<unknown, unknown>, 'request' | 'server'>): void {
   server.timeout(request, 0);
 }

@@ -1,6 +1,6 @@
-// The contents page of the web surface: every route in one list, and what happens to a request on its way:
-// authentication, body, handler. Errors become problem bodies here, once. Paths are matched by the runtime's
-// own router; why there is no framework on top is in docs/decisions/0004-no-web-framework.md.
+// The HTTP server: the list of all routes, and the steps that every request takes (authentication, body, handler).
+// Errors become problem bodies here. The runtime's own router matches the paths;
+// docs/decisions/0004-no-web-framework.md says why there is no framework.
 
 import type { z } from 'zod';
 import { GuardError, overloaded } from '../core/errors.ts';
@@ -37,13 +37,13 @@ export const routes: Route[] = [
   ...referenceRoutes(() => routes),
 ];
 
-/** No body is ever larger; each route has its own, smaller limit. */
+/** No body may ever be larger. Each route has its own, smaller limit. */
 const MAX_BODY = 128 * 1024 * 1024;
 const STOP_MS = 8000;
 
 interface Serving {
   port: number;
-  /** Refuses what comes from now on, finishes what is under way, closes the listener. */
+  /** Refuses new requests, finishes those in progress and closes the listener. */
   stop: () => Promise<void>;
 }
 
@@ -61,10 +61,11 @@ export function serve(services: Services, host: string, port: number, reusePort 
   const stop = async () => {
     desk.close();
     const end = performance.now() + STOP_MS;
-    // At least once: what lies unread in the sockets was sent before the stop, and one turn of the loop takes it in.
+    // It waits at least once: requests that were sent before the stop may be unread in the sockets, and one turn of the
+    // event loop reads them.
     do await Bun.sleep(5);
     while (desk.underWay > 0 && performance.now() < end);
-    // Answers handed over just now still have to reach their sockets.
+    // The last answers still have to be written to their sockets.
     await Promise.race([server.stop(), Bun.sleep(50)]);
     await server.stop(true);
   };
@@ -76,7 +77,7 @@ const NO_PARAMS: Record<string, string> = {};
 
 type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Response | Promise<Response>;
 
-/** Takes requests in and hands answers out. */
+/** Accepts requests, runs their routes and counts those in progress. */
 class Desk {
   readonly #services: Services;
   #open = true;
@@ -114,7 +115,7 @@ class Desk {
     };
   }
 
-  /** No async function, which would cost as much as the three promises that are left. */
+  /** This is not an async function, because that would cost as much as the three promises that remain. */
   #quickly(route: Route, request: Request): Promise<Response> | null {
     if (route.quickly === undefined || !this.#open) return null;
     const answered = route.quickly(this.#services, request, performance.now());
@@ -148,7 +149,7 @@ class Desk {
       const identifyMs = performance.now() - startedAt;
       const body = route.body === undefined ? undefined : await readBody(services, route, request);
       const query = route.query === undefined ? undefined : readQuery(route.query, request);
-      // Reading them costs a look into the runtime's router, which a path without any need not pay.
+      // Reading the parameters is expensive in the runtime's router, so a path without any skips it.
       const params = route.path.includes(':') ? readParams(request) : NO_PARAMS;
       const incoming: Incoming<unknown, unknown> = {
         services,
@@ -171,7 +172,7 @@ class Desk {
     }
   }
 
-  /** Nothing of the request is read, and the error is made once: 503s are what there is most of in an overload. */
+  /** Under overload most answers are 503s, so the request is not read and the error is made only once. */
   #shed(): Response {
     this.#services.metrics.answered(STATUS[OVERLOADED.code]);
     return problem(OVERLOADED, Bun.randomUUIDv7());
@@ -184,7 +185,7 @@ class Desk {
     const status = STATUS[known.code];
     metrics.answered(status);
     const facts = { requestId, method: request?.method, code: known.code, status };
-    // Why a commit failed is logged once for its group: an outage must not spend the time on a stack per check.
+    // The cause of a failed commit is logged once for its group, so that an outage does not log a stack for each check.
     if (known.code === 'audit_failed') log.error(facts, 'failed');
     else if (status === 500) log.error({ ...facts, err: known.cause ?? known }, 'failed');
     else log.debug(facts, 'refused');
@@ -213,7 +214,7 @@ function readQuery(schema: z.ZodType, request: Request): unknown {
   return query;
 }
 
-/** Ids are ours and plain: what could not even be stored names nothing. */
+/** Ids are plain text made by this service, so a parameter that cannot be stored matches nothing. */
 function readParams({ params }: Bun.BunRequest): Record<string, string> {
   try {
     requireStorable(params);

@@ -1,4 +1,4 @@
-// /v1/sessions: minting, listing and revoking sessions, by the long-lived key only.
+// /v1/sessions: creates, lists and revokes sessions. Only a long-lived key may do this.
 
 import { z } from 'zod';
 import { scopeFault } from '../core/name.ts';
@@ -46,10 +46,10 @@ export function showSession(session: SessionRecord): z.output<typeof listed> {
   };
 }
 
-/** Read at once; with the largest scopes, 6 MiB. */
+/** How many sessions are read at a time: with the largest scopes these are 6 MiB. */
 const PAGE = 100;
 
-/** The answer, page by page: the first has been read, so that a store that does not answer is an error. */
+/** The answer, page by page. The first page was read before, so that a store that fails gives an error status. */
 async function* pages(deps: Deps, principal: Principal, first: SessionRecord[]): AsyncGenerator<string> {
   yield `{"sessions":[${first.map(shownText).join(',')}`;
   for (let last = first.at(-1); last !== undefined; ) {

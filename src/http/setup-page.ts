@@ -1,9 +1,9 @@
-// The page behind the one-time link that creates the first operator. The rules for e-mail and password are
-// the API's: this page asks it and shows what it says.
+// The page behind the one-time link, which creates the first operator. It calls the API and shows its answer; the API
+// checks e-mail and password.
 
 import { card, html, page } from './page.ts';
 
-// Shown by the script only: without it, a browser would send the password as a form.
+// The script shows the form: without the script, a browser would send the password as a form.
 const SCRIPT = `
 const form = document.getElementById('setup');
 const alertBox = document.getElementById('problem');

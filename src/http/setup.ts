@@ -1,4 +1,4 @@
-// GET /dashboard/setup: the page behind the one-time link that the start prints.
+// GET /dashboard/setup: the page behind the one-time link that the service prints at its start.
 
 import { z } from 'zod';
 import { type Route, route } from './route.ts';

@@ -1,9 +1,9 @@
-// The pages on which people sign in and accept an invitation: plain forms that need no script, with what is
-// wrong said in place. Pure functions; what is right or wrong is the routes' matter.
+// The pages on which people sign in and accept an invitation: plain forms that need no script and show errors in place.
+// They are pure functions; sign-in.ts checks the input.
 
 import { card, type Html, html, named, page } from './page.ts';
 
-// With no referrer at all a browser hides the form's origin too, by which the server knows its own page.
+// With `no-referrer` a browser also hides the form's origin, by which the server recognises its own pages.
 const HEADERS = { 'Referrer-Policy': 'same-origin' };
 
 const STYLE = `
@@ -27,10 +27,10 @@ export interface Complaint {
 
 interface SignInPage {
   email: string;
-  /** The name of where to go on; empty: to the dashboard. */
+  /** The name of the page to return to; empty: the dashboard. */
   next: string;
   joined: boolean;
-  /** The provider's host, where single sign-on is set up. */
+  /** The provider's host, or null if single sign-on is not configured. */
   provider: string | null;
   complaint: Complaint | null;
 }
@@ -58,7 +58,7 @@ ${problem(complaint)}
   );
 }
 
-/** A link, since a form may not lead to another origin. */
+/** This is a link, because the page's policy does not let a form lead to another origin. */
 function singleSignOn(provider: string, next: string): Html {
   const query = next === '' ? '' : `?continue=${encodeURIComponent(next)}`;
   return html`<a class="button" href="/dashboard/sign-in/oidc${query}">Sign in with <bdi>${provider}</bdi></a>
@@ -89,7 +89,7 @@ ${problem(complaint)}
   );
 }
 
-/** Where there is no form to go on with. */
+/** A page with an error and no form. */
 export function refusedPage(heading: string, { status, message }: Complaint): Response {
   return page({
     title: `${heading} · Toolgate`,

@@ -1,5 +1,5 @@
-// /dashboard/sign-in and /dashboard/join: the same doors as in the administration, as pages. Where a person
-// goes on after signing in is kept on the server; the form carries only a name for it.
+// /dashboard/sign-in and /dashboard/join: the routes of admin/sign-ins.ts as pages. The page that a person returns to
+// after signing in is kept on the server; the form has only a name for it.
 
 import { z } from 'zod';
 import type { GuardError } from '../core/errors.ts';
@@ -17,7 +17,7 @@ import { type Complaint, joinPage, refusedPage, signInPage } from './sign-in-pag
 export const next = z.string().max(100).default('');
 const tag = 'operators';
 const asPage = { description: 'A page.', type: 'text/html' };
-/** What went wrong on our side is the server's to log and to say. */
+/** Internal errors are left to the server, which logs them. */
 export const refusal = (error: GuardError) =>
   STATUS[error.code] >= 500 ? null : refusedPage('This request cannot be used', complaintOf(error));
 
@@ -30,7 +30,7 @@ export const signInPageRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Sign out by a form',
-    answers: { 303: { description: 'Signed out; leads to the sign-in.' } },
+    answers: { 303: { description: 'Signed out; redirects to the sign-in.' } },
     refusal,
     handle: async ({ services: { deps, config }, request }) => {
       const cookie = readCookie(config, request);
@@ -65,7 +65,7 @@ export const signInPageRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Sign in by a form',
-    description: 'Leads on to the page whose link led here, or to the dashboard.',
+    description: 'Redirects to the page that the person came from, or to the dashboard.',
     body: form,
     form: true,
     answers: { 303: { description: 'Signed in.' }, 401: asPage, 429: asPage },
@@ -91,7 +91,7 @@ export const signInPageRoutes: Route[] = [
     summary: 'Accept an invitation by a form',
     body: joining,
     form: true,
-    answers: { 303: { description: 'Joined; leads to the sign-in.' }, 400: asPage, 410: asPage },
+    answers: { 303: { description: 'Joined; redirects to the sign-in.' }, 400: asPage, 410: asPage },
     refusal,
     handle: joinByForm,
   }),
@@ -134,7 +134,7 @@ async function invitationPage(
   return refusedPage('This invitation does not work', { status: 410, message });
 }
 
-/** What people know their provider by. */
+/** The host of the provider, by which people recognise it. */
 export function providerHost({ signOn }: Services): string | null {
   return signOn === null ? null : new URL(signOn.settings.oidcIssuer).host;
 }
@@ -146,7 +146,7 @@ export function seeOther(location: string, headers: Record<string, string> = {})
   });
 }
 
-/** What a person can do something about; anything else is the server's to log. */
+/** The error as a message to the person. Internal errors are thrown on to the server, which logs them. */
 export function expected(error: unknown): Complaint {
   const known = asGuardError(error);
   if (STATUS[known.code] === 500) throw error;

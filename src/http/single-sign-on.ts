@@ -1,5 +1,5 @@
-// /dashboard/sign-in/oidc: the way to the single sign-on provider, and the way back. What goes wrong is said on
-// the page to sign in on, where the password still works and the way on is kept.
+// /dashboard/sign-in/oidc: redirects to the single sign-on provider, and handles the return. Errors are shown on the
+// sign-in page, where the password still works and the page to return to is kept.
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
@@ -32,7 +32,7 @@ export const signOnRoutes: Route[] = [
     tag,
     summary: 'Sign in with the single sign-on provider',
     query: z.strictObject({ continue: next }),
-    answers: { 303: { description: 'Leads to the provider.' }, ...answers },
+    answers: { 303: { description: 'Redirects to the provider.' }, ...answers },
     refusal,
     handle: begin,
   }),
@@ -42,10 +42,12 @@ export const signOnRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Where the provider sends people back to',
-    description: 'Works once, in the browser that began. Providers add what they like to the query.',
+    description: 'Works once, in the browser that began. Providers may add other parameters to the query.',
     query: z.looseObject({ state: z.string().max(200).default('') }),
     answers: {
-      303: { description: 'Signed in; leads on.' },
+      303: {
+        description: 'Signed in; redirects to the page that the person came from, or to the dashboard.',
+      },
       401: page('The provider did not sign the person in.'),
       403: page('The person has no role here.'),
       410: page('Used, too old, or begun in another browser.'),
@@ -70,7 +72,7 @@ async function begin(incoming: Incoming<unknown, { continue: string }>): Promise
   }
 }
 
-/** Another site's page could use up somebody's attempts by pictures or frames; a link of theirs is fair. */
+/** A page of another site could use up somebody's attempts with images or frames. An ordinary link is allowed. */
 function refuseEmbedded({ headers }: Request): void {
   if ((headers.get('sec-fetch-dest') ?? 'document') === 'document') return;
   throw new GuardError('forbidden', 'A sign-in begins on a page of its own.');

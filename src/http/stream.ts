@@ -1,4 +1,4 @@
-// A body that is made while it is taken: of a long list, never more than a page is in memory.
+// A response body that is made while the client reads it, so that only one page of a long list is in memory.
 
 export function stream(texts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

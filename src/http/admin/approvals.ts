@@ -1,4 +1,4 @@
-// /admin/v1/approvals: the questions waiting for a human, and those answered.
+// /admin/v1/approvals: the approvals that wait for an answer, and those that were answered.
 
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
@@ -29,7 +29,7 @@ const approval = z.object({
   withdrawnAt: isoTime.nullable(),
   usableUntil: isoTime.nullable().meta({
     description:
-      'Of one that frees a single call: when it ends, if it is neither spent nor withdrawn before.',
+      'For an approval that frees a single call: when it becomes unusable, if it is not spent or withdrawn before.',
   }),
 });
 
@@ -75,7 +75,7 @@ export const approvalAdminRoutes: Route[] = [
     tag: 'approvals (administration)',
     summary: 'Withdraw an approval that is not spent',
     description:
-      'From then on it frees no call. An approval with a duration has opened a grant, which is ended by itself.',
+      'From then on it frees no call. An approval with a duration has opened a grant, which is ended separately.',
     answers: {
       204: { description: 'Withdrawn.' },
       409: { description: 'It is spent, was withdrawn before, opened a grant, or was never given.' },

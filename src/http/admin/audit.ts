@@ -1,5 +1,5 @@
-// /admin/v1/audit: reading the audit log, page by page or as one stream. A stream holds one page in memory
-// at a time and waits for its reader.
+// /admin/v1/audit: reads the audit log, page by page or as one stream. A stream has one page in memory at a time and
+// waits for its reader.
 
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decide.ts';
@@ -45,9 +45,12 @@ export const entry = z.object({
 const forwarded = z
   .object({ outcome: z.enum(OUTCOMES), durationMs: z.int(), at: isoTime })
   .nullable()
-  .meta({ description: 'What came of a call that the proxy forwarded; null while unknown, and for others.' });
+  .meta({
+    description:
+      'The outcome of a call that the proxy forwarded; null if it is not known yet or not forwarded.',
+  });
 
-/** The row of the store has to hold what the schema promises. */
+/** The types make sure that a row of the store has all fields of the schema. */
 export const showEntry = (row: AuditEntry): z.output<typeof entry> => shownEntry(row);
 
 export const auditRoutes: Route[] = [
@@ -58,8 +61,8 @@ export const auditRoutes: Route[] = [
     tag: 'audit',
     summary: 'Read the audit log, newest first',
     description:
-      'A search that finds little ends a page after some ten thousand entries: it may then hold fewer than `limit`, ' +
-      'or none, and still have a `nextCursor` to go on with.',
+      'A page ends after some ten thousand entries have been searched. If few of them match, it has fewer than `limit` ' +
+      'entries, or none, and still a `nextCursor` to continue with.',
     query: z.strictObject({ ...page, ...filter }),
     answers: { 200: { description: 'Entries.', schema: list('entries', entry) } },
     handle: async ({ services, query }) => {
@@ -72,7 +75,7 @@ export const auditRoutes: Route[] = [
     path: '/admin/v1/audit/:id',
     access: 'view',
     tag: 'audit',
-    summary: 'Read one entry, and what came of the call',
+    summary: 'Read one entry, and the outcome of the call',
     answers: { 200: { description: 'The entry.', schema: entry.extend({ forwarded }) } },
     handle: async ({ services: { deps }, params }) => {
       const row = await findAudit(deps.db, params['id'] ?? '');
@@ -121,7 +124,7 @@ const FORMATS = {
   },
 };
 
-/** Quoted where needed; a cell that a spreadsheet would run as a formula is defused with an apostrophe. */
+/** Quotes a cell where needed. One that a spreadsheet would run as a formula gets an apostrophe in front. */
 function csvCell(value: string | number | null): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);

@@ -1,4 +1,4 @@
-// /admin/v1/keys/:id/connected-tools: the MCP servers of a key, how they are, what they offer, what changed.
+// /admin/v1/keys/:id/connected-tools: the MCP servers of a key, their health, their tools, and changed definitions.
 
 import { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
@@ -22,7 +22,9 @@ const name = z
     /^[a-z0-9][a-z0-9-]{0,31}$/,
     'must be lower-case letters, digits and "-", at most 32, not starting with "-"',
   )
-  .meta({ description: 'Prefix of its tools: `<name>__<tool>`. Short ones leave room for tool names.' });
+  .meta({
+    description: 'The prefix of its tools: `<name>__<tool>`. A short one leaves room for tool names.',
+  });
 
 const header = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII');
 const FORBIDDEN = /^(host|content-length|content-type|accept|connection|transfer-encoding|mcp-.*)$/i;
@@ -34,14 +36,15 @@ const headers = z
   )
   .optional()
   .meta({
-    description: 'Sent with every request to it, for its credentials. Stored encrypted, never shown.',
+    description:
+      'Headers sent with every request to the server, for credentials. Stored encrypted, never shown.',
   });
 
 const body = z.discriminatedUnion('transport', [
   z.strictObject({
     name,
     transport: z.enum(['http', 'sse']),
-    url: text(urlFault, 'Its MCP endpoint.'),
+    url: text(urlFault, 'The URL of its MCP endpoint.'),
     headers,
   }),
   z.strictObject({
@@ -77,7 +80,7 @@ const definition = z.object({
   changedDigest: z
     .string()
     .nullable()
-    .meta({ description: 'Names the changed definition when it is accepted.' }),
+    .meta({ description: 'Send this digest to accept the changed definition.' }),
   changedAt: isoTime.nullable(),
 });
 
@@ -164,10 +167,10 @@ export const connectedToolRoutes: Route[] = [
     path: `${path}/:toolId/test`,
     access: 'admin',
     tag,
-    summary: 'Connect now, and see the tools it offers or why it fails',
+    summary: 'Connect now, and show the tools that it offers or why it fails',
     answers: {
       200: {
-        description: 'What came of it.',
+        description: 'The result of the attempt.',
         schema: z.object({ ok: z.boolean(), error: z.string().nullable(), tools: z.array(z.string()) }),
       },
     },
@@ -175,7 +178,7 @@ export const connectedToolRoutes: Route[] = [
       const { services, params } = incoming;
       const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
       if (upstream === null) throw noSuchTool();
-      // A command may have to be downloaded first.
+      // The answer may take long, because the command may have to be downloaded first.
       holdOpen(incoming);
       return Response.json(await services.mcp.listing.test(upstream));
     },
@@ -185,7 +188,7 @@ export const connectedToolRoutes: Route[] = [
     path: `${path}/:toolId/definitions`,
     access: 'view',
     tag,
-    summary: 'Tool definitions as accepted, and as they are now where they changed',
+    summary: 'List tool definitions as accepted, and as they are now if they changed',
     answers: { 200: { description: 'Definitions.', schema: list('definitions', definition) } },
     handle: async ({ services, params }) => {
       const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
@@ -216,12 +219,12 @@ export const connectedToolRoutes: Route[] = [
           /^[0-9a-f]{64}$/,
           'must be the 64 hexadecimal digits that …/definitions (on the command line: tools diff) shows for the changed definition',
         )
-        .meta({ description: 'The `changedDigest` of the definition that was looked at.' }),
+        .meta({ description: 'The `changedDigest` of the definition that you have read.' }),
     }),
     answers: {
       204: { description: 'Accepted.' },
       409: {
-        description: 'The tool does not show the definition of this digest, or shows the accepted one.',
+        description: 'The tool now has a different definition, or the accepted one.',
       },
     },
     handle: async incoming => {

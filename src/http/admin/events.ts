@@ -1,4 +1,4 @@
-// /admin/v1/events: verdicts and approvals as they happen, for pages that are open. Finding them is feed.ts's.
+// /admin/v1/events: verdicts and approvals as they happen, for open pages of the dashboard. feed.ts finds them.
 
 import { z } from 'zod';
 import { STREAM_HEADERS } from '../../event-writer.ts';
@@ -16,9 +16,9 @@ export const eventRoutes: Route[] = [
     summary: 'Watch verdicts and approvals as they happen',
     description:
       'Server-sent events of every replica: `verdict` (an entry as in `GET /admin/v1/audit`), `approval` (as in ' +
-      '`GET /admin/v1/approvals`, when it is opened and when it ends), and `gap` when more happened than is told, ' +
-      'so that lists have to be read anew. With `Last-Event-ID` it goes on where that stream ended. It ends with ' +
-      'the sign-in.',
+      '`GET /admin/v1/approvals`, when it is opened and when it ends), and `gap` if more happened than the stream ' +
+      'reports, so that lists have to be read again. With `Last-Event-ID` the stream continues where the last one ' +
+      'ended. It ends with the sign-in.',
     answers: { 200: { description: 'A stream of events.', type: 'text/event-stream' } },
     handle: async incoming => {
       const { services, request, who } = incoming;
@@ -32,7 +32,7 @@ export const eventRoutes: Route[] = [
   }),
 ];
 
-/** Watching is not using: a page left open does not keep its sign-in alive. */
+/** Watching does not count as use: a page that is left open does not keep its sign-in alive. */
 async function holds({ deps }: Services, who: Who): Promise<boolean> {
   if (who.kind !== 'operator') return false;
   return who.signedIn === null || signInHolds(deps, who.signedIn.signInId);

@@ -1,4 +1,4 @@
-// /admin/v1/grants: what approvals with a duration opened.
+// /admin/v1/grants: the grants that approvals with a duration have opened.
 
 import { z } from 'zod';
 import { endGrant } from '../../guard/approvals/grants.ts';

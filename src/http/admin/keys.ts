@@ -1,4 +1,4 @@
-// /admin/v1/keys: long-lived keys. A key is in the answer that creates it and nowhere else.
+// /admin/v1/keys: long-lived keys. A key is shown in the answer that creates it and nowhere else.
 
 import { z } from 'zod';
 import { changeKey, createKey, decryptTargets, endKey } from '../../guard/keys.ts';
@@ -16,10 +16,12 @@ const notify = z
     url: webUrl.optional(),
   })
   .nullable()
-  .meta({ description: 'Where this key’s approval links go; null: where the service’s go.' });
+  .meta({
+    description: 'Where the approval links of this key are sent; null: to the targets of the service.',
+  });
 
 const fields = {
-  name: label(1, 200, 'For people; approvers see it.'),
+  name: label(1, 200, 'A name for people; approvers see it.'),
   policyId: uuid,
   requireSignInToApprove: z.boolean().meta({ description: 'Approving needs a signed-in operator.' }),
   expiresAt: timeIn.nullable(),
@@ -27,7 +29,7 @@ const fields = {
   forward: z
     .array(z.enum(FORWARDS))
     .transform(values => [...new Set(values)])
-    .meta({ description: 'What besides tools its MCP proxy forwards.' }),
+    .meta({ description: 'What the MCP proxy relays for this key besides tools.' }),
 };
 
 const shown = z.object({
@@ -59,7 +61,7 @@ function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
   };
 }
 
-/** Addresses of notifiers are secrets: only their host is shown. */
+/** The URLs of notification targets are secrets, so only their host is shown. */
 function maskTargets(vault: Vault, keyId: string, encrypted: string | null) {
   const targets = decryptTargets(vault, keyId, encrypted);
   if (targets === null) return null;

@@ -1,5 +1,4 @@
-// /admin/v1/notifications: whether the messages that carry approval links got out, so that a channel that
-// fails is seen.
+// /admin/v1/notifications: whether the messages with approval links were sent, so that a failing channel is noticed.
 
 import { z } from 'zod';
 import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
@@ -12,7 +11,7 @@ const notification = z.object({
   channel: z.string(),
   status: z
     .enum(NOTIFICATION_STATUSES)
-    .meta({ description: '`dropped`: the approval ended before it was sent.' }),
+    .meta({ description: '`dropped`: the approval ended before the notification was sent.' }),
   attempts: z.int(),
   nextAttemptAt: isoTime.nullable(),
   lastError: z.string().nullable(),

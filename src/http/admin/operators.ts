@@ -1,5 +1,5 @@
-// /admin/v1/operators: the people who sign in, their roles and invitations. An invitation's link is in the
-// answer that makes it and nowhere else.
+// /admin/v1/operators: the people who sign in, their roles and invitations. The link of an invitation is shown in the
+// answer that creates it and nowhere else.
 
 import { z } from 'zod';
 import { changeRole, deleteOperator, inviteOperator, resetOperator } from '../../guard/people/operators.ts';
@@ -18,7 +18,7 @@ export const operator = z.object({
   role,
   status: z
     .enum(OPERATOR_STATUSES)
-    .meta({ description: '`invited` until they choose a password or come by single sign-on.' }),
+    .meta({ description: '`invited` until they choose a password or sign in through single sign-on.' }),
   createdAt: isoTime,
 });
 
@@ -80,11 +80,11 @@ export const operatorRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Change an operator’s role',
-    description: 'Takes effect at once, for sign-ins that are open too.',
+    description: 'The change takes effect at once, also for open sign-ins.',
     body: z.strictObject({ role }),
     answers: {
       200: { description: 'The operator.', schema: operator },
-      409: { description: 'The last admin stays one.' },
+      409: { description: 'The last admin cannot be demoted.' },
     },
     handle: async incoming => {
       const { services, params, body } = incoming;
@@ -99,7 +99,7 @@ export const operatorRoutes: Route[] = [
     tag,
     summary: 'Delete an operator',
     description: 'Their sign-ins end at once.',
-    answers: { 204: { description: 'Deleted.' }, 409: { description: 'The last admin stays.' } },
+    answers: { 204: { description: 'Deleted.' }, 409: { description: 'The last admin cannot be deleted.' } },
     handle: async incoming => {
       await deleteOperator(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
@@ -110,9 +110,9 @@ export const operatorRoutes: Route[] = [
     path: '/admin/v1/operators/:id/reset',
     access: 'admin',
     tag,
-    summary: 'Let an operator choose a password anew',
+    summary: 'Let an operator choose a new password',
     description:
-      'Their password, their accounts of single sign-on and their sign-ins end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
+      'Their password, the link to their single sign-on accounts and their sign-ins end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
     answers: {
       200: {
         description: 'The operator, and the link to send them.',
@@ -132,12 +132,12 @@ export const operatorRoutes: Route[] = [
   }),
 ];
 
-/** Where a password is chosen. */
+/** The address of the page on which the person chooses a password. */
 function joinUrl(services: Services, request: Request, token: string): string {
   return `${baseUrl(services, request)}/dashboard/join?token=${token}`;
 }
 
-/** Where people reach us: as configured, or as this request did. */
+/** The address under which people reach the service: as configured, or else that of this request. */
 export function baseUrl({ config }: Services, request: Request): string {
   return config.publicUrl ?? new URL(request.url).origin;
 }

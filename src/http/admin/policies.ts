@@ -14,7 +14,7 @@ import { before, iso, isoTime, label, list, page, paged, rules, uuid, wholeNumbe
 import { actorOf, type Route, route } from '../route.ts';
 
 const name = label(1, 200, 'Unique among policies; it appears in the reasons of verdicts.');
-const description = label(0, 2000, 'For people.');
+const description = label(0, 2000, 'A description for people.');
 
 const summary = z.object({
   id: uuid,
@@ -42,7 +42,7 @@ function showWhole(policy: PolicyRecord, rules: readonly Rule[]) {
 }
 
 const tag = 'policies';
-/** Of the largest policy: each rule is an object with its fields. Only admins send one. */
+/** How many JSON values the largest policy has: each rule is an object with its fields. Only admins send policies. */
 const MAX_VALUES = 50 + MAX_RULES * (1 + Object.keys(rules.element.shape).length);
 const NO_VERSION = Number.MAX_SAFE_INTEGER;
 
@@ -95,7 +95,7 @@ export const policyRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Replace a policy’s rules by a new version',
-    description: 'From the moment this answers, on every replica, the new version decides.',
+    description: 'Once this has answered, the new version decides on every replica.',
     body: z.strictObject({
       name: name.optional(),
       description: description.optional(),
@@ -103,7 +103,7 @@ export const policyRoutes: Route[] = [
       version: z
         .int()
         .optional()
-        .meta({ description: 'The version to replace, so that no newer one is lost unseen.' }),
+        .meta({ description: 'The version to replace. If it is not the current one, nothing is changed.' }),
     }),
     bodyLimit: 'policyBodyLimit',
     maxValues: MAX_VALUES,

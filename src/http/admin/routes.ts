@@ -1,4 +1,4 @@
-// The administration, one line per noun.
+// All routes of the administration.
 
 import type { Route } from '../route.ts';
 import { approvalAdminRoutes } from './approvals.ts';

@@ -1,5 +1,5 @@
-// /admin/v1/audit, the sealed log: its public key and size, signed checkpoints, proofs, and the log in the order of
-// sealing as one stream.
+// /admin/v1/audit, the part for the sealed log: its public key and size, signed checkpoints, proofs, and the log as a
+// stream in the order in which it was sealed.
 
 import { z } from 'zod';
 import { parseCheckpoint, verifierKeyText } from '../../core/checkpoint.ts';
@@ -25,7 +25,7 @@ const checkpoint = z.object({
   root: hash,
   createdAt: isoTime,
   sealedThrough: isoTime.meta({
-    description: 'Entries that were there and made before this time are in it.',
+    description: 'It contains every entry that was visible when it was signed and made before this time.',
   }),
   prunedBefore: count.meta({
     description: 'Entries before this sequence number may have been removed by retention.',
@@ -107,7 +107,7 @@ export const sealRoutes: Route[] = [
         description: 'A consistency proof (RFC 6962).',
         schema: z.object({ from: count, to: count, path: z.array(hash) }),
       },
-      409: { description: 'The log is not that long.' },
+      409: { description: 'The log does not have that many entries.' },
     },
     handle: async ({ services, query: { from, to } }) =>
       Response.json({ from, to, path: await proveConsistency(services.deps, from, to) }),
@@ -120,7 +120,7 @@ export const sealRoutes: Route[] = [
     summary: 'Prove that an entry is in the newest checkpoint',
     answers: {
       200: { description: 'An inclusion proof (RFC 6962); the clients verify it.', schema: proof },
-      409: { description: 'The entry is in no checkpoint yet.' },
+      409: { description: 'No checkpoint contains the entry yet.' },
     },
     handle: async ({ services, params }) => {
       const found = await proveInclusion(services.deps, params['id'] ?? '');
@@ -136,7 +136,7 @@ export const sealRoutes: Route[] = [
     description:
       'One line per sequence number: `{ seq, leafHash, entry }`; `entry` is null where retention removed it.',
     query: z.strictObject({ from: sequence.optional() }),
-    answers: { 200: { description: 'One place per line.', type: 'application/jsonl' } },
+    answers: { 200: { description: 'One sequence number per line.', type: 'application/jsonl' } },
     handle: incoming => {
       holdOpen(incoming);
       const { services, query } = incoming;

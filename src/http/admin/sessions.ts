@@ -1,4 +1,4 @@
-// /admin/v1/sessions: the sessions of every key, to see and to end.
+// /admin/v1/sessions: lists and ends the sessions of all keys.
 
 import { z } from 'zod';
 import { endAnySession } from '../../guard/sessions.ts';

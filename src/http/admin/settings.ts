@@ -1,11 +1,11 @@
-// /admin/v1/settings: how the service is configured, to look at; what `toolgate config` prints. Secrets are masked.
+// /admin/v1/settings: shows how the service is configured, as `toolgate config` prints it. Secrets are masked.
 
 import { z } from 'zod';
 import { type Route, route } from '../route.ts';
 
 const setting = z.object({
-  name: z.string().meta({ description: 'In the server file.' }),
-  env: z.string().meta({ description: 'In the environment.' }),
+  name: z.string().meta({ description: 'The name in the server file.' }),
+  env: z.string().meta({ description: 'The name in the environment.' }),
   meaning: z.string(),
   default: z.string().nullable(),
   value: z.string().nullable().meta({ description: 'As given, or the default; secrets are masked.' }),
@@ -21,7 +21,7 @@ export const settingRoutes: Route[] = [
     summary: 'Read this replica’s settings: meaning, default, value and where it comes from',
     answers: {
       200: {
-        description: 'Settings. They are changed in the environment or the server file, by a restart.',
+        description: 'Settings. To change them, change the environment or the server file and restart.',
         schema: z.object({
           version: z.string(),
           settings: z.array(setting),

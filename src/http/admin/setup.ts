@@ -1,4 +1,4 @@
-// /admin/v1/setup: the first admin, by the one-time link that the start prints.
+// /admin/v1/setup: creates the first admin, with the token of the one-time link that the service prints at its start.
 
 import { z } from 'zod';
 import { setUpFirstAdmin } from '../../guard/people/setup.ts';
@@ -14,7 +14,7 @@ export const setupRoutes: Route[] = [
     tag: 'operators',
     summary: 'Create the first operator',
     description:
-      'Only while no admin can sign in, with the token of the one-time link printed at the last start. An operator who has the e-mail already is taken over.',
+      'This works only while no admin can sign in, with the token of the one-time link printed at the last start. If an operator has this e-mail already, they become the admin.',
     body: z.strictObject({
       token: z.string().min(1).max(200),
       email: z.email().max(320),
@@ -27,7 +27,7 @@ export const setupRoutes: Route[] = [
       },
       410: {
         description:
-          'The link is used, unknown or replaced by a later start’s, or there is an admin already.',
+          'The link is used, unknown or replaced by that of a later start, or there is an admin already.',
       },
     },
     handle: async ({ services, body }) => {

@@ -1,5 +1,5 @@
-// Joining, signing in and out, and what is an operator's own: /admin/v1/join, sign-in, sign-out and me. The
-// same for people without script is http/sign-in.ts's.
+// /admin/v1/join, sign-in, sign-out and me: accepting an invitation, signing in and out, and an operator's own sign-ins
+// and password. http/sign-in.ts has the same as pages that work without script.
 
 import { z } from 'zod';
 import { changePassword, joinOperators } from '../../guard/people/operators.ts';
@@ -11,7 +11,7 @@ import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, clientOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
 import { operator, role, showOperator } from './operators.ts';
 
-/** As typed: what is no e-mail of anybody's fails like a wrong password. */
+/** The e-mail is not validated: a text that is not an e-mail fails like a wrong password. */
 export const credentials = z.strictObject({
   email: z.string().min(1).max(320),
   password: z.string().min(1).max(1000),
@@ -22,7 +22,7 @@ export const joining = z.strictObject({
   password: z.string().max(1000).meta({ description: 'At least 15 characters.' }),
 });
 
-/** Tries the credentials; the answer's cookie carries the sign-in. */
+/** Signs in with the credentials, and returns the cookie that carries the sign-in. */
 export async function signInFrom(
   incoming: Incoming<unknown, unknown>,
   { email, password }: z.output<typeof credentials>,
@@ -41,7 +41,7 @@ export async function signInFrom(
 const me = z.object({
   email: z.string().nullable().meta({ description: 'Null for the admin token.' }),
   role,
-  actor: z.string().meta({ description: 'As the log of changes names you.' }),
+  actor: z.string().meta({ description: 'Your name in the log of changes.' }),
 });
 
 const signInShown = z.object({
@@ -63,7 +63,7 @@ export const signInRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Accept an invitation',
-    description: 'With the token of the link that came with it. Sign in afterwards.',
+    description: 'Send the token of the invitation’s link. Sign in afterwards.',
     body: joining,
     answers: {
       200: { description: 'The operator.', schema: operator },
@@ -80,7 +80,7 @@ export const signInRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Sign in',
-    description: 'The answer sets a cookie that holds for 7 days, or 12 hours without use.',
+    description: 'The answer sets a cookie that is valid for 7 days, or for 12 hours without use.',
     body: credentials,
     answers: {
       200: { description: 'Who is signed in.', schema: me },
@@ -116,7 +116,7 @@ export const signInRoutes: Route[] = [
     access: 'view',
     tag,
     summary: 'Who am I',
-    answers: { 200: { description: 'Whose credential this is.', schema: me } },
+    answers: { 200: { description: 'The owner of the credential.', schema: me } },
     handle: incoming => {
       const actor = actorOf(incoming);
       const signedIn = incoming.who.kind === 'operator' ? incoming.who.signedIn : null;
@@ -131,7 +131,7 @@ export const signInRoutes: Route[] = [
     tag,
     summary: 'List my sign-ins, newest first',
     query: z.strictObject(page),
-    answers: { 200: { description: 'Those that hold.', schema: list('signIns', signInShown) } },
+    answers: { 200: { description: 'The valid sign-ins.', schema: list('signIns', signInShown) } },
     handle: async incoming => {
       const { services, query } = incoming;
       const { operatorId, signInId } = signedInOf(incoming);

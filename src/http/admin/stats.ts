@@ -1,4 +1,4 @@
-// /admin/v1/stats: what the guard did in the last while, and whether its events reach those who wait for them.
+// /admin/v1/stats: how many calls were decided in a window of time and how, and whether events are delivered.
 
 import { z } from 'zod';
 import { parseDuration } from '../../core/approval.ts';
@@ -28,15 +28,17 @@ const summary = z.object({
     .object({ p50: z.int(), p90: z.int(), p99: z.int() })
     .nullable()
     .meta({ description: 'Exact up to 100 ms; beyond, rounded up to two digits.' }),
-  pendingApprovals: z.int().meta({ description: 'Open now.' }),
+  pendingApprovals: z.int().meta({ description: 'How many approvals are open now.' }),
   deliveries: z
     .object({
       pending: z.int(),
       delivered: z.int(),
       failed: z.int(),
-      oldestPendingAt: isoTime.nullable().meta({ description: 'Since when the oldest of all waits.' }),
+      oldestPendingAt: isoTime.nullable().meta({
+        description: 'Since when the oldest pending delivery has waited, also outside the window.',
+      }),
     })
-    .meta({ description: 'Of the events of the window, by state now.' }),
+    .meta({ description: 'The deliveries of the events in the window, by their current state.' }),
 });
 
 export const statsRoutes: Route[] = [

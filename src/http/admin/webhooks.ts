@@ -1,4 +1,4 @@
-// /admin/v1/webhooks and /admin/v1/deliveries: who is told of approvals, and how the telling went.
+// /admin/v1/webhooks and /admin/v1/deliveries: the receivers of events about approvals, and how deliveries went.
 
 import { z } from 'zod';
 import { EVENT_TYPES } from '../../core/event.ts';
@@ -26,12 +26,12 @@ import { actorOf, type Route, route } from '../route.ts';
 
 const fields = {
   url: text(urlFault, 'Where events are sent, by POST.', 'https://example.com/toolgate'),
-  keyId: uuid.nullable().meta({ description: 'Only events of this key; null: of every key.' }),
+  keyId: uuid.nullable().meta({ description: 'Send only the events of this key; null: of every key.' }),
   events: z
     .array(z.enum(EVENT_TYPES))
     .min(1)
     .transform(values => [...new Set<string>(values)])
-    .meta({ description: 'Which events; all when left out.' }),
+    .meta({ description: 'Which events are sent; all if left out.' }),
 };
 
 const shown = z.object({
@@ -41,7 +41,9 @@ const shown = z.object({
   events: z.array(z.enum(EVENT_TYPES)),
   enabled: z.boolean(),
   disabledReason: z.string().nullable(),
-  previousSecretUntil: isoTime.nullable().meta({ description: 'Until then the secret before signs along.' }),
+  previousSecretUntil: isoTime
+    .nullable()
+    .meta({ description: 'Until then deliveries are also signed with the previous secret.' }),
   createdAt: isoTime,
 });
 const withSecret = shown.extend({ secret: z.string().meta({ description: 'Shown in this answer only.' }) });
@@ -159,7 +161,7 @@ export const webhookRoutes: Route[] = [
     path: '/admin/v1/webhooks/:id/rotate-secret',
     access: 'admin',
     tag,
-    summary: 'Give a webhook a new secret; the old one signs along for 24 hours',
+    summary: 'Give a webhook a new secret; for 24 hours the old one signs too',
     answers: { 200: { description: 'The webhook, with its new secret.', schema: withSecret } },
     handle: async incoming => {
       const { deps } = incoming.services;
@@ -173,7 +175,7 @@ export const webhookRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Send a signed event of type `webhook.test` now and see what the receiver answers',
-    answers: { 200: { description: 'What came of it.', schema: attempt.omit({ at: true }) } },
+    answers: { 200: { description: 'The result of the attempt.', schema: attempt.omit({ at: true }) } },
     handle: async ({ services: { deps, targetRules }, params }) => {
       const webhook = await wantWebhook(deps.db, params['id'] ?? '');
       const body = { type: 'webhook.test', timestamp: iso(deps.now()), data: { webhookId: webhook.id } };
@@ -217,7 +219,7 @@ export const webhookRoutes: Route[] = [
     summary: 'Deliver again, from the start of the schedule',
     answers: {
       202: { description: 'It will be tried at once.' },
-      409: { description: 'Its webhook is off.' },
+      409: { description: 'Its webhook is switched off.' },
     },
     handle: async incoming => {
       await redeliver(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
