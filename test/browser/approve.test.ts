@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { ASK_ALL, fingerprint } from '../approvals/gate.ts';
-import { hasBrowser, launch, violations } from '../support/browser.ts';
+import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
 import { sql, until } from '../support/faults.ts';
 import { Receiver, verifies } from '../support/receiver.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -24,7 +24,6 @@ describe.if(hasBrowser())('a person with a browser', () => {
     key = (await service.newKey(ASK_ALL, { name: 'release agent' })).key;
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
     await target?.close();
   });
@@ -62,10 +61,6 @@ describe.if(hasBrowser())('a person with a browser', () => {
     }
   }
 
-  async function expectAccessible(page: Page): Promise<void> {
-    expect((await violations(page)).map(each => each.id)).toEqual([]);
-  }
-
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
 
   test('opens the printed link: it answers by itself, and the webhook tells', async () => {
@@ -77,7 +72,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
       const headers = await (await posted).allHeaders();
       expect([headers['origin'], headers['sec-fetch-site']]).toEqual(['null', 'same-origin']);
       expect(headers['referer']).toBeUndefined();
-      await expectAccessible(page);
+      expect(await violationsOf(page)).toEqual([]);
     });
     expect(await statusOf(referenceId)).toBe('approved');
     const resolved = () => target.of(referenceId).find(each => each.json.type === 'approval.resolved');
@@ -133,13 +128,13 @@ describe.if(hasBrowser())('a person with a browser', () => {
     const { referenceId, bare } = await ask('lasting');
     await visit({}, async page => {
       await page.goto(bare, { waitUntil: 'networkidle' });
-      await expectAccessible(page);
+      expect(await violationsOf(page)).toEqual([]);
       expect(await statusOf(referenceId)).toBe('pending');
       await page.getByText('Approve for a while').click();
       await page.getByLabel('For', { exact: true }).selectOption('8 hours');
       await page.getByRole('button', { name: 'Approve for this long' }).click();
       await heading(page, 'Approved');
-      await expectAccessible(page);
+      expect(await violationsOf(page)).toEqual([]);
     });
     const { grants } = (await service.admin('GET', '/grants')).body;
     expect(grants[0]).toMatchObject({ referenceId, toolName: 'lasting' });
@@ -156,13 +151,13 @@ describe.if(hasBrowser())('a person with a browser', () => {
       for (const address of [bare, link]) {
         expect((await page.goto(address))?.status()).toBe(410);
         await heading(page, 'Already denied');
-        await expectAccessible(page);
+        expect(await violationsOf(page)).toEqual([]);
       }
       expect((await page.goto(`${bare.slice(0, -1)}?action=approve`))?.status()).toBe(404);
       await heading(page, 'This link is not known');
-      await expectAccessible(page);
+      expect(await violationsOf(page)).toEqual([]);
       expect((await page.goto(`${bare}?action=perhaps`))?.status()).toBe(400);
-      await expectAccessible(page);
+      expect(await violationsOf(page)).toEqual([]);
     });
   });
 
@@ -192,7 +187,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
         await page.goto(printed.exec(careful.output)?.[1] ?? '', { waitUntil: 'networkidle' });
         const { approvals } = (await careful.admin('GET', '/approvals')).body;
         expect(approvals[0].status).toBe('pending');
-        await expectAccessible(page);
+        expect(await violationsOf(page)).toEqual([]);
         await page.getByRole('button', { name: 'Approve this call' }).click();
         await heading(page, 'Approved');
       });

@@ -25,7 +25,6 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     approver = await newPerson(service, 'approver');
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
   });
 
@@ -229,7 +228,6 @@ describe.if(hasBrowser())('an inbox that nobody answers', () => {
         await page.getByText('timed out', { exact: true }).waitFor();
       });
     } finally {
-      await browser.close();
       await service.close();
     }
   });

@@ -34,7 +34,6 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
     await Promise.all(many);
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
   });
 

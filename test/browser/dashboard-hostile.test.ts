@@ -88,7 +88,6 @@ describe.if(withBrowser)('hostile names', () => {
     admin.cookie = cookieOf(agent);
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
     await upstream?.stop();
     await receiver?.stop(true);
@@ -194,7 +193,6 @@ describe.if(withBrowser)('the demo’s week', () => {
     cookie = cookieOf(await signIn(service, email, password));
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
     rmSync(dataDir, { recursive: true, force: true });
   });

@@ -29,7 +29,6 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
     admin = await newPerson(service, 'admin');
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
     await receiver?.close();
   });

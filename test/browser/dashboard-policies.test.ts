@@ -17,7 +17,6 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
     admin = await newPerson(service, 'admin');
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
   });
 

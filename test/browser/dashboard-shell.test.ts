@@ -33,7 +33,6 @@ describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
     admin = await newPerson(service, 'admin');
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
   });
 
@@ -135,7 +134,6 @@ describe.if(withBrowser).each(engineNames)('a first start on %s', engine => {
         if (engine === 'sqlite') await expectUsable(page);
       });
     } finally {
-      await browser.close();
       await service.close();
     }
   });
@@ -150,7 +148,6 @@ describe.if(withBrowser)('the frame', () => {
     admin = await newPerson(service, 'admin');
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.close();
   });
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { ASK_ALL, type Gate, openGate } from '../approvals/gate.ts';
-import { hasBrowser, launch, violations } from '../support/browser.ts';
+import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
 import { engines } from '../support/service.ts';
 import { newPerson, PASSWORD } from './people.ts';
 
@@ -15,7 +15,6 @@ describe.if(hasBrowser())('with a browser', () => {
   beforeAll(async () => {
     browser = await launch();
   });
-  afterAll(() => browser?.close());
 
   async function visit(script: boolean, use: (page: Page) => Promise<void>): Promise<void> {
     const context = await browser.newContext({ javaScriptEnabled: script });
@@ -40,10 +39,6 @@ describe.if(hasBrowser())('with a browser', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
-  async function expectAccessible(page: Page): Promise<void> {
-    expect((await violations(page)).map(each => each.id)).toEqual([]);
-  }
-
   for (const engine of engineNames) {
     describe(engine, () => {
       let gate: Gate;
@@ -60,11 +55,11 @@ describe.if(hasBrowser())('with a browser', () => {
         await visit(true, async page => {
           await page.goto(approveUrl);
           await heading(page, 'Sign in');
-          await expectAccessible(page);
+          expect(await violationsOf(page)).toEqual([]);
           await fillIn(page, email, 'not the password');
           await page.getByRole('alert').waitFor();
           expect(await page.getByLabel('E-mail').inputValue()).toBe(email);
-          await expectAccessible(page);
+          expect(await violationsOf(page)).toEqual([]);
           expect(await gate.statusOf(referenceId)).toBe('pending');
           await fillIn(page, email, PASSWORD);
           await heading(page, 'Approved');

@@ -2,15 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { hasBrowser, launch, violations } from '../support/browser.ts';
+import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 import { openSignOns, type SignOns } from './sign-on.ts';
 
 test.if(hasBrowser())('a link is decided after signing in with the provider', async () => {
   const door = await openSignOns();
-  const browser = await launch();
+  const context = await (await launch()).newContext();
   try {
-    const page = await (await browser.newContext()).newPage();
+    const page = await context.newPage();
     const refused: string[] = [];
     page.on('console', message => {
       const own = page.url().startsWith(door.service.url);
@@ -20,7 +20,7 @@ test.if(hasBrowser())('a link is decided after signing in with the provider', as
     expect(refused).toEqual([]);
     expect(await page.evaluate('document.cookie')).toBe('');
   } finally {
-    await browser.close();
+    await context.close();
     await door.close();
   }
 });
@@ -33,7 +33,7 @@ async function decide(door: SignOns, page: Page): Promise<void> {
   const link = () => /http:\S+\/v1\/approve\/\w+\?action=approve/.exec(door.service.output)?.[0];
   await until('the link is shown', () => link() !== undefined);
   await page.goto(link() ?? '');
-  expect((await violations(page)).map(each => each.id)).toEqual([]);
+  expect(await violationsOf(page)).toEqual([]);
   await page.getByRole('link', { name: 'Sign in with 127.0.0.1' }).click();
   await page.locator('input[name=login]').fill(login);
   await page.locator('input[name=password]').fill('any');
