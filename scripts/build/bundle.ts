@@ -2,6 +2,7 @@
 // becomes an executable, or a folder of modules for the npm package (npm.ts).
 
 import { join } from 'node:path';
+import type { BunPlugin } from 'bun';
 import { carried, dashboardInputs } from './carried.ts';
 
 export const ROOT = join(import.meta.dir, '../..');
@@ -19,8 +20,8 @@ const SHARED: Bun.BuildConfig = {
 };
 
 /** Bytecode saves parsing at each start. The executable reads no bunfig.toml and no .env of the folder it runs in. */
-export async function compile(outfile: string): Promise<string[]> {
-  const plugins = [await carried()];
+export async function compile(outfile: string, more: BunPlugin[] = []): Promise<string[]> {
+  const plugins = [await carried(), ...more];
   const compiled = { outfile, autoloadDotenv: false, autoloadBunfig: false };
   return inputsOf(await Bun.build({ ...SHARED, plugins, bytecode: true, compile: compiled }));
 }

@@ -52,6 +52,8 @@ export class Reader {
         HOME: this.folder,
         PYTHONPATH: join(ROOT, 'clients/python'),
         PYTHONDONTWRITEBYTECODE: '1',
+        // What a page leaves in the background ends with this shell, and the shell with the test.
+        BUN_FEATURE_FLAG_NO_ORPHANS: '1',
         TOOLGATE_BASE_URL: `http://127.0.0.1:${this.#ports.get('8787')}`,
       },
       stdin: 'pipe',

@@ -16,3 +16,6 @@ export const needExtra = (folder: Extra): boolean => need(hasExtra(folder), desc
 
 /** The long form of the promise tests: `npm run promises`. */
 export const LONG = process.env['TOOLGATE_TEST_LONG'] === '1';
+
+/** Names the program that tests start as a service, where `npm test` has made one (program.ts). */
+export const PROGRAM = 'TOOLGATE_TEST_PROGRAM';

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import type { Writable } from 'node:stream';
 import { SQL } from 'bun';
 import { freePort } from './port.ts';
 
@@ -17,8 +18,8 @@ export interface TestPostgres {
   owned: boolean;
   /** The data folder, empty for a server that is not owned. */
   dataDir: string;
-  /** The postgres:// url of a fresh, empty database. */
-  createDatabase(): Promise<string>;
+  /** The postgres:// url of a fresh database: empty, or a copy of the one of this name. */
+  createDatabase(template?: string): Promise<string>;
   stop(mode: 'fast' | 'immediate'): Promise<void>;
   start(): Promise<void>;
   /** Freezes the postmaster and all its children: connections stay open and nothing answers. */
@@ -46,7 +47,7 @@ export async function startPostgres(): Promise<TestPostgres | null> {
     await server.start();
     return server;
   } catch (error) {
-    watcher.stdin?.end();
+    watcher.end();
     throw error;
   }
 }
@@ -69,15 +70,15 @@ class OwnedServer implements TestPostgres {
   readonly owned = true;
   readonly url: string;
   readonly dataDir: string;
-  readonly createDatabase: () => Promise<string>;
+  readonly createDatabase: TestPostgres['createDatabase'];
   readonly #folder: string;
   readonly #binaries: string;
   readonly #port: number;
-  readonly #watcher: ChildProcess;
+  readonly #watcher: Writable;
   #postmaster: ChildProcess | null = null;
   #paused: number[] = [];
 
-  constructor(folder: string, binaries: string, port: number, watcher: ChildProcess) {
+  constructor(folder: string, binaries: string, port: number, watcher: Writable) {
     this.#folder = folder;
     this.#binaries = binaries;
     this.#port = port;
@@ -181,7 +182,7 @@ max_connections = 100
   async close(): Promise<void> {
     await this.stop('immediate');
     fs.rmSync(this.#folder, { recursive: true, force: true });
-    this.#watcher.stdin?.end();
+    this.#watcher.end();
   }
 
   get #logFile(): string {
@@ -191,30 +192,40 @@ max_connections = 100
 
 /**
  * Waits for the end of its input, which the kernel brings about when this process ends, even by
- * kill -9. SIGCONT, because a frozen process sees its signal only once it goes on.
+ * kill -9. It is nobody's child, so that it outlives a runner that ends its children with itself, the
+ * postmaster among them: then it is left to see to the other processes of the server, which are known
+ * by the folder they work in, and to the shared memory.
+ * SIGCONT, because a frozen process sees its signal only once it goes on.
  */
 const WATCHER = `
+(
 trap '' INT TERM HUP
 read -r _
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
-if [ -n "$pid" ] && kill -QUIT "$pid" 2>/dev/null; then
-  kill -CONT $(cat "/proc/$pid/task/$pid/children") "$pid"
-  for _ in $(seq 100); do
-    kill -0 "$pid" 2>/dev/null || break
-    sleep 0.1
-  done
-fi
+memory=$(sed -n '7s/.* //p' "$1/data/postmaster.pid" 2>/dev/null)
+[ -z "$pid" ] || kill -QUIT "$pid" 2>/dev/null
+processes() { ls -ld /proc/[0-9]*/cwd 2>/dev/null | sed -n "s|.*/proc/\\([0-9]*\\)/cwd -> $1/data$|\\1|p"; }
+for _ in $(seq 100); do
+  left=$(processes "$1")
+  [ -n "$left" ] || break
+  kill -CONT $left 2>/dev/null
+  sleep 0.1
+done
+[ -z "$memory" ] || ipcrm -m "$memory" 2>/dev/null
 rm -rf "$1"
+) <&3 3<&- &
 `;
 
-function watch(folder: string): ChildProcess {
+/** As long as what it returns is open, the folder is left alone. */
+function watch(folder: string): Writable {
   const watcher = spawn('sh', ['-c', WATCHER, 'toolgate-pg-watcher', folder], {
     cwd: '/',
-    stdio: ['pipe', 'ignore', 'ignore'],
+    // A shell gives what it leaves in the background no standard input of its own.
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     detached: true,
   });
   watcher.unref();
-  return watcher;
+  return watcher.stdio[3] as Writable;
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as nobody. */
@@ -313,14 +324,19 @@ function runs(folder: string): boolean {
 
 // --- databases -----------------------------------------------------------------------------------
 
-function databaseMaker(serverUrl: string): { create: () => Promise<string>; dropAll: () => Promise<void> } {
+interface DatabaseMaker {
+  create: TestPostgres['createDatabase'];
+  dropAll: () => Promise<void>;
+}
+
+function databaseMaker(serverUrl: string): DatabaseMaker {
   const names: string[] = [];
   return {
-    async create() {
+    async create(template = 'template1') {
       // The process id keeps parallel test processes apart on a server that they share.
       const name = `toolgate_test_${process.pid}_${Date.now().toString(36)}_${names.length + 1}`;
       names.push(name);
-      await run(serverUrl, [`CREATE DATABASE ${name}`]);
+      await run(serverUrl, [`CREATE DATABASE ${name} TEMPLATE ${template}`]);
       const url = new URL(serverUrl);
       url.pathname = `/${name}`;
       return url.href;

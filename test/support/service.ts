@@ -5,7 +5,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Rule } from '../../src/core/policy.ts';
-import { need } from './need.ts';
+import { freshStore } from './fresh-store.ts';
+import { need, PROGRAM } from './need.ts';
 import { sharedPostgres } from './postgres.ts';
 
 export const ROOT = resolve(import.meta.dir, '../..');
@@ -35,6 +36,8 @@ export interface ServiceOptions {
   root?: string;
   /** What to start in place of the source tree: the executable, say. */
   program?: string[];
+  /** The source in any case: the test is about what `npm test` has made cheap (test/support/program.ts). */
+  source?: boolean;
   /** Options of `serve`. */
   args?: string[];
   /** A command to run the service under, such as strace. */
@@ -175,7 +178,7 @@ const STALLED = /Connection timeout after|did not answer within|No database conn
 /** Starts again where the machine stalled; who wants such an end gets it in the end. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));
-  const databaseUrl = options.databaseUrl ?? (await freshDatabase(options.engine ?? 'sqlite', dataDir));
+  const databaseUrl = options.databaseUrl ?? (await storeFor(options, dataDir));
   for (let left = STARTS - 1; ; left--) {
     try {
       return await startOnce(options, dataDir, databaseUrl);
@@ -190,8 +193,7 @@ async function startOnce(
   dataDir: string,
   databaseUrl: string,
 ): Promise<TestService> {
-  const root = options.root ?? ROOT;
-  const program = options.program ?? [BUN, join(root, 'src/cli/main.ts')];
+  const program = options.program ?? programOf(options);
   const child = Bun.spawn([...(options.wrap ?? []), ...program, 'serve', ...(options.args ?? [])], {
     cwd: dataDir,
     env: {
@@ -215,6 +217,17 @@ async function startOnce(
   return new TestService(url, dataDir, databaseUrl, child, output, options.dataDir === undefined);
 }
 
+/** A program that is not of this tree may have other migrations. */
+function storeFor({ engine = 'sqlite', root, program }: ServiceOptions, dataDir: string): Promise<string> {
+  return freshStore(engine, dataDir, program === undefined ? (root ?? ROOT) : null);
+}
+
+function programOf({ root, source = false }: ServiceOptions): string[] {
+  const made = process.env[PROGRAM];
+  if (made !== undefined && root === undefined && !source) return [made];
+  return [BUN, join(root ?? ROOT, 'src/cli/main.ts')];
+}
+
 /** The output of a service that must not start. */
 export async function failToStart(options: ServiceOptions): Promise<string> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'toolgate-test-'));
@@ -228,13 +241,6 @@ export async function failToStart(options: ServiceOptions): Promise<string> {
   }
   await service.close();
   throw new Error('the service started, and it must not have');
-}
-
-async function freshDatabase(engine: Engine, dataDir: string): Promise<string> {
-  if (engine === 'sqlite') return `sqlite:${join(dataDir, 'toolgate.db')}`;
-  const postgres = await sharedPostgres();
-  if (postgres === null) throw new Error('there is no PostgreSQL here');
-  return postgres.createDatabase();
 }
 
 export async function collect(stream: ReadableStream<Uint8Array>, output: { text: string }): Promise<void> {

@@ -1,0 +1,47 @@
+// npm test: the whole suite, or the files that are named behind `--`. Makes the program that the tests start
+// (test/support/program.ts), runs them, and says at the end which files took longest. How the
+// tests are run is test/support/flags.ts's.
+
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FLAGS } from '../test/support/flags.ts';
+import { PROGRAM } from '../test/support/need.ts';
+import { makeProgram } from '../test/support/program.ts';
+
+const ROOT = join(import.meta.dir, '..');
+const TIMINGS = join(ROOT, 'test/timings.json');
+const SHOWN = 10;
+
+const filesIn = (path: string): Record<string, number> => JSON.parse(readFileSync(path, 'utf8')).files;
+
+/** The slowest of those that were measured: others keep the time that was known before. */
+function slowest(before: Record<string, number>, after: Record<string, number>): [string, number][] {
+  const measured = Object.entries(after).filter(([file, ms]) => before[file] !== ms);
+  return measured.sort(([, a], [, b]) => b - a).slice(0, SHOWN);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'toolgate-timings-'));
+const timings = join(folder, 'timings.json');
+cpSync(TIMINGS, timings);
+const wanted = process.argv.slice(2);
+const keep = wanted.includes('--update-timings');
+const rest = wanted.filter(each => each !== '--update-timings');
+const begun = performance.now();
+const tests = Bun.spawn(
+  [process.execPath, 'test', ...FLAGS, '--update-timings', `--timings=${timings}`, ...rest],
+  {
+    cwd: ROOT,
+    env: { ...process.env, [PROGRAM]: await makeProgram() },
+    stdio: ['inherit', 'inherit', 'inherit'],
+  },
+);
+const status = await tests.exited;
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+// .ci/run repeats what follows.
+console.log(`\nAll tests took ${seconds(performance.now() - begun)}. The slowest files:`);
+for (const [file, ms] of slowest(filesIn(TIMINGS), filesIn(timings)))
+  console.log(`${seconds(ms).padStart(8)}  ${file}`);
+if (keep && status === 0) cpSync(timings, TIMINGS);
+rmSync(folder, { recursive: true });
+process.exit(status);
