@@ -172,7 +172,7 @@ for (const engine of await engines()) {
       await until('one is asked for before it is signed', async () => {
         const { toolCallId } = (await service.check(key, 'files', 'read')).body;
         const { status, body } = await service.admin('GET', `/audit/${toolCallId}/proof`);
-        if (status === 409) expect(body.detail).toContain('no checkpoint yet');
+        if (status === 409) expect(body.detail).toContain('No checkpoint contains the entry yet');
         return status === 409;
       });
     });
