@@ -1,6 +1,6 @@
-// Fills a store with a believable week, for newcomers and for pictures: what scenario.ts describes and week.ts
-// lives through, written as if it had happened. Nothing is sent anywhere, and no secret of it is kept but the
-// sign-in, which is shown once.
+// Fills a store with a believable week, for newcomers and for screenshots. scenario.ts describes the week, week.ts
+// invents its calls, and they are written as if they had happened. Nothing is sent anywhere. The only usable secret is
+// the password of the sign-in, which is shown once.
 
 import { randomInt } from 'node:crypto';
 import { canonicalJson } from '../core/canonical.ts';
@@ -32,7 +32,7 @@ import { DAY, daysBefore, idAt, liveWeek, type Resident, type Week } from './wee
 import { writeHooks, writeWeek } from './write.ts';
 
 export interface Demo {
-  /** Null when there were operators with these e-mails already. */
+  /** Null if operators with these e-mails existed already. */
   signIn: { email: string; password: string; others: { email: string; role: string }[] } | null;
   verdicts: number;
   approvals: number;
@@ -59,7 +59,7 @@ export async function fillDemo(deps: Deps, force: boolean, progress: (what: stri
   return { signIn, verdicts: week.entries.length, approvals: week.approvals.length, waiting };
 }
 
-/** In a sealed log the invented entries would look put in afterwards, which they are. */
+/** In a sealed log the invented entries would look like tampering, because they are inserted afterwards. */
 async function wantUnsealed({ db }: Deps): Promise<void> {
   if ((await sealedSize(db)) === 0) return;
   throw new GuardError(
@@ -68,7 +68,7 @@ async function wantUnsealed({ db }: Deps): Promise<void> {
   );
 }
 
-/** Nobody signed in, nothing checked, nothing made but what a first start makes. */
+/** Throws unless the store has no operators, no checks and only what a first start creates. */
 async function wantFresh({ db }: Deps): Promise<void> {
   const used =
     (await anyOperator(db)) ||
@@ -107,7 +107,7 @@ async function addOperators(deps: Deps, now: number): Promise<Demo['signIn']> {
   });
 }
 
-/** Five groups of four, without characters that look alike: 98 bits. */
+/** Five groups of four characters, without those that look alike. This gives 98 bits. */
 function newPassword(): string {
   const group = () => Array.from({ length: 4 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
   return Array.from({ length: 5 }, group).join('-');

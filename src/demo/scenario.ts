@@ -1,5 +1,5 @@
-// What the demo's week is about, as data: policies with their versions, the agents that live under them and what
-// they call, the MCP servers behind them, the people who look after it all. When things happen is week.ts's.
+// The contents of the demo's week, as data: policies with their versions, the agents that use them, the tools that the
+// agents call, their MCP servers, and the operators. week.ts decides when things happen.
 
 import type { Surface } from '../core/event.ts';
 import type { Rule } from '../core/policy.ts';
@@ -8,14 +8,14 @@ import type { Role } from '../store/operators.ts';
 export interface DemoPolicy {
   name: string;
   description: string;
-  /** The oldest first. */
+  /** The versions, oldest first. */
   versions: { daysAgo: number; rules: Rule[] }[];
 }
 
 interface DemoTool {
   name: string;
   description: string;
-  /** What its description became a few days ago. */
+  /** The tool's new description since a few days ago. */
   changedTo?: string;
 }
 
@@ -31,13 +31,13 @@ export interface DemoAgent {
   daysAgo: number;
   requireSignInToApprove: boolean;
   surface: Surface;
-  /** Calls in a busy hour. */
+  /** The number of calls in a busy hour. */
   perHour: number;
-  /** Whether it sleeps at night and rests at weekends. */
+  /** Whether it makes no calls at night and at weekends. */
   officeHours: boolean;
-  /** Labels of its sessions; without any it uses its key. */
+  /** The labels of its sessions. If there are none, it uses its key. */
   runs: string[];
-  /** Full names, and how often each is called in proportion. */
+  /** The tools that it calls, each with its relative frequency. */
   calls: [server: string, tool: string, weight: number][];
   servers: DemoServer[];
 }
@@ -270,10 +270,10 @@ export const AGENTS: DemoAgent[] = [
   },
 ];
 
-/** A key of the past: revoked, with nothing left to do. */
+/** A key that was revoked and is not used any more. */
 export const RETIRED = { name: 'prototype', policy: 'coding-agents', daysAgo: 26.01, revokedDaysAgo: 10 };
 
-/** Questions that wait for an answer when the week ends. */
+/** The approvals that are still waiting when the week ends. */
 export const WAITING: { agent: string; server: string; tool: string; minutesAgo: number }[] = [
   { agent: 'coding agent', server: 'github', tool: 'merge_pull_request', minutesAgo: 4 },
   { agent: 'support assistant', server: 'payments', tool: 'refund', minutesAgo: 11 },

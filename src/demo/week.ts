@@ -1,5 +1,5 @@
-// A week of calls, invented but decided by the real decider: verdicts, questions and their answers, grants. Writes
-// nothing; ids carry the time at which a thing happened, as they do in a store that lived through it.
+// Invents a week of calls: verdicts, approvals with their answers, and grants. core/decide.ts makes the decisions. Ids
+// carry the time at which a thing happened, as in a store that was really in use. write.ts writes the week.
 
 import { type CompiledPolicy, decide, type Freedom } from '../core/decide.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
@@ -22,25 +22,25 @@ export interface Week {
   sessions: SessionRecord[];
 }
 
-/** An agent as it is in the store. */
+/** An agent with its key and policy in the store. */
 export interface Resident {
   agent: DemoAgent;
   keyId: string;
-  /** The version of its policy that decided at a time. */
+  /** The version of its policy that was current at a time. */
   policyAt: (at: number) => CompiledPolicy;
 }
 
-/** So many days before a moment, in whole milliseconds. */
+/** The time that is `days` before `now`, in whole milliseconds. */
 export function daysBefore(now: number, days: number): number {
   return Math.floor(now - days * DAY);
 }
 
-/** An id made at a time. */
+/** An id that carries the given time. */
 export function idAt(ms: number): string {
   return Bun.randomUUIDv7('hex', ms);
 }
 
-/** The same numbers in the same order, every time. */
+/** A random number generator that gives the same numbers every time. */
 export function dice(seed: number): () => number {
   let state = seed;
   return () => {
@@ -76,7 +76,7 @@ class Living implements Week {
     this.#timeout = timeout;
   }
 
-  /** One agent, hour after hour. */
+  /** Makes the calls of one agent, hour by hour. */
   live(resident: Resident): void {
     const { agent } = resident;
     for (let hour = this.#now - 7 * DAY; hour < this.#now; hour += HOUR) {
@@ -90,7 +90,7 @@ class Living implements Week {
     }
   }
 
-  /** A question that is still open. */
+  /** Makes a call whose approval is still waiting. */
   wait(resident: Resident, server: string, tool: string, at: number): void {
     const entry = this.#record(resident, server, tool, at, null);
     if (entry.decision === 'pending') this.approvals.push(this.#question(entry));
@@ -142,7 +142,7 @@ class Living implements Week {
     return entry;
   }
 
-  /** Mostly one or two milliseconds, now and then a slow disk. */
+  /** Usually one or two milliseconds, and occasionally more, as with a slow disk. */
   #latency(): number {
     const tail = this.#roll();
     return tail > 0.995 ? Math.round(12 + 25 * this.#roll()) : Math.round(1 + 3 * this.#roll() ** 3);
@@ -175,7 +175,7 @@ class Living implements Week {
     };
   }
 
-  /** Asked, and answered in its time: approved more often than not, sometimes for a while, sometimes by nobody. */
+  /** Asks for an approval and answers it. Most are approved, some with a duration, and some are never answered. */
   #ask(resident: Resident, entry: AuditEntry): void {
     const approval = this.#question(entry);
     this.approvals.push(approval);
@@ -198,7 +198,7 @@ class Living implements Week {
     return `operator:${one?.email ?? ADMIN}`;
   }
 
-  /** Opens a grant, or frees the one call, which then comes again. */
+  /** Opens a grant, or frees the one call, which is then repeated. */
   #free(resident: Resident, approval: ApprovalRecord, at: number): void {
     const { id: referenceId, keyId, serverName, toolName } = approval;
     if (this.#roll() < 0.2) {
@@ -215,11 +215,11 @@ class Living implements Week {
     approval.spentAt = again;
   }
 
-  /** A run of a few hours; the agent uses its key when it has none. */
+  /** The session of a run of a few hours; null if the agent uses its key. */
   #session({ agent, keyId }: Resident, at: number): string | null {
     if (agent.runs.length === 0) return null;
     const run = Math.floor(at / RUN_MS);
-    // A run begins a few minutes before its first call, and never on the dot.
+    // A run begins a few minutes before its first call, and never at a round time.
     const createdAt = run * RUN_MS - ((run * 7919) % (9 * MINUTE));
     const known = this.sessions.find(each => each.keyId === keyId && each.createdAt === createdAt);
     if (known !== undefined) return known.id;
@@ -241,7 +241,7 @@ class Living implements Week {
   }
 }
 
-/** From 0 to 1: a working day has its morning and its afternoon. */
+/** From 0 to 1: a working day is busiest in the morning and in the afternoon. */
 function busyness(agent: DemoAgent, at: number): number {
   const time = new Date(at);
   const hour = time.getHours();

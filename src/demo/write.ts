@@ -1,5 +1,5 @@
-// The demo's week on its way into the store, by the store's own functions: verdicts, questions and answers, and
-// what webhooks would have been sent. In pieces, since a transaction has its time limit.
+// Writes the demo's week with the functions of store/: verdicts, approvals with their answers, and the deliveries to
+// webhooks. It writes in pieces, because a transaction has a time limit.
 
 import type { Event, EventType } from '../core/event.ts';
 import type { Deps } from '../guard/deps.ts';
@@ -90,7 +90,7 @@ async function answer(tx: Transaction, approval: ApprovalRecord): Promise<void> 
   });
 }
 
-/** By the time at which they lapsed: each is then the next one that the store lapses. */
+/** Sorted by the time at which they timed out, so that each is the next one that the store ends. */
 function lapsed(approvals: readonly ApprovalRecord[]): ApprovalRecord[] {
   const found = approvals.filter(approval => approval.status === 'timed_out');
   return found.sort((a, b) => a.expiresAt - b.expiresAt);
@@ -100,9 +100,9 @@ interface Hook {
   id: string;
   keyId: string | null;
   goneAt: number | null;
-  /** From then on it does not answer well any more. */
+  /** From this time on its answers are errors. */
   downFrom: number;
-  /** Only one delivery hears the 410; it switches the webhook off. */
+  /** Whether the receiver has answered 410. Only one delivery gets that answer, since it switches the webhook off. */
   saidGone: boolean;
 }
 
@@ -112,7 +112,7 @@ interface Told {
   approval: ApprovalRecord;
 }
 
-/** Deliveries that a receiver takes badly before it goes. */
+/** How many deliveries fail before a receiver answers 410. */
 const LAST_FAILED = 3;
 
 export async function writeHooks(deps: Deps, week: Week, residents: readonly Resident[]): Promise<void> {
@@ -154,7 +154,7 @@ function addHooks(deps: Deps, tx: Transaction, residents: readonly Resident[]): 
   return Promise.all(WEBHOOKS.map(add));
 }
 
-/** What was said about the approvals, the first first. */
+/** The events of the approvals, oldest first. */
 function events(approvals: readonly ApprovalRecord[]): Told[] {
   const all: Told[] = approvals.flatMap(approval => {
     const { createdAt, resolvedAt } = approval;
@@ -193,7 +193,9 @@ function hears({ keyId, goneAt }: Hook, { type, at, approval }: Told): boolean {
   return goneAt === null || at <= goneAt;
 }
 
-/** Most arrive at once; some need a second try; a receiver about to go is down first. */
+/**
+ * Most deliveries succeed at once, some need a second attempt, and a receiver that will answer 410 fails before that.
+ */
 function attempt(tx: Transaction, deliveryId: string, at: number, hook: Hook, roll: () => number): void {
   const durationMs = Math.round(35 + 260 * roll() ** 2);
   const made = { deliveryId, durationMs, response: null };
