@@ -1,10 +1,10 @@
-// Server-sent events to a client, with keep-alive comments and a bound on what may wait: for the dashboard's feed and
-// for clients of the MCP proxy.
+// Writes server-sent events to a client, with keep-alive comments and a bound on what may wait. The dashboard's feed
+// and the clients of the MCP proxy use it.
 
 /** The runtime's server cuts a response that was silent for 10 seconds. */
 const KEEP_ALIVE_MS = 5000;
 
-/** What may wait for a client that reads slowly. */
+/** How much may wait for a client that reads slowly. */
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export const STREAM_HEADERS = {
@@ -42,23 +42,23 @@ export class EventWriter {
     this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
   }
 
-  /** Says what may be lost: left out while the client does not take what was said before. */
+  /** Sends a message that may be lost: it is left out while the client has not read the messages before it. */
   hint(message: unknown): void {
     if (this.#hasRoom()) this.send(message);
   }
 
-  /** One named event with its id. A client that does not take them is let go: it comes back with its last id. */
+  /** Sends one named event with its id. A client that does not read is disconnected, and returns with its last id. */
   tell(event: string, data: unknown, id: string): void {
     if (!this.#hasRoom()) this.close();
     else this.#write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
-  /** Where the client is, before there is anything to say. */
+  /** Tells the client its position before the first event. */
   place(id: string, retryMs: number): void {
     this.#write(`retry: ${retryMs}\nid: ${id}\n\n`);
   }
 
-  /** Lets headers reach the client before there is anything to say. */
+  /** Makes the headers reach the client before the first event. */
   open(): void {
     this.#write(': open\n\n');
   }
@@ -71,7 +71,7 @@ export class EventWriter {
     try {
       controller.close();
     } catch {
-      // The client went away first.
+      // The client has already gone.
     }
     this.#onClosed();
   }

@@ -1,5 +1,5 @@
-// What both eras' answers are made of: the tools and capabilities a credential is shown, the answer to a call,
-// which becomes a stream when the upstream speaks before it answers, and how failures are told.
+// The parts of an answer that both eras share: the tools and capabilities that a credential is shown, the answer to a
+// call, and how a failure is reported to the client.
 
 import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
@@ -11,10 +11,10 @@ import { CODES, errorMessage, type Id, RpcError, type RpcRequest, resultMessage 
 import { type Asked, cancelledBy, type McpServices } from './services.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-/** What a client of the older era hears that never set a level. */
+/** The log level of a client of the older era that never set one. */
 export const DEFAULT_LOG_LEVEL = 'info';
 
-/** What is declared has to be answered: only what the key's setting `forward` names. */
+/** Every declared capability has to be answered, so only what the key's setting `forward` names is declared. */
 export async function capabilities(
   services: McpServices,
   { keyId, scope }: Principal,
@@ -38,8 +38,8 @@ export async function toolsOf(services: McpServices, principal: Principal): Prom
 }
 
 /**
- * Answered as JSON when the result is the first thing that the upstream says, and as a stream of events from
- * the moment it says something else before.
+ * Answers a call. The answer is JSON if the result is the first thing that the upstream sends. If the upstream sends
+ * progress or log messages first, the answer is a stream of events.
  */
 export function answerCall(
   services: McpServices,
@@ -51,8 +51,8 @@ export function answerCall(
 ): Promise<Response> {
   const { request, principal, startedAt } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
-  // In the older era a client that is gone has not cancelled by the letter; but it could not fetch the answer later, and
-  // its slow calls would go on holding their places.
+  // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the
+  // answer later, and its slow calls would keep their places, so the call is cancelled.
   const cancel = cancelledBy(request.signal);
   const forget = mcpSessionId === null ? () => {} : services.mcpSessions.follow(mcpSessionId, id, cancel);
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ export function answerCall(
       stream.send(message);
       stream.close();
     };
-    // Clients take a response to what they have cancelled for an error. 202 is the status that has no message.
+    // Clients treat a response to a cancelled request as an error. Status 202 needs no message.
     const keepSilent = () => {
       forget();
       if (stream === null) resolve(accepted());
@@ -90,7 +90,7 @@ export function answerCall(
   });
 }
 
-/** What the protocol has an answer for; the rest (401, 503) is the web surface's. */
+/** Reports a failure in the words of the protocol. Others (401, 503) are thrown, and http/server.ts answers them. */
 export function failure(id: Id | null, error: unknown): Response {
   if (error instanceof RpcError) return json(errorMessage(id, error), error.status);
   if (error instanceof GuardError && error.code !== 'audit_failed') throw error;

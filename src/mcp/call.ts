@@ -1,5 +1,5 @@
-// tools/call: finds the tool, has the call checked and recorded, and forwards it only after a committed `allow`. What is
-// forwarded is what was checked: parsed, and written again. The result comes back as the tool server gave it.
+// tools/call: finds the tool, has the call checked and recorded, and forwards it only after a committed `allow`. What
+// is forwarded is what was checked: parsed, and written again. The result comes back as the tool server gave it.
 
 import { isReference } from '../core/approval.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';

@@ -1,6 +1,6 @@
-// Requests and answers over a channel that carries messages both ways (stdio, legacy SSE): our ids, our table
-// of who waits for what, and notifications handed to the calls they belong to. What the other side does not take is
-// bounded here; how it is known that a message was taken is each channel's.
+// A wire over a channel that carries messages both ways (stdio, the older SSE): it gives requests their ids, finds the
+// request that an answer belongs to, and hands notifications to the calls they concern. It bounds how much may wait for
+// an upstream that does not read. Each channel knows by itself when a message was taken.
 
 import { type JsonObject, writeJson } from '../core/json.ts';
 import {
@@ -15,14 +15,17 @@ import {
 } from './protocol.ts';
 import { type Hooks, MessageTooLarge, readUpstream, UpstreamError, type Wire } from './wire.ts';
 
-/** What may wait for an upstream that takes nothing; a request beyond it is refused. */
+/** How much may wait for an upstream that reads nothing. Further requests are refused. */
 const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
-/** On the older HTTP transport each is a socket, also when its call was cancelled and its place is free again. */
+/**
+ * How many messages may wait. On the older HTTP transport each of them has a socket, even after its call was cancelled
+ * and has given its place back.
+ */
 const MAX_UNTAKEN = 1000;
 
 /**
- * Answers to an upstream's own requests that may wait to be taken; more are not given. One that asked without end and
- * read nothing took 900 MB of ours.
+ * How many answers to an upstream's own requests may wait until it reads them; further requests get no answer. An
+ * upstream that kept asking and read nothing made us use 900 MB.
  */
 const MAX_DECLINING = 8;
 
@@ -46,7 +49,7 @@ export abstract class Duplex implements Wire {
 
   /** Writes one message's text to the channel; resolves once the other side has taken it. */
   protected abstract write(text: string): Promise<void>;
-  /** Lets go of the channel, once. */
+  /** Closes the channel. It is called once. */
   protected abstract end(): void;
 
   request(method: string, params: JsonObject, hooks: Hooks): Promise<RpcResponse> {
@@ -76,7 +79,7 @@ export abstract class Duplex implements Wire {
     this.broken('the connection was closed');
   }
 
-  /** One message arrived. */
+  /** Takes a message that arrived. */
   protected take(text: string): void {
     if (this.#closed) return;
     let message: RpcMessage;
@@ -91,7 +94,7 @@ export abstract class Duplex implements Wire {
     else this.#decline(message.id);
   }
 
-  /** We offer upstreams nothing to ask for, and whoever asks faster than it reads gets no answer. */
+  /** Refuses a request of the upstream: we offer it none. An upstream that asks faster than it reads gets no answer. */
   async #decline(id: Id): Promise<void> {
     if (this.#declining >= MAX_DECLINING) return;
     this.#declining++;
@@ -99,7 +102,7 @@ export abstract class Duplex implements Wire {
     this.#declining--;
   }
 
-  /** The channel is of no more use: it is ended, and whoever waits is told. */
+  /** Ends the channel, which is of no more use, and rejects every request that waits. */
   protected broken(reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -132,8 +135,8 @@ export abstract class Duplex implements Wire {
   }
 
   /**
-   * Progress names its call by a token. A log message names none: it is told to whoever is calling alone, and to
-   * nobody when there are several, since it may speak of another session's call.
+   * Passes a notification on. Progress names its call by a token. A log message names no call, so it is passed on only
+   * while a single call is under way: with several, it might concern the call of another session.
    */
   #tell(notification: RpcNotification): void {
     this.onNotification(notification);

@@ -1,6 +1,5 @@
-// /mcp: both eras of the protocol on one endpoint. Reads a message, tells the eras apart and hands it on. Who is
-// asking was found out before; how bytes come in and go out over HTTP beyond a Request and a Response is the web
-// surface's.
+// /mcp: both eras of the protocol on one endpoint. It reads a message, finds out which era it belongs to, and hands it
+// on. The caller is authenticated before, and the bytes are read, by http/mcp.ts.
 
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
@@ -35,7 +34,7 @@ export async function post(services: McpServices, asked: Asked, body: Json): Pro
   }
 }
 
-/** GET /mcp: a stream of what we have to say unasked; null when there is none for this request. */
+/** GET /mcp: opens a stream for our notifications. Null when the request does not ask for one. */
 export async function listen(services: McpServices, asked: Asked): Promise<Response | null> {
   const id = asked.request.headers.get('mcp-session-id');
   if (id === null || !(asked.request.headers.get('accept') ?? '').includes('text/event-stream')) return null;
@@ -44,7 +43,7 @@ export async function listen(services: McpServices, asked: Asked): Promise<Respo
   const stop = services.hub.onListChanged(asked.principal.keyId, () =>
     writer.hint(notificationMessage('notifications/tools/list_changed', {})),
   );
-  // A credential that died ends the stream at the next keep-alive.
+  // A credential that was revoked ends the stream at the next keep-alive.
   const ended = () => {
     stop();
     services.mcpSessions.streamEnded(id, writer);
@@ -78,7 +77,7 @@ async function batch(services: McpServices, asked: Asked, messages: Json[]): Pro
     }),
   };
   const answers = await Promise.all(messages.map(message => member(services, quiet, message)));
-  // Where nothing was done at all, the status says it to whoever does not look into the answers.
+  // If every member was refused for the same reason, the HTTP status says so to clients that do not read the answers.
   const [first] = answers;
   if (first?.refusal && answers.every(each => each.refusal?.code === first.refusal?.code))
     throw first.refusal;
@@ -88,13 +87,13 @@ async function batch(services: McpServices, asked: Asked, messages: Json[]): Pro
 }
 
 interface Member {
-  /** Null: nothing is said to it. */
+  /** Null: this message gets no answer. */
   text: string | null;
-  /** What would be a refusal of the request, were it one by itself. */
+  /** The error that would have refused the whole request if the message had come alone. */
   refusal: GuardError | null;
 }
 
-/** One message of a batch. What others in it have done stands: a call that was forwarded gets its result. */
+/** Answers one message of a batch. A refusal of one leaves the others as they are: a forwarded call gets its result. */
 async function member(services: McpServices, asked: Asked, body: Json): Promise<Member> {
   try {
     const response = await post(services, asked, body);

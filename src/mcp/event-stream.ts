@@ -1,4 +1,4 @@
-// Reading an upstream's server-sent events, with bounds. Writing them to a client is ../event-writer.ts.
+// Reads the server-sent events of an upstream, within bounds. ../event-writer.ts writes such events to a client.
 
 import { Turns } from './turns.ts';
 import { UpstreamError } from './wire.ts';
@@ -9,8 +9,9 @@ interface ServerEvent {
 }
 
 /**
- * Events of a stream, one by one. An event larger than `maxBytes` ends the reading with an error. Each character
- * is looked at once, however the upstream cuts its chunks: a line of 16 MB read otherwise held up every other call.
+ * Yields the events of a stream, one by one. An event larger than `maxBytes` ends the reading with an error. Each
+ * character is looked at once, however the upstream cuts its chunks: before, one line of 16 MB delayed every other
+ * call.
  */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
@@ -25,7 +26,7 @@ export async function* readEvents(
   for await (const chunk of body) {
     const decoded = decoder.decode(chunk, { stream: true });
     if (decoded === '') continue;
-    // The chunk before ended between the two halves of a line's end.
+    // The previous chunk ended between the CR and the LF of a line's end.
     const text: string = returned && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
     returned = text.endsWith('\r');
     size += chunk.length;
@@ -36,7 +37,7 @@ export async function* readEvents(
       const line = pieces.join('') + text.slice(from, index);
       from = index + end.length;
       pieces = [];
-      // Blank lines and comments count too: a flood of them, which makes no event, held up everybody for seconds.
+      // Blank lines and comments count too: a flood of them makes no event, and delayed every other call for seconds.
       const othersTurn = turns.took(line.length);
       if (othersTurn !== null) await othersTurn;
       if (line !== '') {

@@ -1,5 +1,5 @@
-// The upstreams of every key that is in use on this replica, kept in step with the store. Connections are all
-// that lives here: what a key's Connected Tools are, the store says.
+// The upstreams of every key that is in use on this replica. Only the open connections live here: the store says which
+// Connected Tools a key has.
 
 import { decryptHeaders } from '../guard/connected-tools.ts';
 import type { Deps } from '../guard/deps.ts';
@@ -13,10 +13,10 @@ import { HttpWire } from './wire-http.ts';
 import { SseWire } from './wire-sse.ts';
 import { StdioWire } from './wire-stdio.ts';
 
-/** How long the list of a key's Connected Tools is believed without asking the store. */
+/** How long the list of a key's Connected Tools is used without asking the store again. */
 const BELIEVED_MS = 2000;
 const CONNECT_MS = 10_000;
-/** Shorter than what clients and listings wait for. */
+/** Shorter than clients and listings wait. */
 const PATIENCE_MS = 9000;
 const IDLE_MS = 10 * 60_000;
 const IDLE_CHECK_MS = 30_000;
@@ -57,12 +57,12 @@ export class Hub {
     return known.upstreams;
   }
 
-  /** One of them, as the store says now. */
+  /** Asks the store now for one of them. */
   async find(keyId: string, toolId: string): Promise<Upstream | null> {
     return (await this.#read(keyId)).find(each => each.tool.id === toolId) ?? null;
   }
 
-  /** Calls `listener` when an upstream of the key says that its tools changed; answers how to stop that. */
+  /** Calls `listener` when an upstream of the key says that its tools changed. Returns the function that stops it. */
   onListChanged(keyId: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(keyId) ?? new Set();
     this.#listeners.set(keyId, listeners.add(listener));
@@ -111,18 +111,18 @@ export class Hub {
     }
   }
 
-  /** The store is asked before anybody is led by what is known. */
+  /** Makes the next request of the key ask the store again. */
   #doubt(keyId: string): void {
     const doubted = this.#keys.get(keyId);
     if (doubted !== undefined) doubted.readAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Keys that are kept in memory. */
+  /** How many keys are kept in memory. */
   get size(): number {
     return this.#keys.size;
   }
 
-  /** Closes what nobody has used for a while, and forgets keys of which nothing is left. */
+  /** Closes upstreams that nobody has used for a while, and forgets keys that have none open. */
   closeIdle(): void {
     const before = this.#deps.now() - IDLE_MS;
     for (const [keyId, { upstreams, usedAt }] of this.#keys) {

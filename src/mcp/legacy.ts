@@ -1,4 +1,4 @@
-// The older era (2025-03-26 to 2025-11-25): MCP sessions opened by `initialize`, kept as rows.
+// Answers clients of the older era (2025-03-26 to 2025-11-25): `initialize` opens an MCP session, which is a row.
 
 import type { JsonObject } from '../core/json.ts';
 import {
@@ -77,7 +77,7 @@ export async function answerLegacy(
   }
 }
 
-/** Upstreams of the newer era keep silent unless the request itself asks for log messages. */
+/** Upstreams of the newer era send no log messages unless the request itself asks for them. */
 function withLevel(message: RpcRequest, level: string): RpcRequest {
   const _meta = { ...metaOf(message.params), [ENVELOPE.logLevel]: level };
   return { ...message, params: { ...message.params, _meta } };
@@ -93,7 +93,7 @@ async function initialize(
   const known = LEGACY_VERSIONS.find(version => version === wished);
   const protocolVersion = known ?? LATEST_LEGACY;
   const mcpSessionId = await services.mcpSessions.open(asked.principal, protocolVersion);
-  // All at once, and not waited for: a dead upstream must not hold up the client.
+  // The upstreams are opened all at once and nobody waits for them: a dead one must not delay the client.
   for (const upstream of await services.hub.of(asked.principal.keyId)) upstream.connect().catch(() => {});
   const result: JsonObject = {
     protocolVersion,

@@ -63,7 +63,9 @@ export function errorForClient(
   return new RpcError(ownLeg ? CODES.internal : error.code, error.message, data);
 }
 
-/** The upstream's result as it is, with the `content` that old servers leave out. Only the newer era can ask the user. */
+/**
+ * The upstream's result as it is, with the `content` that old servers leave out. Only the newer era can ask the user.
+ */
 export function resultForClient(result: JsonObject, modern: boolean): JsonObject {
   if (result['resultType'] === 'input_required') {
     return modern ? result : errorResult('The tool asks for input in a way that this client does not know.');

@@ -1,5 +1,5 @@
-// Lines out of bytes that arrive in chunks, with a bound on what is kept of a line that has not ended. Each byte is
-// copied a few times at most, however finely the sender cuts: what is kept grows by doubling.
+// Cuts bytes that arrive in chunks into lines, and bounds how much of an unfinished line is kept. Each byte is copied a
+// few times at most, however small the chunks are, because the buffer grows by doubling.
 
 import { Turns } from './turns.ts';
 
@@ -17,7 +17,7 @@ export class Lines {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in this chunk. Throws when one is too long. */
+  /** Yields the lines that end in this chunk. Throws when a line is too long. */
   *take(chunk: Uint8Array): Generator<string> {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
@@ -49,7 +49,7 @@ export class Lines {
   }
 }
 
-/** The lines of all chunks, without the blank ones, in slices between which everything else has its turn. */
+/** Yields the lines of all chunks, without the blank ones. Between slices the event loop serves everything else. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,

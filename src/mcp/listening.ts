@@ -1,15 +1,15 @@
-// The stream on which an upstream of the older era speaks unasked: opened beside the calls, opened again after it
-// ended, and done without where this process holds many already. It only carries hints, since lists are read anew when
-// a client asks: nothing waits for it.
+// The stream on which an upstream of the older era sends notifications of its own. It is opened beside the calls and
+// again after it ended, unless this process has many of them open. It only carries hints: lists are read again when a
+// client asks, so nothing waits for it.
 
 import { parseJson } from '../core/json.ts';
 import { readEvents } from './event-stream.ts';
 import { type RpcNotification, readMessage } from './protocol.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';
 
-/** Of all upstreams of this process together. */
+/** How many streams all upstreams of this process may have together. */
 const MAX_STREAMS = 256;
-/** Before each further try; from the start again after a stream that lasted. */
+/** The pauses before each further attempt. They begin again after a stream that lasted. */
 const PAUSES_MS = [1000, 5000, 15_000, 60_000];
 const LASTED_MS = 60_000;
 
@@ -28,7 +28,7 @@ export class Listening {
     this.#onNotification = onNotification;
   }
 
-  /** Until it is stopped, or the upstream says that it offers no such stream. */
+  /** Listens until it is stopped, or the upstream says that it offers no such stream. */
   async run(): Promise<void> {
     for (let tries = 0; !this.#stop.signal.aborted; ) {
       const since = performance.now();

@@ -1,6 +1,6 @@
-// The tools of a key: the union of what its Connected Tools offer, in a stable order, each under a name that
-// model APIs take. A call's name is looked up, never taken apart: what stands before its first `__` only says which
-// upstream could know it, so that a call waits for no other.
+// The tools of a key: the union of what its Connected Tools offer, in a stable order, each under a name that model
+// APIs accept. The name of a call is looked up as a whole. The part before its first `__` only tells which upstream
+// could know it, so that a call waits for no other upstream.
 
 import type { Json } from '../core/json.ts';
 import { joinName } from '../core/name.ts';
@@ -11,7 +11,7 @@ import { exposedDefinition } from './schema.ts';
 import { StillStarting, type Upstream, type UpstreamHealth } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
-/** How long an operator waits for a command to start: shorter than the command line waits for an answer. */
+/** How long an operator waits for a command to start. The command line waits longer than this for an answer. */
 const START_PATIENCE_MS = 25_000;
 
 export class Listing {
@@ -21,7 +21,7 @@ export class Listing {
   readonly #strict: boolean;
   readonly #offered = new WeakMap<Upstream, Offered>();
 
-  /** `strict`: calls depend on whether definitions changed, so none is made by what was remembered. */
+  /** `strict`: calls depend on whether definitions changed, so no call relies on what was remembered. */
   constructor(deps: Deps, hub: Hub, strict: boolean, onError: (upstream: Upstream, error: unknown) => void) {
     this.#deps = deps;
     this.#hub = hub;
@@ -29,7 +29,7 @@ export class Listing {
     this.#onError = onError;
   }
 
-  /** Asks all upstreams at once; one that fails, or failed a moment ago, is left out and fails no other. */
+  /** Asks all upstreams at once. An upstream that fails, or failed just before, is left out; the others are listed. */
   async list(keyId: string): Promise<KnownTool[]> {
     const upstreams = await this.#hub.of(keyId);
     const lists = await Promise.all(
@@ -43,8 +43,8 @@ export class Listing {
   }
 
   /**
-   * The tool behind a name that clients see; null when no Connected Tool of the key has it. A tool that is known is
-   * found without waiting for anybody's list, unless calls depend on whether it changed.
+   * Finds the tool behind a name that clients see; null when no Connected Tool of the key has it. A known tool is found
+   * without waiting for any list, unless calls depend on whether its definition changed.
    */
   async find(keyId: string, exposedName: string): Promise<KnownTool | null> {
     const upstreams = await this.#hub.of(keyId);
@@ -60,8 +60,8 @@ export class Listing {
   }
 
   /**
-   * The upstream's count of changes by which a call was checked, where calls depend on it. Throws when the upstream
-   * could not be asked: whether the tool is the one that was accepted is then unknown.
+   * The upstream's count of changes at which a call was checked; null where calls do not depend on it. Throws when the
+   * upstream could not be asked, because it is then unknown whether the tool is the one that was accepted.
    */
   confirmed({ upstream }: KnownTool): number | null {
     if (!this.#strict) return null;
@@ -70,11 +70,11 @@ export class Listing {
     throw new UpstreamError(`whether the tool has changed could not be seen: ${fault}`);
   }
 
-  /** Asks one upstream now; for operators. */
+  /** Asks one upstream now, for an operator who tests it. */
   async test(upstream: Upstream): Promise<{ ok: boolean; error: string | null; tools: string[] }> {
     upstream.retryNow();
     const offered = this.#of(upstream);
-    // A command that is still starting is said to be; any other failure is met again by reading.
+    // A command that is still starting is reported as such. Any other failure appears again when the list is read.
     const starting = await upstream
       .reach(new AbortController().signal, START_PATIENCE_MS)
       .catch(error => error);
@@ -88,7 +88,7 @@ export class Listing {
     };
   }
 
-  /** Of its connection, and where that is in order, why its tools could not be listed. */
+  /** The health of its connection; if that is good, the error says why its tools could not be listed. */
   health(upstream: Upstream): UpstreamHealth {
     const { health } = upstream;
     return { ...health, error: health.error ?? this.#of(upstream).fault };

@@ -1,5 +1,5 @@
 // MCP sessions of clients of the older era: rows bound to a credential, found by any replica. In memory is only what
-// belongs to this process: the stream a client holds open here, and the calls it may cancel.
+// belongs to this process: the streams that clients have open here, and the calls that they may cancel.
 
 import { GuardError } from '../core/errors.ts';
 import type { EventWriter } from '../event-writer.ts';
@@ -14,7 +14,10 @@ import type { Id } from './protocol.ts';
 const BELIEVED_MS = 1000;
 const MAX_FOUND = 10_000;
 
-/** On this process, of one key with its sessions. A stream says only that tools changed: one may do without. */
+/**
+ * How many streams one key may have open on this process, with its sessions. A stream only tells a client that tools
+ * changed, so a client can do without it.
+ */
 const MAX_STREAMS_OF_KEY = 100;
 
 interface Stream {
@@ -31,7 +34,7 @@ interface Found {
 export class McpSessions {
   readonly #deps: Deps;
   readonly #streams = new Map<string, Stream>();
-  /** By the hash that names the call to other replicas. */
+  /** The calls under way here, by the hash that names them to other replicas. */
   readonly #calls = new Map<string, AbortController>();
   readonly #found = new Map<string, Found>();
 
@@ -46,8 +49,8 @@ export class McpSessions {
   }
 
   /**
-   * Unknown, ended and another key's MCP session look the same. One that was found is believed for a moment: it
-   * authorises nothing, since every call's credential is checked in its own commit.
+   * Finds an MCP session. An unknown one, an ended one and one of another key look the same. What was found is used for
+   * a second without asking again: it authorises nothing, since every call's credential is checked in its own commit.
    */
   async find(id: string, principal: Principal): Promise<McpSessionRecord> {
     const known = this.#found.get(id);
@@ -79,7 +82,7 @@ export class McpSessions {
     this.#streams.get(id)?.writer.close();
   }
 
-  /** Throws when the key has as many streams open here as it may; one that replaces another is no more. */
+  /** Throws when the key has as many streams open here as it may. A stream that replaces another does not count. */
   admitStream(id: string, { keyId }: Principal): void {
     let open = 0;
     for (const [other, stream] of this.#streams) if (stream.keyId === keyId && other !== id) open++;
@@ -98,10 +101,10 @@ export class McpSessions {
     if (this.#streams.get(id)?.writer === writer) this.#streams.delete(id);
   }
 
-  /** Lets a call be cancelled by its id; answers how to stop that. */
+  /** Lets a call be cancelled by its id. Returns the function that ends this. */
   follow(mcpSessionId: string, id: Id, cancel: AbortController): () => void {
     const key = callKey(mcpSessionId, id);
-    // An id that is used twice at once is the newer call's.
+    // If a client uses an id twice at once, the id means the newer call.
     this.#calls.set(key, cancel);
     return () => {
       if (this.#calls.get(key) === cancel) this.#calls.delete(key);
@@ -111,7 +114,7 @@ export class McpSessions {
   cancel(mcpSessionId: string, id: Id): void {
     const call = callKey(mcpSessionId, id);
     const here = this.#calls.get(call);
-    // Its messages may come by any replica; the call is on one.
+    // The client's messages may reach any replica, and the call runs on one of them.
     if (here === undefined) giveHint(this.#deps.db, 'cancel', call);
     else here.abort();
   }

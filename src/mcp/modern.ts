@@ -1,4 +1,5 @@
-// The newer era (2026-07-28): stateless, an envelope in every request, headers that repeat the body.
+// Answers clients of the newer era (2026-07-28): it has no sessions, every request carries an envelope, and headers
+// repeat parts of the body.
 
 import { isObject, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
@@ -20,7 +21,10 @@ import { isRelayed, relay } from './relay.ts';
 import { readHeaderValue } from './schema.ts';
 import type { Asked, McpServices } from './services.ts';
 
-/** By its envelope, or by its header where the envelope is missing: then it is told so. */
+/**
+ * Whether a message belongs to the newer era: by its envelope, or by its header, and then a missing envelope is
+ * refused.
+ */
 export function claimsModern(headers: Headers, { method, params }: RpcRequest | RpcNotification): boolean {
   if (metaOf(params)[ENVELOPE.version] !== undefined) return true;
   return headers.get('mcp-protocol-version') === MODERN_VERSION && method !== 'initialize';
@@ -60,7 +64,7 @@ async function discovered(services: McpServices, principal: Principal): Promise<
   };
 }
 
-/** Headers repeat what the body says, for those on the way; where they disagree, nothing is checked. */
+/** Headers repeat what the body says, for proxies on the way. A request in which they disagree is refused. */
 function checkEnvelope(headers: Headers, { method, params }: RpcRequest): void {
   const meta = metaOf(params);
   const version = meta[ENVELOPE.version];

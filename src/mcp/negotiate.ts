@@ -1,5 +1,5 @@
-// The first words to an upstream: which era it speaks, and what it offers. The newer era is tried first where the
-// wire allows it; an upstream that does not know it is initialized.
+// Opens the conversation with an upstream: finds out which era it speaks and what it offers. The newer era is tried
+// first where the wire allows it; an upstream that does not know the newer era is initialized.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { ENVELOPE, LATEST_LEGACY, MODERN_VERSION } from './protocol.ts';
@@ -25,7 +25,7 @@ export async function negotiate(wire: Wire, signal: AbortSignal): Promise<Negoti
   return { modern: false, capabilities: isObject(capabilities) ? capabilities : {} };
 }
 
-/** The capabilities of an upstream of the newer era; null when it is none. */
+/** The capabilities of an upstream of the newer era; null when it speaks the older one. */
 async function discover(wire: Wire, signal: AbortSignal): Promise<JsonObject | null> {
   const headers = { 'MCP-Protocol-Version': MODERN_VERSION, 'Mcp-Method': 'server/discover' };
   const params = { _meta: envelope({}) };
@@ -40,7 +40,7 @@ async function discover(wire: Wire, signal: AbortSignal): Promise<JsonObject | n
   return isObject(capabilities) ? capabilities : {};
 }
 
-/** What the newer era carries in every request. */
+/** What every request of the newer era carries. */
 export function envelope(capabilities: Json): JsonObject {
   return {
     [ENVELOPE.version]: MODERN_VERSION,

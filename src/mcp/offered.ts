@@ -1,6 +1,6 @@
-// What one upstream offers: asked once for all who wait, remembered in the store, so that a tool stays known while
-// its upstream is down. A reading that failed is remembered too, for some seconds, so that an upstream which hangs
-// is not waited for again and again. Who may wait for whom is listing.ts's.
+// What one upstream offers. The upstream is asked once for all who wait, and its answer is remembered in the store, so
+// that a tool stays known while its upstream is down. A failed reading is remembered for some seconds too, so that an
+// upstream that hangs is not waited for again and again. listing.ts says which request waits for which upstream.
 
 import { createHash } from 'node:crypto';
 import { GuardError } from '../core/errors.ts';
@@ -14,10 +14,10 @@ import { UpstreamTimeout } from './time-limit.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
-/** For all pages together. */
+/** The time for all pages together. */
 const LIST_MS = 10_000;
 const TOO_SLOW = 'the upstream did not list its tools within 10 s';
-/** An upstream that says nothing of a change is not asked again within this time. */
+/** An upstream that reports no change is not asked again within this time. */
 const AGAIN_MS = 5000;
 
 export interface KnownTool {
@@ -25,14 +25,14 @@ export interface KnownTool {
   serverName: string;
   toolName: string;
   upstream: Upstream;
-  /** As the upstream shows it. */
+  /** The definition as the upstream shows it. */
   definition: JsonObject;
 }
 
-/** The last time that an upstream was asked, and what came of it. */
+/** When an upstream was last asked, and with what result. */
 interface Reading {
   at: number;
-  /** The upstream's own count of changes before it answered. */
+  /** The upstream's count of changes before it answered. */
   changes: number;
   error: Error | null;
 }
@@ -41,7 +41,7 @@ export class Offered {
   readonly #deps: Deps;
   readonly #upstream: Upstream;
   readonly #onError: (upstream: Upstream, error: unknown) => void;
-  /** By the name that clients see; null before the store was asked. Replaced whole by every reading. */
+  /** The tools by the name that clients see; null before the store was asked. Every reading replaces the whole map. */
   #tools: Map<string, KnownTool> | null = null;
   #reading: Promise<void> | null = null;
   #last: Reading | null = null;
@@ -56,7 +56,7 @@ export class Offered {
     return [...(this.#tools?.values() ?? [])];
   }
 
-  /** Why it could not be read when it was last asked, for people. */
+  /** Why the last reading failed, in words for people; null when it did not. */
   get fault(): string | null {
     const error = this.#last?.error ?? null;
     if (error === null) return null;
@@ -64,23 +64,23 @@ export class Offered {
     return told ? error.message : 'the list of its tools could not be taken in';
   }
 
-  /** The upstream's own count of changes when it was last asked; calls may depend on it. */
+  /** The upstream's count of changes at the last reading; calls may depend on it. */
   get changes(): number | null {
     return this.#last?.changes ?? null;
   }
 
-  /** It was read, and has not said since that anything changed. */
+  /** Whether the last reading succeeded and the upstream has reported no change since. */
   get current(): boolean {
     return this.#last !== null && this.#last.error === null && this.#last.changes === this.#upstream.changes;
   }
 
-  /** By what is known here, or what it offered when any replica last asked it: waits for the store at most. */
+  /** Looks in memory, or in the store for what any replica read last. It never waits for the upstream. */
   async find(exposedName: string): Promise<KnownTool | null> {
     if (this.#tools === null) await this.#recall();
     return this.#tools?.get(exposedName) ?? null;
   }
 
-  /** Asks now, or waits with whoever asks already. Never rejects: `fault` says what went wrong. */
+  /** Asks the upstream now, or joins a reading that is under way. It never rejects: `fault` says what went wrong. */
   read(): Promise<void> {
     this.#reading ??= this.#readOnce().finally(() => {
       this.#reading = null;
@@ -88,14 +88,14 @@ export class Offered {
     return this.#reading;
   }
 
-  /** Asks, unless it was asked a moment ago and has not said since that anything changed. */
+  /** Asks the upstream, unless it was asked within the last seconds and has reported no change since. */
   async refresh(): Promise<void> {
     const last = this.#last;
     const lately = last !== null && performance.now() - last.at < AGAIN_MS;
     if (!lately || last.changes !== this.#upstream.changes) await this.read();
   }
 
-  /** Leaves it either current or with a fault: also where it was connected anew, or what was read had begun before. */
+  /** Makes it current or gives it a fault, also after a reconnection, or if the reading under way began too early. */
   async confirm(): Promise<void> {
     await this.#upstream.reach(AbortSignal.timeout(LIST_MS)).catch(() => {});
     for (let tries = 0; tries < 2 && !this.current; tries++) await this.refresh();
@@ -120,7 +120,7 @@ export class Offered {
     }
   }
 
-  /** The tools among the items, written down as seen. */
+  /** Records the tools among the items in the store, as they were seen. */
   async #recorded(items: JsonObject[]): Promise<KnownTool[]> {
     const definitions = items.filter(
       each => typeof each['name'] === 'string' && toolNameFault(each['name']) === null,
@@ -135,11 +135,11 @@ export class Offered {
     const tools = rows.map(row =>
       this.#known(parseJson(row.changedDefinition ?? row.definition) as JsonObject),
     );
-    // What was read meanwhile is newer.
+    // A reading that ended meanwhile is newer.
     if (this.#tools === null) this.#keep(tools);
   }
 
-  /** An upstream may list a name twice: the first stands. */
+  /** If an upstream lists a name twice, the first one counts. */
   #keep(tools: readonly KnownTool[]): void {
     const kept = new Map<string, KnownTool>();
     for (const tool of tools) if (!kept.has(tool.exposedName)) kept.set(tool.exposedName, tool);
@@ -159,8 +159,8 @@ const MAX_NAME = 64;
 const HASH_CHARS = 10;
 
 /**
- * The full name; only where model APIs would refuse it (a character outside `[A-Za-z0-9_-]`, more than 64 in
- * all) is it adapted, with a hash of the whole, so that it stays the same and no two tools share it.
+ * The full name, as long as model APIs accept it. A name with a character outside `[A-Za-z0-9_-]`, or with more than 64
+ * characters, is shortened and given a hash of the whole, so that it never changes and no two tools share it.
  */
 function exposedName(fullName: string): string {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(fullName)) return fullName;

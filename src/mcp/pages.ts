@@ -1,5 +1,5 @@
-// All items of an upstream's paged list, within bounds: what a server lists is kept, compared and shown to clients,
-// and nobody else is answered while that is done.
+// Reads all items of an upstream's paged list, within bounds. What a server lists is kept, compared and shown to
+// clients, and the event loop answers nobody else while that is done.
 
 import { isObject, type Json, type JsonObject, writeJson } from '../core/json.ts';
 import type { Asking, Upstream } from './upstream.ts';

@@ -1,12 +1,12 @@
-// Places for what is forwarded: so many at once for one key, and for one Connected Tool, in this process. Slow calls of
-// one key would otherwise take what all share: sockets, memory, and the runtime's pool of outbound requests.
+// Bounds how many calls one key, and one Connected Tool, may have under way in this process. Without it, slow calls
+// of one key would use up what all share: sockets, memory, and the runtime's pool of outbound requests.
 
 interface PlaceLimits {
   perKey: number;
   perConnectedTool: number;
 }
 
-/** One that was taken, or the reason why there is none, which completes the sentence "…, but …". */
+/** A place that was taken; or, in `none`, the reason why there is none, which completes the sentence "…, but …". */
 export interface Place {
   none?: string;
   free: () => void;
@@ -42,7 +42,7 @@ function none(whose: string, atMost: number, setting: string): Place {
   };
 }
 
-/** How many there are of each; those of which there are none take no memory. */
+/** Counts by name. A count of zero takes no memory. */
 class Counts {
   readonly atMost: number;
   readonly #counts = new Map<string, number>();

@@ -1,6 +1,5 @@
-// The protocol's words: versions, JSON-RPC messages, error codes. Two eras share one endpoint: the older one
-// opens with `initialize` and has sessions (MCP sessions, here); the newer one is stateless and carries an
-// envelope in every request's `_meta`.
+// The protocol's own words: versions, JSON-RPC messages, error codes. Two eras share one endpoint. The older era opens
+// an MCP session with `initialize`; the newer one has no sessions and carries an envelope in every request's `_meta`.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 
@@ -16,7 +15,7 @@ export const ENVELOPE = {
   logLevel: 'io.modelcontextprotocol/logLevel',
 } as const;
 
-/** Names the approval that a call is to spend. */
+/** The key in `_meta` that names the approval which a call is to spend. */
 export const REFERENCE_META = 'toolgate/referenceId';
 
 export type Id = string | number;
@@ -54,7 +53,7 @@ export const CODES = {
   unsupportedVersion: -32022,
 } as const;
 
-/** An answer the protocol has for what went wrong; `status` is the HTTP status it travels with. */
+/** An error in the words of the protocol. `status` is the HTTP status of the answer that carries it. */
 export class RpcError extends Error {
   readonly code: number;
   readonly status: number;
@@ -68,7 +67,7 @@ export class RpcError extends Error {
   }
 }
 
-/** One message, from parsed JSON. */
+/** Reads one message from parsed JSON. */
 export function readMessage(value: Json): RpcMessage {
   if (!isObject(value) || value['jsonrpc'] !== '2.0')
     throw invalid('a message is an object with "jsonrpc": "2.0"');

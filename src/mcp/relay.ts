@@ -34,7 +34,7 @@ export function isRelayed(method: string): boolean {
   return Object.hasOwn(NEEDS, method);
 }
 
-/** Null when the credential may not ask for this. */
+/** Null when the credential may not use this method. */
 export async function relay(
   services: Relaying,
   asker: Asker,
@@ -42,7 +42,7 @@ export async function relay(
 ): Promise<JsonObject | null> {
   const { method, params } = message;
   const needed = NEEDS[method] as Forward;
-  // A session scoped to tools is scoped to tools alone.
+  // A session that is scoped to tools may use nothing else.
   const scoped = asker.principal.scope !== null;
   if (scoped || !(await services.relayedFor(asker.principal.keyId)).includes(needed)) return null;
   const field = LISTS[method];
@@ -50,7 +50,7 @@ export async function relay(
   return one(services, asker, method, params);
 }
 
-/** The union over upstreams that offer it; one that fails is left out. */
+/** Joins the lists of all upstreams that offer it. An upstream that fails is left out. */
 async function list(
   services: Relaying,
   asker: Asker,
@@ -78,7 +78,7 @@ async function list(
   return { [field]: lists.flat() };
 }
 
-/** An access with a place, and its entry before it happens. */
+/** Takes a place, records the access in the audit log, and only then does it. */
 async function recorded<T>(
   services: Relaying,
   { principal, startedAt }: Asker,
@@ -102,7 +102,7 @@ async function recorded<T>(
   }
 }
 
-/** Names of prompts and addresses of resources carry their Connected Tool's name before them. */
+/** Puts the Connected Tool's name before the name of a prompt or the address of a resource. */
 function named(item: JsonObject, server: string): JsonObject {
   const renamed: JsonObject = { ...item };
   if (typeof item['uri'] === 'string') renamed['uri'] = `${server}+${item['uri']}`;
@@ -143,20 +143,20 @@ async function one(
   }
 }
 
-/** What an error is about, under the address that the client knows. */
+/** The data of an error, with the address that the client knows. */
 function about(params: JsonObject, data?: Json): { data?: Json } {
   if (params['uri'] !== undefined) return { data: { ...(isObject(data) ? data : {}), uri: params['uri'] } };
   return data === undefined ? {} : { data };
 }
 
-/** A resource's contents carry the address that the client asked for, so that it can be read again. */
+/** Gives the contents of a resource the address that the client asked for, so that the client can read it again. */
 function shownContents(result: JsonObject, server: string): JsonObject {
   const { contents } = result;
   if (!Array.isArray(contents)) return result;
   return { ...result, contents: contents.map(each => (isObject(each) ? named(each, server) : each)) };
 }
 
-/** The upstream whose name stands before what is asked for, and the request as that upstream knows it. */
+/** Finds the upstream whose name stands before the requested name, and the request in that upstream's own names. */
 async function resolve(
   services: Relaying,
   keyId: string,

@@ -1,6 +1,6 @@
-// What is changed in a tool's definition before clients see it, and nothing else: an output schema that a
-// pending result would violate is widened, or left out where that cannot be done safely; annotations that ask
-// clients to repeat arguments in headers are taken out, since the headers end here.
+// Changes a tool's definition before clients see it, in two ways only. An output schema that a pending result would
+// violate is widened, or left out where that cannot be done safely. Annotations that ask clients to repeat arguments in
+// headers are removed, because such headers would not get further than this service.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 
@@ -25,9 +25,9 @@ export function exposedDefinition(definition: JsonObject, exposedName: string): 
   };
 }
 
-/** Keywords that give a place in a schema a name of its own: moving such a schema would move the name. */
+/** Keywords that give a part of a schema a name of its own. A schema with one of them cannot be moved safely. */
 const ANCHORS = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', 'id'];
-/** References are resolved from the root, so what they point at has to stay there. */
+/** Keywords that stay at the root, because references to them are resolved from there. */
 const AT_ROOT = ['$schema', '$defs', 'definitions'];
 
 function widen(schema: Json | undefined): JsonObject | null {
@@ -78,7 +78,7 @@ export function paramHeaders(definition: JsonObject, args: Json | undefined): Re
   return headers;
 }
 
-/** As it is, or in base64 where a header could not carry it. */
+/** The text itself, or in base64 if a header could not carry it. */
 export function headerValue(text: string): string {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?')) return text;
   return `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;

@@ -1,4 +1,4 @@
-// What the proxy works with; made once in main.ts.
+// What the parts of the proxy work with, which main.ts makes once; and what one request of a client is.
 
 import type { ToolCall } from '../core/decide.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';

@@ -1,9 +1,9 @@
-// How long a request to an upstream may take: so long without a sign of life, and so long in all, however much
-// progress is reported. Ends it by its own AbortController; what that means on the wire is the wire's.
+// Limits how long a request to an upstream may take: one limit for silence, and one for the whole request, however much
+// progress is reported. The limit aborts the request's AbortController, and the wire does the rest.
 
 import { UpstreamError } from './wire.ts';
 
-/** The longest that a timer of the runtime takes; a longer one would fire at once. */
+/** The longest time that a timer of the runtime accepts; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** The upstream took too long. */
@@ -14,7 +14,7 @@ export class TimeLimit {
   readonly #silentMs: number;
   readonly #whole: Timer;
   #silent: Timer;
-  /** Set once the time was up. */
+  /** Set once the time is up. */
   exceeded: UpstreamTimeout | null = null;
 
   constructor(cancel: AbortController, silentMs: number, wholeMs: number) {
@@ -25,7 +25,7 @@ export class TimeLimit {
     this.#whole = after(wholeMs, () => this.#expire(why));
   }
 
-  /** The upstream showed a sign of life. */
+  /** Starts the limit for silence again: the upstream showed a sign of life. */
   renew(): void {
     clearTimeout(this.#silent);
     if (this.exceeded === null) this.#silent = this.#waitForSign();

@@ -1,7 +1,6 @@
-// Our connection to one Connected Tool: opened when first needed, in whichever era the upstream speaks, opened
-// anew after it broke (with growing pauses), closed when idle. Judging is not its business: whoever calls it
-// holds a committed allow. How long an answer may take is time-limit.ts's,
-// which era it is negotiate.ts's.
+// Our side of one Connected Tool. The connection is opened when it is first needed, opened again after it broke (with
+// growing pauses), and closed when it is idle. It decides nothing: a call reaches it only after a committed allow.
+// negotiate.ts finds out the upstream's era, and time-limit.ts limits how long an answer may take.
 
 import type { Json, JsonObject } from '../core/json.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
@@ -21,31 +20,33 @@ export interface UpstreamHealth {
 }
 
 export interface UpstreamLimits {
-  /** For connecting to a server on the network. */
+  /** The time to connect to a server on the network. */
   connectMs: number;
-  /** For a command to start and say that it is ready; the first start may have to download it. */
+  /** The time for a command to start and say that it is ready. The first start may have to download it. */
   startMs: number;
-  /** For whoever has a call to make, while a command is still starting. */
+  /** How long a call waits for a command that is still starting. */
   patienceMs: number;
 }
 
 export interface Asking {
-  /** Aborted by whoever asks, and when the upstream takes too long; the reason says why where it is an UpstreamError. */
+  /** Aborted by the caller, or when the upstream takes too long; then the reason is an UpstreamError that says so. */
   cancel: AbortController;
   /** Milliseconds without a sign of life after which the request is given up. */
   timeoutMs: number;
-  /** Milliseconds after which it is given up whatever the upstream says; as long as `timeoutMs` if left out. */
+  /** Milliseconds after which the request is given up in any case. The default is `timeoutMs`. */
   maxMs?: number;
   onNotification?: (notification: RpcNotification) => void;
   /** Capabilities of the client behind us, for upstreams of the newer era. */
   capabilities?: Json;
-  /** The count of changes by which the request was checked: it is not sent by any other. Null: by whichever. */
+  /**
+   * The count of changes at which the request was checked. At another count it is not sent. Null: it is always sent.
+   */
   changes?: number | null;
-  /** Header values that the newer era wants beside the body; made only for it. */
+  /** Makes the headers that the newer era wants beside the body; called only for that era. */
   headers?: () => Record<string, string>;
 }
 
-/** A command takes its time; it is waited for behind the scenes. */
+/** A command has not finished starting. The start goes on in the background. */
 export class StillStarting extends UpstreamError {}
 
 type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
@@ -62,13 +63,13 @@ export class Upstream {
   #failures = 0;
   #retryAt = 0;
   #underWay = 0;
-  /** Ends the opening that is under way. */
+  /** Aborts the opening that is under way. */
   #stopOpening: AbortController | null = null;
   #openingSince = 0;
   #usedAt: number;
   #capabilities: JsonObject = {};
   health: UpstreamHealth;
-  /** Counts up whenever what it offers may have changed: it said so, or it was connected anew. */
+  /** Counts how often the upstream's offer may have changed: it said so, or a new connection was opened. */
   changes = 0;
 
   constructor(
@@ -92,17 +93,17 @@ export class Upstream {
     return this.#capabilities[capability] !== undefined;
   }
 
-  /** Waits until it is connected, or has failed to be. */
+  /** Waits until the upstream is connected. Throws if that fails. */
   async connect(): Promise<void> {
     await this.#connected();
   }
 
-  /** Waits for the same, but not for as long as a command may take to start. */
+  /** Does the same, but does not wait as long as a command may take to start. */
   async reach(signal: AbortSignal, patienceMs = this.#limits.patienceMs): Promise<void> {
     await this.#soon(signal, patienceMs);
   }
 
-  /** Sends a request; once more when the upstream surely never saw it (it had forgotten our session). */
+  /** Sends a request, and sends it again if the upstream surely never saw it (it had forgotten our session). */
   async request(method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
     this.#underWay++;
     try {
@@ -119,12 +120,12 @@ export class Upstream {
     }
   }
 
-  /** An operator wants to know now, whatever the pause after the last failure. */
+  /** Skips the pause after the last failure, for an operator who tests the upstream. */
   retryNow(): void {
     this.#retryAt = 0;
   }
 
-  /** Says whether it is closed and nobody is about to use it. */
+  /** Closes it if nobody has used it since. Returns whether it is closed and unused. */
   closeIfIdle(before: number): boolean {
     if (this.#underWay > 0 || this.#usedAt >= before || this.#opening !== null) return false;
     if (this.#wire !== null) this.close();
@@ -145,7 +146,7 @@ export class Upstream {
     const limit = new TimeLimit(cancel, timeoutMs, maxMs);
     const token = metaOf(params)['progressToken'];
     const onNotification = (notification: RpcNotification) => {
-      // Only progress of this very call is a sign of its life; a chatty upstream may have forgotten it.
+      // Only progress of this call is a sign of its life: an upstream that sends other things may have forgotten it.
       if (token !== undefined && notification.params['progressToken'] === token) limit.renew();
       asking.onNotification?.(notification);
     };
@@ -180,7 +181,7 @@ export class Upstream {
     return this.#opening;
   }
 
-  /** The connection, for somebody who has a call to make: a command that takes its time is said to do so. */
+  /** The connection, for a call. If a command is slow to start, the call is told so and does not wait longer. */
   #soon(signal: AbortSignal, patienceMs = this.#limits.patienceMs): Promise<Wire> {
     if (this.#wire !== null) return Promise.resolve(this.#wire);
     const { promise, resolve, reject } = Promise.withResolvers<Wire>();
@@ -284,10 +285,10 @@ export class Upstream {
   }
 }
 
-/** An opening that was ended by ourselves: no failure of the upstream. */
+/** We ended the opening ourselves, so it is no failure of the upstream. */
 class Closed extends UpstreamError {}
 
-/** Why a request was given up: the time was up, or nobody wants the answer. */
+/** Why a request was given up: its time was up, or the caller cancelled it. */
 function whyEnded({ reason }: AbortSignal): UpstreamError {
   return reason instanceof UpstreamError ? reason : new UpstreamError('the call was cancelled');
 }

@@ -1,5 +1,5 @@
-// Streamable HTTP to an upstream: one POST per message, answered as JSON or as a stream of events. The caller's
-// credentials never come near this file.
+// The wire over Streamable HTTP: one POST for each message, answered as JSON or as a stream of events. The
+// credentials of the client never reach this file.
 
 import { type JsonObject, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
@@ -24,8 +24,9 @@ import {
 } from './wire.ts';
 
 /**
- * Notices of cancelled calls that may be under way; more are not sent. Each lasts for 5 s where nobody takes it, and its
- * call's place is free: a client that called and hung up 2,000 times held 2,000 sockets.
+ * How many notices of cancelled calls may be under way; further ones are not sent. A notice lasts for 5 s if the
+ * upstream does not take it, and its call has given its place back by then: a client that called and hung up 2,000
+ * times made us hold 2,000 sockets.
  */
 const MAX_NOTICES = 1000;
 
@@ -85,7 +86,7 @@ export class HttpWire implements Wire {
     return this.#fromJson(response, id);
   }
 
-  /** In the older era a broken connection cancels nothing: it has to be said. */
+  /** In the older era a closed connection does not cancel a call, so the upstream needs a notice. */
   #tellCancelled(id: number): void {
     if (this.protocolVersion === null || this.protocolVersion === MODERN_VERSION) return;
     if (this.#notices >= MAX_NOTICES) return;
@@ -106,7 +107,7 @@ export class HttpWire implements Wire {
     await response.body?.cancel();
   }
 
-  /** Listens for what the upstream says unasked; many offer no such stream, which is no fault. */
+  /** Opens the stream for notifications of the upstream's own. Many upstreams offer none, which is no failure. */
   listen(): void {
     const open = (signal: AbortSignal) => this.#send('GET', null, signal, {});
     this.#listening = new Listening(open, notification => this.onNotification(notification));
@@ -144,7 +145,7 @@ export class HttpWire implements Wire {
     if (message !== null && message.id === id) return message;
     if (!response.ok && this.#forgotten(response.status, text))
       throw new HttpStatusError(response.status, { unsent: true });
-    // The id stays out of it for errors before the request was read; anything else must be ours.
+    // An error from before the upstream read the request has no id. Any other answer must have ours.
     if (message !== null && message.id === null && message.error !== null) return message;
     if (!response.ok) throw new HttpStatusError(response.status);
     throw new UpstreamError('the upstream sent no answer to the request');
@@ -161,13 +162,13 @@ export class HttpWire implements Wire {
     throw new UpstreamError('the upstream closed its stream without an answer');
   }
 
-  /** A session that the upstream has forgotten was refused before anything ran: the call may be sent again. */
+  /** Whether the upstream has forgotten our session: it refused before anything ran, so the call may be sent again. */
   #forgotten(status: number, text: string): boolean {
     if (this.#sessionId === null) return false;
     return status === 404 || (status === 400 && /session/i.test(text.slice(0, 500)));
   }
 
-  /** We offer upstreams nothing to ask for. */
+  /** Refuses a request of the upstream: we offer it none. */
   async #decline(id: string | number): Promise<void> {
     const error = { code: CODES.methodNotFound, message: 'This client takes no requests.' };
     const body = writeJson({ jsonrpc: '2.0', id, error });
@@ -186,7 +187,7 @@ function asResponse(text: string): RpcResponse | null {
   }
 }
 
-/** Counted as it comes, whatever length was declared: beside a transfer encoding the declared one means nothing. */
+/** Counts the bytes that arrive and ignores the declared length, which a transfer encoding makes meaningless. */
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,5 +1,5 @@
-// The older HTTP transport: one stream of events from the upstream, whose first event names the address to
-// which messages are posted. It has to be on the same origin.
+// The wire over the older HTTP transport: the upstream keeps one stream of events open, whose first event names the
+// address to which messages are posted. That address has to be on the same origin.
 
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { Duplex } from './duplex.ts';
@@ -35,7 +35,7 @@ export class SseWire extends Duplex {
       await named.promise;
       return wire;
     } finally {
-      // The limit is for opening: what was opened stays.
+      // The signal limits only the opening. An open wire stays.
       signal.removeEventListener('abort', late);
     }
   }

@@ -1,6 +1,7 @@
-// A Connected Tool as a child process, one JSON message per line. Only commands from the operator's file, as an
-// exact argv, with an empty environment plus what the file and an allow-list give. Its standard error may repeat
-// arguments, so it is dropped. No child outlives us, however we end.
+// The wire to a Connected Tool that is a child process, with one JSON message per line. Only commands from the
+// operator's file are started, as an exact argv, with an environment that holds only what the file and an allow-list
+// give. Standard error may repeat arguments, so it is dropped. No child outlives this process, however this process
+// ends.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { StdioServer } from '../server-file.ts';
@@ -8,13 +9,13 @@ import { Duplex } from './duplex.ts';
 import { LineTooLong, readLines } from './lines.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';
 
-/** What programs need to run at all; nothing that could hold a secret of ours. */
+/** Variables that programs need to run at all. None of them can hold a secret of ours. */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER', 'LOGNAME', 'SHELL'];
 
 /**
- * The command replaces this constant script, whose only other part waits for the pipe on descriptor 3 to close,
- * which it does when we end, even by SIGKILL, and then kills the whole process group: the command and what it
- * forked. The operator's words are "$@" and are never read as shell.
+ * The command replaces this constant script. The script's only other part waits for the pipe on descriptor 3 to close.
+ * The pipe closes when this process ends, even by SIGKILL; then the part kills the whole process group: the command and
+ * what it forked. The operator's words are "$@" and are never read as shell.
  */
 const WATCHED = '{ read -r _ <&3; kill -9 0; } & exec 3<&-; exec "$@"';
 const CLOSE_MS = 2000;
@@ -43,7 +44,7 @@ export class StdioWire extends Duplex {
     );
   }
 
-  /** End of input first, as the protocol asks; then the watcher ends what is left of the group. */
+  /** Ends the child's input first, as the protocol asks; later the watcher kills what is left of the group. */
   protected end(): void {
     this.#child.stdin?.end();
     setTimeout(() => this.#release(), CLOSE_MS);
@@ -58,7 +59,7 @@ export class StdioWire extends Duplex {
     (this.#child.stdio[3] as { destroy?: () => void } | null)?.destroy?.();
   }
 
-  /** Not more is read than is taken, so a command that writes faster waits for us. */
+  /** Reads no more than it processes, so a command that writes faster has to wait. */
   async #read(stdout: AsyncIterable<Uint8Array>): Promise<void> {
     try {
       for await (const line of readLines(stdout, MAX_MESSAGE_BYTES)) this.take(line);
@@ -69,7 +70,7 @@ export class StdioWire extends Duplex {
   }
 }
 
-/** The shell that starts a command tells by its exit code why it could not. */
+/** Explains the exit code. The shell that starts a command uses 126 and 127 when it cannot. */
 function howItEnded(code: number | null): string {
   if (code === null) return `the command was killed; ${SHOWN}`;
   const ended = `the command ended with exit code ${code}`;

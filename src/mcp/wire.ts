@@ -1,16 +1,16 @@
-// What carries messages to one Connected Tool, whatever the transport: requests with their answers, and
-// notifications both ways. Ids are ours: an answer with a foreign id finds nobody.
+// A wire carries messages to one Connected Tool, whatever the transport: requests with their answers, and notifications
+// both ways. We choose the ids of requests; an answer with an unknown id is ignored.
 
 import { GuardError } from '../core/errors.ts';
 import { type JsonObject, MAX_VALUES, parseJson } from '../core/json.ts';
 import { type RpcMessage, type RpcNotification, type RpcResponse, readMessage } from './protocol.ts';
 
-/** One message of an upstream, and one line or event, may be this large. */
+/** The largest message, line or event that an upstream may send. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface Hooks {
   signal: AbortSignal;
-  /** Notifications that came with this request's answer, or while it was under way. */
+  /** Called for notifications that came with this request's answer, or while it was under way. */
   onNotification: (notification: RpcNotification) => void;
 }
 
@@ -23,15 +23,15 @@ export interface Wire {
     headers?: Record<string, string>,
   ): Promise<RpcResponse>;
   notify(method: string, params: JsonObject): Promise<void>;
-  /** Called for what an upstream says unasked. */
+  /** Called for notifications that belong to no request. */
   onNotification: (notification: RpcNotification) => void;
   /** Called once when the wire breaks by itself. */
   onClosed: (reason: string) => void;
-  /** The version that was negotiated, said on every HTTP request after that. */
+  /** The negotiated version, which every later HTTP request repeats. */
   protocolVersion: string | null;
   /** Whether the newer era can be tried on it: an upstream that does not know it must refuse it, and not hang. */
   readonly triesModern: boolean;
-  /** Hears from now on what the upstream says unasked. A wire that carries messages both ways always does. */
+  /** Starts to receive notifications that belong to no request. A wire that carries messages both ways always does. */
   listen(): void;
   close(): void;
 }
@@ -52,10 +52,10 @@ export class HttpStatusError extends UpstreamError {
   }
 }
 
-/** What the upstream sent is more than anybody takes. */
+/** The upstream sent more than we accept. */
 export class MessageTooLarge extends UpstreamError {}
 
-/** One message of an upstream; an UpstreamError says what is wrong with it. */
+/** Reads one message of an upstream. Throws an UpstreamError that says what is wrong with it. */
 export function readUpstream(text: string): RpcMessage {
   try {
     return readMessage(parseJson(text));
