@@ -53,7 +53,7 @@ for (const engine of both) {
       expect(await decide(await session({ scopeTools: [] }), 'prod', 'deploy')).toBe('deny');
     });
 
-    test('a call held in a session opens a grant for its key', async () => {
+    test('the approval of a call in a session opens a grant for its key', async () => {
       const { key } = await gate.service.newKey(RULES);
       const { token } = (await gate.service.json('POST', '/v1/sessions', key, {})).body;
       await gate.approve((await gate.ask(token)).token, '1h');

@@ -39,7 +39,7 @@ for (const engine of await engines()) {
     };
     const decision = async (...args: Parameters<typeof send>) => (await send(...args)).body.decision;
 
-    test('frees the call once and says by what; then it is held again', async () => {
+    test('frees the call once and says by what; the next call waits again', async () => {
       const referenceId = await approved('{"a":1}');
       const { body } = await send('{"a":1}', referenceId);
       expect(body.decision).toBe('allow');

@@ -126,7 +126,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('pending');
   });
 
-  test('what is held and answered elsewhere comes and goes by itself', async () => {
+  test('calls that wait, and those answered elsewhere, appear and disappear without a reload', async () => {
     await visit(browser, service, approver.cookie, async page => {
       await page.goto('/dashboard/approvals');
       await page.getByText('Live', { exact: true }).first().waitFor();
@@ -140,7 +140,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     });
   });
 
-  test('without the stream it works all the same: whoever looks again sees what is so now', async () => {
+  test('without the stream, Refresh shows the current state', async () => {
     await visit(browser, service, approver.cookie, async page => {
       await page.route('**/admin/v1/events', route => route.abort());
       await page.goto('/dashboard/approvals');

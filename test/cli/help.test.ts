@@ -103,7 +103,7 @@ describe('completion', () => {
   }
 });
 
-test('how long offline commands take to start (told, not judged)', async () => {
+test('how long offline commands take to start (printed, not asserted)', async () => {
   shell.file('p.json', '[]');
   for (const command of ['--help', 'lint p.json', 'simulate p.json x', 'completion bash']) {
     const times: number[] = [];

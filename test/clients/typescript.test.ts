@@ -50,7 +50,7 @@ describe('verdicts', () => {
     expect(error).toMatchObject({ message: 'Never.', verdict: { decision: 'deny' }, approval: null });
   });
 
-  test('guard throws a held call with its verdict', async () => {
+  test('guard throws a pending call with its verdict', async () => {
     const error = await failure(gate.guard('prod', 'deploy'));
     expect(error).toBeInstanceOf(ToolCallPending);
     expect(error).toMatchObject({ verdict: { decision: 'pending', referenceId: expect.any(String) } });
@@ -115,7 +115,7 @@ describe('a wrapped function', () => {
     expect(await owner.add({ by: 5 })).toBe(15);
   });
 
-  test('does not run when denied, held or unanswered', async () => {
+  test('does not run when denied, pending or unanswered', async () => {
     let ran = 0;
     const run = () => ran++;
     await failure(gate.guarded('db', 'drop_x', run)());
@@ -131,7 +131,7 @@ describe('a wrapped function', () => {
     expect(await failure(gate.guarded('db', 'read_x', join)('x', 'y'))).toBeInstanceOf(InvalidRequest);
   });
 
-  test('does not run with arguments that changed while they were judged', async () => {
+  test('does not run with arguments that changed while they were checked', async () => {
     let ran = 0;
     const call = { path: '/tmp' };
     const running = failure(gate.guarded('db', 'read_x', (_: { path: string }) => ran++)(call));

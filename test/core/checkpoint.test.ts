@@ -61,7 +61,7 @@ test('is written line by line and read back the same', () => {
   expect(parseCheckpoint(NOTE)).toEqual(CHECKPOINT);
 });
 
-test('whoever keeps everything says so, and what an older version signed reads as it was', () => {
+test('a checkpoint says if everything is kept, and what an older version signed reads as before', () => {
   const forever: Checkpoint = { ...CHECKPOINT, pruned: 0, retention: 'forever', givenUp: null };
   expect(checkpointText(forever)).toEndWith('\npruned 0\nretention forever\n');
   expect(parseCheckpoint(checkpointText(forever))).toEqual(forever);

@@ -46,7 +46,7 @@ test('a scope only ever takes away', () => {
   );
 });
 
-test('a grant or a spent approval frees a held call only, and the reason names it', () => {
+test('a grant or a spent approval frees only a call that needs approval, and the reason names it', () => {
   const list: Rule[] = [
     { tool: 'ask', action: 'require_approval', reason: 'Money moves.' },
     { tool: 'no', action: 'deny' },
@@ -66,7 +66,7 @@ test('a grant or a spent approval frees a held call only, and the reason names i
   }
 });
 
-test('a held call is told why the approval that it names does not free it, and only then', () => {
+test('a pending verdict says why the approval that the call names does not free it, and only then', () => {
   const list: Rule[] = [{ tool: 'ask', action: 'require_approval', reason: 'Money moves.' }];
   const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
   const reason = (facts: Partial<core.Facts>) =>
@@ -106,7 +106,7 @@ test('where nothing more can be forwarded, what would pass is denied, and frees 
     );
 });
 
-test('past the limit of open approvals a held call is denied with that reason', () => {
+test('past the limit of open approvals a call that needs approval is denied with that reason', () => {
   const list: Rule[] = [{ tool: 'ask', action: 'require_approval' }];
   const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
   const facts = { ...FACTS, approvalLimit: 'this key already has 100 open approvals' };

@@ -35,7 +35,7 @@ const PROTOTYPES: Patch = {
   replace: 'if (params[key] !== undefined) sent[key] = Object.assign({}, params[key]) as Json;',
 };
 
-test('what reaches the upstream means what was judged', async () => {
+test('what reaches the upstream means what was checked', async () => {
   const found = await inTime(() => measure());
   expect(found.forwarded).toBeGreaterThan(BODIES / 4);
   expect(found.refused).toBeGreaterThan(BODIES / 20);

@@ -33,7 +33,7 @@ function seed({ db }: TestStore, { keyId, sessionId }: Principal, count: number,
 
 for (const engine of await engines()) {
   describe(engine, () => {
-    test('one that is used does not lapse, however many others are and whoever served it', async () => {
+    test('one that is used does not lapse, however many others there are and whichever replica served it', async () => {
       const store = await openStore(engine);
       let now = NOW;
       const clock = () => now;

@@ -116,7 +116,7 @@ describe('a wrong value', () => {
     expect(output).not.toContain('hunter2');
   });
 
-  test('a data folder that cannot be written is said so, and for whom', async () => {
+  test('a data folder that cannot be written is reported, with the user who cannot write it', async () => {
     const dataDir = newFolder();
     chmodSync(dataDir, 0o500);
     // Root writes everywhere, unless it is told not to.

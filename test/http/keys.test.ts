@@ -80,7 +80,7 @@ for (const engine of await engines()) {
       ]);
     });
 
-    test('notification targets are shown masked and stored sealed', async () => {
+    test('notification targets are shown masked and stored encrypted', async () => {
       const notify = {
         emails: ['ops@example.com'],
         slackWebhookUrl: 'https://hooks.slack.com/services/SECRET1',

@@ -145,7 +145,7 @@ for (const engine of await engines()) {
       expectProblem(await service.admin('GET', `/policies/${policyId}`), 404, 'not_found');
     });
 
-    test('a key moved to another policy is judged by it at once', async () => {
+    test('a key moved to another policy is decided by it at once', async () => {
       const { key, keyId } = await service.newKey(allow);
       const closed = await create(unique(), deny);
       expect((await service.check(key, 's', 't')).body.decision).toBe('allow');

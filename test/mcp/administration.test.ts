@@ -117,7 +117,7 @@ for (const engine of await engines()) {
       expect((await service.admin('POST', path(theirs.keyId, `/${id}/test`))).body.ok).toBe(true);
     });
 
-    test('headers are sealed at rest and sent upstream; the caller’s credentials are not', async () => {
+    test('headers are encrypted at rest and sent upstream; the caller’s credentials are not', async () => {
       const { key, keyId } = await service.newKey(ALLOW);
       const headers = { Authorization: 'Bearer upstream-secret', 'X-Tenant': 'seven' };
       const own = new RecordingUpstream();

@@ -84,7 +84,7 @@ test('keys and Connected Tools that have no call under way take no memory', () =
 
 for (const engine of await engines()) {
   describe(engine, () => {
-    test('a key has so many streams open; another key, and whoever replaces its own, is served', async () => {
+    test('the open streams of a key are limited; another key, and a client that replaces its own stream, is served', async () => {
       const service = await startService({ engine });
       const { key } = await service.newKey([]);
       const other = await service.newKey([]);

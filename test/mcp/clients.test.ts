@@ -126,7 +126,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
         expect(denied.structuredContent).toBeUndefined();
       });
 
-      test(`is held on ${server}, approved by the link, and the call runs once`, async () => {
+      test(`waits on ${server}, is approved by the link, and the call runs once`, async () => {
         const args = { a: 20, b: 22 };
         const held = await client.call(`${server}__get-sum`, args);
         expect(held.isError).toBeUndefined();

@@ -174,7 +174,7 @@ test('a channel that breaks tells everybody who waits, once, and is not used aga
   expect(channel.sent).toHaveLength(sent);
 });
 
-test('a channel that is closed is ended, and whoever waits is told', async () => {
+test('a channel that is closed is ended, and callers that wait get an error', async () => {
   const channel = new Channel();
   const { answer } = asked(channel);
   channel.close();

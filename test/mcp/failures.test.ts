@@ -48,7 +48,7 @@ for (const engine of all) {
       await odd.stop();
     });
 
-    test('a known tool whose upstream is down is judged and recorded, then an error the model can read', async () => {
+    test('a call of a known tool whose upstream is down is checked and recorded, and then an error the model can read', async () => {
       const upstream = new RecordingUpstream();
       const { key, keyId } = await service.newKey([{ tool: 'echo', action: 'allow' }]);
       const id = await connect(service, keyId, 'up', upstream.url);
@@ -145,7 +145,7 @@ for (const engine of all) {
   });
 }
 
-test('a command that takes long to start is waited for by an operator; whoever calls is told', async () => {
+test('an operator waits for a command that takes long to start; a caller gets an error', async () => {
   const file = join(newDataDir(), 'slow');
   const { service, end } = await startWithStdio({ slow: stdioScript('slow start', file) });
   const { key, keyId } = await service.newKey(ALLOW);

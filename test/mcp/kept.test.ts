@@ -172,7 +172,7 @@ describe('the Connected Tools of a key', () => {
     expect([other.health.state, hub.size]).toEqual(['idle', 0]);
   });
 
-  test('tell whoever listens that tools changed, for as long as they listen', async () => {
+  test('tell clients that listen that tools changed, for as long as they listen', async () => {
     const hub = newHub();
     const server = serving();
     const { keyId } = await connected(server);

@@ -137,7 +137,7 @@ for (const engine of await engines()) {
       await stop();
     });
 
-    test('a change that is announced is seen by the next call, whoever listed last', async () => {
+    test('a change that is announced is seen by the next call, whichever client listed last', async () => {
       const { bad, keyId, client, stop } = await twoOf(service);
       expect(text(await client.call('bad__echo', { n: 1 }))).toBe('{"n":1}');
       bad.options.tools = [CHANGED];

@@ -88,7 +88,7 @@ test('a stray session id is ignored', async () => {
   expect(said.status).toBe(200);
 });
 
-test('where headers and body disagree, nothing is judged or forwarded: 400, -32020', async () => {
+test('where headers and body disagree, nothing is checked or forwarded: 400, -32020', async () => {
   const before = [...legacy.calls, ...asksFirst.calls].length;
   const params = { name: 'new__headed' };
   const wrong: Record<string, string>[] = [
@@ -295,7 +295,7 @@ test('a client that goes away cancels: a newer upstream loses its connection, an
   asksFirst.options.onCall = answering;
 });
 
-test('a client that is gone before its call is judged: recorded, and not sent on', async () => {
+test('a client that is gone before its call is checked: recorded, and not forwarded', async () => {
   const { promise: listed, resolve: list } = Promise.withResolvers<unknown>();
   const upstream = new RecordingUpstream({ era: 'modern', others: { 'tools/list': () => listed } });
   const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);

@@ -237,7 +237,7 @@ describe('a request', () => {
     expect(opened).toHaveLength(1);
   });
 
-  test('is sent only by the count of changes that it was judged by', async () => {
+  test('is sent only if the count of changes is the one it was checked with', async () => {
     const { upstream, opened } = upstreamOn(() => new Channel(ECHO));
     await upstream.connect();
     for (const changes of [1, null, undefined]) expect((await call(upstream, { changes })).error).toBeNull();

@@ -341,7 +341,7 @@ describe('the stream for what is said unasked', () => {
     });
   });
 
-  test('is held for 256 upstreams of a process, and no more', async () => {
+  test('is kept for 256 upstreams of a process, and no more', async () => {
     const many = Array.from({ length: 257 }, () => listening(open));
     const opened = () => many.reduce((sum, each) => sum + each.opened, 0);
     // Streams that another test has just let go may still be counted.

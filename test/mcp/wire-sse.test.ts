@@ -107,7 +107,7 @@ describe('one that is not opened', () => {
   });
 });
 
-describe('whoever waits is told', () => {
+describe('callers that wait get an error', () => {
   test('that the stream has ended', async () => {
     const ending = Promise.withResolvers<void>();
     stream = write => {

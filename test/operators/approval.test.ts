@@ -87,7 +87,7 @@ for (const engine of await engines()) {
       expect(change).toMatchObject({ actor: `operator:${email}`, action: `approval.${action}` });
     });
 
-    test('whoever is signed in already sees the question at once', async () => {
+    test('a person who is already signed in sees the question at once', async () => {
       const asked = await gate.ask(strict);
       const page = await gate.open(asked.token, '', { headers: { Cookie: people.admin.cookie } });
       expect(page.status).toBe(200);
@@ -134,7 +134,7 @@ for (const engine of await engines()) {
       expect(await gate.statusOf(asked.referenceId)).toBe('pending');
     });
 
-    test('where no sign-in is wanted the link alone answers, whoever looks', async () => {
+    test('if the key requires no sign-in, the link alone is enough to answer', async () => {
       const asked = await gate.ask(await gate.key());
       await gate.answer(asked.token, { action: 'approve' }, { Cookie: people.viewer.cookie });
       expect(await resolvedBy(asked)).toBe('link');
@@ -180,7 +180,7 @@ for (const engine of await engines()) {
       }
     });
 
-    test('the way back is sealed at rest, and HEAD leaves no trace', async () => {
+    test('the return path is encrypted at rest, and HEAD leaves no trace', async () => {
       const asked = await gate.ask(strict);
       await gate.quiet();
       const name = await redirected(asked);

@@ -67,7 +67,7 @@ for (const engine of await engines()) {
       expect((await me(await signedIn(service, 'bob@example.com'))).body.role).toBe('approver');
     });
 
-    test('whoever is invited cannot sign in before joining, nor join after being deleted', async () => {
+    test('an invited person cannot sign in before joining, nor join after being deleted', async () => {
       const { id, token } = await invite(service, 'cy@example.com', 'viewer');
       expect((await signIn(service, 'cy@example.com', PASSWORD)).status).toBe(401);
       expect((await send(service, 'DELETE', `/admin/v1/operators/${id}`, ada)).status).toBe(204);

@@ -62,7 +62,7 @@ test('those who wait are answered in turn, and past a bound the rest is turned a
   expect(await fits(0)).toBe(true);
 });
 
-test('a hash that cannot be read fails for whoever asked, and for nobody else', async () => {
+test('a hash that cannot be read fails only for the caller that asked', async () => {
   const ends = await Promise.allSettled([passwordFits('x', 'no hash'), passwordFits('anything', null)]);
   expect(ends.map(each => each.status)).toEqual(['rejected', 'fulfilled']);
 });

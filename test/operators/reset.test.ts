@@ -37,7 +37,7 @@ for (const engine of await engines()) {
       ).toContainEqual(['operator.reset', 'admin']);
     });
 
-    test('whoever waits for too many attempts need not wait any more', async () => {
+    test('after a reset, earlier failed attempts do not make the person wait', async () => {
       const { service } = gate;
       const { id, email } = await newPerson(service, 'viewer');
       const ip = newAddress();

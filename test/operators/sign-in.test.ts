@@ -240,7 +240,7 @@ for (const engine of await engines()) {
       expect(plain.status).toBe(200);
     });
 
-    test('a bearer credential is judged by itself, whatever cookie comes along', async () => {
+    test('a bearer credential counts alone, whatever cookie is sent with it', async () => {
       const { key } = await service.newKey([]);
       for (const [token, status] of [
         ['wrong', 401],

@@ -22,7 +22,7 @@ describe.if(need(process.platform === 'linux', 'a lock on an open file, which Li
     }
   };
 
-  test('one descriptor holds it until it is released, and whoever is refused is closed', () => {
+  test('one descriptor has the lock until it is released, and a refused descriptor is closed', () => {
     const [first, second, third] = [openSync(path, 'r+'), openSync(path, 'r+'), openSync(path, 'r+')];
     const held = lockDescriptor(first) as FileLock;
     expect(isOpen(first)).toBe(true);
@@ -42,7 +42,7 @@ describe.if(need(process.platform === 'linux', 'a lock on an open file, which Li
     held.release();
   });
 
-  test('a descriptor that cannot be locked is closed, and nothing is held', () => {
+  test('a descriptor that cannot be locked is closed, and no lock is left', () => {
     const reading = openSync(path, 'r');
     expect(lockDescriptor(reading)).toBeNull();
     expect(isOpen(reading)).toBe(false);

@@ -80,7 +80,7 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
       expect(String(await refusal(openPostgres(unknown.href, POOL)))).toMatch(/ refuses us: .*"unknown"/);
     }));
 
-  test('no more connections are used at once than the pool has, and whoever waits comes next', () =>
+  test('no more connections are used at once than the pool has, and callers wait in order', () =>
     withStore(({ url }) =>
       withDb(url, async db => {
         let [inside, most, done] = [0, 0, 0];

@@ -189,7 +189,7 @@ await onEachEngine(store => {
     expect(rows).toEqual([OLD, BOUND]);
   });
 
-  test('deliveries that are settled go with their attempts', async () => {
+  test('deliveries that have ended are removed with their attempts', async () => {
     const all = [idAt(NOW - 2), OLD, BOUND];
     await within(async tx => {
       for (const id of all) {

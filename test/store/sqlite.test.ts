@@ -136,7 +136,7 @@ test('the file is in WAL mode', async () => {
   await service.close();
 });
 
-test('a read that fails while a sync is due fails for whoever asked, and for nobody else', async () => {
+test('a read that fails while a sync is due fails only for the caller that asked', async () => {
   const { db, close } = await openStore('sqlite');
   const unhandled: unknown[] = [];
   const take = (error: unknown) => unhandled.push(error);
@@ -269,7 +269,7 @@ test('a transaction waits for a process that holds the file, and others go on; i
   await store.close();
 });
 
-test('whoever reads beside the service waits a second for the file; the service itself waits in steps', async () => {
+test('a reader beside the service waits a second for the file; the service itself waits in steps', async () => {
   const store = await openStore('sqlite');
   const beside = readSqlite(pathOf(store));
   const patience = async (db: Pick<Db, 'all'>) => (await db.all('PRAGMA busy_timeout'))[0]?.['timeout'];

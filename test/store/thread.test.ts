@@ -32,7 +32,7 @@ test('orders are answered in their order, refusals too', async () => {
   thread.end();
 });
 
-test('whoever waits for a thread that is ended is told so, and whoever comes later', async () => {
+test('callers that wait for a thread that is ended get an error, and so do later ones', async () => {
   const thread = new Thread<number, number>(DOUBLING);
   const waiting = thread.ask(-3);
   thread.end();
@@ -45,7 +45,7 @@ for (const [what, order, message] of [
   ['breaks', -1, 'a thread ended: '],
   ['ends by itself', -2, 'a thread ended'],
 ] as const) {
-  test(`whoever waits for a thread that ${what} is told so`, async () => {
+  test(`callers that wait for a thread that ${what} get an error`, async () => {
     const thread = new Thread<number, number>(DOUBLING);
     const told = expect.objectContaining({ message: expect.stringContaining(message) });
     expect(await Promise.allSettled([thread.ask(order), thread.ask(-3)])).toEqual([

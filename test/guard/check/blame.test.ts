@@ -163,7 +163,7 @@ for (const engine of await engines()) {
       await recorded();
     });
 
-    test('from then on it is judged apart, and nobody waits for two such groups in a row', async () => {
+    test('from then on it is decided apart, and nobody waits for two such groups in a row', async () => {
       const checks = [
         ...good(100),
         { keyId: 'bad', bad: 'throws' as const },
@@ -195,7 +195,7 @@ for (const engine of await engines()) {
       await recorded();
     });
 
-    test('the store’s own trouble fails the group at once, and nobody is judged twice', async () => {
+    test('an error of the store itself fails the group at once, and no check is decided twice', async () => {
       const checks = [...good(100), { keyId: 'key 1', bad: 'broken' as const }];
       const bench = new Bench();
       expect(await bench.answered(checks)).not.toContain(true);
@@ -207,7 +207,7 @@ for (const engine of await engines()) {
       await recorded();
     });
 
-    test('a check whose time is over is neither judged later nor counted as waiting', async () => {
+    test('a check whose time is over is neither decided later nor counted as waiting', async () => {
       const judgedLate = async (bench: Bench) => {
         const { promise, resolve } = Promise.withResolvers<void>();
         bench.gate = promise;

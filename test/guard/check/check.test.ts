@@ -390,7 +390,7 @@ for (const engine of await engines()) {
       });
     });
 
-    test('a held call’s link goes by the key’s own channels, and by the service’s where it has none', async () => {
+    test('the link of a pending call goes through the key’s own channels, or through the service’s if it has none', async () => {
       under({ channels: ['terminal'] });
       const KEYS: [NotifyTargets | null, string[]][] = [
         [null, ['terminal']],
@@ -427,7 +427,7 @@ for (const engine of await engines()) {
       ]);
     });
 
-    test('a held call is told that nothing was run, and on /mcp what became of the approval that it named', async () => {
+    test('a pending verdict says that nothing was run, and on /mcp why the approval that the call names does not free it', async () => {
       const { message, latencyMs } = (await one({ referenceId: newId() })) as Verdict;
       expect(message).toMatch(/^This is not the final outcome: .* webhook with this referenceId\.$/);
       const begun = performance.now();
@@ -481,7 +481,7 @@ for (const engine of await engines()) {
       ).toEqual(['audit_failed', 'allow']);
     });
 
-    test('a key whose settings cannot be read fails its own held calls, and nobody else’s', async () => {
+    test('a key whose settings cannot be read fails its own pending calls, and nobody else’s', async () => {
       const broken = await newKey({ emails: ['a@example.com'] });
       await store.db.run("UPDATE keys SET notify_sealed = 'damaged' WHERE id = $1", [broken]);
       const theirs = { principal: principal(null, broken) };

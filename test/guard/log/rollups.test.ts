@@ -98,7 +98,7 @@ for (const engine of await engines()) {
       await expectEqualToScan(deps);
     });
 
-    test(`with writers and rollers at once, once minutes are settled (seed ${SEED})`, async () => {
+    test(`with writers and counters at once, after the minutes were counted again (seed ${SEED})`, async () => {
       const deps = await concurrent(store, rollUp, NOW + 600 * DAY);
       while (await rollUp(deps));
       await expectEqualToScan(deps);

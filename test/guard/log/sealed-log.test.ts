@@ -31,7 +31,7 @@ for (const engine of await engines()) {
 
     const sealed = () => sealedLog(db, one.deps);
 
-    test('seals what has settled, in order, and signs it once', async () => {
+    test('seals entries that are old enough, in order, and signs them once', async () => {
       const rows = entries(700);
       await write(db, rows);
       await one.settle();

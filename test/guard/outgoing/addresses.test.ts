@@ -121,7 +121,7 @@ describe('literal addresses and reserved names', () => {
     });
   }
 
-  test('the same addresses are judged alike when a name resolves to them', async () => {
+  test('the same addresses are treated alike when a name resolves to them', async () => {
     for (const [url, rule, address] of SPELLINGS) {
       const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
       if (!/^[\d.]+$|:/.test(host)) continue;

@@ -73,7 +73,7 @@ if (need(canCompile(), 'a C compiler (cc)')) {
     expect(await run(script)).toEqual(['tools.example 10.1.2.3', 'synced']);
   });
 
-  test('one question per name, whoever waits for it', async () => {
+  test('one look-up per name, however many callers wait for it', async () => {
     names.asked.splice(0);
     const script = `await Promise.all(Array.from({ length: 20 }, () => told('once.example')));`;
     expect(await run(script)).toEqual(Array(20).fill('once.example 10.1.2.3'));

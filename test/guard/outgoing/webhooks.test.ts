@@ -95,7 +95,7 @@ for (const engine of await engines()) {
       expect(await codeOf(change(newId(), {}))).toBe('not_found');
     });
 
-    test('an event goes to whoever subscribed to it and to its key, or to all keys', async () => {
+    test('an event goes to webhooks that subscribed to it and to its key, or to all keys', async () => {
       const all = await newWebhook();
       const ours = await newWebhook({ keyId: 'key-1' });
       const other = await newWebhook({ events: ['approval.resolved'] });

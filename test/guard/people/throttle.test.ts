@@ -6,7 +6,7 @@ import { oneOfFew } from '../../../src/guard/people/throttle.ts';
 const AT_ONCE = 10;
 const IN_ALL = 50;
 
-test('of one address a few attempts are under way at a time; others are not held up, and an end makes room', async () => {
+test('an address has only a few attempts at a time; other addresses do not wait, and an attempt that ends makes room', async () => {
   const held = Promise.withResolvers<string>();
   const attempt = (ip: string) => oneOfFew(ip, () => held.promise).catch(error => error.code as string);
   const first = Array.from({ length: AT_ONCE }, () => attempt('10.0.0.1'));
