@@ -78,9 +78,9 @@ const READS =
   /^([A-Z]|(count|find|list|read|search)[A-Z]|(approvalListed|deliveryTally|firstIdAt|newestCheckpoint|oldestPending|schemaVersion)$)/;
 /** Only these files may use these packages. */
 const ONLY: Record<string, RegExp> = {
-  'bun:sqlite': /^store\/(sqlite|sqlite-lock|backup)\.ts$/,
+  'bun:sqlite': /^store\/(sqlite|sqlite-handle|sqlite-lock|backup)\.ts$/,
   'bun:ffi': /^store\/file-lock\.ts$/,
-  bun: /^store\/postgres(-connection)?\.ts$/,
+  bun: /^store\/postgres(-connection|-errors)?\.ts$/,
   zod: /^http\//,
   'openid-client': /^guard\/people\/provider\.ts$/,
   nodemailer: /^guard\/approvals\/notify\/email\.ts$/,

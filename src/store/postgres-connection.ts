@@ -1,19 +1,9 @@
-// One connection to PostgreSQL and its transactions: time limits, pipelined statements, and what an error says about
-// the connection. postgres.ts says which connection does what.
+// One connection to PostgreSQL and its transactions: time limits and pipelined statements. postgres.ts says which
+// connection does what, and postgres-errors.ts what an error means.
 
 import { SQL } from 'bun';
-import {
-  Blocked,
-  type Lane,
-  type Locks,
-  padded,
-  Refused,
-  type Row,
-  StoreError,
-  type Transaction,
-  UniqueViolation,
-  type Value,
-} from './db.ts';
+import { type Lane, type Locks, padded, type Row, StoreError, type Transaction, type Value } from './db.ts';
+import { asStoreError, leadsToStandby, lost } from './postgres-errors.ts';
 
 const CONNECT_SECONDS = 2;
 /** The pause between two attempts, so that a server that is just starting is not asked a hundred times a second. */
@@ -30,19 +20,6 @@ export const TRANSACTION_MS = 2500;
  * below LOCK_MS. Otherwise a dump, which uses every table as long as it runs, would stop them all.
  */
 const EXCLUSIVE_LOCK_MS = 300;
-const UNIQUE_VIOLATION = '23505';
-/**
- * The classes of errors about the values in a statement: cardinality, data, constraints, view checks, triggers, and
- * values too large for an index.
- */
-const ABOUT_VALUES = /^(21|22|23|44|54|P0)/;
-const LOCK_NOT_AVAILABLE = '55P03';
-const READ_ONLY = '25006';
-const DUPLICATE_STATEMENT = '42P05';
-const UNKNOWN_STATEMENT = '26000';
-const POOLED =
-  'PostgreSQL forgets what was prepared: a proxy seems to pool by transaction. Set TOOLGATE_DATABASE_POOLING=transaction.';
-
 /**
  * `transaction` is for a proxy that assigns a server connection for one transaction at a time. Nothing then outlives a
  * transaction: no prepared statement, no setting, no LISTEN.
@@ -127,7 +104,7 @@ export class Connection implements Lane {
       if (late)
         throw new StoreError(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
       if (lost(error)) this.drop();
-      if (stateOf(error) === READ_ONLY) this.#server.misled();
+      if (leadsToStandby(error)) this.#server.misled();
       throw asStoreError(error);
     } finally {
       clearTimeout(timer);
@@ -269,39 +246,4 @@ function plain<T>(rows: Answer): T[] {
     }
     return out as T;
   });
-}
-
-/**
- * Whether the connection cannot be used any more: it was closed, the server ended it, or it leads to a read-only
- * server. After a failover it may lead to a standby; a new connection finds the new primary.
- */
-function lost(error: unknown): boolean {
-  const state = stateOf(error);
-  return state !== null && (state === '' || state === READ_ONLY || /^(08|57P)/.test(state));
-}
-
-/** Whether the server could not be reached or the connection broke, so that there is no answer from the server. */
-export function unreachable(error: unknown): error is StoreError {
-  return error instanceof StoreError && stateOf(error.cause) === '';
-}
-
-/** The server's code for an error; empty for an error of the connection, null for any other error. */
-function stateOf(error: unknown): string | null {
-  return error instanceof SQL.PostgresError ? String(error.errno ?? '') : null;
-}
-
-function asStoreError(error: unknown): unknown {
-  if (!(error instanceof SQL.PostgresError)) return error;
-  const state = String(error.errno ?? '');
-  switch (state) {
-    case UNIQUE_VIOLATION:
-      return new UniqueViolation(error.message, { cause: error });
-    case DUPLICATE_STATEMENT:
-    case UNKNOWN_STATEMENT:
-      return new StoreError(POOLED, { cause: error });
-    case LOCK_NOT_AVAILABLE:
-      return new Blocked(error.message, { cause: error });
-    default:
-      return new (ABOUT_VALUES.test(state) ? Refused : StoreError)(error.message, { cause: error });
-  }
 }

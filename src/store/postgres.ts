@@ -12,8 +12,8 @@ import {
   type Server,
   TRANSACTION_MS,
   unlimited,
-  unreachable,
 } from './postgres-connection.ts';
+import { unreachable } from './postgres-errors.ts';
 
 const ACQUIRE_MS = 2000;
 /**
