@@ -1,5 +1,5 @@
-// Endpoints of webhooks: registered within the rules for addresses, tested at once, their secret shown once and
-// changed without a gap. What is delivered to them is webhooks.test.ts's.
+// Endpoints of webhooks: they are registered within the rules for addresses and tested at once, and their secret is
+// shown once and rotated without a gap. webhooks.test.ts tests the deliveries.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { until } from '../support/faults.ts';

@@ -40,7 +40,7 @@ export class Gate {
     return (await this.service.newKey(rules, more)).key;
   }
 
-  /** A held call, and the link that came for it. */
+  /** A pending call, and the link that was sent for it. */
   async ask(token: string, toolName = 'deploy', more: Record<string, unknown> = {}): Promise<Asked> {
     const verdict = await this.service.check(token, 'prod', toolName, more);
     if (verdict.body.decision !== 'pending') throw new Error(`not held: ${verdict.text}`);

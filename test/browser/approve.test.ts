@@ -1,5 +1,5 @@
 // An approval from end to end with a person's browser: the printed link opens, answers by itself or by a click,
-// once; the agent's owner hears of it. The pages on their own are pages.test.ts's.
+// once; the agent's owner gets the event. pages.test.ts tests the pages on their own.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -28,7 +28,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
     await target?.close();
   });
 
-  /** A held call and the link that was printed for it. */
+  /** A pending call and the link that was printed for it. */
   async function ask(toolName: string): Promise<{ referenceId: string; link: string; bare: string }> {
     const { body } = await service.check(key, 'prod', toolName);
     const printed = new RegExp(`Approval needed: prod__${toolName}\\n[^]*?Approve +(http\\S+)`);

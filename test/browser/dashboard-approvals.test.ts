@@ -28,7 +28,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     await service?.close();
   });
 
-  /** A held call to a tool of a name that nothing else has. */
+  /** A pending call to a tool whose name nothing else has. */
   async function hold(): Promise<{ tool: string; toolName: string; referenceId: string }> {
     const toolName = `deploy_${crypto.randomUUID().slice(0, 8)}`;
     const { body } = await service.check(key, 'prod', toolName);

@@ -1,5 +1,5 @@
-// A held call from end to end: the client asks, the service tells the listener by webhook how a person
-// decided, and an approved call is freed exactly once.
+// A pending call from end to end: the client asks, the service sends the person's answer to the listener by webhook,
+// and an approved call is freed exactly once.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import {

@@ -1,4 +1,4 @@
-// The official MCP conformance runner through the gateway, with what it finds held against expected-failures.yml.
+// The official MCP conformance runner through the gateway; its findings are compared with expected-failures.yml.
 
 import { expect, test } from 'bun:test';
 import { asExpected, describeOutcome, runConformance } from '../../scripts/conformance.ts';

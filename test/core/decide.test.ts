@@ -1,5 +1,5 @@
-// What holds for every decision: denies and scopes only take away, freedom frees what is held and nothing else.
-// That the decider equals its specification is a promise, and is tested with the others (test/faults/p14, p15).
+// Properties of every decision: denies and scopes only take rights away, and a grant or an approval frees only calls
+// that need approval. Two promises say that the decider equals its specification; test/faults/p14 and p15 test them.
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';

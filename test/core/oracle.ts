@@ -1,5 +1,5 @@
-// The decider's specification in its most naive form: a table for the matcher, a linear scan for the rules.
-// Slow and obvious on purpose; it shares no code with what it judges. Also the random texts to judge with.
+// The decider's specification in its most naive form: a table for the matcher, a linear scan for the rules. It is slow
+// and obvious on purpose, and shares no code with what it tests. It also makes the random texts for the tests.
 
 import type { compilePolicy, decide } from '../../src/core/decide.ts';
 import type { Action, Rule } from '../../src/core/policy.ts';
@@ -67,7 +67,7 @@ export function randomRules(random: Random, maxRules: number): Rule[] {
   }));
 }
 
-/** The two functions of a decider under judgement: ours, or a mutant's. */
+/** The two functions of a decider that is tested: the program's, or a mutant's. */
 export interface Decider {
   compilePolicy: typeof compilePolicy;
   decide: typeof decide;

@@ -94,8 +94,8 @@ const call = (toolName: string, rest: string) => `{"serverName":"files","toolNam
 const escaped = (marker: string) =>
   [...marker].map(char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 
-/** Calls that are judged: `status` is 200, or 500 while the audit log cannot be written. */
-export function judgedCalls(when: string, status: number): Sent[] {
+/** Calls that are checked: `status` is 200, or 500 while the audit log cannot be written. */
+export function checkedCalls(when: string, status: number): Sent[] {
   const shapes: Record<string, (marker: string) => string> = {
     'a value': marker => `"args":{"path":"${marker}"}`,
     'a key': marker => `"args":{"${marker}":1}`,
@@ -112,7 +112,7 @@ export function judgedCalls(when: string, status: number): Sent[] {
   );
 }
 
-/** Requests that are refused before anything is judged. */
+/** Requests that are refused before they are checked. */
 export const REFUSED: Sent[] = [
   {
     place: 'a cut body',

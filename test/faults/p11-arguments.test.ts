@@ -10,7 +10,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
 import { type Engine, engines, onPath, startService, type TestService } from '../support/service.ts';
-import { Canaries, judgedCalls, REFUSED, searchFor, send } from './canaries.ts';
+import { Canaries, checkedCalls, REFUSED, searchFor, send } from './canaries.ts';
 
 const ROUNDS = LONG ? 5 : 1;
 const SEARCHABLE = need(onPath('grep'), 'grep');
@@ -105,7 +105,7 @@ async function everyPath(service: TestService, canaries: Canaries): Promise<void
   canaries.watch('a key', key);
   canaries.watch('a session token', session);
   for (const token of [key, session]) {
-    for (const call of judgedCalls('recorded', 200)) await send(service, token, canaries, call);
+    for (const call of checkedCalls('recorded', 200)) await send(service, token, canaries, call);
   }
   for (const request of REFUSED) await send(service, key, canaries, request);
   await service.check(key, 'files', 'allowed', { args: {} });
@@ -113,7 +113,7 @@ async function everyPath(service: TestService, canaries: Canaries): Promise<void
     body: canaries.at('no credential'),
   });
   await sql(service.databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
-  for (const call of judgedCalls('not recorded', 500)) await send(service, key, canaries, call);
+  for (const call of checkedCalls('not recorded', 500)) await send(service, key, canaries, call);
   await sql(service.databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit_entries');
 }
 

@@ -1,7 +1,7 @@
-// P17: keys never see each other. Random operations by several keys whose names, labels, tools and Connected Tools
-// are confusable or the same, in turn, each held against a model of what that key owns. Whatever an answer says of
-// another key's things, and whatever one key's doing changes for another, is a leak. The mutants forget, each in one
-// place, whose a thing is.
+// P17: keys never see each other. Random operations by several keys whose names, labels, tools and Connected Tools are
+// confusable or the same, in turn, each compared with a model of what that key owns. It is a leak if an answer shows
+// another key's things, or if an operation of one key changes something for another. Each mutant forgets in one place
+// to check the owner.
 
 import { expect, test } from 'bun:test';
 import { figures, foundOut, random, SEED } from '../support/faults.ts';

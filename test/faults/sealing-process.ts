@@ -1,5 +1,5 @@
-// A sealer in a process of its own, to be killed at any moment: seals all there is, then ends. Its clock is an hour
-// ahead, so that nothing has to settle first.
+// A sealer in a process of its own, which a test can kill at any time: it seals all entries and then ends. Its clock is
+// an hour ahead, so that every entry is old enough to be sealed.
 
 const [root = '', url = ''] = process.argv.slice(2);
 const { openSqlite } = await import(`${root}/src/store/sqlite.ts`);

@@ -1,5 +1,5 @@
-// The limit per client and minute, counted together by processes that share a store, with time in our hands.
-// The service's own use of it is test/approvals/rate-limit.test.ts's.
+// The limit per client and minute, counted together by processes that share a store. The tests set the time.
+// test/approvals/rate-limit.test.ts tests how the service uses it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { GuardError } from '../../src/core/errors.ts';

@@ -1,4 +1,5 @@
-// GET /admin/v1/events on both engines: what is told, to whom, from which replica, from where on, until when.
+// GET /admin/v1/events on both engines: which events a watcher gets, from which replicas, where the stream starts and
+// when it ends.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { EventWriter } from '../../src/event-writer.ts';

@@ -1,5 +1,5 @@
-// Every route and every kind of credential: nobody enters beyond the route's access, and refusals are
-// exactly those decided. The routes come from the server's own list, so a new one is judged too.
+// Every route with every kind of credential: nobody gets more than the route's access allows, and each refusal has the
+// right status. The routes come from the server's own list, so a new one is tested too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mintToken } from '../../src/guard/secrets.ts';

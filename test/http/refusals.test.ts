@@ -1,4 +1,4 @@
-// What is refused before it is judged: malformed and wrong input, unknown paths, wrong methods, sizes and
+// Requests that are refused before they are checked: malformed and wrong input, unknown paths, wrong methods, sizes and
 // types. Each answer is a problem body, and none leaves an audit entry.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';

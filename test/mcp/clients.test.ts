@@ -1,5 +1,5 @@
 // Stock MCP clients that know nothing of us, against the reference servers, through the service: list, call, be
-// denied, be held, be approved by the link, call again and run once.
+// denied, wait, be approved by the link, call again and run once.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Upstreams that are away: they fail no other, what they offered stays known and judged, and when they are back a
-// call reaches them once, whatever they have forgotten.
+// Upstreams that are unreachable: they do not make others fail, their tools stay known and calls are still checked, and
+// when they are back a call reaches them once, whatever they have forgotten.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// What a replica keeps in memory of clients and tools, held against the store: connections with their streams and calls,
-// the Connected Tools of a key, and what those offer.
+// What a replica keeps in memory of clients and tools, compared with the store: MCP sessions with their streams and
+// calls, the Connected Tools of a key, and what those offer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';

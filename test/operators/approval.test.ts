@@ -1,5 +1,5 @@
 // Authenticated approval on both engines, over plain HTTP: from the link to the sign-in and back, by role, with
-// the way back kept on the server. The same with a browser is browser.test.ts's.
+// the return path kept on the server. browser.test.ts tests the same with a browser.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ASK_ALL, type Asked, type Gate, openGate } from '../approvals/gate.ts';

@@ -1,5 +1,5 @@
-// Single sign-on against a real provider: who gets in and as whom, what is tied to what, and what happens when
-// the provider misbehaves. On both engines, on PostgreSQL with two replicas.
+// Single sign-on against a real provider: who can sign in and with which role, what a sign-on is bound to, and what
+// happens when the provider misbehaves. The tests run on both engines, on PostgreSQL with two replicas.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:net';

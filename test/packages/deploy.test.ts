@@ -1,5 +1,5 @@
-// The files that put Toolgate on a machine, held against what it knows: every setting they name exists, and the
-// parts that must agree do. Where systemd is, it reads the unit itself.
+// The files that deploy Toolgate, compared with the program: every setting that they name exists, and the parts that
+// must agree do. If systemd is there, it reads the unit itself.
 
 import { describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

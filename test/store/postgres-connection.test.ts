@@ -1,4 +1,4 @@
-// One connection to PostgreSQL by itself, held against a server that is not ready to serve anybody.
+// One connection to PostgreSQL by itself, against a server that is not ready to serve anybody.
 
 import { expect, test } from 'bun:test';
 import { type AddressInfo, createServer } from 'node:net';

@@ -1,5 +1,5 @@
-// What the promise tests share: seeded randomness, the store read from outside the service, verdicts held
-// against the audit log, system-call faults, and the one line of figures each test prints.
+// What the promise tests share: seeded randomness, the store read from outside the service, verdicts compared with the
+// audit log, system-call faults, and the one line of figures that each test prints.
 
 import { Database } from 'bun:sqlite';
 import { appendFileSync, mkdtempSync } from 'node:fs';
@@ -175,7 +175,7 @@ const HALVES = [
   'FROM approvals a LEFT JOIN notifications n ON n.approval_id = a.id WHERE n.id IS NULL',
 ];
 
-/** Rows of a held call whose other rows are missing. */
+/** The number of rows of pending calls whose other rows are missing. */
 export async function halfDone(databaseUrl: string): Promise<number> {
   const counts = HALVES.map(half => `(SELECT count(*) ${half})`).join(' + ');
   const [row] = await sql<{ half: number }>(databaseUrl, `SELECT ${counts} AS half`);

@@ -239,7 +239,7 @@ export interface Answered {
   error: Any;
 }
 
-/** The call was judged by nobody: its entry was not written in time. */
+/** Whether the call got no verdict because its entry was not written in time. */
 export const unrecorded = ({ error }: Answered): boolean =>
   error?.message?.includes('could not be recorded') === true;
 

@@ -1,5 +1,5 @@
 // Real HTTP receivers for events and notifications: they answer as they are told (a status, a hang, a reset, a
-// redirect) and keep what arrived, to be held against the official verifier of Standard Webhooks. Run as a
+// redirect) and keep what arrived, to be checked by the official verifier of Standard Webhooks. Run as a
 // program, a receiver writes each arrival down before it answers, so that it can be killed at any moment.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// One member of a group makes its transaction fail: every other one is answered, and recorded once. Keys that do so
-// are judged apart for a while; trouble of the store's own is never taken for a member's, and judged once.
+// One member of a group makes its transaction fail: every other one is answered, and recorded once. Keys that do so are
+// decided apart for a while. An error of the store itself is never blamed on a member, and nothing is decided again.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What frees a held call and what does not, at the very bounds, with time in the test's hands: judged inside one
-// transaction on either engine, alone and with others in its group.
+// What frees a call that needs approval and what does not, up to the exact limits of time, which the tests set. Calls
+// are decided inside one transaction on either engine, alone and with others in their group.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { GuardError } from '../../../src/core/errors.ts';

@@ -1,5 +1,5 @@
-// The loop that seals: what it tells, what a stop waits for and leaves, and that it rests when there is nothing to do.
-// What is sealed and signed is sealed-log.test.ts's.
+// The loop that seals: what it reports, what a stop waits for and leaves, and that it rests when there is nothing to
+// do. sealed-log.test.ts tests what is sealed and signed.
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import type { Db } from '../../../src/store/db.ts';
