@@ -25,8 +25,8 @@ export function ConnectedTools({ keyId }: { keyId: string }) {
         of={list}
         empty={
           <Empty title="No MCP server is connected">
-            Connect one, point the agent’s MCP client to <code>/mcp</code>, and every call is checked before it
-            is forwarded.
+            Connect one, point the agent’s MCP client to <code>/mcp</code>, and every call is checked before
+            it is forwarded.
           </Empty>
         }
       >
