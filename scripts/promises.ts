@@ -208,6 +208,11 @@ if (values.help) {
 
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const only = values.only?.toUpperCase().split(',');
+const unknown = only?.filter(each => PROMISES[each] === undefined) ?? [];
+if (unknown.length > 0) {
+  console.error(`There is no promise ${unknown.join(', ')}. There are ${Object.keys(PROMISES).join(', ')}.`);
+  process.exit(2);
+}
 const all = Object.keys(PROMISES).filter(promise => only === undefined || only.includes(promise));
 const waiting = [...FIRST.filter(each => all.includes(each)), ...all.filter(each => !FIRST.includes(each))];
 console.log(`${all.length} promises, seed ${seed}`);
