@@ -106,7 +106,7 @@ interface Hook {
   saidGone: boolean;
 }
 
-interface Told {
+interface DemoEvent {
   type: EventType;
   at: number;
   approval: ApprovalRecord;
@@ -120,12 +120,12 @@ export async function writeHooks(deps: Deps, week: Week, residents: readonly Res
   const roll = dice(11);
   const all = events(week.approvals);
   for (const hook of hooks) {
-    if (hook.goneAt !== null) hook.downFrom = all.filter(told => hears(hook, told)).at(-LAST_FAILED)?.at ?? 0;
+    if (hook.goneAt !== null) hook.downFrom = all.filter(event => hears(hook, event)).at(-LAST_FAILED)?.at ?? 0;
   }
   await inPieces(
     deps,
     all,
-    each((tx, told) => tell(tx, told, hooks, roll)),
+    each((tx, event) => tell(tx, event, hooks, roll)),
   );
 }
 
@@ -155,8 +155,8 @@ function addHooks(deps: Deps, tx: Transaction, residents: readonly Resident[]): 
 }
 
 /** The events of the approvals, oldest first. */
-function events(approvals: readonly ApprovalRecord[]): Told[] {
-  const all: Told[] = approvals.flatMap(approval => {
+function events(approvals: readonly ApprovalRecord[]): DemoEvent[] {
+  const all: DemoEvent[] = approvals.flatMap(approval => {
     const { createdAt, resolvedAt } = approval;
     const asked = {
       ...approval,
@@ -165,7 +165,7 @@ function events(approvals: readonly ApprovalRecord[]): Told[] {
       resolvedBy: null,
       grantExpiresAt: null,
     };
-    const opened: Told = { type: 'approval.created', at: createdAt, approval: asked as ApprovalRecord };
+    const opened: DemoEvent = { type: 'approval.created', at: createdAt, approval: asked as ApprovalRecord };
     return resolvedAt === null ? [opened] : [opened, { type: 'approval.resolved', at: resolvedAt, approval }];
   });
   return all.sort((a, b) => a.at - b.at);
@@ -173,7 +173,7 @@ function events(approvals: readonly ApprovalRecord[]): Told[] {
 
 function tell(
   tx: Transaction,
-  { type, at, approval }: Told,
+  { type, at, approval }: DemoEvent,
   hooks: readonly Hook[],
   roll: () => number,
 ): void {
@@ -188,7 +188,7 @@ function tell(
   }
 }
 
-function hears({ keyId, goneAt }: Hook, { type, at, approval }: Told): boolean {
+function hears({ keyId, goneAt }: Hook, { type, at, approval }: DemoEvent): boolean {
   if (keyId !== null && (keyId !== approval.keyId || type !== 'approval.resolved')) return false;
   return goneAt === null || at <= goneAt;
 }

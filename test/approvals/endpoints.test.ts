@@ -142,7 +142,7 @@ for (const engine of await engines()) {
   });
 }
 
-test('the old secret signs along for a day, not longer', async () => {
+test('the old secret signs too for a day, not longer', async () => {
   const target = await receiver();
   const clocked = await startClocked();
   try {

@@ -75,7 +75,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await page.getByText(/^whsec_/).waitFor();
       expect(await page.locator('.secret code').textContent()).not.toBe(secret);
       await button(page, 'I have kept it').click();
-      await page.getByText(/signs along until/).waitFor();
+      await page.getByText(/signs too until/).waitFor();
       await button(page, 'Switch off').click();
       await confirm(page, 'Switch off');
       await page.getByText('switched off by an operator').waitFor();

@@ -148,7 +148,7 @@ for (const engine of await engines()) {
       ]);
     });
 
-    test('after a rotation the secret before signs along for a day, to the millisecond', async () => {
+    test('after a rotation the secret before signs too for a day, to the millisecond', async () => {
       const made = await create();
       const secrets = async () => liveSecrets(deps.vault, await wantWebhook(store.db, made.webhook.id), now);
       expect(await secrets()).toEqual([made.secret]);

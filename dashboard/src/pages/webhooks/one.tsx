@@ -62,7 +62,7 @@ function Known({ of: webhook, reload }: { of: Webhook; reload: () => void }) {
 function OldSecret({ until }: { until: string }) {
   return (
     <span>
-      signs along until <Time at={until} />
+      signs too until <Time at={until} />
     </span>
   );
 }
@@ -121,7 +121,7 @@ function Actions({ of: webhook, reload }: { of: Webhook; reload: () => void }) {
       </button>
       <ChangeWebhook of={webhook} open={changing} onClose={() => setChanging(false)} onChanged={reload} />
       <Confirm label="New secret" title="Give it a new secret?" action="Make it" class="plain" run={rotate}>
-        The new secret is shown once. The one before signs along for 24 hours, so that the receiver can change
+        The new secret is shown once. The one before signs too for 24 hours, so that the receiver can change
         over.
       </Confirm>
       {webhook.enabled ? (
