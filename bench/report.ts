@@ -8,7 +8,7 @@ import { type Figure, summarise } from './figure.ts';
 import { CONNECTIONS, GENERATOR } from './load.ts';
 import type { Studied } from './study.ts';
 import type { Subject } from './subjects.ts';
-import { judge, TARGETS, type Verdict } from './targets.ts';
+import { TARGETS, type Verdict, verdictOn } from './targets.ts';
 
 export interface Sample {
   /** CPU time of the server process and its children. */
@@ -69,7 +69,7 @@ export function makeReport(measured: Measured, run: Record<string, string | numb
     lines: all.map(series => ({ ...lineOf(series, all), ratioToEcho: ratio(series.name, 'echo') })),
     extras,
     studies,
-    targets: TARGETS.map(target => judge(target, ratio, ratioWithDatabase, finding)),
+    targets: TARGETS.map(target => verdictOn(target, ratio, ratioWithDatabase, finding)),
     failures,
   };
 }

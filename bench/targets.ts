@@ -62,7 +62,7 @@ export const TARGETS: Target[] = [
   { label: 'start to ready with an existing store', finding: 'start', unit: 'ms', atMost: 300 },
 ];
 
-export function judge(
+export function verdictOn(
   target: Target,
   ratio: (of: string, against: string) => Figure | null,
   ratioWithDatabase: (of: string, against: string) => Figure | null,

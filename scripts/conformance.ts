@@ -99,7 +99,7 @@ async function runOne(run: Run, url: string): Promise<Outcome> {
     await child.exited;
     const checks = readChecks(folder);
     if (checks.length === 0) throw new Error(`${run.runner} did not run:\n${output.join('').slice(-2000)}`);
-    return judge(`${run.name}, ${run.upstream} upstream`, checks, readExpected());
+    return outcomeOf(`${run.name}, ${run.upstream} upstream`, checks, readExpected());
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -122,7 +122,7 @@ function readExpected(): string[] {
 }
 
 /** This is stricter than the runner, which ignores failures in scenarios that a revision does not score. */
-function judge(run: string, checks: Check[], expected: string[]): Outcome {
+function outcomeOf(run: string, checks: Check[], expected: string[]): Outcome {
   const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
   const covers = (entry: string, { scenario, id }: Check) =>
     entry === scenario || entry === `${scenario}:${id}`;

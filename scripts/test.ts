@@ -1,6 +1,6 @@
-// npm test: the whole suite, or the files that are named behind `--`. Makes the program that the tests start
-// (test/support/program.ts), runs them, and says at the end which files took longest. How the
-// tests are run is test/support/flags.ts's.
+// npm test: runs the whole suite, or the files that are named after `--`. It builds the program that the tests start
+// (test/support/program.ts), runs the tests, and lists the slowest files at the end. test/support/flags.ts has the
+// options of the test runner.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const SHOWN = 10;
 
 const filesIn = (path: string): Record<string, number> => JSON.parse(readFileSync(path, 'utf8')).files;
 
-/** The slowest of those that were measured: others keep the time that was known before. */
+/** The slowest of the files that were measured in this run; the others keep their earlier times. */
 function slowest(before: Record<string, number>, after: Record<string, number>): [string, number][] {
   const measured = Object.entries(after).filter(([file, ms]) => before[file] !== ms);
   return measured.sort(([, a], [, b]) => b - a).slice(0, SHOWN);
@@ -38,7 +38,7 @@ const tests = Bun.spawn(
 );
 const status = await tests.exited;
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-// .ci/run repeats what follows.
+// .ci/run repeats the lines that follow.
 console.log(`\nAll tests took ${seconds(performance.now() - begun)}. The slowest files:`);
 for (const [file, ms] of slowest(filesIn(TIMINGS), filesIn(timings)))
   console.log(`${seconds(ms).padStart(8)}  ${file}`);

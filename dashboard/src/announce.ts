@@ -1,5 +1,5 @@
-// What was just done, said once: shown for a while at the foot of the page and read out by screen readers
-// (app.tsx has the region).
+// Announces what was just done: the text is shown for some seconds at the bottom of the page and read out by screen
+// readers (app.tsx has the live region).
 
 import { signal } from '@preact/signals';
 import { visible } from '../../src/core/visible.ts';

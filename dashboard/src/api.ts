@@ -1,13 +1,13 @@
-// The dashboard's one road to the service: requests to /admin/v1 with the cookie of the sign-in. The shapes of what
-// comes back are in resources.ts. A refusal becomes a `Refusal`, which components/problem.tsx shows in place.
+// Sends all requests of the dashboard to /admin/v1, with the cookie of the sign-in. resources.ts has the shapes of the
+// answers. A refusal becomes a `Refusal`, which components/states.tsx shows in place.
 
 export interface Fault {
-  /** JSON Pointer into what was sent. */
+  /** A JSON Pointer into the body that was sent. */
   path: string;
   message: string;
 }
 
-/** What the service answered when it did not do what was asked; status 0: it did not answer at all. */
+/** The service's refusal of a request; status 0 means that it did not answer at all. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -23,7 +23,7 @@ export class Refusal extends Error {
 
 export type Query = Record<string, string | number | null | undefined>;
 
-/** The query string of what is set, with its question mark; empty when nothing is. */
+/** The query string of the values that are set, with its question mark; empty if none is. */
 export function queryOf(query: Query): string {
   const set = Object.entries(query).filter(
     ([, value]) => value !== null && value !== undefined && value !== '',
@@ -39,14 +39,14 @@ export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): P
 export const post = <T>(path: string, body: unknown = {}): Promise<T> => call('POST', path, body);
 export const put = <T>(path: string, body: unknown): Promise<T> => call('PUT', path, body);
 export const patch = <T>(path: string, body: unknown): Promise<T> => call('PATCH', path, body);
-/** DELETE, which answers with nothing. */
+/** Sends a DELETE, whose answer is empty. */
 export const remove = (path: string): Promise<void> => call('DELETE', path);
 
 async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const response = await send(method, path, body, signal);
   const text = await response.text();
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-  // The sign-in has ended. The server leads this address to the sign-in and back.
+  // The sign-in has ended. The server redirects this address to the sign-in page and back.
   if (response.status === 401) location.reload();
   throw refusalOf(response.status, text);
 }

@@ -1,5 +1,5 @@
-// The shell: navigation, the page at this address, who is signed in, what was just done. The navigation is a
-// column on wide screens and folds into a menu on narrow ones.
+// The shell: the navigation, the page at this address, the signed-in operator, and announcements. The navigation is a
+// column on wide screens and a menu on narrow ones.
 
 import { useEffect, useRef } from 'preact/hooks';
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
@@ -13,7 +13,7 @@ import { pending } from './pending.ts';
 import { me } from './session.ts';
 import { type Theme, theme } from './theme.ts';
 
-/** Addresses that are the dashboard's own; the sign-in and its like are the server's. */
+/** The addresses of the dashboard itself; the server renders the sign-in and similar pages. */
 const OWN = /^\/dashboard(?!\/(sign-in|sign-out|setup|join)\b)/;
 
 export function App() {
@@ -44,7 +44,7 @@ export function App() {
   );
 }
 
-/** Whoever follows a link starts at the beginning of the new page, by ear too. */
+/** After following a link, the focus is at the beginning of the new page, also for screen readers. */
 function toTop(): void {
   document.querySelector('main')?.focus({ preventScroll: true });
 }

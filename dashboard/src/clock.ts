@@ -1,5 +1,5 @@
-// What time it is, for what is shown as time left or time ago: one signal that ticks once a second, and
-// durations in words.
+// The current time, for everything shown as time left or time ago: one signal that ticks once a second, and durations
+// in words.
 
 import { signal } from '@preact/signals';
 
@@ -18,7 +18,7 @@ const UNITS: [string, number][] = [
   ['s', 1],
 ];
 
-/** `2 d 3 h`, `59 min`, `12 s`: two units where the smaller one matters. */
+/** A duration like `2 d 3 h`, `59 min` or `12 s`: two units where the smaller one matters. */
 export function inWords(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const at = Math.max(

@@ -1,4 +1,4 @@
-// A page that is loaded when it is first shown, or says that it could not be.
+// A page that is loaded when it is first shown; if that fails, it says so.
 
 import type { FunctionComponent } from 'preact';
 import { lazy as lazily } from 'preact-iso';

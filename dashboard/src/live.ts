@@ -1,6 +1,6 @@
-// Live updates: one stream of server-sent events for all that is shown. A hidden tab lets go of it, since a
-// browser grants a host six connections over all its tabs; whoever looks again is told to read anew, as after
-// any other gap. With no stream at all the pages work just the same, by reading when they are looked at.
+// Live updates: one stream of server-sent events for all pages. A hidden tab closes the stream, since a browser allows
+// six connections per host over all its tabs; when the tab is shown again, the pages reload their data, as after any
+// other gap. Without a stream the pages still work, and load their data when they are shown.
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { loadMe } from './session.ts';
 interface Listener {
   verdict?: (entry: AuditEntry) => void;
   approval?: (approval: Approval) => void;
-  /** Something may have been missed: read again. */
+  /** Events may have been missed: reload the data. */
   gap?: () => void;
 }
 
@@ -38,20 +38,20 @@ export function useLive(listener: Listener): void {
   }, []);
 }
 
-/** For what is no component; answers how to stop. */
+/** For code outside components; returns a function that stops listening. */
 export function listen(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Asks every page to read anew. */
+/** Asks every page to reload its data. */
 export function refresh(): void {
   for (const { gap } of listeners) gap?.();
 }
 
 export function startLive(): void {
   document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
-  // Where there is no stream, looking at the window again is the occasion to read anew.
+  // Without a stream, the data is reloaded when the window gets the focus.
   window.addEventListener('focus', () => {
     if (!isLive.value) refresh();
   });
@@ -69,7 +69,7 @@ function connect(): void {
   };
   source.onerror = () => {
     isLive.value = false;
-    // Otherwise the browser is connecting again by itself, and goes on where it was.
+    // In other states the browser reconnects by itself and continues after the last event.
     if (source?.readyState === EventSource.CLOSED) giveUp();
   };
   source.addEventListener('gap', soon);
@@ -77,22 +77,22 @@ function connect(): void {
   source.addEventListener('approval', ({ data }) => take({ approval: JSON.parse(data) as Approval }));
 }
 
-interface Told {
+interface LiveEvent {
   verdict?: AuditEntry;
   approval?: Approval;
 }
 
-const told: Told[] = [];
+const received: LiveEvent[] = [];
 let flushes = false;
 
-/** What comes in a burst is handed on together, so that it is drawn once. */
-function take(news: Told): void {
-  told.push(news);
+/** Collects the events of a burst, so that the page is rendered once. */
+function take(event: LiveEvent): void {
+  received.push(event);
   if (flushes) return;
   flushes = true;
   setTimeout(() => {
     flushes = false;
-    for (const { verdict, approval } of told.splice(0))
+    for (const { verdict, approval } of received.splice(0))
       for (const listener of listeners) {
         if (verdict !== undefined) listener.verdict?.(verdict);
         if (approval !== undefined) listener.approval?.(approval);
@@ -102,7 +102,7 @@ function take(news: Told): void {
 
 let reads = false;
 
-/** Under heavy load gaps follow each other; reading anew once for all of them is enough. */
+/** Under heavy load there are many gaps in a row; one reload for all of them is enough. */
 function soon(): void {
   if (reads) return;
   reads = true;
@@ -119,7 +119,7 @@ function disconnect(): void {
   missed = true;
 }
 
-/** The service refused the stream: perhaps the sign-in has ended, which asking who is signed in tells. */
+/** The service refused the stream. Perhaps the sign-in has ended, which loading the operator finds out. */
 function giveUp(): void {
   disconnect();
   loadMe().catch(() => {});

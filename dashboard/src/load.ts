@@ -1,5 +1,5 @@
-// Reading from the service in a component: what came, what went wrong, whether it is still on its way. What was
-// shown stays while it is read again, so that nothing flickers and nothing blocks.
+// Loads data from the service in a component: the data, the error, and whether it is loading. What was shown stays
+// while it is loaded again, so that nothing flickers and nothing blocks.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { get, type Query, queryOf } from './api.ts';
@@ -9,11 +9,11 @@ interface Loaded<T> {
   error: Error | null;
   loading: boolean;
   reload: () => void;
-  /** Corrects what is shown without asking again, say by a live event. */
+  /** Changes the loaded data without another request, for example after a live event. */
   change: (correct: (data: T) => T) => void;
 }
 
-/** Loads when `key` changes, and on `reload`. What an older key brought is dropped. */
+/** Loads when `key` changes, and on `reload`. The answer for an older key is dropped. */
 function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ data: T | undefined; error: Error | null; loading: boolean }>({
     data: undefined,
@@ -47,7 +47,7 @@ export function useGet<T>(path: string, query: Query = {}): Loaded<T> {
 }
 
 interface Listed<T> extends Loaded<T[]> {
-  /** Asks for the next page and appends it; null when there is none. */
+  /** Loads the next page and appends it; null when there is none. */
   more: (() => void) | null;
 }
 
@@ -56,12 +56,12 @@ interface Pages<T> {
   next: string | null;
 }
 
-/** A list of the administration: `useList<Key>('/keys', 'keys')`. `query` may carry `limit` and filters. */
+/** Loads a list of the admin API: `useList<Key>('/keys', 'keys')`. `query` may contain `limit` and filters. */
 export function useList<T>(path: string, name: string, query: Query = {}): Listed<T> {
   const page = async (cursor: string | null, signal?: AbortSignal): Promise<Pages<T>> => {
     const body = await get<Record<string, unknown>>(path, { ...query, cursor }, signal);
     const [items, next] = [body[name] as T[], body['nextCursor'] as string | null];
-    // A search that finds little ends a page early: an empty one need not be the last.
+    // A search that finds little ends a page early, so an empty page need not be the last.
     return items.length === 0 && next !== null ? page(next, signal) : { items, next };
   };
   const { data, error, loading, reload, change } = useLoad(path + queryOf(query), signal =>
@@ -73,7 +73,7 @@ export function useList<T>(path: string, name: string, query: Query = {}): Liste
     try {
       const following = await page(next);
       setFailure(null);
-      // A list that was read anew meanwhile has another next page.
+      // If the list was reloaded in the meantime, it has another next page.
       change(shown =>
         shown.next === next ? { ...following, items: [...shown.items, ...following.items] } : shown,
       );
@@ -94,12 +94,12 @@ export function useList<T>(path: string, name: string, query: Query = {}): Liste
 interface Action {
   busy: boolean;
   error: Error | null;
-  /** Runs the work; answers whether it went well. */
+  /** Runs the work and returns whether it succeeded. */
   run: (work: () => Promise<unknown>) => Promise<boolean>;
   clear: () => void;
 }
 
-/** Doing something: one at a time, with what went wrong to be shown in place. */
+/** Runs one action at a time, and keeps its error to be shown in place. */
 export function useAction(): Action {
   const [state, setState] = useState<{ busy: boolean; error: Error | null }>({ busy: false, error: null });
   const run = async (work: () => Promise<unknown>) => {

@@ -1,4 +1,4 @@
-// Where the dashboard begins in the browser.
+// The entry point of the dashboard in the browser.
 
 import { render } from 'preact';
 import { App } from './app.tsx';
@@ -8,7 +8,7 @@ import { loadMe } from './session.ts';
 import { startTheme } from './theme.ts';
 
 startTheme();
-// Should this fail, whatever the pages ask for fails too, and they say so.
+// If this fails, the requests of the pages fail too, and they show the error.
 loadMe().catch(() => {});
 startPending();
 startLive();

@@ -1,5 +1,4 @@
-// Names for the ids that entries and approvals carry: keys and sessions are read once, and again when an id is met
-// that was not among them.
+// Names for the ids in entries and approvals. Keys and sessions are loaded once, and again when an unknown id appears.
 
 import { signal } from '@preact/signals';
 import { get } from './api.ts';
@@ -19,7 +18,7 @@ export async function loadKeys(): Promise<void> {
   keys.value = all;
 }
 
-/** The name of a key; the start of its id until the name is known. */
+/** The name of a key, or the start of its id until the name is known. */
 export function keyName(id: string): string {
   const found = keys.value.find(key => key.id === id);
   if (found !== undefined) return found.name;
@@ -32,7 +31,7 @@ export function keyName(id: string): string {
 
 const labels = signal<Record<string, string>>({});
 
-/** The label of a session; empty while it is not known, or when it has none. */
+/** The label of a session; empty if it is not known yet or does not exist. */
 export function sessionLabel(id: string, keyId: string): string {
   if (!asked.has(id)) {
     asked.add(id);
@@ -41,7 +40,7 @@ export function sessionLabel(id: string, keyId: string): string {
   return labels.value[id] ?? '';
 }
 
-/** Of a key's newest sessions: whatever waits for an answer is young. */
+/** Loads the labels of a key's newest sessions only, since calls that wait are recent. */
 async function loadLabels(keyId: string): Promise<void> {
   const { sessions } = await get<{ sessions: Session[] }>('/sessions', {
     keyId,

@@ -4,13 +4,16 @@ import type { FunctionComponent } from 'preact';
 import { lazy } from './lazy.ts';
 
 export interface PageEntry {
-  /** Below /dashboard; the empty one is the home. `<path>/:id` is the same page: `useRoute().params['id']`. */
+  /**
+   * The path below /dashboard; the empty one is the home page. `<path>/:id` is the same page:
+   * `useRoute().params['id']`.
+   */
   path: string;
   name: string;
-  /** Of a drawing of 20 by 20. */
+  /** The SVG path of an icon of 20 by 20. */
   icon: string;
   component: FunctionComponent;
-  /** Not among the pages; the address of whoever is signed in leads there. */
+  /** The page is not in the navigation; the e-mail address of the signed-in operator links to it. */
   unlisted?: true;
 }
 

@@ -1,5 +1,5 @@
-// The approvals that wait for an answer: read once, then kept up by live events. The navigation counts them, the
-// overview and the inbox show them.
+// The approvals that wait for an answer. They are loaded once and then updated by live events. The navigation counts
+// them; the overview and the inbox show them.
 
 import { effect, signal } from '@preact/signals';
 import { get } from './api.ts';
@@ -7,9 +7,9 @@ import { now } from './clock.ts';
 import { listen } from './live.ts';
 import type { Approval, ListedApproval } from './resources.ts';
 
-/** Newest first; undefined until read. */
+/** Newest first; undefined until loaded. */
 export const pending = signal<Approval[] | undefined>(undefined);
-/** Why they could not be read. */
+/** Why they could not be loaded. */
 export const pendingError = signal<Error | null>(null);
 
 export async function loadPending(): Promise<void> {
@@ -28,8 +28,8 @@ export async function loadPending(): Promise<void> {
 const waits = (approval: Approval): boolean =>
   approval.status === 'pending' && Date.parse(approval.expiresAt) > Date.now();
 
-/** Takes in what became of one. */
-export function settle(approval: Approval): void {
+/** Adds, replaces or removes an approval, depending on its status. */
+export function updatePending(approval: Approval): void {
   const others = (pending.value ?? []).filter(each => each.referenceId !== approval.referenceId);
   pending.value = waits(approval)
     ? [approval, ...others].sort((a, b) => (a.referenceId < b.referenceId ? 1 : -1))
@@ -37,9 +37,9 @@ export function settle(approval: Approval): void {
 }
 
 export function startPending(): void {
-  listen({ approval: settle, gap: loadPending });
+  listen({ approval: updatePending, gap: loadPending });
   loadPending();
-  // A lapsed one is gone at its moment, whether or not anybody says so.
+  // An approval disappears when it times out, even without an event.
   effect(() => {
     const shown = pending.value;
     if (shown?.some(each => Date.parse(each.expiresAt) <= now.value)) pending.value = shown.filter(waits);

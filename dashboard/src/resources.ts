@@ -1,4 +1,4 @@
-// The shapes of what the pages show: what the routes answer and events say, as the core has them.
+// The shapes of the data that the pages show: the answers of the routes and the events, as the core defines them.
 
 export type { ApprovalStatus } from '../../src/core/approval.ts';
 export type { Decision } from '../../src/core/decide.ts';

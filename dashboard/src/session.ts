@@ -1,4 +1,4 @@
-// Who is signed in, and what their role lets them do. Pages hide or disable the rest; the service refuses it in
+// The signed-in operator, and what their role permits. Pages hide or disable everything else; the service refuses it in
 // any case.
 
 import { computed, signal } from '@preact/signals';
@@ -10,9 +10,9 @@ const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };
 export const me = signal<Me | null>(null);
 const rank = computed(() => (me.value === null ? -1 : RANK[me.value.role]));
 
-/** May answer approvals. */
+/** Whether the operator may answer approvals. */
 export const mayResolve = computed(() => rank.value >= RANK.approver);
-/** May change anything. */
+/** Whether the operator may change anything. */
 export const mayAdminister = computed(() => rank.value >= RANK.admin);
 
 export async function loadMe(): Promise<void> {

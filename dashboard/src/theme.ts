@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until somebody chooses; the choice stays in this browser.
+// Light or dark: as the system says until somebody chooses; the choice is kept in this browser.
 
 import { effect, signal } from '@preact/signals';
 

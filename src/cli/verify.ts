@@ -168,7 +168,7 @@ function wantReadable(file: string, found: readonly FileNote[]): void {
     );
   }
   if (odd.length === 0) return;
-  const todo = 'Nothing was verified: leave them out, or get the file anew.';
+  const todo = 'Nothing was verified: leave them out, or get the file again.';
   throw new CliError(EXIT.noAnswer, `${file} holds something that is no checkpoint (${which}). ${todo}`);
 }
 

@@ -1,4 +1,4 @@
-// One entry of the audit log, as the program has it in its hand.
+// The shape of one entry of the audit log inside the program.
 
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/event.ts';

@@ -49,7 +49,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
     const { key } = await service.newKey([{ tool: '*', action: 'require_approval' }]);
     await use(async page => {
       await page.goto('/dashboard/webhooks');
-      await page.getByText('Nobody is told of approvals').waitFor();
+      await page.getByText('No webhook is registered').waitFor();
       await look(page);
       await button(page, 'New webhook').click();
       await page.getByLabel('Address').fill(`${receiver.url}/hooks`);
@@ -83,7 +83,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await button(page, 'Switch off').waitFor();
       await button(page, 'Delete').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-      await page.getByText('Nobody is told of approvals').waitFor();
+      await page.getByText('No webhook is registered').waitFor();
     });
   });
 

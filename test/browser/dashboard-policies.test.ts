@@ -50,7 +50,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
         'Line 2, column 31 error: "action" must be one of allow, deny, require_approval',
       );
       await page.locator('.cm-lintRange-error').first().waitFor();
-      expect(await tryTool(page, 'mail__send')).toBe('Mend the errors first.');
+      expect(await tryTool(page, 'mail__send')).toBe('Fix the errors first.');
       expect(await button(page, 'Create the policy').isDisabled()).toBe(true);
       await look(page);
       await write(page, '- { tool: "mail__*", action: allow }\n- { tool: "files__*", action: deny }\n');

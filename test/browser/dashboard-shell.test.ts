@@ -213,7 +213,7 @@ describe.if(withBrowser)('the frame', () => {
       await page.getByRole('link', { name: 'Approvals' }).first().click();
       await heading(page, 'Something went wrong');
       await page.unroute('**/dashboard/assets/*.js');
-      await page.getByRole('button', { name: 'Load anew' }).click();
+      await page.getByRole('button', { name: 'Reload' }).click();
       await heading(page, 'Approvals');
       const nonsense = JSON.stringify({ entries: [{}], nextCursor: null });
       await page.route('**/admin/v1/audit', route => route.fulfill({ status: 200, body: nonsense }));

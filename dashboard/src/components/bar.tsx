@@ -1,4 +1,4 @@
-// A share of a whole as a bar, beside the words that say it.
+// A share of a whole as a bar, beside the text that states it.
 
 import type { Tone } from './text.tsx';
 

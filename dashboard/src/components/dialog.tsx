@@ -1,6 +1,6 @@
-// Dialogs on the browser's own <dialog>: it keeps the focus inside and gives it back, and closes by Escape.
-// The button that closes comes last, so that the focus starts in what the dialog is about. What goes wrong is shown
-// inside, and the dialog stays.
+// Dialogs based on the browser's own <dialog>, which keeps the focus inside, gives it back and closes with Escape. The
+// closing button comes last, so that the focus starts in the content. Errors are shown inside, and the dialog stays
+// open.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -44,9 +44,9 @@ interface FormDialogProps {
   title: string;
   open: boolean;
   onClose: () => void;
-  /** The words on the button that does it. */
+  /** The label of the submit button. */
   action: string;
-  /** Does it; what it throws is shown in the dialog. When it returns, the dialog closes. */
+  /** Submits the form. An error is shown in the dialog; on success the dialog closes. */
   submit: (form: FormData) => Promise<unknown>;
   danger?: boolean;
   wide?: boolean;
@@ -84,21 +84,21 @@ export function FormDialog({ action, submit, danger = false, children, ...dialog
 }
 
 interface ConfirmProps {
-  /** The words on the button that asks. */
+  /** The label of the button that opens the dialog. */
   label: string;
   /** The question. */
   title: string;
-  /** What will be so afterwards. */
+  /** Describes the consequences. */
   children: ComponentChildren;
-  /** The words on the button that does it; the label when left out. */
+  /** The label of the confirming button; `label` by default. */
   action?: string;
   run: () => Promise<unknown>;
-  /** Looks of the button that asks. */
+  /** The class of the button that opens the dialog. */
   class?: string;
   disabled?: boolean;
 }
 
-/** A button for what cannot be taken back: asks first. */
+/** A button for an action that cannot be undone, which asks for confirmation first. */
 export function Confirm({ label, title, children, action, run, disabled, ...looks }: ConfirmProps) {
   const [open, setOpen] = useState(false);
   return (

@@ -1,4 +1,4 @@
-// Lines that went and lines that came, told by colour, by sign and in words.
+// Shows removed and added lines, marked by colour, by sign and in words.
 
 import type { Line } from '../../../src/core/diff.ts';
 import { visible } from '../../../src/core/visible.ts';

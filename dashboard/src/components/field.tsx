@@ -1,4 +1,4 @@
-// A labelled control of a form, with its hint tied to it.
+// A labelled form control, with its hint linked to it.
 
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
@@ -6,7 +6,7 @@ import { useId } from 'preact/hooks';
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** Gets what ties the control to its label and hint: spread it into the control. */
+  /** Receives the attributes that link the control to its label and hint: spread them into the control. */
   children: (ties: { id: string; 'aria-describedby': string | undefined }) => ComponentChildren;
 }
 

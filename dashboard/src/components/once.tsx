@@ -1,4 +1,5 @@
-// What is shown once and kept nowhere: a key, a secret, a link. The dialog stays until somebody says that they have it.
+// Shows something once that is never shown again: a key, a secret, a link. The dialog stays until somebody confirms
+// that they have it.
 
 import type { ComponentChildren } from 'preact';
 import { Dialog } from './dialog.tsx';
@@ -8,7 +9,7 @@ interface OnceProps {
   title: string;
   /** Null while there is nothing to show. */
   secret: string | null;
-  /** What it is called. */
+  /** What the secret is called. */
   name: string;
   children: ComponentChildren;
   onClose: () => void;

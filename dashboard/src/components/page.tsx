@@ -1,13 +1,13 @@
-// The frame of one page: its heading, which also names the tab, and what can be done at the top of it.
+// The frame of one page: its heading, which is also the title of the tab, and the actions at the top.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { visible } from '../../../src/core/visible.ts';
 
 interface PageProps {
-  /** May be a name that somebody else chose. */
+  /** The title may be a name that somebody else chose. */
   title: string;
-  /** One sentence on what this is for. */
+  /** One sentence about the purpose of the page. */
   lead?: ComponentChildren;
   actions?: ComponentChildren;
   children: ComponentChildren;
@@ -34,12 +34,12 @@ export function Page({ title, lead, actions, children }: PageProps) {
 
 interface PanelProps {
   title: string;
-  /** Beside the title: a link, a choice. */
+  /** A link or a choice beside the title. */
   aside?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A titled part of a page on a sheet of its own. */
+/** A part of a page with a title, on its own sheet. */
 export function Panel({ title, aside, children }: PanelProps) {
   return (
     <section class="panel">

@@ -1,9 +1,9 @@
-// The states of something that is read: on its way, refused, empty.
+// The states of something that is loaded: loading, refused, empty.
 
 import type { ComponentChildren } from 'preact';
 import { type Fault, Refusal } from '../api.ts';
 
-/** What went wrong, where it went wrong. Shows nothing while nothing has. */
+/** Shows an error where it happened, or nothing without an error. */
 export function Problem({ error, retry }: { error: Error | null; retry?: () => void }) {
   if (error === null) return null;
   const faults = error instanceof Refusal ? error.errors : [];
@@ -35,7 +35,7 @@ function faultWords({ path, message }: Fault) {
   );
 }
 
-/** Nothing there: says so, and what to do next. */
+/** Says that there is nothing, and what to do next. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -45,7 +45,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** Where something will be in a moment. */
+/** A placeholder while something is loading. */
 export function Loading({ lines = 3 }: { lines?: number }) {
   return (
     <div class="loading" role="status">
@@ -58,8 +58,8 @@ export function Loading({ lines = 3 }: { lines?: number }) {
 }
 
 /**
- * Loading, refused, empty or there: `children` are for the last. What was there stays while it is read again, and
- * fades if that takes long.
+ * Shows one of the states loading, refused, empty or loaded; `children` are for the last. Loaded content stays visible
+ * while it is loaded again, and fades if that takes long.
  */
 export function Shown({
   of: { data, error, loading = false, reload },

@@ -1,21 +1,21 @@
-// A table of things; on a narrow screen each row becomes a card whose cells carry their column's name.
+// A table; on a narrow screen each row becomes a card whose cells show their column's name.
 
 import type { ComponentChildren } from 'preact';
 
 export interface Column<Row> {
   head: string;
   cell: (row: Row) => ComponentChildren;
-  /** `number` sets to the right; `wide` takes what is left; `actions` keeps buttons together at the end. */
+  /** `number` aligns to the right; `wide` takes the remaining width; `actions` keeps buttons together at the end. */
   kind?: 'number' | 'wide' | 'actions';
 }
 
 interface TableProps<Row> {
-  /** What it is a table of, for who cannot see it. */
+  /** What the table contains, for screen readers. */
   caption: string;
   columns: Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** Marks a row, say the one whose details are open. */
+  /** Marks a row, for example the one whose details are open. */
   current?: (row: Row) => boolean;
 }
 
@@ -49,7 +49,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, current }: TableProp
   );
 }
 
-/** Under a list that goes on. */
+/** The button below a list that has more items. */
 export function More({ more }: { more: (() => void) | null }) {
   if (more === null) return null;
   return (

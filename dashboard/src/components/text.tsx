@@ -1,5 +1,5 @@
-// Small pieces of text: names from outside, times, ids, states, something to copy. Whatever was stored is shown
-// as text, with what cannot be seen written out.
+// Small pieces of text: names from outside, times, ids, states, something to copy. Stored values are shown as text,
+// with invisible characters written out.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -12,7 +12,7 @@ export function Named({ text }: { text: string }) {
   return <bdi class="named">{visible(text)}</bdi>;
 }
 
-/** A tool's full name, which may break after the server's. */
+/** A tool's full name, which may wrap after the server's name. */
 export function Tool({ serverName, toolName }: { serverName: string; toolName: string }) {
   return (
     <span class="mono tool">
@@ -28,7 +28,7 @@ const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' 
 const YEAR = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** In the zone of whoever looks; the exact moment is in the title. Today's day goes without saying. */
+/** A time in the reader's time zone, with the exact time in the title. The date is left out for today. */
 export function Time({ at }: { at: string }) {
   const moment = new Date(at);
   const today = new Date(now.peek());
@@ -45,7 +45,7 @@ function dayOf(moment: Date, today: Date): string {
   return (moment.getFullYear() === today.getFullYear() ? DAY : YEAR).format(moment);
 }
 
-/** `3 min ago`, kept up. */
+/** `3 min ago`, which updates itself. */
 export function Ago({ at }: { at: string }) {
   const passed = now.value - Date.parse(at);
   return (
@@ -55,7 +55,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** `59 min 3 s left`, kept up; `ended` once the moment has passed. */
+/** `59 min 3 s left`, which updates itself; `ended` once the time has passed. */
 export function Left({ until, ended = 'lapsed' }: { until: string; ended?: string }) {
   const left = Date.parse(until) - now.value;
   const tone = left < 5 * 60_000 ? 'time soon' : 'time';
@@ -66,7 +66,7 @@ export function Left({ until, ended = 'lapsed' }: { until: string; ended?: strin
   );
 }
 
-/** An id: short to look at, whole to copy. */
+/** An id, shortened for display; the copy button copies all of it. */
 export function Id({ id }: { id: string }) {
   return (
     <span class="id">
@@ -78,7 +78,7 @@ export function Id({ id }: { id: string }) {
 
 export type Tone = 'allow' | 'deny' | 'pending' | 'plain' | 'accent';
 
-/** A state in a word. */
+/** A state in one word. */
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
@@ -101,7 +101,7 @@ export function StatusBadge({ status }: { status: ApprovalStatus }) {
 
 const SAID_MS = 2000;
 
-/** A button that copies; `label` is its name, shown only where `wide`. */
+/** A button that copies; `label` is its name, which is shown only with `wide`. */
 export function Copy({
   text,
   label = 'Copy',

@@ -1,4 +1,4 @@
-// One's own account: where one is signed in, signing out everywhere, another password.
+// The operator's own account: the open sign-ins, signing out everywhere, and changing the password.
 
 import { useRef } from 'preact/hooks';
 import { announce } from '../announce.ts';
@@ -50,7 +50,7 @@ function SignIns() {
   const list = useList<SignIn>('/me/sign-ins', 'signIns');
   const everywhere = async () => {
     await remove('/me/sign-ins');
-    // The server leads to the sign-in.
+    // The server redirects to the sign-in page.
     location.reload();
   };
   return (
@@ -92,7 +92,7 @@ function Password() {
   };
   return (
     <Panel title="Change your password">
-      <p class="soft">Whoever signs in by single sign-on has none here, and needs none.</p>
+      <p class="soft">People who use single sign-on have no password here and need none.</p>
       <form ref={form} class="stack narrow-form" onSubmit={change}>
         <input
           type="text"

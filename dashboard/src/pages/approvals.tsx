@@ -1,5 +1,5 @@
-// The inbox: calls that wait for a person, how earlier ones ended, and the grants that answers opened. Which of
-// the three is shown stands in the address.
+// The inbox: calls that wait for a person, how earlier ones ended, and the open grants. The address says which of the
+// three is shown.
 
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
@@ -19,7 +19,7 @@ export default function Approvals() {
   const { query } = useLocation();
   const view = query['view'] ?? 'waiting';
   return (
-    <Page title="Approvals" lead="Tool calls that a policy holds until a person answers.">
+    <Page title="Approvals" lead="Tool calls that wait until a person answers.">
       <nav class="tabs" aria-label="Approvals">
         <Tab view="waiting" current={view} name="Waiting" count={pending.value?.length} />
         <Tab view="history" current={view} name="History" />

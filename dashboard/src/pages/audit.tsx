@@ -1,5 +1,5 @@
-// The audit log: every verdict, newest first, filtered by what the address says. New entries come in by
-// themselves while the top of the list is in view; else they are counted, so that nothing moves under the reader.
+// The audit log: every verdict, newest first, with the filters in the address. New entries are inserted while the top
+// of the list is in view; otherwise they are only counted, so that nothing moves under the reader.
 
 import { useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -16,7 +16,7 @@ import { Details } from './audit/details.tsx';
 import { FilterBar } from './audit/filter-bar.tsx';
 import { addressOf, askedOf, type Filters, filtersIn, isAmong } from './audit/filters.ts';
 
-/** In the page at once; older ones are a click away. */
+/** The most entries on the page at once; older ones need a click. */
 const MOST_SHOWN = 500;
 const NEAR_TOP = 300;
 
@@ -76,14 +76,14 @@ export default function Audit() {
   );
 }
 
-/** What was opened from the list closes by going back; what a link led to straight away has no back. */
+/** Details opened from the list close by going back; details opened by a link have no page to go back to. */
 function useClose(opened: string | undefined, leave: () => void): () => void {
   const direct = useRef(opened !== undefined);
   if (opened === undefined) direct.current = false;
   return () => (direct.current ? leave() : history.back());
 }
 
-/** A span up to now is fixed when it is chosen, so that going on to older entries goes on from the same one. */
+/** A relative time span is fixed when it is chosen, so that older pages continue with the same span. */
 function useAsked(filters: Filters) {
   const key = queryOf(filters);
   const kept = useRef({ key, asked: askedOf(filters, Date.now()) });

@@ -1,4 +1,4 @@
-// Keys: the list, making one, and behind each what it may do, its sessions and its Connected Tools.
+// Keys: the list, a form for a new one, and for each key its details, sessions and Connected Tools.
 
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
@@ -55,7 +55,7 @@ function List() {
   return (
     <Page
       title="Keys"
-      lead="A key belongs to whoever runs an agent. Its policy decides what the agent may call."
+      lead="A key belongs to the person or team that runs an agent. Its policy decides what the agent may call."
       actions={
         mayAdminister.value && (
           <button type="button" onClick={() => route('/dashboard/keys?new')}>

@@ -1,4 +1,4 @@
-// Operators: who may sign in, as what, and inviting others.
+// Operators: the people who may sign in, their roles, and a form to invite others.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';

@@ -1,5 +1,5 @@
-// The overview: what the guard did in the last while, what waits now, and whether events reach their webhooks.
-// It counts along with live events, and reads the statistics again as its window moves on.
+// The overview: the verdicts of the last hours or days, the calls that wait now, and whether events reach their
+// webhooks. Live events update the counts, and the statistics are loaded again as the window moves on.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -169,7 +169,7 @@ function Latency({ stats: { latencyMs } }: { stats: Stats }) {
   );
 }
 
-/** Whole milliseconds are recorded. */
+/** Latencies are recorded in whole milliseconds. */
 const within = (ms: number): string => (ms === 0 ? 'under 1 ms' : `within ${written(ms)} ms`);
 
 function Deliveries({ stats: { deliveries } }: { stats: Stats }) {

@@ -1,4 +1,4 @@
-// Policies: the list, and behind each the editor with its versions. Who uses which is told by the keys.
+// Policies: the list, and for each policy the editor with its versions. The keys say which policy they use.
 
 import { useEffect } from 'preact/hooks';
 import { lazy, useRoute } from 'preact-iso';
@@ -12,7 +12,7 @@ import type { Policy } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
 import { usersOf } from './policies/users.ts';
 
-// The reader of policies and the editor are large, and the list needs neither.
+// The policy parser and the editor are large, and the list needs neither.
 const NewPolicy = lazy(() => import('./policies/new.tsx').then(({ NewPolicy }) => NewPolicy));
 const OnePolicy = lazy(() => import('./policies/one.tsx').then(({ OnePolicy }) => OnePolicy));
 

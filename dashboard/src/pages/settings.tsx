@@ -1,4 +1,4 @@
-// Settings: how the service is configured, to look at. They are changed where it is started.
+// Settings: shows how the service is configured. Settings are changed where the service is started.
 
 import { useLocation } from 'preact-iso';
 import { Field } from '../components/field.tsx';

@@ -1,4 +1,4 @@
-// Webhooks: who is told of approvals, and behind each how the telling went.
+// Webhooks: the receivers of events about approvals, and for each its deliveries.
 
 import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
@@ -55,7 +55,7 @@ function List() {
         <Shown
           of={list}
           empty={
-            <Empty title="Nobody is told of approvals">
+            <Empty title="No webhook is registered">
               Register the address of a program that goes on when a waiting call is answered.
             </Empty>
           }

@@ -1,4 +1,4 @@
-// Grants: what approvals for a while opened, until they end or are revoked.
+// Grants, which approvals for a while open, until they end or are revoked.
 
 import { announce } from '../../announce.ts';
 import { remove } from '../../api.ts';

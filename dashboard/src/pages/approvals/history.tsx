@@ -1,4 +1,4 @@
-// How earlier questions ended, what became of the approvals among them, and withdrawing those that are not spent.
+// How earlier approvals ended and were used, and withdrawing those that are not spent.
 
 import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
@@ -39,7 +39,7 @@ const COLUMNS: Column<ListedApproval>[] = [
   { head: 'By', cell: ({ resolvedBy }) => by(resolvedBy) },
 ];
 
-/** What an approval frees, or what became of it. */
+/** What an approval frees, or how it was used. */
 function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ListedApproval): [string, string] | null {
   if (grantExpiresAt !== null) return ['grant until', grantExpiresAt];
   if (spentAt !== null) return ['spent', spentAt];
@@ -67,7 +67,7 @@ export function History() {
   const choose = (value: string) =>
     route(`/dashboard/approvals${queryOf({ view: 'history', status: value })}`);
   return (
-    <Panel title="Answered and lapsed" aside={<StatusChoice status={status} choose={choose} />}>
+    <Panel title="Answered and timed out" aside={<StatusChoice status={status} choose={choose} />}>
       <Shown of={{ ...list, data: ended }} empty={<Empty title="None yet" />}>
         <Table
           caption="Approvals that have ended"

@@ -1,4 +1,4 @@
-// What waits for an answer, the newest first, with the time left and the answers one may give.
+// The calls that wait for an answer, the newest first, with the time left and the possible answers.
 
 import { useRef, useState } from 'preact/hooks';
 import { visible } from '../../../../src/core/visible.ts';
@@ -12,7 +12,7 @@ import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { Ago, Left, Named, Tool } from '../../components/text.tsx';
 import { useAction } from '../../load.ts';
 import { keyName, sessionLabel } from '../../names.ts';
-import { loadPending, pending, pendingError, settle } from '../../pending.ts';
+import { loadPending, pending, pendingError, updatePending } from '../../pending.ts';
 import type { Approval } from '../../resources.ts';
 import { mayResolve } from '../../session.ts';
 import { addressOf } from '../audit/filters.ts';
@@ -114,11 +114,11 @@ async function resolve(approval: Approval, answer: Answer): Promise<void> {
   const { referenceId, serverName, toolName } = approval;
   const tool = `${serverName}__${toolName}`;
   try {
-    settle(await post<Approval>(`/approvals/${referenceId}/resolve`, answer));
+    updatePending(await post<Approval>(`/approvals/${referenceId}/resolve`, answer));
     announce(`${answer.action === 'approve' ? 'Approved' : 'Denied'}: ${tool}`);
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 409) throw error;
-    // Somebody else was faster, or it has lapsed: it waits no more.
+    // Somebody else answered first, or the approval has timed out: the call no longer waits.
     announce(error.message);
     await loadPending();
   }

@@ -1,4 +1,4 @@
-// One entry of the audit log with all that is known about it, and ways on to others like it.
+// One entry of the audit log with all its details, and links to similar entries.
 
 import type { ComponentChildren } from 'preact';
 import { Dialog } from '../../components/dialog.tsx';
@@ -47,7 +47,7 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
   ];
 }
 
-/** A way to all entries that share this. */
+/** A link to all entries that have this value. */
 function Like({ filters, what }: { filters: Filters; what: ComponentChildren }) {
   return (
     <>

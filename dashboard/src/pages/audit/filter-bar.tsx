@@ -1,4 +1,4 @@
-// The controls of the audit log's filters. Each change leads to another address; what is shown follows it.
+// The controls of the audit log's filters. Each change opens another address, and the page shows what the address says.
 
 import { useEffect } from 'preact/hooks';
 import { visible } from '../../../../src/core/visible.ts';
@@ -70,7 +70,7 @@ export function FilterBar({ filters, change }: FilterBarProps) {
   );
 }
 
-/** Also the one filtered by, should it not be among those that were read. */
+/** Includes the chosen key even if it is not among the loaded ones. */
 function keyOptions(chosen: string | undefined): Options {
   const known = keys.value.map(({ id, name }): [string, string] => [id, visible(name)]);
   const missing = chosen !== undefined && !known.some(([id]) => id === chosen);

@@ -1,5 +1,5 @@
-// The filters of the audit log: they live in the address, so that a link shows the same entries and the back
-// button undoes a filter. `within` is a span up to now; the administration knows only moments.
+// The filters of the audit log. They are in the address, so that a link shows the same entries and the back button
+// undoes a filter. `within` is a time span up to now; the admin API accepts only absolute times.
 
 import { type Query, queryOf } from '../../api.ts';
 import type { AuditEntry } from '../../resources.ts';
@@ -29,18 +29,18 @@ export function filtersIn(query: Record<string, string>): Filters {
   return Object.fromEntries(NAMES.flatMap(name => (query[name] ? [[name, query[name]]] : [])));
 }
 
-/** The address that shows these entries, and one of them opened. */
+/** The address that shows these entries, and optionally one of them opened. */
 export function addressOf(filters: Filters, entry?: string): string {
   return `/dashboard/audit${queryOf({ ...filters, entry })}`;
 }
 
-/** As the administration takes them. */
+/** The filters as the admin API expects them. */
 export function askedOf({ within, ...filters }: Filters, now: number): Query {
   const span = within === undefined ? undefined : SPANS[within];
   return span === undefined ? filters : { ...filters, from: new Date(now - span).toISOString() };
 }
 
-/** Whether an entry that came just now belongs to what is shown. */
+/** Whether a new entry matches the filters. */
 export function isAmong(entry: AuditEntry, filters: Filters): boolean {
   const { tool, decision, keyId, sessionId, surface, from, to } = filters;
   const same = (wanted: string | undefined, is: string | null) => wanted === undefined || wanted === is;
@@ -55,7 +55,7 @@ export function isAmong(entry: AuditEntry, filters: Filters): boolean {
   );
 }
 
-/** A moment as <input type="datetime-local"> shows it, in the zone of whoever looks. */
+/** A time as <input type="datetime-local"> shows it, in the reader's time zone. */
 export function localInput(iso: string | undefined): string {
   if (iso === undefined || Number.isNaN(Date.parse(iso))) return '';
   const moment = new Date(iso);

@@ -1,5 +1,5 @@
-// Whether an entry is sealed, so that it can be proved to be in the log and unchanged, and its proof to take along.
-// Checking one is for the command line and the clients: a page of the service cannot vouch for the service.
+// Shows whether an entry is sealed, so that anybody can prove that it is in the log and unchanged, and offers the proof
+// for download. The command line and the clients verify a proof: a page of the service cannot vouch for the service.
 
 import { Refusal } from '../../api.ts';
 import { useGet } from '../../load.ts';

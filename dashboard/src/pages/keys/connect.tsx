@@ -1,4 +1,4 @@
-// Connecting an MCP server to a key.
+// The form that connects an MCP server to a key.
 
 import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
@@ -48,7 +48,7 @@ function toolIn(form: FormData) {
   return { ...named, url: text('url'), ...(headers === null ? {} : { headers }) };
 }
 
-/** `Name: value`, one to a line. */
+/** Reads lines of the form `Name: value`. */
 function headersIn(text: string): Record<string, string> | null {
   const lines = text.split('\n').filter(line => line.trim() !== '');
   if (lines.length === 0) return null;

@@ -1,5 +1,5 @@
-// The MCP servers of a key: how they are, which tools they offer, and which of those changed since they were
-// accepted. Making one is connect.tsx's, comparing definitions drift.tsx's.
+// The MCP servers of a key: their state, the tools they offer, and which of those changed since they were accepted.
+// connect.tsx adds one; drift.tsx compares definitions.
 
 import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
@@ -119,7 +119,7 @@ function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (t
         {busy ? 'Testing…' : 'Test'}
       </button>
       <Confirm label="Remove" title={`Remove ${tool.name}?`} run={disconnect}>
-        Its tools vanish from this key’s proxy, and which of their definitions were accepted is forgotten.
+        Its tools disappear from this key’s proxy, and their accepted definitions are forgotten.
       </Confirm>
     </div>
   );

@@ -1,4 +1,4 @@
-// A tool whose definition is no longer the one that was accepted: what changed, and accepting it.
+// A tool whose definition differs from the accepted one: shows the change and accepts it.
 
 import { diffLines } from '../../../../src/core/diff.ts';
 import { safeJson, visible } from '../../../../src/core/visible.ts';
@@ -24,7 +24,7 @@ export function Drift({ keyId, connectedToolId, toolName, onAccepted }: DriftPro
   const { data, error, reload } = useList<Definition>(`${path}/definitions`, 'definitions');
   const definition = data?.find(each => each.name === toolName);
   const accept = async () => {
-    // What is shown here, and nothing that came after.
+    // This accepts only the definition that is shown here, not a later one.
     const shown = { tool: toolName, digest: definition?.changedDigest };
     try {
       await post(`${path}/accept`, shown);

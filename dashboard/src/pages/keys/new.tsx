@@ -1,4 +1,4 @@
-// The forms of a key: making one, and changing one. What is made is shown once by whoever asked.
+// The forms for a new key and for changing one. The caller shows the new key once.
 
 import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
@@ -114,7 +114,7 @@ function Fields({ policies, current }: { policies: readonly Policy[]; current?: 
   );
 }
 
-/** A moment as the control takes it: without a zone, in that of the browser. */
+/** A time as the control expects it: without a zone, in that of the browser. */
 function local(iso: string): string {
   const moment = new Date(iso);
   return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

@@ -1,5 +1,5 @@
-// Where a key's approval links go: with the service's own channels, or with channels of the key. Addresses of
-// notifiers are secrets that come back masked, so a change names them anew or leaves them.
+// Where a key's approval links are sent: through the service's own channels, or through channels of the key. URLs of
+// notifiers are secrets that the API masks, so a change either gives them again or leaves them unchanged.
 
 import { useState } from 'preact/hooks';
 import { Field } from '../../components/field.tsx';
@@ -51,7 +51,7 @@ export function NotifyFields({ current }: { current?: Key }) {
   );
 }
 
-/** What the fields say; nothing when the channels are left as they are. */
+/** The values of the fields; empty when the channels are left as they are. */
 export function notifyIn(form: FormData): { notify?: Targets | null } {
   const choice = form.get('channels');
   if (choice === 'keep') return {};

@@ -1,4 +1,4 @@
-// One key: what it may do, who runs on it now, and the MCP servers behind its proxy.
+// One key: what it may do, its sessions, and the MCP servers behind its proxy.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';

@@ -3,7 +3,7 @@
 import { Badge, Named, Time } from '../../components/text.tsx';
 import type { Key, Policy } from '../../resources.ts';
 
-/** Whether a key works. */
+/** Whether a key is active, expired or revoked. */
 export function KeyState({ of: { revokedAt, expiresAt } }: { of: Key }) {
   if (revokedAt !== null) return <Badge tone="deny">revoked</Badge>;
   if (expiresAt === null) return <Badge tone="allow">active</Badge>;

@@ -1,5 +1,5 @@
-// Verdicts over time as stacked columns, drawn as SVG in the colours of the style sheet. What a column holds is
-// said above the chart for the pointer, and in a table for everybody.
+// Verdicts over time as stacked columns, drawn as SVG in the colours of the style sheet. The values of a column are
+// shown above the chart for the pointer, and in a table for everybody.
 
 import { useState } from 'preact/hooks';
 import { Table } from '../../components/table.tsx';
@@ -9,7 +9,7 @@ import { addressOf } from '../audit/filters.ts';
 import { DECISIONS, type Slice, sum, WORDS, written } from './stats.ts';
 
 const HEIGHT = 100;
-/** Of a slice's width; the rest is the gap to the next. */
+/** The share of a slice's width that its column takes; the rest is the gap to the next. */
 const COLUMN = 0.76;
 
 export function Chart({ stats }: { stats: Stats }) {
@@ -62,7 +62,7 @@ const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' 
 const MARKS = [0, 0.25, 0.5, 0.75];
 const DAYS_BEYOND = 2 * 86_400_000;
 
-/** When some of the columns begin. */
+/** The start times of some of the columns. */
 function Moments({ series }: { series: Slice[] }) {
   const first = series[0]?.at ?? '';
   const format = Date.parse(series.at(-1)?.at ?? '') - Date.parse(first) > DAYS_BEYOND ? DAY : CLOCK;
@@ -92,7 +92,7 @@ function columns(series: Slice[], level: number, top: number): string {
     .join('');
 }
 
-/** The next of 2, 4, 6, 10, 20, 40 … so that the half is whole too. */
+/** The next of 2, 4, 6, 10, 20, 40 …, so that half of it is a whole number too. */
 function niceTop(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   return [2, 4, 6, 10, 20].map(each => each * power).find(each => each >= most) ?? most;

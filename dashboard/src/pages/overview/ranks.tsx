@@ -1,4 +1,4 @@
-// The busiest of something: how often each, and how its calls were decided.
+// The busiest tools or keys: how often each was called, and how its calls were decided.
 
 import type { ComponentChildren } from 'preact';
 import { Panel } from '../../components/page.tsx';

@@ -1,4 +1,4 @@
-// What to do while there is nothing to show: from a key to the first verdict.
+// Instructions for an empty overview: from a key to the first verdict.
 
 import { Panel } from '../../components/page.tsx';
 import { Copy } from '../../components/text.tsx';

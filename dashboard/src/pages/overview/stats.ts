@@ -1,5 +1,4 @@
-// The statistics the overview shows, and how a verdict that came just now changes them before they are read
-// again.
+// The statistics that the overview shows, and how a new verdict changes them before they are loaded again.
 
 import type { AuditEntry, Decision, Stats } from '../../resources.ts';
 
@@ -11,7 +10,7 @@ export interface Ranked extends Counts {
   count: number;
 }
 
-/** From the bottom of the stack to its top. */
+/** The decisions from the bottom of the stack to its top. */
 export const DECISIONS: Decision[] = ['allow', 'pending', 'deny'];
 export const WORDS: Record<Decision, string> = { allow: 'Allowed', pending: 'Waited', deny: 'Denied' };
 
@@ -31,7 +30,9 @@ export const written = (count: number): string => NUMBER.format(count);
 const NONE: Ranked = { allow: 0, pending: 0, deny: 0, count: 0 };
 const TOP = 10;
 
-/** With one verdict more, in the newest slice; one that was there when they were read is in them. */
+/**
+ * The statistics with one more verdict in the newest slice. A verdict from before they were loaded is already counted.
+ */
 export function counted(stats: Stats, { at, keyId, decision, serverName, toolName }: AuditEntry): Stats {
   if (at < stats.to) return stats;
   const plus = <Each extends Counts>(counts: Each): Each => ({ ...counts, [decision]: counts[decision] + 1 });

@@ -1,5 +1,5 @@
-// The rules that are being written: their text, what is wrong with it, and what it would decide. Read by the very
-// functions that the service and the command line use.
+// The rules that are being edited: their text, its problems, and what it would decide. The same functions as in the
+// service and the command line read them.
 
 import { compilePolicy } from '../../../../src/core/decide.ts';
 import { type Problem, parsePolicy } from '../../../../src/core/policy-file.ts';
@@ -21,7 +21,7 @@ export function draftOf(text: string): Draft {
   return { text, rules: policy === null ? null : (policy.rules as Rule[]), problems, lines };
 }
 
-/** One rule to a line. */
+/** The rules as text, one per line. */
 export function linesOf(rules: readonly Rule[]): string[] {
   return rules.map(rule => ruleLine(rule).trimStart());
 }
@@ -36,7 +36,7 @@ interface Tried {
   reason: string;
 }
 
-/** What the rules say about a tool, given by its full or its bare name. */
+/** What the rules decide about a tool, given by its full or bare name. */
 export function tryTool(name: string, rules: readonly Rule[], tool: string): Tried {
   return simulate(compilePolicy({ id: '', version: 0, name, rules }), callOf(tool));
 }

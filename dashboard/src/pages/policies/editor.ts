@@ -1,5 +1,5 @@
-// The text editor, loaded when somebody looks at a policy. It lives in a shadow root: there its styles are adopted
-// by script, which the page's content policy allows, and the page's styles stay out.
+// The text editor, which is loaded when a policy is opened. It is in a shadow root: there its styles are adopted by
+// script, which the page's content security policy allows, and the page's styles do not apply.
 
 import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
@@ -11,7 +11,7 @@ import { minimalSetup } from 'codemirror';
 import type { Problem } from '../../../../src/core/policy-file.ts';
 
 export interface Editor {
-  /** Marks what is wrong, where it is. */
+  /** Marks the problems in the text. */
   mark: (problems: readonly Problem[]) => void;
   /** Puts the cursor at the beginning of a line, or at a column of it. */
   goTo: (line: number, column?: number) => void;
@@ -21,7 +21,7 @@ export interface Editor {
 
 interface EditorOptions {
   text: string;
-  /** What it is, for who cannot see it. */
+  /** The accessible name, for screen readers. */
   label: string;
   readOnly: boolean;
   onChange: (text: string) => void;
@@ -47,8 +47,8 @@ const LOOK = EditorView.theme({
 });
 
 /**
- * Text typed over a selection is put in by us: the browser would wrap it in an element with the style of what it
- * replaces, which the page's content policy forbids.
+ * We insert text that is typed over a selection ourselves: the browser would wrap it in an element with the style of
+ * the replaced text, which the page's content security policy forbids.
  */
 const TYPED_OVER = EditorView.domEventHandlers({
   beforeinput: (event, view) => {

@@ -1,5 +1,5 @@
-// One policy: its rules in the editor, its versions, and the keys that it decides for. Saving makes a new version,
-// which decides from that moment on.
+// One policy: its rules in the editor, its versions, and the keys that use it. Saving makes a new version, which
+// decides from then on.
 
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -54,7 +54,7 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
   );
 }
 
-/** Nobody's newer version is replaced unseen. */
+/** Sends the version that was edited, so that a newer version of somebody else is not overwritten. */
 function replace(policy: WholePolicy, change: Partial<Policy> & { rules: Rule[] }): Promise<unknown> {
   return put(`/policies/${policy.id}`, { ...change, version: policy.version });
 }
@@ -98,7 +98,7 @@ function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }
   );
 }
 
-/** The browser asks before a page with unsaved changes is left. */
+/** Makes the browser ask before a page with unsaved changes is left. */
 function useWarning(active: boolean): void {
   useEffect(() => {
     if (!active) return;
@@ -166,8 +166,8 @@ function Actions({ policy, reload }: { policy: WholePolicy; reload: () => void }
         <p class="hint">The name appears in the reasons of verdicts, so this too makes a new version.</p>
       </FormDialog>
       <Confirm label="Delete" title="Delete this policy?" class="plain" run={destroy}>
-        <Named text={policy.name} /> decides for nobody any more. Its versions stay known to the audit log. A
-        policy that keys use cannot be deleted.
+        <Named text={policy.name} /> can no longer be used by keys. Its versions stay known to the audit log.
+        A policy that keys use cannot be deleted.
       </Confirm>
     </>
   );

@@ -1,4 +1,4 @@
-// The rules of a policy as text: the editor, what is wrong as one types, and what the rules say about a tool.
+// The rules of a policy as text: the editor, the problems as one types, and what the rules decide about a tool.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../../../../src/core/policy-file.ts';
@@ -9,14 +9,14 @@ import { type Draft, draftOf, tryTool } from './draft.ts';
 import type { Editor } from './editor.ts';
 
 interface RulesProps {
-  /** What the editor begins with; another `key` begins anew. */
+  /** The initial text of the editor; another `key` starts a new editor. */
   text: string;
   name: string;
   readOnly: boolean;
   onDraft: (draft: Draft) => void;
 }
 
-/** While somebody types, the text is read this often at most. */
+/** While somebody types, the text is parsed at most this often. */
 const PAUSE_MS = 120;
 
 export function Rules({ text, name, readOnly, onDraft }: RulesProps) {
@@ -145,7 +145,7 @@ interface TriedProps {
 }
 
 function Tried({ draft: { rules, lines }, name, tool, goTo }: TriedProps) {
-  if (rules === null) return <span class="soft">Mend the errors first.</span>;
+  if (rules === null) return <span class="soft">Fix the errors first.</span>;
   const { decision, ruleIndex, reason } = tryTool(name, rules, tool);
   const line = ruleIndex === null ? undefined : lines[ruleIndex];
   return (

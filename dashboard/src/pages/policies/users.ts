@@ -1,4 +1,4 @@
-// Which keys a policy decides for: told by the keys, which are read once.
+// Finds the keys that use a policy, among the keys that are loaded once.
 
 import { keys } from '../../names.ts';
 import type { Key } from '../../resources.ts';

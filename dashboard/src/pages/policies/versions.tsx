@@ -1,4 +1,4 @@
-// The versions of a policy: who made them and when, how one differs from the current, and going back to it.
+// The versions of a policy: who made them and when, the differences from the current version, and rolling back to one.
 
 import { useLocation } from 'preact-iso';
 import { diffLines } from '../../../../src/core/diff.ts';
@@ -21,7 +21,7 @@ interface VersionsProps {
 }
 
 export function Versions({ policy, replace }: VersionsProps) {
-  // Read anew with each new version.
+  // The list is loaded again with each new version.
   const list = useList<PolicyVersion>(`/policies/${policy.id}/versions`, 'versions', { limit: 20 });
   const { query, path, route } = useLocation();
   const shown = list.data?.find(each => String(each.version) === query['compare']);

@@ -21,7 +21,7 @@ const COLUMNS: Column<Delivery>[] = [
   { head: 'Attempts', kind: 'wide', cell: delivery => <Attempts of={delivery} /> },
 ];
 
-/** When an event happened: its id begins with that, as every UUID of version 7. */
+/** The time of an event, which is the beginning of its id, a UUID of version 7. */
 function timeOf(id: string): string {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toISOString();
 }
@@ -73,7 +73,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** Attempts are no events: what is under way is read again until it is settled. */
+/** There are no live events about attempts, so the list is loaded again while deliveries are in progress. */
 function useFollowing(active: boolean, shown: unknown, reload: () => void): void {
   useEffect(() => {
     if (!active) return;

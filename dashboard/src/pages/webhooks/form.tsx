@@ -1,4 +1,4 @@
-// The forms of a webhook: registering one, and changing one.
+// The forms for a new webhook and for changing one.
 
 import { useEffect } from 'preact/hooks';
 import { visible } from '../../../../src/core/visible.ts';

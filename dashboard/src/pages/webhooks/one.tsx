@@ -1,4 +1,4 @@
-// One webhook: trying it, its secret, switching it on and off, and its deliveries.
+// One webhook: a test event, its secret, switching it on and off, and its deliveries.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -67,7 +67,7 @@ function OldSecret({ until }: { until: string }) {
   );
 }
 
-/** Sends an event of its own kind, now. */
+/** Sends an event of type webhook.test now. */
 function Trial({ of: webhook }: { of: Webhook }) {
   const { busy, error, run } = useAction();
   const [tried, setTried] = useState<WebhookTest | null>(null);
@@ -121,12 +121,13 @@ function Actions({ of: webhook, reload }: { of: Webhook; reload: () => void }) {
       </button>
       <ChangeWebhook of={webhook} open={changing} onClose={() => setChanging(false)} onChanged={reload} />
       <Confirm label="New secret" title="Give it a new secret?" action="Make it" class="plain" run={rotate}>
-        The new secret is shown once. The one before signs too for 24 hours, so that the receiver can change
+        The new secret is shown once. The old one signs too for 24 hours, so that the receiver can change
         over.
       </Confirm>
       {webhook.enabled ? (
         <Confirm label="Switch off" title="Switch it off?" class="plain" run={() => turn(false)}>
-          Nothing more is sent to it. What waits for it counts as failed and can be redelivered later.
+          Nothing more is sent to it. Deliveries that wait for it count as failed and can be redelivered
+          later.
         </Confirm>
       ) : (
         <button type="button" class="plain" onClick={() => turn(true)}>
@@ -134,7 +135,7 @@ function Actions({ of: webhook, reload }: { of: Webhook; reload: () => void }) {
         </button>
       )}
       <Confirm label="Delete" title="Delete this webhook?" class="plain" run={destroy}>
-        <Named text={webhook.url} /> is told nothing any more, and its deliveries can no longer be seen.
+        <Named text={webhook.url} /> receives no more events, and its deliveries can no longer be seen.
       </Confirm>
       <SecretOnce secret={secret} onClose={() => setSecret(null)} />
     </>
