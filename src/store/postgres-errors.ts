@@ -1,4 +1,4 @@
-// What an error of PostgreSQL means: for the connection it came over, and for whoever asked.
+// Says what an error of PostgreSQL means for the connection and for the caller.
 
 import { SQL } from 'bun';
 import { Blocked, Refused, StoreError, UniqueViolation } from './db.ts';
