@@ -120,7 +120,8 @@ export async function writeHooks(deps: Deps, week: Week, residents: readonly Res
   const roll = dice(11);
   const all = events(week.approvals);
   for (const hook of hooks) {
-    if (hook.goneAt !== null) hook.downFrom = all.filter(event => hears(hook, event)).at(-LAST_FAILED)?.at ?? 0;
+    if (hook.goneAt !== null)
+      hook.downFrom = all.filter(event => hears(hook, event)).at(-LAST_FAILED)?.at ?? 0;
   }
   await inPieces(
     deps,
