@@ -1,5 +1,5 @@
-// The runtime makes at most 256 outbound requests at a time, to all upstreams together: so many slow calls, or so many
-// tool servers with an open stream, blocked everything else. The runtime reads this limit from the environment when it
+// The runtime makes at most 256 outbound requests at a time, to all upstreams together: 256 slow calls, or 256 tool
+// servers with an open stream, blocked everything else. The runtime reads this limit from the environment when it
 // starts, before any code of ours, so `serve` replaces its own process with one that has it set. mcp/places.ts bounds
 // what one key may use.
 

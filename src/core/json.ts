@@ -32,8 +32,8 @@ export function parseJson(text: string, maxValues = MAX_VALUES): Json {
 }
 
 /**
- * Counts the characters that each value but the first follows (a comma or an opening bracket). The text need not be
- * valid JSON.
+ * Throws if the text has too many values. It counts the characters that stand before each value but the first (a comma
+ * or an opening bracket), so the text need not be valid JSON.
  */
 function wantFewValues(text: string, atMost: number): void {
   let values = 1;

@@ -32,7 +32,7 @@ const IMPOSSIBLE =
   'begin it with * to mean any server';
 
 /**
- * Finds `^a`, `a$`, `.*`, `.+`, `\d`, `[a-z]` and `(a|b)`, which people write who take a pattern for a regular
+ * Finds `^a`, `a$`, `.*`, `.+`, `\d`, `[a-z]` and `(a|b)`: whoever writes these probably takes the pattern for a regular
  * expression.
  */
 const REGULAR_EXPRESSION = /^\^|\$$|\.[*+]|\\[.*+\w]|\[[^\]]+\]|\([^)]*\|[^)]*\)/;

@@ -1,5 +1,5 @@
 // Opens, finds and closes the sessions of MCP clients of the older protocol era. An MCP session belongs to the
-// credential that opened it, and lapses after a day without use. Their number is limited for each credential: a new one
+// credential that opened it, and expires after a day without use. Their number is limited for each credential: a new one
 // ends the one that has been unused for the longest time.
 
 import {

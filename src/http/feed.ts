@@ -18,7 +18,7 @@ const REST_MS = 100;
 const LOOK_BACK_MS = 60_000;
 /** How many verdicts, and how many approvals, one read returns: more than a person can follow. */
 const PAGE = 256;
-/** How many of each a watcher gets who reconnects. */
+/** How many verdicts, and how many approvals, a watcher that reconnects gets. */
 const CATCH_UP = 1000;
 const RETRY_MS = 1000;
 /** The limit on watchers, because the sign-in of each is looked up every second. */

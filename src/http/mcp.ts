@@ -1,4 +1,5 @@
-// POST, GET and DELETE /mcp: checks origin, credentials and limits. mcp/endpoint.ts handles the messages.
+// POST, GET and DELETE /mcp: reads the body within its limit. server.ts has checked the origin and the credential
+// before; mcp/endpoint.ts handles the messages.
 
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';

@@ -1,6 +1,6 @@
 // Protects against pages that make a browser send requests to a service on its own machine (DNS rebinding). A request
-// must name a host of this service, and a request from a page must come from a page of this service. This is checked
-// before anything else about a request.
+// must name a host of this service, and a request from a page must come from a page of this service. Routes with
+// `checksOrigin` check this before anything else about a request.
 
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';

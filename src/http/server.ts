@@ -115,7 +115,7 @@ class Desk {
     };
   }
 
-  /** This is not an async function, because that would cost as much as the three promises that remain. */
+  /** This is not an async function: that alone would cost as much as the three promises that are needed anyway. */
   #quickly(route: Route, request: Request): Promise<Response> | null {
     if (route.quickly === undefined || !this.#open) return null;
     const answered = route.quickly(this.#services, request, performance.now());

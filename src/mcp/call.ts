@@ -51,7 +51,7 @@ interface Call {
 /** The client wants no answer any more, and is sent none. */
 export class CallCancelled extends RpcError {}
 
-/** Answers the result of the call, or throws an RpcError. A GuardError means that there was no verdict. */
+/** Returns the result for the client, or throws an RpcError. A GuardError means that there was no verdict. */
 export async function callTool(services: CallServices, call: Call): Promise<JsonObject> {
   const { name, arguments: args } = call.params;
   if (typeof name !== 'string')

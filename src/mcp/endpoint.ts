@@ -1,5 +1,5 @@
-// /mcp: both eras of the protocol on one endpoint. It reads a message, finds out which era it belongs to, and hands it
-// on. The caller is authenticated before, and the bytes are read, by http/mcp.ts.
+// /mcp: both eras of the protocol on one endpoint. It reads a message, finds out which era it belongs to, and passes it
+// to modern.ts or legacy.ts. http/ has already authenticated the caller and parsed the body.
 
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';

@@ -16,7 +16,7 @@ import { StdioWire } from './wire-stdio.ts';
 /** How long the list of a key's Connected Tools is used without asking the store again. */
 const BELIEVED_MS = 2000;
 const CONNECT_MS = 10_000;
-/** Shorter than clients and listings wait. */
+/** How long a call waits for a command that is still starting. Clients and listings wait longer than this. */
 const PATIENCE_MS = 9000;
 const IDLE_MS = 10 * 60_000;
 const IDLE_CHECK_MS = 30_000;

@@ -22,8 +22,8 @@ import { readHeaderValue } from './schema.ts';
 import type { Asked, McpServices } from './services.ts';
 
 /**
- * Whether a message belongs to the newer era: by its envelope, or by its header, and then a missing envelope is
- * refused.
+ * Whether a message belongs to the newer era: its envelope says so, or its header does. A message that has only the
+ * header is refused later, because its envelope is missing.
  */
 export function claimsModern(headers: Headers, { method, params }: RpcRequest | RpcNotification): boolean {
   if (metaOf(params)[ENVELOPE.version] !== undefined) return true;

@@ -6,7 +6,7 @@ interface PlaceLimits {
   perConnectedTool: number;
 }
 
-/** A place that was taken; or, in `none`, the reason why there is none, which completes the sentence "…, but …". */
+/** A place that was taken. If none was free, `none` is the reason, which completes the sentence "…, but …". */
 export interface Place {
   none?: string;
   free: () => void;

@@ -1,6 +1,6 @@
 // Resources, prompts and completion of the Connected Tools, for keys whose setting `forward` turns them on. Policies
-// speak of tools, so these are off by default. When they are on, no rule is asked, and each access is recorded all
-// the same before it happens.
+// have rules for tools only, so these are off by default. When they are on, no rule decides about them, but each access
+// is recorded before it happens.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Forward } from '../store/keys.ts';

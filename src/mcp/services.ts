@@ -1,4 +1,4 @@
-// What the parts of the proxy work with, which main.ts makes once; and what one request of a client is.
+// The services that the parts of the proxy share, which main.ts makes once, and the type of a client's request.
 
 import type { ToolCall } from '../core/decide.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
@@ -37,7 +37,7 @@ export interface Asked {
   request: Request;
   principal: Principal;
   startedAt: number;
-  /** Asks the store whether the credential still lives. A `tools/call` needs no such question: its commit asks. */
+  /** Asks the store whether the credential is still valid. A `tools/call` does not need this: its check asks. */
   confirm: () => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Says why an approval that a caller names cannot free a call, for the reason of the verdict. This is not a decision:
-// facts.ts reads the approvals and compares them with the call.
+// Says why an approval that a caller names cannot free a call; the text becomes part of the verdict's reason. This is
+// not a decision: facts.ts reads the approvals and compares them with the call.
 
 import type { ApprovalRecord } from '../../store/approvals.ts';
 

@@ -31,7 +31,7 @@ const DELETED = 'audit deleted';
 const LOOK_BACK_MS = 2 * DAY;
 /** A delivery is retried for up to four days, and its event is needed until then, even if the retention is shorter. */
 const DELIVERY_MS = 5 * DAY;
-/** An MCP session lapses after a day without use. */
+/** An MCP session expires after a day without use. */
 const MCP_SESSION_MS = 7 * DAY;
 
 interface RetentionOptions {

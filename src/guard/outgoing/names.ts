@@ -1,4 +1,4 @@
-// Resolves host names, by /etc/hosts, the search domains and the name servers of the system. The look-up does not use
+// Resolves host names with /etc/hosts, the search domains and the name servers of the system. The look-up does not use
 // the runtime's thread pool, where a name server that does not answer would delay everything else in it. It has a time
 // limit, and there is one look-up per name at a time. addresses.ts decides which addresses are allowed.
 

@@ -1,6 +1,6 @@
 // The background loop of every replica: does the jobs that are due, such as sending deliveries and notifications. Leases
-// in the store keep two replicas from doing a thing twice. A hint wakes the loop, and polling finds what a lost hint
-// would have missed.
+// in the store keep two replicas from doing a thing twice. Signals (`db.wake`) wake the loop at once; they may be lost,
+// so it also polls.
 
 import type { Transaction } from '../../store/db.ts';
 import type { Deps } from '../deps.ts';
