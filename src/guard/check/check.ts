@@ -75,10 +75,10 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const entries: AuditEntry[] = [];
     const results: (Verdict | GuardError)[] = [];
     for (const each of cases) {
-      const asks = each instanceof GuardError ? undefined : asking.get(each);
+      const question = each instanceof GuardError ? undefined : asking.get(each);
       if (each instanceof GuardError) results.push(each);
-      else if (approvals === null || asks === undefined) results.push(decideByRule(each, entries));
-      else results.push(await this.#decideAsking(tx, each, asks, approvals, entries, now));
+      else if (approvals === null || question === undefined) results.push(decideByRule(each, entries));
+      else results.push(await this.#decideAsking(tx, each, question, approvals, entries, now));
     }
     await this.#log.insert(tx, entries);
     return results;
