@@ -350,7 +350,7 @@ for (const engine of await engines()) {
       ]);
       expect(
         await told('--public-key', 'audit.pub', '--log', 'kept.txt', '--checkpoints', 'kept.txt'),
-      ).toEqual([3, expect.stringContaining('kept.txt:2 is no line')]);
+      ).toEqual([3, expect.stringContaining('kept.txt:2 is not a line')]);
       expect(await told('--public-key', 'audit.pub', '--database-url', 'sqlite:nothing.db')).toEqual([
         3,
         expect.stringContaining('There is no store'),
