@@ -32,8 +32,8 @@ const IMPOSSIBLE =
   'begin it with * to mean any server';
 
 /**
- * Finds `^a`, `a$`, `.*`, `.+`, `\d`, `[a-z]` and `(a|b)`: whoever writes these probably takes the pattern for a regular
- * expression.
+ * Finds `^a`, `a$`, `.*`, `.+`, `\d`, `[a-z]` and `(a|b)`, which show that the author probably took the pattern for a
+ * regular expression.
  */
 const REGULAR_EXPRESSION = /^\^|\$$|\.[*+]|\\[.*+\w]|\[[^\]]+\]|\([^)]*\|[^)]*\)/;
 const NO_EXPRESSION =

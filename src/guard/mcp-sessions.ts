@@ -1,6 +1,6 @@
-// Opens, finds and closes the sessions of MCP clients of the older protocol era. An MCP session belongs to the
-// credential that opened it, and expires after a day without use. Their number is limited for each credential: a new one
-// ends the one that has been unused for the longest time.
+// Opens, finds and closes the MCP sessions of clients of the older protocol era. An MCP session belongs to the
+// credential that opened it, and expires after a day without use. Their number is limited for each credential: a new
+// one ends the one that has been unused for the longest time.
 
 import {
   findMcpSession,

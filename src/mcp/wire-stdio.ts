@@ -14,8 +14,9 @@ const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER', 'LO
 
 /**
  * A shell runs this constant script and is then replaced by the command. Before that it starts a watcher, which waits
- * for the pipe on descriptor 3 to close. The pipe closes when this process ends, even by SIGKILL; then the watcher kills
- * the whole process group: the command and what it forked. The operator's words are "$@" and are never read as shell.
+ * for the pipe on descriptor 3 to close. The pipe closes when this process ends, even by SIGKILL. The watcher then
+ * kills the whole process group: the command and what it forked. The operator's words are "$@" and are never read as
+ * shell.
  */
 const WATCHED = '{ read -r _ <&3; kill -9 0; } & exec 3<&-; exec "$@"';
 const CLOSE_MS = 2000;

@@ -1,5 +1,5 @@
-// The audit log. While the service runs, only the group commit writes it, and an entry is never changed. The id sorts by
-// time, so a period is a range of ids. audit-search.ts searches the log, audit-tally.ts counts it.
+// The audit log. In the service only the group commit writes it, and an entry is never changed. The id sorts by time,
+// so a period is a range of ids. audit-search.ts searches the log, audit-tally.ts counts it.
 
 import type { AuditEntry } from './audit-entry.ts';
 import { type Context, ContextMemory } from './contexts.ts';

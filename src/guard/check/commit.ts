@@ -13,7 +13,7 @@ import { Apart, divide } from './blame.ts';
 const MAX_GROUP = 1024;
 /** A group takes one lock for each key. By default PostgreSQL has room for 6,400 locks, for all replicas together. */
 const MAX_KEYS = 256;
-/** A check gets its answer within three seconds: it fails after this time, and late checks are looked for at SWEEP_MS. */
+/** A check is answered within three seconds: it fails after this time, and late ones are looked for every SWEEP_MS. */
 const CHECK_LIMIT_MS = 2900;
 const SWEEP_MS = 100;
 /** When the oldest check in a long queue has waited this long, the store is too slow, and new checks are refused. */
