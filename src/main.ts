@@ -13,7 +13,6 @@ import { callableBy } from './guard/check/callable.ts';
 import { CheckWork } from './guard/check/check.ts';
 import { GroupCommit } from './guard/check/commit.ts';
 import { OutcomeLog } from './guard/check/outcomes.ts';
-import type { Verdict } from './guard/check/request.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import type { Deps } from './guard/deps.ts';
 import { setUpStore, showFirstKey } from './guard/first-start.ts';
@@ -218,8 +217,6 @@ function createMcp(
       { connectedTool: tool.name, keyId: tool.keyId, err: error },
       'a Connected Tool cannot be listed',
     );
-  const onVerdict = (verdict: Verdict, startedAt: number) =>
-    metrics.verdict(verdict.decision, 'mcp', (performance.now() - startedAt) / 1000);
   return {
     version: VERSION,
     checks,
@@ -230,22 +227,10 @@ function createMcp(
     timeoutMs: config.upstreamTimeout,
     maxMs: config.upstreamMax,
     places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
-    onVerdict,
+    onVerdict: ({ decision }, startedAt) =>
+      metrics.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000),
     callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
     relayedFor: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
-    recordAccess: async (principal, call, startedAt) => {
-      const asked = {
-        principal,
-        call,
-        surface: 'mcp',
-        args: undefined,
-        referenceId: null,
-        startedAt,
-      } as const;
-      const verdict = await checks.submit(asked);
-      onVerdict(verdict, startedAt);
-      return verdict;
-    },
   };
 }
 

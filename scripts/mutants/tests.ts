@@ -22,11 +22,11 @@ const NAMED: [RegExp, string][] = [
   [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approval'],
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],
   [
-    /^guard\/(check\/|guard\.)/,
+    /^guard\/(check\/|approvals\/ask|deps)/,
     'guard/check/check guard/check/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
-    /^guard\/(check\/facts|credentials|sessions|keys)/,
+    /^guard\/(check\/(approval-)?facts|credentials|sessions|keys)/,
     'http/credentials http/sessions http/keys guard/credentials faults/p06',
   ],
   [
@@ -89,12 +89,12 @@ const NAMED: [RegExp, string][] = [
   ],
   [/^store\/committed-memory/, 'store/audit.'],
   [
-    /^mcp\/(answers|call|mcp-sessions|endpoint|relay|legacy|modern|negotiate|offered|hub|listing|pages|protocol|schema)/,
+    /^mcp\/(answer|call|legs|mcp-sessions|endpoint|relay|legacy|modern|negotiate|offered|hub|listing|pages|protocol|schema)/,
     'mcp/refusals mcp/modern mcp/relay mcp/names mcp/passing',
   ],
-  [/^mcp\/(answers|mcp-sessions|endpoint|legacy)/, 'mcp/answers mcp/sessions'],
+  [/^mcp\/(answer|mcp-sessions|endpoint|legacy)/, 'mcp/answers mcp/sessions'],
   [/^mcp\/(mcp-sessions|endpoint|hub)/, 'mcp/bounds'],
-  [/^mcp\/(answers|call)/, 'mcp/answers mcp/failures mcp/approved-once mcp/approved-for'],
+  [/^mcp\/(answer|call|legs)/, 'mcp/answers mcp/failures mcp/approved-once mcp/approved-for'],
   [/^mcp\/(hub|listing|offered)/, 'mcp/kept mcp/administration mcp/listing'],
   [/^mcp\/(listing|offered)/, 'mcp/drift'],
   [/^mcp\/(call|relay|places)/, 'mcp/places'],

@@ -55,7 +55,7 @@ export interface Facts {
   approvalLimit: string | null;
 }
 
-export interface Outcome {
+export interface Decided {
   decision: Decision;
   reason: string;
   ruleIndex: number | null;
@@ -84,23 +84,23 @@ export function couldPass(policy: CompiledPolicy, call: ToolCall, scope: Facts['
   return action !== undefined && action !== 'deny';
 }
 
-export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
+export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Decided {
   const found = byPolicy(policy, call, facts);
   if (found.decision !== 'allow' || call.noPlace === undefined) return found;
-  return outcome('deny', `${found.reason.slice(0, -1)}, but ${call.noPlace}.`, found.ruleIndex);
+  return decided('deny', `${found.reason.slice(0, -1)}, but ${call.noPlace}.`, found.ruleIndex);
 }
 
-function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome {
+function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Decided {
   const name = joinName(call.serverName, call.toolName);
   if (call.relayed)
-    return outcome('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);
+    return decided('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);
   if (facts.scope !== null && !facts.scope.has(name)) {
-    return outcome('deny', `${name} is outside this session's scopeTools.`, null);
+    return decided('deny', `${name} is outside this session's scopeTools.`, null);
   }
   const index = policy.index.firstFor(name, call.toolName);
   const rule = policy.rules[index];
   if (rule === undefined) {
-    return outcome(
+    return decided(
       'deny',
       `No rule of policy "${policy.name}" matches ${name}; unmatched calls are denied.`,
       null,
@@ -110,9 +110,9 @@ function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome
   switch (rule.action) {
     case 'allow':
       if (facts.drift !== null) return drifted(`${source} allows ${name}`, facts.drift, index, facts);
-      return outcome('allow', `${source} allows ${name}.`, index);
+      return decided('allow', `${source} allows ${name}.`, index);
     case 'deny':
-      return outcome('deny', rule.reason || `${source} denies ${name}.`, index);
+      return decided('deny', rule.reason || `${source} denies ${name}.`, index);
     case 'require_approval':
       if (facts.drift === 'deny')
         return drifted(`${source} requires approval for ${name}`, 'deny', index, facts);
@@ -123,21 +123,21 @@ function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Outcome
 const DRIFTED = 'the definition of the tool has changed and no operator has accepted it';
 
 /** The outcome for a call that the policy would allow or ask about, of a tool whose definition has changed. */
-function drifted(would: string, drift: Drift, index: number, facts: Facts): Outcome {
-  if (drift === 'deny') return outcome('deny', `${would}, but ${DRIFTED}.`, index);
+function drifted(would: string, drift: Drift, index: number, facts: Facts): Decided {
+  if (drift === 'deny') return decided('deny', `${would}, but ${DRIFTED}.`, index);
   return needsApproval(`${would}, but ${DRIFTED}, so it requires approval`, undefined, index, facts);
 }
 
-function needsApproval(asks: string, why: string | undefined, index: number, facts: Facts): Outcome {
+function needsApproval(asks: string, why: string | undefined, index: number, facts: Facts): Decided {
   if (facts.freedom !== null) {
     const { kind, referenceId } = facts.freedom;
     const by = kind === 'grant' ? 'a grant opened by approval' : 'approval';
-    return { ...outcome('allow', `${asks}; freed by ${by} ${referenceId}.`, index), freedBy: facts.freedom };
+    return { ...decided('allow', `${asks}; freed by ${by} ${referenceId}.`, index), freedBy: facts.freedom };
   }
   const named = facts.unfreed ? ` ${unfreedBy(facts.unfreed)}` : '';
   if (facts.approvalLimit !== null)
-    return outcome('deny', `${asks}, but ${facts.approvalLimit}.${named}`, index);
-  return outcome('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index);
+    return decided('deny', `${asks}, but ${facts.approvalLimit}.${named}`, index);
+  return decided('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index);
 }
 
 /** The sentence for a caller who named an approval that does not free the call. */
@@ -145,6 +145,6 @@ export function unfreedBy(why: string): string {
   return `The approval that was named does not free this call: ${why}.`;
 }
 
-function outcome(decision: Decision, reason: string, ruleIndex: number | null): Outcome {
+function decided(decision: Decision, reason: string, ruleIndex: number | null): Decided {
   return { decision, reason, ruleIndex, freedBy: null };
 }

@@ -1,7 +1,7 @@
 // Tries a policy on one tool: it asks the same `decide` as the service, without a session, grants or approvals. The
 // command line and the dashboard's policy editor use it.
 
-import { type CompiledPolicy, decide, type Outcome, type ToolCall } from './decide.ts';
+import { type CompiledPolicy, type Decided, decide, type ToolCall } from './decide.ts';
 import { joinName, splitName } from './name.ts';
 
 // A bare name is tried on a server whose name no pattern can contain, so that only a `*` matches it.
@@ -16,7 +16,7 @@ export function simulate(
   policy: CompiledPolicy,
   call: ToolCall,
   scopeTools: string[] | null = null,
-): Outcome {
+): Decided {
   const scope = scopeTools === null ? null : new Set(scopeTools);
   const outcome = decide(policy, call, { scope, drift: null, freedom: null, approvalLimit: null });
   return { ...outcome, reason: outcome.reason.replaceAll(joinName(ANY_SERVER, ''), '') };

@@ -1,7 +1,7 @@
 // Runs background work that nobody waits for, such as counting statistics. One replica at a time does it, in small
 // steps, with pauses that leave the process and the store free for checks.
 
-import { endLease, takeLease } from '../store/marks.ts';
+import { endLease, takeLease } from '../store/leases.ts';
 import type { Deps } from './deps.ts';
 import { newId } from './ids.ts';
 

@@ -11,11 +11,11 @@ type Hint = 'cancel' | 'ended' | 'tools';
 
 /** Sends a hint to every replica, this one included. `about` is an id or a hash, never a secret: it may be logged. */
 export function giveHint(db: Db, hint: Hint, about: string): void {
-  db.tell(`${hint} ${about}`);
+  db.sendHint(`${hint} ${about}`);
 }
 
 export function onHint(db: Db, hint: Hint, listener: (about: string) => void): void {
-  db.onTold(word => {
+  db.onHint(word => {
     if (word.startsWith(`${hint} `)) listener(word.slice(hint.length + 1));
   });
 }

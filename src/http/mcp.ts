@@ -7,7 +7,7 @@ import { parseJsonBytes } from '../core/json.ts';
 import { authenticate } from '../guard/credentials.ts';
 import { end, listen, post } from '../mcp/endpoint.ts';
 import { CODES, errorMessage, RpcError } from '../mcp/protocol.ts';
-import type { Asked } from '../mcp/services.ts';
+import type { ClientRequest } from '../mcp/services.ts';
 import { bearer } from './auth.ts';
 import { isJson, readBytes } from './body.ts';
 import { agentOf, holdOpen, type Incoming, type Route, route } from './route.ts';
@@ -27,7 +27,7 @@ export const mcpRoutes: Route[] = [
     },
     handle: async incoming => {
       const asked = askedBy(incoming);
-      const body = await readMessage(incoming);
+      const body = await readBody(incoming);
       if (body instanceof Response) return body;
       holdOpen(incoming);
       try {
@@ -68,7 +68,7 @@ export const mcpRoutes: Route[] = [
   }),
 ];
 
-function askedBy(incoming: Incoming<unknown, unknown>): Asked {
+function askedBy(incoming: Incoming<unknown, unknown>): ClientRequest {
   const { services, request, startedAt } = incoming;
   const confirm = async () => {
     await authenticate(services.deps, bearer(request));
@@ -76,7 +76,7 @@ function askedBy(incoming: Incoming<unknown, unknown>): Asked {
   return { request, principal: agentOf(incoming), startedAt, confirm };
 }
 
-async function readMessage({ services, request }: Incoming<unknown, unknown>): Promise<Json | Response> {
+async function readBody({ services, request }: Incoming<unknown, unknown>): Promise<Json | Response> {
   if (!isJson(request))
     throw new GuardError('unsupported_media_type', 'Send the message as application/json.');
   const bytes = await readBytes(request, services.config.mcpBodyLimit);

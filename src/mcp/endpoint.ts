@@ -16,10 +16,10 @@ import {
   type RpcMessage,
   readMessage,
 } from './protocol.ts';
-import type { Asked, McpServices } from './services.ts';
+import type { ClientRequest, McpServices } from './services.ts';
 
 /** POST /mcp. */
-export async function post(services: McpServices, asked: Asked, body: Json): Promise<Response> {
+export async function post(services: McpServices, asked: ClientRequest, body: Json): Promise<Response> {
   if (Array.isArray(body)) return batch(services, asked, body);
   let message: RpcMessage;
   try {
@@ -35,7 +35,7 @@ export async function post(services: McpServices, asked: Asked, body: Json): Pro
 }
 
 /** GET /mcp: opens a stream for our notifications. Null when the request does not ask for one. */
-export async function listen(services: McpServices, asked: Asked): Promise<Response | null> {
+export async function listen(services: McpServices, asked: ClientRequest): Promise<Response | null> {
   const id = asked.request.headers.get('mcp-session-id');
   if (id === null || !(asked.request.headers.get('accept') ?? '').includes('text/event-stream')) return null;
   await services.mcpSessions.find(id, asked.principal);
@@ -55,7 +55,7 @@ export async function listen(services: McpServices, asked: Asked): Promise<Respo
 }
 
 /** DELETE /mcp: ends an MCP session. */
-export async function end(services: McpServices, asked: Asked): Promise<Response> {
+export async function end(services: McpServices, asked: ClientRequest): Promise<Response> {
   const id = asked.request.headers.get('mcp-session-id');
   if (id === null) throw new GuardError('invalid_input', 'The header Mcp-Session-Id is missing.');
   await services.mcpSessions.end(id, asked.principal);
@@ -63,7 +63,7 @@ export async function end(services: McpServices, asked: Asked): Promise<Response
 }
 
 /** Only the revision 2025-03-26 has batches; every call in one is checked like any other. */
-async function batch(services: McpServices, asked: Asked, messages: Json[]): Promise<Response> {
+async function batch(services: McpServices, asked: ClientRequest, messages: Json[]): Promise<Response> {
   const refused = (what: string) => failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 }));
   const version = asked.request.headers.get('mcp-protocol-version') ?? (await negotiated(services, asked));
   if (version !== LEGACY_VERSIONS[0]) return refused(`Batches are not part of revision ${version}.`);
@@ -94,7 +94,7 @@ interface Member {
 }
 
 /** Answers one message of a batch. A refusal of one leaves the others as they are: a forwarded call gets its result. */
-async function member(services: McpServices, asked: Asked, body: Json): Promise<Member> {
+async function member(services: McpServices, asked: ClientRequest, body: Json): Promise<Member> {
   try {
     const response = await post(services, asked, body);
     return { text: response.status === 202 ? null : await response.text(), refusal: null };
@@ -102,15 +102,15 @@ async function member(services: McpServices, asked: Asked, body: Json): Promise<
     if (!(error instanceof GuardError)) throw error;
     const message = readMessage(body);
     const { code, message: why } = error;
-    const told = new RpcError(CODES.internal, why, { data: { code } });
-    const text = message.kind === 'request' ? JSON.stringify(errorMessage(message.id, told)) : null;
+    const refusal = new RpcError(CODES.internal, why, { data: { code } });
+    const text = message.kind === 'request' ? JSON.stringify(errorMessage(message.id, refusal)) : null;
     return { text, refusal: error };
   }
 }
 
 const MAX_BATCH = 100;
 
-async function negotiated(services: McpServices, { request, principal }: Asked): Promise<string> {
+async function negotiated(services: McpServices, { request, principal }: ClientRequest): Promise<string> {
   const id = request.headers.get('mcp-session-id');
   if (id === null) return LEGACY_VERSIONS[0];
   return (await services.mcpSessions.find(id, principal)).protocolVersion;
@@ -122,7 +122,7 @@ function withoutStreams(headers: Headers): Headers {
   return plain;
 }
 
-function answer(services: McpServices, asked: Asked, message: RpcMessage): Promise<Response> {
+function answer(services: McpServices, asked: ClientRequest, message: RpcMessage): Promise<Response> {
   const isModern = message.kind !== 'response' && claimsModern(asked.request.headers, message);
   return isModern ? answerModern(services, asked, message) : answerLegacy(services, asked, message);
 }

@@ -1,15 +1,8 @@
 // Answers clients of the older era (2025-03-26 to 2025-11-25): `initialize` opens an MCP session, which is a row.
 
 import type { JsonObject } from '../core/json.ts';
-import {
-  accepted,
-  answerCall,
-  capabilities,
-  DEFAULT_LOG_LEVEL,
-  json,
-  LOG_LEVELS,
-  toolsOf,
-} from './answers.ts';
+import { answerCall, DEFAULT_LOG_LEVEL, LOG_LEVELS } from './answer-call.ts';
+import { accepted, capabilities, json, toolsOf } from './answers.ts';
 import {
   CODES,
   ENVELOPE,
@@ -23,11 +16,11 @@ import {
   resultMessage,
 } from './protocol.ts';
 import { isRelayed, relay } from './relay.ts';
-import type { Asked, McpServices } from './services.ts';
+import type { ClientRequest, McpServices } from './services.ts';
 
 export async function answerLegacy(
   services: McpServices,
-  asked: Asked,
+  asked: ClientRequest,
   message: RpcMessage,
 ): Promise<Response> {
   if (message.kind === 'request' && message.method === 'initialize')
@@ -53,8 +46,12 @@ export async function answerLegacy(
   const { id, method, params } = message;
   switch (method) {
     case 'tools/call': {
-      const level = mcpSession.logLevel ?? DEFAULT_LOG_LEVEL;
-      return answerCall(services, asked, withLevel(message, level), false, level, mcpSessionId);
+      const logLevel = mcpSession.logLevel ?? DEFAULT_LOG_LEVEL;
+      return answerCall(services, asked, withLevel(message, logLevel), {
+        modern: false,
+        logLevel,
+        mcpSessionId,
+      });
     }
     case 'ping':
       return json(resultMessage(id, {}));
@@ -85,7 +82,7 @@ function withLevel(message: RpcRequest, level: string): RpcRequest {
 
 async function initialize(
   services: McpServices,
-  asked: Asked,
+  asked: ClientRequest,
   { id, params }: RpcRequest,
 ): Promise<Response> {
   await asked.confirm();

@@ -3,7 +3,8 @@
 
 import { isObject, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
-import { accepted, answerCall, capabilities, json, toolsOf } from './answers.ts';
+import { answerCall } from './answer-call.ts';
+import { accepted, capabilities, json, toolsOf } from './answers.ts';
 import {
   CODES,
   ENVELOPE,
@@ -19,7 +20,7 @@ import {
 } from './protocol.ts';
 import { isRelayed, relay } from './relay.ts';
 import { readHeaderValue } from './schema.ts';
-import type { Asked, McpServices } from './services.ts';
+import type { ClientRequest, McpServices } from './services.ts';
 
 /**
  * Whether a message belongs to the newer era: its envelope says so, or its header does. A message that has only the
@@ -32,7 +33,7 @@ export function claimsModern(headers: Headers, { method, params }: RpcRequest | 
 
 export async function answerModern(
   services: McpServices,
-  asked: Asked,
+  asked: ClientRequest,
   message: RpcMessage,
 ): Promise<Response> {
   if (message.kind !== 'request') {
@@ -41,8 +42,8 @@ export async function answerModern(
   }
   checkEnvelope(asked.request.headers, message);
   const { method, id } = message;
-  const level = metaOf(message.params)[ENVELOPE.logLevel];
-  if (method === 'tools/call') return answerCall(services, asked, message, true, level);
+  const logLevel = metaOf(message.params)[ENVELOPE.logLevel];
+  if (method === 'tools/call') return answerCall(services, asked, message, { modern: true, logLevel });
   await asked.confirm();
   if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
   if (method === 'tools/list') return complete(id, await toolsOf(services, asked.principal), true);

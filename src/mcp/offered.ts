@@ -60,8 +60,8 @@ export class Offered {
   get fault(): string | null {
     const error = this.#last?.error ?? null;
     if (error === null) return null;
-    const told = error instanceof UpstreamError || error instanceof GuardError;
-    return told ? error.message : 'the list of its tools could not be taken in';
+    const forPeople = error instanceof UpstreamError || error instanceof GuardError;
+    return forPeople ? error.message : 'the list of its tools could not be taken in';
   }
 
   /** The upstream's count of changes at the last reading; calls may depend on it. */

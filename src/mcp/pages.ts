@@ -2,7 +2,7 @@
 // clients, and the event loop answers nobody else while that is done.
 
 import { isObject, type Json, type JsonObject, writeJson } from '../core/json.ts';
-import type { Asking, Upstream } from './upstream.ts';
+import type { RequestOptions, Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 const MAX_PAGES = 100;
@@ -13,7 +13,7 @@ export async function listAll(
   upstream: Upstream,
   method: string,
   field: string,
-  asking: Asking,
+  asking: RequestOptions,
 ): Promise<JsonObject[]> {
   const items: JsonObject[] = [];
   let size = 0;

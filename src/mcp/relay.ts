@@ -8,12 +8,15 @@ import { metaForUpstream } from './legs.ts';
 import { listAll } from './pages.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
-import { type Asked, cancelledBy, type McpServices } from './services.ts';
+import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
-type Relaying = Pick<McpServices, 'hub' | 'places' | 'timeoutMs' | 'maxMs' | 'relayedFor' | 'recordAccess'>;
-type Asker = Pick<Asked, 'principal' | 'startedAt' | 'request'>;
+type Relaying = Pick<
+  McpServices,
+  'checks' | 'hub' | 'places' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'relayedFor'
+>;
+type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request'>;
 
 const NEEDS: Record<string, Forward> = {
   'resources/list': 'resources',
@@ -88,9 +91,20 @@ async function recorded<T>(
 ): Promise<T> {
   const { none, free } = services.places.take(tool);
   try {
-    const call = { serverName: tool.name, toolName: method, relayed: true } as const;
-    const noPlace = none === undefined ? {} : { noPlace: none };
-    const verdict = await services.recordAccess(principal, { ...call, ...noPlace }, startedAt);
+    const verdict = await services.checks.submit({
+      principal,
+      surface: 'mcp',
+      call: {
+        serverName: tool.name,
+        toolName: method,
+        relayed: true,
+        ...(none !== undefined && { noPlace: none }),
+      },
+      args: undefined,
+      referenceId: null,
+      startedAt,
+    });
+    services.onVerdict(verdict, startedAt);
     if (verdict.decision !== 'allow')
       throw new RpcError(
         CODES.internal,

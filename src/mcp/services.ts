@@ -1,6 +1,5 @@
 // The services that the parts of the proxy share, which main.ts makes once, and the type of a client's request.
 
-import type { ToolCall } from '../core/decide.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
@@ -28,12 +27,10 @@ export interface McpServices {
   callable: ((principal: Principal) => Promise<(serverName: string, toolName: string) => boolean>) | null;
   /** What the key's setting `forward` names. */
   relayedFor: (keyId: string) => Promise<Forward[]>;
-  /** Records one access to a resource, prompt or completion in the audit log, before it happens. */
-  recordAccess: (principal: Principal, call: ToolCall, startedAt: number) => Promise<Verdict>;
 }
 
 /** One HTTP request of an MCP client, authenticated. */
-export interface Asked {
+export interface ClientRequest {
   request: Request;
   principal: Principal;
   startedAt: number;

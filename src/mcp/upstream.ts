@@ -28,7 +28,7 @@ export interface UpstreamLimits {
   patienceMs: number;
 }
 
-export interface Asking {
+export interface RequestOptions {
   /** Aborted by the caller, or when the upstream takes too long; then the reason is an UpstreamError that says so. */
   cancel: AbortController;
   /** Milliseconds without a sign of life after which the request is given up. */
@@ -104,7 +104,7 @@ export class Upstream {
   }
 
   /** Sends a request, and sends it again if the upstream surely never saw it (it had forgotten our session). */
-  async request(method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
+  async request(method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
     this.#underWay++;
     try {
       const { signal } = asking.cancel;
@@ -140,7 +140,7 @@ export class Upstream {
     this.#mark('idle', null);
   }
 
-  async #ask(wire: Wire, method: string, params: JsonObject, asking: Asking): Promise<RpcResponse> {
+  async #ask(wire: Wire, method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
     const { cancel, timeoutMs, maxMs = timeoutMs, changes = null } = asking;
     if (changes !== null && changes !== this.changes) throw new UpstreamError(CHANGED);
     const limit = new TimeLimit(cancel, timeoutMs, maxMs);
@@ -168,7 +168,7 @@ export class Upstream {
   }
 
   /** The newer era carries its envelope in every request. */
-  #dressed(params: JsonObject, { capabilities }: Asking): JsonObject {
+  #dressed(params: JsonObject, { capabilities }: RequestOptions): JsonObject {
     if (!this.#modern) return params;
     return { ...params, _meta: { ...metaOf(params), ...envelope(capabilities ?? {}) } };
   }

@@ -47,8 +47,8 @@ export interface Db extends Lane {
   wake(): void;
   onWake(listener: () => void): void;
   /** Sends a short message to every replica, including this one. It may be lost too. */
-  tell(word: string): void;
-  onTold(listener: (word: string) => void): void;
+  sendHint(word: string): void;
+  onHint(listener: (word: string) => void): void;
   close(): Promise<void>;
 }
 

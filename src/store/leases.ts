@@ -1,8 +1,33 @@
-// Ends the leases of a process that has stopped. This is only right on a store that serves a single process, where
-// nobody else can have a lease.
+// Which replica does which background work. A lease only saves the other replicas the work: a transaction protects
+// whatever must not happen twice.
 
-import type { Transaction } from './db.ts';
+import type { Queries, Transaction } from './db.ts';
 
+/** Takes or renews a lease; false while another replica has it. */
+export async function takeLease(
+  db: Queries,
+  name: string,
+  holder: string,
+  now: number,
+  until: number,
+): Promise<boolean> {
+  const changed = await db.run(
+    `INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
+     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+     WHERE leases.holder = excluded.holder OR leases.until <= $4`,
+    [name, holder, until, now],
+  );
+  return changed === 1;
+}
+
+export async function endLease(db: Queries, name: string, holder: string): Promise<void> {
+  await db.run('DELETE FROM leases WHERE name = $1 AND holder = $2', [name, holder]);
+}
+
+/**
+ * Ends the leases of a process that has stopped. This is only right on a store that serves a single process, where
+ * nobody else can have a lease.
+ */
 export async function endLeases(tx: Transaction): Promise<void> {
   for (const table of ['deliveries', 'notifications']) {
     await tx.run(`UPDATE ${table} SET leased_until = 0 WHERE status = 'pending' AND leased_until > 0`);

@@ -69,7 +69,7 @@ class PostgresDb implements Db {
   readonly #pool: Pool;
   readonly #lanes: Connection[] = [];
   readonly #listeners: (() => void)[] = [];
-  readonly #told: ((word: string) => void)[] = [];
+  readonly #hinted: ((word: string) => void)[] = [];
   #listening: SQL | null = null;
   #moving: Timer | undefined;
 
@@ -122,13 +122,13 @@ class PostgresDb implements Db {
     this.#listen();
   }
 
-  tell(word: string): void {
+  sendHint(word: string): void {
     if (this.#server.pooling === 'session') this.#notify(word);
-    else for (const each of this.#told) queueMicrotask(() => each(word));
+    else for (const each of this.#hinted) queueMicrotask(() => each(word));
   }
 
-  onTold(listener: (word: string) => void): void {
-    this.#told.push(listener);
+  onHint(listener: (word: string) => void): void {
+    this.#hinted.push(listener);
     this.#listen();
   }
 
@@ -143,7 +143,7 @@ class PostgresDb implements Db {
     };
     const hear = (word: string) => {
       if (word === '') wake();
-      else for (const each of this.#told) each(word);
+      else for (const each of this.#hinted) each(word);
     };
     this.#listening = new SQL(options(this.#server));
     // The client listens again by itself after a lost connection. Polling finds what was missed in between.

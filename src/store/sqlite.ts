@@ -51,7 +51,7 @@ class SqliteDb implements Db {
   readonly #reader: Handle;
   readonly #log: SyncedLog;
   readonly #listeners: (() => void)[] = [];
-  readonly #told: ((word: string) => void)[] = [];
+  readonly #hinted: ((word: string) => void)[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(file: HeldFile, onFatal: (error: Error) => void) {
@@ -77,8 +77,8 @@ class SqliteDb implements Db {
   transaction<T>(_locks: unknown, work: (tx: Transaction) => Promise<T>): Promise<T> {
     // The time is measured from here, so that all transactions queued behind a locked file fail together and not one
     // after another.
-    const patience = performance.now() + BUSY_MS;
-    const committed = this.#queue.then(() => this.#alone(work, patience));
+    const busyUntil = performance.now() + BUSY_MS;
+    const committed = this.#queue.then(() => this.#alone(work, busyUntil));
     this.#queue = committed.catch(() => {});
     // The next transaction may begin in the meantime, because the log is synced in order.
     return committed.then(result => this.#durable(result));
@@ -96,8 +96,8 @@ class SqliteDb implements Db {
     }
   }
 
-  async #alone<T>(work: (tx: Transaction) => Promise<T>, patience: number): Promise<T> {
-    await this.#begin(patience);
+  async #alone<T>(work: (tx: Transaction) => Promise<T>, busyUntil: number): Promise<T> {
+    await this.#begin(busyUntil);
     try {
       const result = await work(this.#writer);
       this.#writer.exec('COMMIT');
@@ -110,12 +110,12 @@ class SqliteDb implements Db {
     }
   }
 
-  async #begin(patience: number): Promise<void> {
+  async #begin(busyUntil: number): Promise<void> {
     for (;;) {
       try {
         return this.#writer.exec('BEGIN IMMEDIATE');
       } catch (error) {
-        if (!isBusy(error) || performance.now() > patience) throw error;
+        if (!isBusy(error) || performance.now() > busyUntil) throw error;
         await Bun.sleep(BUSY_STEP_MS);
       }
     }
@@ -137,12 +137,12 @@ class SqliteDb implements Db {
     this.#listeners.push(listener);
   }
 
-  tell(word: string): void {
-    for (const each of this.#told) queueMicrotask(() => each(word));
+  sendHint(word: string): void {
+    for (const each of this.#hinted) queueMicrotask(() => each(word));
   }
 
-  onTold(listener: (word: string) => void): void {
-    this.#told.push(listener);
+  onHint(listener: (word: string) => void): void {
+    this.#hinted.push(listener);
   }
 
   async close(): Promise<void> {

@@ -29,10 +29,10 @@ const LATER: Patch = {
 const BEFORE_COMMIT: Patch = {
   file: 'src/guard/check/commit.ts',
   find: `tx =>
-        this.#work.decide(tx, requests),
+        this.#work.decideGroup(tx, requests),
       );`,
   replace: `async tx => {
-        const early = await this.#work.decide(tx, requests);
+        const early = await this.#work.decideGroup(tx, requests);
         group.forEach((each, index) => each.resolve(early[index] as Result));
         await Bun.sleep(50);
         return early;

@@ -36,10 +36,10 @@ const TRACED = need(canTrace(), 'strace, and the right to trace');
 const BEFORE_COMMIT: Patch = {
   file: 'src/guard/check/commit.ts',
   find: `tx =>
-        this.#work.decide(tx, requests),
+        this.#work.decideGroup(tx, requests),
       );`,
   replace: `async tx => {
-        const early = await this.#work.decide(tx, requests);
+        const early = await this.#work.decideGroup(tx, requests);
         group.forEach((each, index) => each.resolve(early[index] as Result));
         await Bun.sleep(5);
         return early;

@@ -292,8 +292,8 @@ const ANYWAY: Patch[] = [
   },
   {
     file: 'src/guard/check/commit.ts',
-    find: 'this.#work.decide(tx, requests),',
-    replace: 'this.#work.decide(tx, requests).then(done => (results = done)),',
+    find: 'this.#work.decideGroup(tx, requests),',
+    replace: 'this.#work.decideGroup(tx, requests).then(done => (results = done)),',
   },
   {
     file: 'src/guard/check/commit.ts',

@@ -30,10 +30,10 @@ const FORWARD_FIRST: Patch = {
 const BEFORE_COMMIT: Patch = {
   file: 'src/guard/check/commit.ts',
   find: `tx =>
-        this.#work.decide(tx, requests),
+        this.#work.decideGroup(tx, requests),
       );`,
   replace: `async tx => {
-        const early = await this.#work.decide(tx, requests);
+        const early = await this.#work.decideGroup(tx, requests);
         group.forEach((each, index) => each.resolve(early[index] as Result));
         await new Promise(resolve => setTimeout(resolve, 50));
         return early;

@@ -82,8 +82,8 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
   },
   'allows what no rule matches': {
     file: 'src/core/decide.ts',
-    find: "    return outcome(\n      'deny',",
-    replace: "    return outcome(\n      'allow',",
+    find: "    return decided(\n      'deny',",
+    replace: "    return decided(\n      'allow',",
   },
 };
 

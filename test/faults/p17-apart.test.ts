@@ -28,7 +28,7 @@ const MUTANTS: Record<string, Patch> = {
     replace: 'if (session === null) throw',
   },
   'spends anybody’s approval': {
-    file: 'src/guard/check/facts.ts',
+    file: 'src/guard/check/approval-facts.ts',
     find: '    about.keyId === principal.keyId &&\n',
     replace: '',
   },

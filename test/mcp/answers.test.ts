@@ -16,7 +16,7 @@ import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import { Places } from '../../src/mcp/places.ts';
-import type { Asked, McpServices } from '../../src/mcp/services.ts';
+import type { ClientRequest, McpServices } from '../../src/mcp/services.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
@@ -84,7 +84,6 @@ beforeAll(async () => {
     onVerdict: ({ decision }) => verdicts.push(decision),
     callable: null,
     relayedFor: async () => [],
-    recordAccess: never,
   };
   principal = await newPrincipal();
   mcpSessionId = await mcpSessions.open(principal, '2025-11-25');
@@ -116,7 +115,7 @@ async function newPrincipal(): Promise<Principal> {
   return { kind: 'key', keyId: key.id, sessionId: null, scope: null };
 }
 
-function asked(who = principal, mcpSession = mcpSessionId): Asked {
+function asked(who = principal, mcpSession = mcpSessionId): ClientRequest {
   const headers = { 'Mcp-Session-Id': mcpSession, Accept: 'application/json, text/event-stream' };
   const request = new Request('http://localhost/mcp', { headers });
   return { request, principal: who, startedAt: performance.now(), confirm: async () => {} };

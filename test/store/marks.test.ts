@@ -1,7 +1,8 @@
 // Marks and leases of background work: one holder at a time, until the very millisecond at which a lease ends.
 
 import { expect, test } from 'bun:test';
-import { endLease, readMark, takeLease, writeMark } from '../../src/store/marks.ts';
+import { endLease, takeLease } from '../../src/store/leases.ts';
+import { readMark, writeMark } from '../../src/store/marks.ts';
 import { NOW, onEachEngine } from './stores.ts';
 
 await onEachEngine(store => {

@@ -238,14 +238,14 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
       await withDb(url, async other => {
         const words: string[] = [];
         let woken = 0;
-        other.onTold(word => words.push(word));
+        other.onHint(word => words.push(word));
         other.onWake(() => woken++);
         await until('it listens, and was woken for what it missed', () => woken > 0);
         expect(await listeners(url)).toHaveLength(1);
         woken = 0;
-        db.tell('first');
+        db.sendHint('first');
         await until('the word came', () => words.length === 1);
-        other.tell('second');
+        other.sendHint('second');
         await until('its own word came', () => words.length === 2);
         expect([words, woken]).toEqual([['first', 'second'], 0]);
         db.wake();
@@ -261,9 +261,9 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
         async pooled => {
           const words: string[] = [];
           let woken = 0;
-          pooled.onTold(word => words.push(word));
+          pooled.onHint(word => words.push(word));
           pooled.onWake(() => woken++);
-          pooled.tell('word');
+          pooled.sendHint('word');
           pooled.wake();
           await until('both came', () => words.length === 1 && woken === 1);
           expect(await listeners(url)).toEqual([]);

@@ -312,9 +312,9 @@ test('a word, and a hint that there is work, reach the one process', async () =>
   const store = await openStore('sqlite');
   const words: string[] = [];
   let woken = 0;
-  store.db.onTold(word => words.push(word));
+  store.db.onHint(word => words.push(word));
   store.db.onWake(() => woken++);
-  store.db.tell('word');
+  store.db.sendHint('word');
   await until('the word came', () => words.length === 1);
   expect([words, woken]).toEqual([['word'], 0]);
   store.db.wake();

@@ -5,10 +5,10 @@
 import {
   asksForApproval,
   type CompiledPolicy,
+  type Decided,
   type Drift,
   decide,
   type Facts,
-  type Outcome,
   unfreedBy,
 } from '../../core/decide.ts';
 import { auditFailed, GuardError } from '../../core/errors.ts';
@@ -21,8 +21,9 @@ import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
 import { keyLock, POLICIES_LOCK } from '../locks.ts';
+import { ApprovalFacts, type Asking } from './approval-facts.ts';
 import type { GroupWork } from './commit.ts';
-import { ApprovalFacts, type Asking, CredentialFacts, DefinitionFacts } from './facts.ts';
+import { CredentialFacts, DefinitionFacts } from './facts.ts';
 import { CompiledPolicies } from './policies.ts';
 import type { CheckRequest, Verdict } from './request.ts';
 
@@ -59,7 +60,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
 
-  async decide(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
+  async decideGroup(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
     const { toolDrift } = this.#deps.settings;
     const [credentials, definitions] = await Promise.all([
       CredentialFacts.read(tx, requests),
@@ -135,17 +136,17 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const { request, key } = each;
     const approvalLimit = approvals.limit(request);
     let unfreed: string | null = null;
-    let outcome: Outcome;
+    let decided: Decided;
     do {
       const freedom = approvals.freedom(asking);
       unfreed = freedom === null ? approvals.unfreed(asking) : null;
-      outcome = decided(each, { freedom, unfreed, approvalLimit });
-    } while (outcome.freedBy !== null && !(await approvals.spend(tx, outcome.freedBy, now)));
-    const channels = outcome.decision === 'pending' ? channelsFor(this.#deps, key) : [];
+      decided = decideCase(each, { freedom, unfreed, approvalLimit });
+    } while (decided.freedBy !== null && !(await approvals.spend(tx, decided.freedBy, now)));
+    const channels = decided.decision === 'pending' ? channelsFor(this.#deps, key) : [];
     if (channels instanceof GuardError) return channels;
-    const entry = auditEntry(request, each.policy, outcome);
+    const entry = auditEntry(request, each.policy, decided);
     entries.push(entry);
-    if (outcome.decision !== 'pending') return verdictOf(entry);
+    if (decided.decision !== 'pending') return verdictOf(entry);
     const { subscribers } = approvals;
     const referenceId = ask(this.#deps, tx, entry, asking, { channels, subscribers, now });
     entry.referenceId = referenceId;
@@ -164,10 +165,10 @@ function unreadable({ policyId, policyVersion }: KeyFacts): Error {
   return new Error(`version ${policyVersion} of policy ${policyId} is missing or cannot be read`);
 }
 
-function decided(
+function decideCase(
   { request, policy, drift }: Case,
   about: Pick<Facts, 'freedom' | 'unfreed' | 'approvalLimit'>,
-): Outcome {
+): Decided {
   return decide(policy, request.call, { scope: request.principal.scope, drift, ...about });
 }
 
@@ -178,7 +179,11 @@ function pendingMessage({ surface }: CheckRequest, unfreed: string | null): stri
 
 /** Decides a call whose rule does not ask for approval. */
 function decideByRule(each: Case, entries: AuditEntry[]): Verdict {
-  const entry = auditEntry(each.request, each.policy, decided(each, { freedom: null, approvalLimit: null }));
+  const entry = auditEntry(
+    each.request,
+    each.policy,
+    decideCase(each, { freedom: null, approvalLimit: null }),
+  );
   entries.push(entry);
   return verdictOf(entry);
 }
@@ -188,7 +193,7 @@ function verdictOf(entry: AuditEntry): Verdict {
   return { decision, reason, policyId, toolCallId, latencyMs };
 }
 
-function auditEntry(request: CheckRequest, policy: CompiledPolicy, outcome: Outcome): AuditEntry {
+function auditEntry(request: CheckRequest, policy: CompiledPolicy, decided: Decided): AuditEntry {
   const { principal, call, surface, startedAt } = request;
   const id = newId();
   return {
@@ -199,12 +204,12 @@ function auditEntry(request: CheckRequest, policy: CompiledPolicy, outcome: Outc
     surface,
     serverName: call.serverName,
     toolName: call.toolName,
-    decision: outcome.decision,
-    reason: outcome.reason,
+    decision: decided.decision,
+    reason: decided.reason,
     policyId: policy.id,
     policyVersion: policy.version,
-    ruleIndex: outcome.ruleIndex,
-    referenceId: outcome.freedBy?.referenceId ?? null,
+    ruleIndex: decided.ruleIndex,
+    referenceId: decided.freedBy?.referenceId ?? null,
     latencyMs: Math.round(performance.now() - startedAt),
   };
 }

@@ -25,36 +25,36 @@ interface CommitObserver {
   failed(error: unknown): void;
 }
 
-interface Waiting<Request, Result> {
-  request: Request;
+interface Waiting<Item, Result> {
+  request: Item;
   deadline: number;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
 
-export interface GroupWork<Request, Result> {
-  keyOf(request: Request): string;
+export interface GroupWork<Item, Result> {
+  keyOf(request: Item): string;
   /** Distinguishes the callers that share a key. */
-  callerOf(request: Request): string;
+  callerOf(request: Item): string;
   /** The shared locks that the transaction of a group with these keys takes first. */
   shares(keyIds: ReadonlySet<string>): string[];
   /** Decides the requests and writes their entries. It returns one result or error for each request, in order. */
-  decide(tx: Transaction, requests: readonly Request[]): Promise<(Result | GuardError)[]>;
+  decideGroup(tx: Transaction, requests: readonly Item[]): Promise<(Result | GuardError)[]>;
   /** Called once the results are committed. */
   committed(results: readonly (Result | GuardError)[]): void;
 }
 
-export class GroupCommit<Request, Result> {
+export class GroupCommit<Item, Result> {
   readonly #lane: Lane;
-  readonly #work: GroupWork<Request, Result>;
+  readonly #work: GroupWork<Item, Result>;
   readonly #limit: number;
   readonly #observer: CommitObserver;
-  #queue: Waiting<Request, Result>[] = [];
-  #flying: Waiting<Request, Result>[] = [];
+  #queue: Waiting<Item, Result>[] = [];
+  #underWay: Waiting<Item, Result>[] = [];
   #running: Promise<void> | null = null;
   readonly #apart = new Apart();
 
-  constructor(db: Db, work: GroupWork<Request, Result>, limit: number, observer: CommitObserver) {
+  constructor(db: Db, work: GroupWork<Item, Result>, limit: number, observer: CommitObserver) {
     this.#lane = db.lane();
     this.#work = work;
     this.#limit = limit;
@@ -62,19 +62,19 @@ export class GroupCommit<Request, Result> {
   }
 
   get depth(): number {
-    return this.#queue.length + this.#flying.length;
+    return this.#queue.length + this.#underWay.length;
   }
 
   /** Whether a new check is refused: the queue is full, or moves so slowly that the answer would come too late. */
   get overloaded(): boolean {
     if (this.#queue.length >= this.#limit) return true;
     if (this.#queue.length <= MAX_GROUP) return false;
-    const oldest = this.#queue[0] as Waiting<Request, Result>;
+    const oldest = this.#queue[0] as Waiting<Item, Result>;
     return oldest.deadline - performance.now() < CHECK_LIMIT_MS - PATIENCE_MS;
   }
 
   /** `waitedMs` is the time that the check has already waited for the store; it counts toward the time limit. */
-  submit(request: Request, waitedMs = 0): Promise<Result> {
+  submit(request: Item, waitedMs = 0): Promise<Result> {
     if (this.overloaded) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       this.#queue.push({ request, deadline: performance.now() + CHECK_LIMIT_MS - waitedMs, resolve, reject });
@@ -92,8 +92,8 @@ export class GroupCommit<Request, Result> {
     while (this.#queue.length > 0) {
       await this.#gathered();
       this.#take();
-      if (this.#flying.length > 0) await this.#commit(this.#flying);
-      this.#flying = [];
+      if (this.#underWay.length > 0) await this.#commit(this.#underWay);
+      this.#underWay = [];
     }
     clearInterval(sweeper);
     this.#running = null;
@@ -122,21 +122,21 @@ export class GroupCommit<Request, Result> {
       keyIds.add(keyId);
       return false;
     });
-    this.#flying = waiting.splice(0, end < 0 ? waiting.length : end);
+    this.#underWay = waiting.splice(0, end < 0 ? waiting.length : end);
     if (waiting === this.#queue) return;
-    const taken = new Set(this.#flying);
+    const taken = new Set(this.#underWay);
     this.#queue = this.#queue.filter(each => !taken.has(each));
   }
 
-  readonly #keyOf = ({ request }: Waiting<Request, Result>): string => this.#work.keyOf(request);
-  readonly #callerOf = ({ request }: Waiting<Request, Result>): string => this.#work.callerOf(request);
+  readonly #keyOf = ({ request }: Waiting<Item, Result>): string => this.#work.keyOf(request);
+  readonly #callerOf = ({ request }: Waiting<Item, Result>): string => this.#work.callerOf(request);
 
-  async #commit(group: readonly Waiting<Request, Result>[]): Promise<void> {
+  async #commit(group: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const spoilt = await this.#attempt(group);
-      if (spoilt === null) return;
+      const error = await this.#attempt(group);
+      if (error === null) return;
       if (group.length > 1) await this.#divide(group);
-      this.#fail(group, spoilt);
+      this.#fail(group, error);
     } catch (error) {
       this.#fail(group, error);
     }
@@ -147,13 +147,13 @@ export class GroupCommit<Request, Result> {
    * nothing was written, and the group may be decided again. An error of the store itself is thrown, since it may be
    * unknown whether the transaction was committed.
    */
-  async #attempt(group: readonly Waiting<Request, Result>[]): Promise<Error | null> {
+  async #attempt(group: readonly Waiting<Item, Result>[]): Promise<Error | null> {
     const requests = group.map(each => each.request);
     const keyIds = new Set(group.map(this.#keyOf));
     let results: (Result | GuardError)[];
     try {
       results = await this.#lane.transaction({ shared: this.#work.shares(keyIds) }, tx =>
-        this.#work.decide(tx, requests),
+        this.#work.decideGroup(tx, requests),
       );
     } catch (error) {
       if (error instanceof StoreError) throw error;
@@ -165,7 +165,7 @@ export class GroupCommit<Request, Result> {
     return null;
   }
 
-  #answer(each: Waiting<Request, Result>, result: Result | GuardError): void {
+  #answer(each: Waiting<Item, Result>, result: Result | GuardError): void {
     if (!(result instanceof GuardError)) {
       each.resolve(result);
       return;
@@ -175,7 +175,7 @@ export class GroupCommit<Request, Result> {
   }
 
   /** Checks whose deadline has passed were already rejected by #expire and are not decided again. */
-  async #divide(group: readonly Waiting<Request, Result>[]): Promise<void> {
+  async #divide(group: readonly Waiting<Item, Result>[]): Promise<void> {
     const origin = { keyOf: this.#keyOf, callerOf: this.#callerOf };
     const bad = await divide(group, origin, async part => {
       const now = performance.now();
@@ -186,7 +186,7 @@ export class GroupCommit<Request, Result> {
   }
 
   /** Rejecting a check that was already answered has no effect. */
-  #fail(group: readonly Waiting<Request, Result>[], error: unknown): void {
+  #fail(group: readonly Waiting<Item, Result>[], error: unknown): void {
     this.#observer.failed(error);
     const failed = auditFailed(error);
     for (const each of group) each.reject(failed);
@@ -195,8 +195,8 @@ export class GroupCommit<Request, Result> {
   /** Rejects checks that are past their deadline, even while the store hangs. Their entries may still be written. */
   #expire(): void {
     const now = performance.now();
-    const late = (each: Waiting<Request, Result>) => each.deadline <= now;
-    const expired = [...this.#flying.filter(late), ...this.#queue.filter(late)];
+    const late = (each: Waiting<Item, Result>) => each.deadline <= now;
+    const expired = [...this.#underWay.filter(late), ...this.#queue.filter(late)];
     if (expired.length === 0) return;
     this.#queue = this.#queue.filter(each => !late(each));
     const failed = auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));

@@ -1,30 +1,13 @@
-// Reads, inside the audit transaction, the facts that a group of checks depends on: whether key and session are valid,
-// the current policy version and the definitions that the tools show. If a rule asks for approval, it also reads the
-// grants, the approvals that can be spent and how many approvals are open. The locks that the transaction holds keep
-// all of these facts true until the commit.
+// Reads, inside the audit transaction, the facts that every group of checks depends on: whether key and session are
+// valid, the current policy version and the definitions that the tools show. approval-facts.ts reads what only calls need
+// whose rule asks for approval. The locks that the transaction holds keep all of these facts true until the commit.
 
-import type { Drift, Freedom } from '../../core/decide.ts';
-import {
-  type ApprovalRecord,
-  countOpen,
-  findApprovals,
-  findSpendable,
-  findSpendableByDigest,
-  type Spendable,
-  spendApproval,
-} from '../../store/approvals.ts';
 import { type ShownDefinition, shownDefinitions } from '../../store/connected-tools.ts';
 import type { Transaction } from '../../store/db.ts';
-import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
-import { type GrantRecord, openGrants } from '../../store/grants.ts';
 import { type KeyFacts, keyFacts } from '../../store/keys.ts';
 import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';
-import type { Binding } from '../approvals/ask.ts';
 import { keyLives } from '../credentials.ts';
-import type { Deps } from '../deps.ts';
-import { approvalsLock } from '../locks.ts';
 import type { CheckRequest } from './request.ts';
-import { whyUnusable } from './unusable.ts';
 
 export class CredentialFacts {
   readonly #keys: Map<string, KeyFacts>;
@@ -70,7 +53,7 @@ export class DefinitionFacts {
   readonly #shown: Map<string, ShownDefinition>;
 
   private constructor(shown: ShownDefinition[]) {
-    this.#shown = new Map(shown.map(each => [placeOf(each.connectedToolId, each.toolName), each]));
+    this.#shown = new Map(shown.map(each => [definitionKey(each.connectedToolId, each.toolName), each]));
   }
 
   static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<DefinitionFacts> {
@@ -98,169 +81,8 @@ export class DefinitionFacts {
   }
 
   #of({ connectedToolId = '', call }: CheckRequest): ShownDefinition | undefined {
-    return this.#shown.get(placeOf(connectedToolId, call.toolName));
+    return this.#shown.get(definitionKey(connectedToolId, call.toolName));
   }
 }
 
-const placeOf = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;
-
-/**
- * A call whose rule asks for approval: it is pending unless a grant or an approval frees it. Its digests are computed
- * once, because the arguments may be large and are compared with many approvals.
- */
-export interface Asking extends Binding {
-  request: CheckRequest;
-  drift: Drift | null;
-}
-
-/** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */
-export class ApprovalFacts {
-  readonly #deps: Deps;
-  readonly #grants: GrantRecord[];
-  #spendable: Spendable[];
-  /** The approvals that the calls name, in any state, each with the reason why it cannot be spent, if there is one. */
-  readonly #named = new Map<string, ApprovalRecord & { unusable: string | null }>();
-  readonly #open = new Map<string, number>();
-  readonly subscribers: readonly Subscriber[];
-
-  private constructor(deps: Deps, grants: GrantRecord[], spendable: Spendable[], subscribers: Subscriber[]) {
-    this.#deps = deps;
-    this.#grants = grants;
-    this.#spendable = spendable;
-    this.subscribers = subscribers;
-  }
-
-  /** Waits for the lock: until no other transaction opens or spends approvals of the same keys. */
-  static async read(
-    deps: Deps,
-    tx: Transaction,
-    asking: readonly Asking[],
-    now: number,
-  ): Promise<ApprovalFacts> {
-    const requests = asking.map(each => each.request);
-    const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
-    const references = requests.flatMap(each => each.referenceId ?? []);
-    // The proxy runs the call itself, so a call that is repeated is freed by its own approval without naming it.
-    const repeated = asking.filter(
-      ({ request }) => request.surface === 'mcp' && request.referenceId === null,
-    );
-    const digests = repeated.map(each => each.argsDigest);
-    const after = now - deps.settings.approvedFor;
-    const [, grants, open, known, named, unnamed, subscribers] = await Promise.all([
-      tx.lock({ exclusive: keyIds.map(approvalsLock) }),
-      openGrants(tx, keyIds, now),
-      countOpen(tx, keyIds, now),
-      references.length > 0 ? findApprovals(tx, references) : [],
-      references.length > 0 ? findSpendable(tx, references, after) : [],
-      digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests, after) : [],
-      listSubscribers(tx),
-    ]);
-    const facts = new ApprovalFacts(deps, grants, [...named, ...unnamed], subscribers);
-    for (const each of known) facts.#named.set(each.id, { ...each, unusable: whyUnusable(each, now, after) });
-    for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
-    return facts;
-  }
-
-  /** What would free the call: a grant, or else the approval of this one call. */
-  freedom(asking: Asking): Freedom | null {
-    const grant = this.#grants.find(each => isFor(each, asking.request) && stillFor(each, asking));
-    if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
-    const approval = this.#spendable.find(each => frees(each, asking));
-    return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
-  }
-
-  /** Why the approval that the caller names does not free the call; null when none is named. */
-  unfreed(asking: Asking): string | null {
-    const { principal, surface, referenceId } = asking.request;
-    if (referenceId === null) return null;
-    const named = this.#named.get(referenceId);
-    // An approval of another key must look like one that does not exist.
-    if (named === undefined || named.keyId !== principal.keyId) return 'there is none with this id';
-    if (!isFor(named, asking.request)) return 'it is for another tool';
-    if (named.unusable !== null) return named.unusable;
-    if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
-    if (named.argsDigest !== asking.argsDigest) return 'it is for other arguments';
-    if (!sameDefinition(named, asking)) return 'the definition of the tool has changed since';
-    return 'it has been used';
-  }
-
-  /** Spends the approval that freed a call; a grant is not spent. False: the approval cannot be used any more. */
-  async spend(tx: Transaction, { kind, referenceId }: Freedom, now: number): Promise<boolean> {
-    if (kind === 'grant') return true;
-    this.#spendable = this.#spendable.filter(each => each.id !== referenceId);
-    return spendApproval(tx, referenceId, now);
-  }
-
-  /** The sentence that says which limit on open approvals is reached, or null. */
-  limit({ principal }: CheckRequest): string | null {
-    const { maxOpenApprovalsPerKey, maxOpenApprovalsPerSession } = this.#deps.settings;
-    if ((this.#open.get(principal.keyId) ?? 0) >= maxOpenApprovalsPerKey) {
-      return `this key already has ${maxOpenApprovalsPerKey} open approvals`;
-    }
-    if (principal.sessionId === null) return null;
-    if ((this.#open.get(principal.sessionId) ?? 0) >= maxOpenApprovalsPerSession) {
-      return `this session already has ${maxOpenApprovalsPerSession} open approvals`;
-    }
-    return null;
-  }
-
-  opened({ principal }: CheckRequest): void {
-    this.#count(principal.keyId, principal.sessionId, 1);
-  }
-
-  #count(keyId: string, sessionId: string | null, open: number): void {
-    this.#open.set(keyId, (this.#open.get(keyId) ?? 0) + open);
-    if (sessionId !== null) this.#open.set(sessionId, (this.#open.get(sessionId) ?? 0) + open);
-  }
-}
-
-function frees(approval: Spendable, asking: Asking): boolean {
-  return (
-    isMeant(approval, asking.request) &&
-    isFor(approval, asking.request) &&
-    sameDefinition(approval, asking) &&
-    approval.argsDigest === asking.argsDigest
-  );
-}
-
-/**
- * An approval counts only on the surface that asked for it. On `/mcp`, where the proxy runs the call itself, the call
- * need not name it if the same credential asked for it.
- */
-function isMeant(approval: Spendable, { surface, principal, referenceId }: CheckRequest): boolean {
-  if (approval.surface !== surface) return false;
-  if (referenceId !== null) return approval.id === referenceId;
-  return surface === 'mcp' && approval.sessionId === principal.sessionId;
-}
-
-interface About {
-  keyId: string;
-  serverName: string;
-  toolName: string;
-  definitionDigest: string | null;
-}
-
-function isFor(about: About, { principal, call }: CheckRequest): boolean {
-  return (
-    about.keyId === principal.keyId &&
-    about.serverName === call.serverName &&
-    about.toolName === call.toolName
-  );
-}
-
-/**
- * A grant covers the accepted definition of the tool. It covers a changed one only if that definition was shown when
- * the approval was asked for.
- */
-function stillFor(grant: About, { drift, definitionDigest }: Asking): boolean {
-  return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
-}
-
-/**
- * An approval covers the definition that the tool had when the approval was asked for. If none was known then, it
- * covers the accepted one.
- */
-function sameDefinition(approval: About, { drift, definitionDigest }: Asking): boolean {
-  if (approval.definitionDigest === null) return drift === null;
-  return approval.definitionDigest === definitionDigest;
-}
+const definitionKey = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;

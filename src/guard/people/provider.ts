@@ -17,7 +17,7 @@ interface ProviderSettings extends ClaimRules {
 }
 
 /** The values that bind one sign-on to its start. They leave the server only hashed or through the provider. */
-export interface Binding {
+export interface SignOnBinding {
   redirectUri: string;
   state: string;
   nonce: string;
@@ -54,7 +54,7 @@ export class Provider {
   }
 
   /** The URL to send a person to, for the sign-on with these values. */
-  async addressFor({ redirectUri, state, nonce, verifier }: Binding): Promise<string> {
+  async addressFor({ redirectUri, state, nonce, verifier }: SignOnBinding): Promise<string> {
     const { library, config } = await inTime(this.#learn());
     const url = library.buildAuthorizationUrl(config, {
       redirect_uri: redirectUri,
@@ -68,11 +68,14 @@ export class Provider {
   }
 
   /** The provider's claims about the person whom it sent back with this answer. */
-  claimsFor(answer: URLSearchParams, binding: Binding): Promise<Claims> {
+  claimsFor(answer: URLSearchParams, binding: SignOnBinding): Promise<Claims> {
     return inTime(this.#claims(answer, binding));
   }
 
-  async #claims(answer: URLSearchParams, { redirectUri, state, nonce, verifier }: Binding): Promise<Claims> {
+  async #claims(
+    answer: URLSearchParams,
+    { redirectUri, state, nonce, verifier }: SignOnBinding,
+  ): Promise<Claims> {
     const { library, config } = await this.#learn();
     const tokens = await library.authorizationCodeGrant(config, new URL(`${redirectUri}?${answer}`), {
       pkceCodeVerifier: verifier,

@@ -30,14 +30,14 @@ import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators, isLastAdmin } from './admins.ts';
 import { type Person, readPerson } from './claims.ts';
-import type { Binding, Provider } from './provider.ts';
+import type { Provider, SignOnBinding } from './provider.ts';
 import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
 import { admitAttempt, forgetFailures } from './throttle.ts';
 
 /** How long a person may take at the provider. */
 export const SIGN_ON_MS = 10 * 60_000;
 
-interface SignOn extends Omit<Binding, 'state'> {
+interface SignOn extends Omit<SignOnBinding, 'state'> {
   /** The name of the page to return to (return-targets.ts). */
   next: string;
   /** The address that the attempt is counted for. */
@@ -74,7 +74,7 @@ export async function beginSignOn(
 
 /** A sign-on that came back from the provider. It can be taken once, by the browser that began it. */
 interface Returned {
-  binding: Binding;
+  binding: SignOnBinding;
   next: string;
   forget: (tx: Transaction) => Promise<void>;
 }

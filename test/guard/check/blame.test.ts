@@ -71,7 +71,7 @@ for (const engine of await engines()) {
       gate: Promise<void> = Promise.resolve();
 
       constructor(Commit: Commit = GroupCommit) {
-        const decide = async (tx: Transaction, checks: readonly (Check & { number: number })[]) => {
+        const decideGroup = async (tx: Transaction, checks: readonly (Check & { number: number })[]) => {
           this.groups.push([...checks]);
           await this.gate;
           for (const { bad, number } of checks) {
@@ -85,7 +85,7 @@ for (const engine of await engines()) {
           keyOf: (check: Check) => check.keyId,
           callerOf: (check: Check) => check.caller ?? '',
           shares: (ids: ReadonlySet<string>) => [...ids],
-          decide,
+          decideGroup,
           committed: () => {},
         };
         const observer = { committed: () => {}, failed: () => this.#failed++ };

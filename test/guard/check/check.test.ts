@@ -79,7 +79,7 @@ for (const engine of await engines()) {
 
     /** All of them in one group. */
     const judged = (...requests: CheckRequest[]): Promise<Answer[]> =>
-      store.db.transaction({}, tx => new CheckWork(deps).decide(tx, requests));
+      store.db.transaction({}, tx => new CheckWork(deps).decideGroup(tx, requests));
     const outcomes = async (...requests: CheckRequest[]) => (await judged(...requests)).map(outcome);
     const one = async (more: Partial<CheckRequest>): Promise<Answer> =>
       (await judged(request(more)))[0] as Answer;
@@ -453,7 +453,7 @@ for (const engine of await engines()) {
           return woken - before;
         };
         const committed = async (...requests: CheckRequest[]) => {
-          const answers = await store.db.transaction({}, tx => work.decide(tx, requests));
+          const answers = await store.db.transaction({}, tx => work.decideGroup(tx, requests));
           work.committed(answers);
           return answers;
         };

@@ -52,7 +52,7 @@ for (const engine of await engines()) {
           locks = [...ids];
           return locks;
         },
-        decide: async (tx: Transaction, checks: readonly Check[]) => {
+        decideGroup: async (tx: Transaction, checks: readonly Check[]) => {
           await tx.all('SELECT 1');
           groups.push({ checks, locks });
           return checks.map(each => each.number);
@@ -93,7 +93,7 @@ for (const engine of await engines()) {
         keyOf: ({ keyId }: Check) => keyId,
         callerOf: () => '',
         shares: () => [],
-        decide: async (_: Transaction, checks: readonly Check[]) => {
+        decideGroup: async (_: Transaction, checks: readonly Check[]) => {
           judged += checks.length;
           await gate.promise;
           return checks.map(each => each.number);

@@ -1,0 +1,80 @@
+// Answers a tools/call over HTTP: as JSON, or as a stream of events when the upstream speaks before its result. call.ts
+// makes the call.
+
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
+import { accepted, internal, json } from './answers.ts';
+import { CallCancelled, callTool } from './call.ts';
+import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
+import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
+
+export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+/** The log level of a client of the older era that never set one. */
+export const DEFAULT_LOG_LEVEL = 'info';
+
+interface CallOptions {
+  /** Whether the client speaks the newer era. */
+  modern: boolean;
+  /** The least level of the log messages that the client wants; undefined: it wants none. */
+  logLevel: Json | undefined;
+  /** The MCP session in which the client may cancel the call; the newer era has none. */
+  mcpSessionId?: string;
+}
+
+/**
+ * Answers a call. The answer is JSON if the result is the first thing that the upstream sends. If the upstream sends
+ * progress or log messages first, the answer is a stream of events.
+ */
+export function answerCall(
+  services: McpServices,
+  asked: ClientRequest,
+  { id, params }: RpcRequest,
+  { modern, logLevel, mcpSessionId }: CallOptions,
+): Promise<Response> {
+  const { request, principal, startedAt } = asked;
+  const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
+  // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the
+  // answer later, and its slow calls would keep their places, so the call is cancelled.
+  const cancel = cancelledBy(request.signal);
+  const forget =
+    mcpSessionId === undefined ? () => {} : services.mcpSessions.follow(mcpSessionId, id, cancel);
+  return new Promise((resolve, reject) => {
+    let stream: EventWriter | null = null;
+    const onNotification = (notification: JsonObject) => {
+      if (!streams || !isWanted(notification, logLevel)) return;
+      if (stream === null) {
+        stream = new EventWriter(() => cancel.abort());
+        resolve(new Response(stream.body, { headers: STREAM_HEADERS }));
+      }
+      stream.hint(notification);
+    };
+    const answer = (message: JsonObject, status: number) => {
+      forget();
+      if (stream === null) return resolve(json(message, status));
+      stream.send(message);
+      stream.close();
+    };
+    // Clients treat a response to a cancelled request as an error. Status 202 needs no message.
+    const keepSilent = () => {
+      forget();
+      if (stream === null) resolve(accepted());
+      else stream.close();
+    };
+    callTool(services, { principal, params, startedAt, cancel, modern, onNotification }).then(
+      result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
+      error => {
+        if (error instanceof CallCancelled) return keepSilent();
+        if (error instanceof RpcError) return answer(errorMessage(id, error), error.status);
+        if (stream !== null) return answer(errorMessage(id, internal(error)), 200);
+        forget();
+        reject(error);
+      },
+    );
+  });
+}
+
+function isWanted({ method, params }: JsonObject, level: Json | undefined): boolean {
+  if (method !== 'notifications/message') return true;
+  const said = isObject(params) ? params['level'] : undefined;
+  return level !== undefined && LOG_LEVELS.indexOf(said as string) >= LOG_LEVELS.indexOf(level as string);
+}
