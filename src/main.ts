@@ -211,7 +211,8 @@ function createMcp(
   metrics: Metrics,
   log: Log,
 ): Services['mcp'] {
-  const hub = new Hub(deps, { ...config, rules: targetRules(config) });
+  const onStderrDropped = (bytes: number) => metrics.stderrDropped(bytes);
+  const hub = new Hub(deps, { ...config, rules: targetRules(config), onStderrDropped });
   const failed = ({ tool }: Upstream, error: unknown) =>
     log.warn(
       { connectedTool: tool.name, keyId: tool.keyId, err: error },

@@ -24,6 +24,7 @@ export class Metrics {
   #checkpoints = 0;
   readonly #checkpointSends = new Map<string, number>();
   #sealErrors = 0;
+  #stderrBytes = 0;
 
   constructor(queueDepth: () => number) {
     this.#queueDepth = queueDepth;
@@ -86,6 +87,10 @@ export class Metrics {
   sealingFailed(): void {
     this.#sealErrors++;
     this.#behindSince ??= Date.now();
+  }
+
+  stderrDropped(bytes: number): void {
+    this.#stderrBytes += bytes;
   }
 
   text(): string {
@@ -173,6 +178,12 @@ export class Metrics {
         'counter',
         'Attempts to send a checkpoint to the address outside, by outcome.',
         labelled('toolgate_checkpoint_sends_total', this.#checkpointSends),
+      ),
+      ...family(
+        'toolgate_stdio_stderr_bytes_total',
+        'counter',
+        'Bytes that stdio servers wrote to standard error, and that were dropped.',
+        [`toolgate_stdio_stderr_bytes_total ${this.#stderrBytes}`],
       ),
       '',
     ].join('\n');

@@ -25,6 +25,7 @@ interface HubSettings {
   rules: TargetRules;
   stdioServers: Record<string, StdioServer>;
   stdioStderr: 'drop' | 'inherit';
+  onStderrDropped: (bytes: number) => void;
   /** How long a command may take to start. */
   upstreamStart: number;
 }
@@ -96,7 +97,7 @@ export class Hub {
   }
 
   async #open(tool: ConnectedTool, signal: AbortSignal): Promise<Wire> {
-    const { rules, stdioServers, stdioStderr } = this.#settings;
+    const { rules, stdioServers, stdioStderr, onStderrDropped } = this.#settings;
     const target = { url: tool.target, headers: decryptHeaders(this.#deps.vault, tool), rules };
     switch (tool.transport) {
       case 'http':
@@ -106,7 +107,7 @@ export class Hub {
       case 'stdio': {
         const server = Object.hasOwn(stdioServers, tool.target) ? stdioServers[tool.target] : undefined;
         if (server === undefined) throw new UpstreamError(`no stdio server "${tool.target}" is declared`);
-        return new StdioWire(server, stdioStderr);
+        return new StdioWire(server, stdioStderr, onStderrDropped);
       }
     }
   }

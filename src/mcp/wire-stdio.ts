@@ -1,6 +1,6 @@
 // The wire to a Connected Tool that is a child process, with one JSON message per line. Only commands from the
 // operator's file are started, as an exact argv, with an environment that holds only what the file and an allow-list
-// give. Standard error may repeat arguments, so it is dropped. No child outlives this process, however this process
+// give. Standard error may repeat arguments, so it is counted and dropped. No child outlives this process, however this process
 // ends.
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -24,7 +24,8 @@ const CLOSE_MS = 2000;
 export class StdioWire extends Duplex {
   readonly #child: ChildProcess;
 
-  constructor(server: StdioServer, stderr: 'drop' | 'inherit') {
+  /** `onDropped` is given how many bytes of standard error were dropped. */
+  constructor(server: StdioServer, stderr: 'drop' | 'inherit', onDropped: (bytes: number) => void) {
     super();
     const stdio: ('pipe' | 'inherit')[] = ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe', 'pipe'];
     this.#child = spawn('/bin/sh', ['-c', WATCHED, 'toolgate-stdio', server.command, ...server.args], {
@@ -36,7 +37,7 @@ export class StdioWire extends Duplex {
     this.#child.on('exit', code => this.#exited(code));
     this.#child.stdin?.on('error', () => this.broken('the command takes no messages'));
     if (this.#child.stdout !== null) this.#read(this.#child.stdout);
-    this.#child.stderr?.resume();
+    this.#child.stderr?.on('data', ({ length }: Uint8Array) => onDropped(length));
   }
 
   protected write(text: string): Promise<void> {

@@ -14,6 +14,7 @@ export const HUB_SETTINGS = {
   rules: { allowPrivate: true },
   stdioServers: {},
   stdioStderr: 'drop' as const,
+  onStderrDropped: () => {},
   upstreamStart: 60_000,
 };
 

@@ -256,7 +256,7 @@ test('a stream that ended is opened again, and what is said on it is heard', asy
 describe('a command', () => {
   const folder = newDataDir();
   const started = (behaviour: string, file: string) =>
-    new StdioWire({ env: {}, args: [], ...stdioScript(behaviour, join(folder, file)) }, 'drop');
+    new StdioWire({ env: {}, args: [], ...stdioScript(behaviour, join(folder, file)) }, 'drop', () => {});
 
   test('that takes long to start: whoever calls is told, and it is not killed', async () => {
     const limits = { ...PLENTY, patienceMs: 50 };
@@ -284,6 +284,16 @@ describe('a command', () => {
     expect(upstream.health).toMatchObject({ state: 'down', error: failed });
   });
 
+  test('what it writes to standard error is counted, and goes nowhere', async () => {
+    let dropped = 0;
+    const shell = { command: 'sh', args: ['-c', 'printf 12345 >&2; printf 67 >&2; cat'], env: {} };
+    const wire = new StdioWire(shell, 'drop', bytes => {
+      dropped += bytes;
+    });
+    await until('all of it was counted', () => dropped === 7);
+    wire.close();
+  });
+
   test('that is still starting when the connection is closed is ended', async () => {
     const upstream = upstreamOn('stdio', async () => started('slow start', 'closed'));
     const opening = upstream.connect();
@@ -304,7 +314,10 @@ describe('a command', () => {
   };
   for (const [name, [[command = '', ...args], says]] of Object.entries(ENDS)) {
     test(`that ${name}`, async () => {
-      const upstream = upstreamOn('stdio', async () => new StdioWire({ command, args, env: {} }, 'drop'));
+      const upstream = upstreamOn(
+        'stdio',
+        async () => new StdioWire({ command, args, env: {} }, 'drop', () => {}),
+      );
       await expect(upstream.connect()).rejects.toThrow(says);
     });
   }
