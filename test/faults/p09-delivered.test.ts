@@ -6,7 +6,7 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ASK_ALL } from '../approvals/gate.ts';
-import { figures, foundOut, newDataDir, random, SEED, sql, until, verdictOf } from '../support/faults.ts';
+import { figures, newDataDir, random, SEED, sql, until, verdictOf, withMutant } from '../support/faults.ts';
 import { type Load, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -35,14 +35,15 @@ const MARK_FIRST: Patch[] = [
   },
 ];
 
+// All at once: each has a store, a service and receivers of its own, and mostly waits for what is tried again.
 for (const engine of await engines()) {
-  test(`${engine}: every event arrives, verified, across kills`, async () => {
+  test.concurrent(`${engine}: every event arrives, verified, across kills`, async () => {
     const found = await measure(engine, KILLS);
     expect(found).toMatchObject({ kills: KILLS, undelivered: 0, badSignatures: 0, followed: 0 });
   });
 
-  test(`${engine}: a mutant that marks before it sends loses events`, async () => {
-    const found = await foundOut(
+  test.concurrent(`${engine}: a mutant that marks before it sends loses events`, async () => {
+    const found = await withMutant(
       MARK_FIRST,
       async root => (await measure(engine, MUTANT_KILLS, root)).undelivered,
     );

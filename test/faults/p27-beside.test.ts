@@ -5,7 +5,7 @@
 
 import { expect, test } from 'bun:test';
 import { canCompile } from '../support/clock.ts';
-import { figures, foundOut, inTime, sql, until } from '../support/faults.ts';
+import { figures, inTime, sql, until, withMutant } from '../support/faults.ts';
 import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, startLoad, took } from '../support/load.ts';
 import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -60,7 +60,7 @@ if (need(canCompile(), 'a C compiler (cc)')) {
 
   for (const [what, patches] of Object.entries(MUTANTS)) {
     test(`a mutant ${what} is found out`, async () => {
-      const found = await foundOut(patches, async root => (await measure('sqlite', root)).faults.length);
+      const found = await withMutant(patches, async root => (await measure('sqlite', root)).faults.length);
       expect(found).toBeGreaterThan(0);
     });
   }
@@ -102,7 +102,8 @@ async function measure(engine: Engine, root?: string) {
   attack.abort();
   const tried = await Promise.all(attacks);
   const faults = [...faultsOf(good, load.unanswered), ...ended(service)];
-  if (root !== undefined) await service.kill('SIGKILL');
+  // How it stops is not what is measured: a hundred sign-ins still wait for their hash.
+  await service.kill('SIGKILL');
   await service.close();
   await Promise.all([hung.close(), silent.stop()]);
   names.close();
