@@ -10,7 +10,7 @@ import { generate } from '../../scripts/soak/load.ts';
 import { againstLog } from '../../scripts/soak/log.ts';
 import { count, type Kind, type Tally } from '../../scripts/soak/tally.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
-import { figures, foundOut, sql, until } from '../support/faults.ts';
+import { figures, sql, until, withMutant } from '../support/faults.ts';
 import { Link } from '../support/link.ts';
 import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
@@ -71,7 +71,7 @@ describe.if(need(server !== null, 'PostgreSQL'))('two replicas on postgres', () 
   });
 
   test('a mutant without a limit is found out', async () => {
-    const tooDeep = await foundOut([NO_LIMIT], async root => {
+    const tooDeep = await withMutant([NO_LIMIT], async root => {
       const { deepest } = await overload(2, root);
       return Math.max(0, deepest - MOST_WAITING);
     });
@@ -79,7 +79,7 @@ describe.if(need(server !== null, 'PostgreSQL'))('two replicas on postgres', () 
   });
 
   test('a mutant that answers a verdict instead is found out', async () => {
-    const found = await foundOut(
+    const found = await withMutant(
       [VERDICT_WITHOUT_ENTRY],
       async root => (await overload(2, root)).compared.missing,
     );

@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { againstLog, figures, foundOut, newDataDir, Received, random, SEED } from '../support/faults.ts';
+import { againstLog, figures, newDataDir, Received, random, SEED, withMutant } from '../support/faults.ts';
 import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
@@ -48,7 +48,7 @@ for (const engine of await engines()) {
 
   for (const [name, patch] of Object.entries({ LATER, BEFORE_COMMIT })) {
     test(`${engine}: a mutant that answers first (${name}) loses verdicts`, async () => {
-      const found = await foundOut(
+      const found = await withMutant(
         [patch],
         async root => (await measure(engine, MUTANT_KILLS, { root, untilViolated: true })).violations,
       );

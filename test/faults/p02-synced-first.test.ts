@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import {
   canTrace,
   figures,
-  foundOut,
   inTime,
   newDataDir,
   Received,
@@ -74,7 +73,7 @@ for (const engine of await engines()) {
 
   for (const [name, patch] of Object.entries(MUTANTS[engine])) {
     test.skipIf(!TRACED)(`${engine}: a mutant (${name}) that sends too early is found out`, async () => {
-      const found = await foundOut(
+      const found = await withMutant(
         [patch],
         async root => (await measure(engine, MUTANT_CHECKS, root)).violations,
       );

@@ -7,13 +7,13 @@ import {
   againstLog,
   canTrace,
   figures,
-  foundOut,
   halfDone,
   inject,
   inTime,
   Received,
   until,
   verdictOf,
+  withMutant,
 } from '../support/faults.ts';
 import {
   ANSWERED_WITHIN_MS,
@@ -103,7 +103,7 @@ describe('sqlite', () => {
   // A limit on the log only: under failing writes SQLite gives up before the commit, where the mutant is right.
   test.skipIf(!LIMITED)('a mutant that answers anyway is found out', async () => {
     const fault = SQLITE['a file size limit']!;
-    const found = await foundOut(
+    const found = await withMutant(
       ANYWAY,
       async root => (await measure('sqlite mutant', fault, sqliteStore(root))).violations,
     );
@@ -115,7 +115,7 @@ describe('sqlite', () => {
   });
 
   test.skipIf(!TRACED)('a failed fsync: a mutant that goes on is found out', async () => {
-    expect(await foundOut(FORGIVING, root => measureFsync(sqliteStore(root)))).toBeGreaterThan(0);
+    expect(await withMutant(FORGIVING, root => measureFsync(sqliteStore(root)))).toBeGreaterThan(0);
   });
 });
 
@@ -130,7 +130,7 @@ describe.skipIf(server === null)('postgres', () => {
 
   test('a mutant that answers anyway is found out', async () => {
     const fault = POSTGRES['a renamed audit table']!;
-    const found = await foundOut(
+    const found = await withMutant(
       ANYWAY,
       async root => (await measure('postgres mutant', fault, await postgresStore(root))).violations,
     );

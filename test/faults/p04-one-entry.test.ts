@@ -2,7 +2,7 @@
 // merge entries of one tool in a group, and write every entry twice.
 
 import { expect, test } from 'bun:test';
-import { againstLog, figures, foundOut, inTime, Received } from '../support/faults.ts';
+import { againstLog, figures, inTime, Received, withMutant } from '../support/faults.ts';
 import { checks } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -31,7 +31,7 @@ for (const engine of await engines()) {
 
   for (const [name, patch] of Object.entries({ MERGED, TWICE })) {
     test(`${engine}: a mutant whose entries are ${name.toLowerCase()} is found out`, async () => {
-      const found = await foundOut(
+      const found = await withMutant(
         [patch],
         async root => (await measure(engine, MUTANT_CHECKS, root)).violations,
       );

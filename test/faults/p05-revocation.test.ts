@@ -4,7 +4,7 @@
 // revocation, not even of requests that were under way. The mutants drop the locks and trust their memory.
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { figures, foundOut, sql, until, verdictOf } from '../support/faults.ts';
+import { figures, sql, until, verdictOf, withMutant } from '../support/faults.ts';
 import { type Answer, type Load, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
@@ -96,7 +96,7 @@ describe('one process on SQLite', () => {
     });
 
     test(`${kind}: a mutant that trusts what it remembers is found out`, async () => {
-      const found = await foundOut(MEMORY[kind]!, async root =>
+      const found = await withMutant(MEMORY[kind]!, async root =>
         tooLate(await measure(kind, { root }, 1, MUTANT_ROUNDS)),
       );
       expect(found).toBeGreaterThan(0);
@@ -116,14 +116,14 @@ describe.skipIf(server === null)('two processes on one PostgreSQL', () => {
     });
 
     test(`${kind}: a mutant that trusts what it remembers is found out`, async () => {
-      const found = await foundOut(MEMORY[kind]!, async root =>
+      const found = await withMutant(MEMORY[kind]!, async root =>
         tooLate(await measure(kind, await store(root), 2, MUTANT_ROUNDS)),
       );
       expect(found).toBeGreaterThan(0);
     });
 
     test(`${kind}: a mutant without the locks commits allows too late`, async () => {
-      const found = await foundOut(
+      const found = await withMutant(
         [NO_LOCKS],
         async root => (await measure(kind, await store(root), 2, MUTANT_ROUNDS)).lateCommits,
       );

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { ASK_ALL, type Gate, openGate } from '../approvals/gate.ts';
 import { newPerson, send, signedIn } from '../operators/people.ts';
 import { canCompile, SettableClock } from '../support/clock.ts';
-import { figures, foundOut, random, SEED, until } from '../support/faults.ts';
+import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { type Engine, engines, type TestService } from '../support/service.ts';
@@ -62,7 +62,7 @@ for (const engine of await engines()) {
   if (engine === 'postgres' && !LONG) continue;
   for (const [what, patch] of Object.entries(MUTANTS)) {
     test.skipIf(!CLOCKED)(`${engine}: a mutant ${what} is found out`, async () => {
-      const found = await foundOut([patch], async root => (await measure(engine, 1, root)).accepted.length);
+      const found = await withMutant([patch], async root => (await measure(engine, 1, root)).accepted.length);
       expect(found).toBeGreaterThan(0);
     });
   }

@@ -4,7 +4,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Asked, type Gate, openGate } from '../approvals/gate.ts';
-import { figures, foundOut, random, SEED, until } from '../support/faults.ts';
+import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines } from '../support/service.ts';
@@ -58,7 +58,7 @@ for (const engine of await engines()) {
   });
 
   test(`${engine}: a mutant that does not look has several winners`, async () => {
-    const found = await foundOut(
+    const found = await withMutant(
       [UNCONDITIONAL, WAITING],
       async root => (await measure(engine, 20, '60m', root)).violations,
     );

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Asked, fingerprint, from, openGate } from '../approvals/gate.ts';
-import { figures, foundOut, random, SEED } from '../support/faults.ts';
+import { figures, random, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, type TestService } from '../support/service.ts';
@@ -57,7 +57,7 @@ for (const engine of await engines()) {
   });
 
   test(`${engine}: a mutant whose GET answers is found out`, async () => {
-    const found = await foundOut(
+    const found = await withMutant(
       [RESOLVING],
       async root => (await measure(engine, BATCH * 2, root)).violations,
     );

@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { figures, foundOut, newDataDir, sql } from '../support/faults.ts';
+import { figures, newDataDir, sql, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -42,7 +42,7 @@ for (const engine of await engines()) {
 
   for (const [name, patch] of Object.entries({ LOGGED, TOLD, ECHOED })) {
     test.skipIf(!can)(`${engine}: a mutant (${name}) that gives arguments away is found out`, async () => {
-      const found = await foundOut([patch], async root => (await measure(engine, root)).length);
+      const found = await withMutant([patch], async root => (await measure(engine, root)).length);
       expect(found).toBeGreaterThan(0);
     });
   }

@@ -3,7 +3,7 @@
 // it got must mean what the client said, and what is ambiguous must not arrive. The mutants read loosely.
 
 import { expect, test } from 'bun:test';
-import { figures, foundOut, inTime, random, SEED } from '../support/faults.ts';
+import { figures, inTime, random, SEED, withMutant } from '../support/faults.ts';
 import {
   auditOf,
   connect,
@@ -44,7 +44,7 @@ test('what reaches the upstream means what was checked', async () => {
 
 for (const [name, patch] of Object.entries({ LOOSE_JSON, HEADERS_UNREAD, PROTOTYPES })) {
   test(`a mutant that reads loosely (${name}) is found out`, async () => {
-    const found = await foundOut([patch], async root => (await measure(root)).mismatches.length);
+    const found = await withMutant([patch], async root => (await measure(root)).mismatches.length);
     expect(found).toBeGreaterThan(0);
   });
 }

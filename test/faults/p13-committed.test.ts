@@ -4,7 +4,7 @@
 
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { figures, foundOut, newDataDir, random, SEED, sql, until } from '../support/faults.ts';
+import { figures, newDataDir, random, SEED, sql, until, withMutant } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -49,7 +49,7 @@ for (const engine of await engines()) {
 
   for (const [name, patch] of Object.entries({ FORWARD_FIRST, BEFORE_COMMIT })) {
     test(`${engine}: a mutant that forwards first (${name}) is found out`, async () => {
-      const found = await foundOut(
+      const found = await withMutant(
         [patch],
         async root => (await measure(engine, MUTANT_KILLS, root)).violations,
       );

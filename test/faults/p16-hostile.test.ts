@@ -5,7 +5,7 @@
 
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { figures, foundOut, inTime, sql, until } from '../support/faults.ts';
+import { figures, inTime, sql, until, withMutant } from '../support/faults.ts';
 import { type Answers, HIDDEN_TOOL, startHostile } from '../support/hostile.ts';
 import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, startLoad, took } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -50,7 +50,7 @@ for (const engine of LONG ? await engines() : (['sqlite'] as const)) {
 
 for (const [what, patches] of Object.entries(MUTANTS)) {
   test(`a mutant ${what} is found out`, async () => {
-    const found = await foundOut(patches, async root => (await measure('sqlite', root)).faults.length);
+    const found = await withMutant(patches, async root => (await measure('sqlite', root)).faults.length);
     expect(found).toBeGreaterThan(0);
   });
 }

@@ -4,7 +4,7 @@
 // to check the owner.
 
 import { expect, test } from 'bun:test';
-import { figures, foundOut, random, SEED } from '../support/faults.ts';
+import { figures, random, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService } from '../support/service.ts';
@@ -54,7 +54,7 @@ for (const engine of await engines()) {
 
 for (const [what, patch] of Object.entries(MUTANTS)) {
   test(`a mutant that ${what} is found out`, async () => {
-    const found = await foundOut(
+    const found = await withMutant(
       [patch],
       async root => (await measure('sqlite', MUTANT_OPERATIONS, root)).leaks.length,
     );

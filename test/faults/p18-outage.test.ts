@@ -6,7 +6,16 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { againstLog, figures, foundOut, inTime, Received, sql, until, verdictOf } from '../support/faults.ts';
+import {
+  againstLog,
+  figures,
+  inTime,
+  Received,
+  sql,
+  until,
+  verdictOf,
+  withMutant,
+} from '../support/faults.ts';
 import { Link } from '../support/link.ts';
 import { ANSWERED_WITHIN_MS, type Answer, type Load, startLoad, took } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -90,7 +99,7 @@ describe.skipIf(server === null)('postgres', () => {
   }
 
   test('a mutant without time limits is found out', async () => {
-    const found = await foundOut(
+    const found = await withMutant(
       PATIENT,
       async root => (await measure('a lost link', ANSWERED_WITHIN_MS + 1000, { root, refusals: 0 })).late,
     );
@@ -98,7 +107,7 @@ describe.skipIf(server === null)('postgres', () => {
   });
 
   test('a mutant that allows what it cannot record is found out', async () => {
-    const found = await foundOut(
+    const found = await withMutant(
       [FAIL_OPEN],
       async root => (await measure('no free connection', OUTAGE_MS, { root })).unrecorded,
     );

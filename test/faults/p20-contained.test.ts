@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
-import { figures, foundOut, inTime, newDataDir, until, withMutant } from '../support/faults.ts';
+import { figures, inTime, newDataDir, until, withMutant } from '../support/faults.ts';
 import {
   type Answering,
   connect,
@@ -138,7 +138,7 @@ describe('over HTTP', () => {
 
   test('a mutant that takes any id is found out', async () => {
     const ways = { 'answers another id': BAD['answers another id']! };
-    const found = await foundOut(
+    const found = await withMutant(
       [FOREIGN_IDS],
       async root => (await misbehave(ways, root)).uncontained.length,
     );
@@ -370,7 +370,7 @@ describe('over stdio', () => {
   });
 
   test('a mutant without the watcher leaves some', async () => {
-    expect(await foundOut([UNWATCHED], orphans)).toBeGreaterThan(0);
+    expect(await withMutant([UNWATCHED], orphans)).toBeGreaterThan(0);
   });
 });
 

@@ -6,12 +6,12 @@ import { rmSync } from 'node:fs';
 import {
   againstLog,
   figures,
-  foundOut,
   newDataDir,
   Received,
   random,
   SEED,
   until,
+  withMutant,
 } from '../support/faults.ts';
 import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -38,7 +38,7 @@ for (const engine of await engines()) {
   });
 
   test(`${engine}: a mutant that buffers its entries loses them`, async () => {
-    const found = await foundOut([BUFFERED], async root => (await measure(engine, 1, root)).violations);
+    const found = await withMutant([BUFFERED], async root => (await measure(engine, 1, root)).violations);
     expect(found).toBeGreaterThan(0);
   });
 }

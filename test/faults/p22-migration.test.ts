@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { canTrace, figures, foundOut, newDataDir, random, SEED, sql } from '../support/faults.ts';
+import { canTrace, figures, newDataDir, random, SEED, sql, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
@@ -41,7 +41,7 @@ for (const engine of await engines()) {
   test.skipIf(!TRACED)(`${engine}: a mutant that migrates in two steps is found out`, async () => {
     // Of all commits one is at the seam; the first store that is left half ends the search.
     const { calls, points } = SEAM[engine];
-    const found = await foundOut(
+    const found = await withMutant(
       [TWO_STEPS],
       async root => (await measure(engine, points, { calls, root, untilViolated: true })).faults.length,
     );

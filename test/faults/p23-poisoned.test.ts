@@ -8,7 +8,6 @@ import { expect, test } from 'bun:test';
 import {
   againstLog,
   figures,
-  foundOut,
   inTime,
   Received,
   sql,
@@ -81,7 +80,7 @@ for (const engine of await engines()) {
     });
 
     test(`${engine}: a mutant that lets in ${what} and fails groups whole is found out`, async () => {
-      const found = await foundOut(
+      const found = await withMutant(
         [hole.patch, WHOLE],
         async root => (await measure(engine, `${engine} mutant`, root)).faults.length,
       );

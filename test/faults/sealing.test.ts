@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { depsAt } from '../guard/deps.ts';
 import { Clock, entries, sealedLog, sealerOn, write } from '../guard/log/sealing.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
-import { figures, foundOut, random, SEED, sql, until } from '../support/faults.ts';
+import { figures, random, SEED, sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { BUN, type Engine, engines, ROOT, startService, type TestService } from '../support/service.ts';
@@ -53,12 +53,12 @@ for (const engine of await engines()) {
 }
 
 test('a mutant that moves on before it seals is found out', async () => {
-  const found = await foundOut([ADVANCE_FIRST], async root => (await killed('sqlite', 3, root)).violations);
+  const found = await withMutant([ADVANCE_FIRST], async root => (await killed('sqlite', 3, root)).violations);
   expect(found).toBeGreaterThan(0);
 });
 
 test('a mutant that trusts the order of ids is found out', async () => {
-  const found = await foundOut(TRUST_IDS, async root => (await scattered('sqlite', root)).violations);
+  const found = await withMutant(TRUST_IDS, async root => (await scattered('sqlite', root)).violations);
   expect(found).toBeGreaterThan(0);
 });
 
