@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { BUN, ROOT } from '../support/service.ts';
+import { programOf } from '../support/service.ts';
 
 export interface Ran {
   stdout: string;
@@ -17,8 +17,8 @@ export class Shell {
   readonly #bin = mkdtempSync(join(tmpdir(), 'toolgate-bin-'));
 
   constructor(env: Record<string, string> = {}) {
-    const entry = join(ROOT, 'src/cli/main.ts');
-    writeFileSync(join(this.#bin, 'toolgate'), `#!/bin/sh\nexec '${BUN}' '${entry}' "$@"\n`);
+    const program = programOf().map(quoted).join(' ');
+    writeFileSync(join(this.#bin, 'toolgate'), `#!/bin/sh\nexec ${program} "$@"\n`);
     chmodSync(join(this.#bin, 'toolgate'), 0o755);
     this.env = { PATH: `${this.#bin}:${process.env['PATH']}`, HOME: this.folder, ...env };
   }

@@ -30,7 +30,7 @@ const SESSIONS = LONG ? 200 : 60;
 const OUTAGE_MS = LONG ? 10_000 : 1000;
 /** A lost link shows after as long as a check may take. */
 const LOST_MS = LONG ? 10_000 : 4000;
-const REFUSALS = 2 * CONNECTIONS;
+const REFUSALS = LONG ? 2 * CONNECTIONS : CONNECTIONS;
 const ROLE = 'toolgate_service';
 
 const started = await startPostgres();

@@ -234,7 +234,8 @@ function storeFor({ engine = 'sqlite', root, program }: ServiceOptions, dataDir:
   return freshStore(engine, dataDir, program === undefined ? (root ?? ROOT) : null);
 }
 
-function programOf({ root, source = false }: ServiceOptions): string[] {
+/** The program as `npm test` has made it, or the source. */
+export function programOf({ root, source = false }: ServiceOptions = {}): string[] {
   const made = process.env[PROGRAM];
   if (made !== undefined && root === undefined && !source) return [made];
   return [BUN, join(root ?? ROOT, 'src/cli/main.ts')];
