@@ -1,20 +1,20 @@
 // A fresh, migrated store on either engine, opened directly, and rows to put into it.
 
 import { afterAll, beforeAll, describe } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { newId } from '../../src/guard/ids.ts';
 import type { ApprovalRecord } from '../../src/store/approvals.ts';
 import type { AuditEntry } from '../../src/store/audit-entry.ts';
 import type { Db } from '../../src/store/db.ts';
 import type { KeyRecord } from '../../src/store/keys.ts';
-import { migrate } from '../../src/store/migrate.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import type { SessionRecord } from '../../src/store/sessions.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { freshStore } from '../support/fresh-store.ts';
 import { sharedPostgres } from '../support/postgres.ts';
-import { type Engine, engines } from '../support/service.ts';
+import { type Engine, engines, ROOT } from '../support/service.ts';
 
 export interface TestStore {
   engine: Engine;
@@ -31,13 +31,16 @@ const POOL = 3;
 
 /** A store that no migration has touched. */
 export async function newStore(engine: Engine): Promise<TestStore> {
-  return engine === 'sqlite' ? newSqlite() : newPostgres();
+  if (engine === 'sqlite') return sqliteStore(newFolder());
+  return postgresStore((await (await sharedPostgres())?.createDatabase()) ?? '');
 }
 
+/** One that has been migrated. */
 export async function openStore(engine: Engine): Promise<TestStore> {
-  const store = await newStore(engine);
-  await migrate(store.db, NOW);
-  return store;
+  if (engine === 'postgres') return postgresStore(await freshStore(engine, '', ROOT));
+  const folder = newFolder();
+  await freshStore(engine, dirname(fileIn(folder)), ROOT);
+  return sqliteStore(folder);
 }
 
 /** Declares the same tests on either engine, on one store that they share; it is open once they run. */
@@ -54,9 +57,16 @@ export async function onEachEngine(declare: (store: TestStore) => void): Promise
   }
 }
 
-function newSqlite(): TestStore {
+function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-store-'));
-  const path = join(folder, 'deep/er/toolgate.db');
+  mkdirSync(dirname(fileIn(folder)), { recursive: true });
+  return folder;
+}
+
+const fileIn = (folder: string): string => join(folder, 'deep/er/toolgate.db');
+
+function sqliteStore(folder: string): TestStore {
+  const path = fileIn(folder);
   const db = openSqlite(path, fatal);
   const close = async () => {
     await db.close();
@@ -65,8 +75,7 @@ function newSqlite(): TestStore {
   return { engine: 'sqlite', db, url: `sqlite:${path}`, again: async () => openSqlite(path, fatal), close };
 }
 
-async function newPostgres(): Promise<TestStore> {
-  const url = (await (await sharedPostgres())?.createDatabase()) ?? '';
+async function postgresStore(url: string): Promise<TestStore> {
   const db = await openPostgres(url, POOL);
   return { engine: 'postgres', db, url, again: () => openPostgres(url, POOL), close: () => db.close() };
 }
