@@ -14,15 +14,18 @@ const CHROMIUM = [
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ].find(path => path !== '' && existsSync(path));
+
 /**
- * Chromium loads pages of its own behind the address bar of every window, which cost more than ours. The last list of
- * switched-off features is the one that counts, so this one repeats what Playwright's own list needs here.
+ * Chromium loads pages of its own behind the address bar of every window, which cost more than ours, and keeps a process
+ * ready that no test uses. The last list of switched-off features is the one that counts, so this one repeats what
+ * Playwright's own list needs here.
  */
 const WITHOUT = [
   'WebUIOmniboxPopup',
   'WebUIOmniboxAimPopup',
   'WebUIOmniboxFullPopup',
   'PreloadTopChromeWebUI',
+  'SpareRendererForSitePerProcess',
   'AvoidUnnecessaryBeforeUnloadCheckSync',
   'AvoidCorsURLLoaderRestartOnRedirect',
   'DestroyProfileOnBrowserClose',
