@@ -49,7 +49,10 @@ export class Handle implements Queries, Transaction {
     if (this.#db.inTransaction) this.exec('ROLLBACK');
   }
 
+  /** An open statement would keep SQLite from moving the write-ahead log into the file when the last handle closes. */
   close(): void {
+    for (const statement of this.#statements.values()) statement.finalize();
+    this.#statements.clear();
     this.#db.close();
   }
 

@@ -1,4 +1,4 @@
-// Webhooks, operators, settings and one's own account in a real browser, on both engines; and what a role may not
+// Webhooks, operators, settings and one's own account in a real browser, on SQLite; and what a role may not
 // do, by page and by API.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -14,18 +14,19 @@ import {
 } from '../operators/people.ts';
 import { expectUsable, hasBrowser, heading, launch, visit } from '../support/browser.ts';
 import { Receiver, verifies } from '../support/receiver.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const PAGES = ['policies', 'keys', 'webhooks', 'operators', 'settings', 'account'];
 
-describe.if(hasBrowser()).each(await engines())('looking after things on %s', engine => {
+/** A page is a client of the API, which is tested on both engines. */
+describe.if(hasBrowser())('looking after things', () => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await Receiver.start();
-    [browser, service] = await Promise.all([launch(), startService({ engine })]);
+    [browser, service] = await Promise.all([launch(), startService()]);
     admin = await newPerson(service, 'admin');
   });
   afterAll(async () => {
@@ -34,8 +35,6 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
   });
 
   const use = (work: (page: Page) => Promise<void>, who = admin) => visit(browser, service, who.cookie, work);
-  /** What a page looks like does not depend on the engine. */
-  const look = (page: Page) => (engine === 'sqlite' ? expectUsable(page) : null);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
   /** Says yes in the dialog that is open. */
@@ -50,11 +49,11 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
     await use(async page => {
       await page.goto('/dashboard/webhooks');
       await page.getByText('No webhook is registered').waitFor();
-      await look(page);
+      await expectUsable(page);
       await button(page, 'New webhook').click();
       await page.getByLabel('Address').fill(`${receiver.url}/hooks`);
       await page.getByLabel('A waiting call is answered').uncheck();
-      await look(page);
+      await expectUsable(page);
       await button(page, 'Register').click();
       const secret = (await page.locator('.secret code').textContent()) ?? '';
       expect(secret).toStartWith('whsec_');
@@ -67,7 +66,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await service.check(key, 'mail', 'send');
       await page.getByText(/^2 attempts, the last .* answered 200/).click();
       await page.getByText(/answered 503 after/).waitFor();
-      await look(page);
+      await expectUsable(page);
       await button(page, 'Redeliver').click();
       await page.getByText(/^3 attempts/).waitFor();
       await button(page, 'New secret').click();
@@ -93,7 +92,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await button(page, 'Invite').click();
       await page.getByLabel('E-mail').fill('colleague@example.com');
       await page.getByLabel('Role', { exact: true }).selectOption('approver');
-      await look(page);
+      await expectUsable(page);
       await button(page, 'Make the link').click();
       const link = (await page.locator('.secret code').textContent()) ?? '';
       const token = new URL(link).searchParams.get('token');
@@ -105,7 +104,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await row.getByText('active').waitFor();
       await row.getByLabel('Role of colleague@example.com').selectOption('viewer');
       await page.getByText('becomes viewer').waitFor();
-      await look(page);
+      await expectUsable(page);
       await confirm(page, 'Change');
       expect((await signIn(service, 'colleague@example.com')).body.role).toBe('viewer');
       await row.getByRole('button', { name: 'Remove' }).click();
@@ -121,7 +120,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await page.getByText('TOOLGATE_DATA_DIR').waitFor();
       expect(await page.getByText('TOOLGATE_LOG_LEVEL').count()).toBe(0);
       await page.locator('tr').filter({ hasText: 'TOOLGATE_ADMIN_TOKEN' }).getByText('********').waitFor();
-      await look(page);
+      await expectUsable(page);
       await page.getByLabel('Find a setting').fill('approval');
       await page.getByText('TOOLGATE_APPROVAL_TIMEOUT').waitFor();
       await page.waitForURL(url => url.href.endsWith('?search=approval'));
@@ -137,7 +136,7 @@ describe.if(hasBrowser()).each(await engines())('looking after things on %s', en
       await heading(page, 'Your account');
       await page.getByText('this one').waitFor();
       expect(await page.locator('tbody tr').count()).toBe(2);
-      await look(page);
+      await expectUsable(page);
       const change = async (now: string, wanted: string, again = wanted) => {
         await page.getByLabel('Current password').fill(now);
         await page.getByLabel('New password', { exact: true }).fill(wanted);

@@ -1,4 +1,4 @@
-// Policies and keys in a real browser, on both engines: rules written with a mistake and mended, a tool tried, a key
+// Policies and keys in a real browser, on PostgreSQL: rules written with a mistake and mended, a tool tried, a key
 // made and used, versions compared and rolled back, a key revoked; Connected Tools with what changed.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -8,7 +8,7 @@ import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '.
 import { RecordingUpstream } from '../support/mcp.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 
-describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engine => {
+describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys on %s', engine => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;
@@ -22,8 +22,6 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
 
   const use = (work: (page: Page) => Promise<void>, options = {}) =>
     visit(browser, service, admin.cookie, work, options);
-  /** What a page looks like does not depend on the engine. */
-  const look = (page: Page) => (engine === 'sqlite' ? expectUsable(page) : null);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
   /** Types over all that the editor holds. */
@@ -52,7 +50,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await page.locator('.cm-lintRange-error').first().waitFor();
       expect(await tryTool(page, 'mail__send')).toBe('Fix the errors first.');
       expect(await button(page, 'Create the policy').isDisabled()).toBe(true);
-      await look(page);
+      await expectUsable(page);
       await write(page, '- { tool: "mail__*", action: allow }\n- { tool: "files__*", action: deny }\n');
       await page.getByText('No problems found.').waitFor();
       expect(await tryTool(page, 'files__read')).toContain(
@@ -68,12 +66,12 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       const dialog = page.getByRole('dialog', { name: 'New key' });
       await dialog.getByLabel('Name').fill('hand-made');
       await dialog.getByLabel('Policy').selectOption('made by hand');
-      await look(page);
+      await expectUsable(page);
       await button(page, 'Create the key').click();
       const once = page.getByRole('dialog', { name: 'Your new key' });
       const key = (await once.locator('.secret code').textContent()) ?? '';
       expect(key).toStartWith('tg_key_');
-      await look(page);
+      await expectUsable(page);
       expect((await service.check(key, 'mail', 'send')).body.decision).toBe('allow');
       expect((await service.check(key, 'files', 'read')).body.decision).toBe('deny');
       await button(page, 'I have kept it').click();
@@ -85,7 +83,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await change.getByLabel('Approval links go by').selectOption('Channels of this key');
       await change.getByLabel('E-mail to').fill('a@example.com, b@example.com');
       await change.getByLabel('prompts').check();
-      await look(page);
+      await expectUsable(page);
       await change.getByRole('button', { name: 'Save' }).click();
       await heading(page, 'hand-mended');
       await page.getByText('to a@example.com, b@example.com').waitFor();
@@ -119,7 +117,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       const dialog = page.getByRole('dialog', { name: 'From version 1 to version 2' });
       expect(await dialog.locator('.removed').textContent()).toContain('{ tool: "a", action: allow }');
       expect(await dialog.locator('.added').textContent()).toContain('not today');
-      await look(page);
+      await expectUsable(page);
       await page.keyboard.press('Escape');
       await button(page, 'Roll back').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
@@ -165,7 +163,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       const dialog = page.getByRole('dialog', { name: 'Connect an MCP server' });
       await dialog.getByLabel('Name').fill('eyes');
       await dialog.getByLabel('Address').fill(upstream.url);
-      await look(page);
+      await expectUsable(page);
       await dialog.getByRole('button', { name: 'Connect' }).click();
       await button(page, 'Test').click();
       await page.getByText('It answers, and offers 1 tool.').waitFor();
@@ -173,7 +171,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
       await button(page, 'Test').click();
       await page.getByText('is no longer the tool that was accepted').waitFor();
       await page.locator('.diff .added').getByText('Looks, and tells.').waitFor();
-      await look(page);
+      await expectUsable(page);
       await button(page, 'Accept the change').click();
       // It changes once more while the person reads: what they saw is not what would be accepted.
       upstream.options.tools = [tool('Looks, and tells everybody.')];
@@ -204,7 +202,7 @@ describe.if(hasBrowser()).each(await engines())('policies and keys on %s', engin
         await page.goto(`/dashboard/policies/${policyId}`);
         await heading(page, policyName);
         await page.locator('.cm-content').waitFor();
-        await look(page);
+        await expectUsable(page);
       },
       { ...DARK, ...PHONE },
     );

@@ -1,13 +1,12 @@
-// The dashboard's frame in a real browser, on both engines: the way in and out, what a person sees of a wrong
+// The dashboard's frame in a real browser, on SQLite: the way in and out, what a person sees of a wrong
 // password and of too many, deep links, light and dark; and from outside: framing, forgery, files, their size.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, PASSWORD, type Person, send } from '../operators/people.ts';
 import { expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
 
-const engineNames = await engines();
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
@@ -20,16 +19,15 @@ const IN_MAIN = "document.activeElement.id === 'main'";
 
 const withBrowser = hasBrowser();
 
-describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
-  // How a page looks does not depend on the engine, and axe takes a second each time.
-  const looksRight = engine === 'sqlite' ? expectUsable : async () => {};
+/** A page is a client of the API, which is tested on both engines. */
+describe.if(withBrowser)('the way in', () => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;
   beforeAll(async () => {
     // Behind a proxy every browser may have an address of its own, and its own count of failures.
     const env = { TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32' };
-    [browser, service] = await Promise.all([launch(), startService({ engine, env })]);
+    [browser, service] = await Promise.all([launch(), startService({ env })]);
     admin = await newPerson(service, 'admin');
   });
   afterAll(async () => {
@@ -91,7 +89,7 @@ describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
           .getByRole('alert')
           .filter({ hasText: /too many/i })
           .waitFor();
-        await looksRight(page);
+        await expectUsable(page);
       },
       at('10.9.0.2'),
     );
@@ -109,9 +107,9 @@ describe.if(withBrowser).each(engineNames)('the way in on %s', engine => {
   });
 });
 
-describe.if(withBrowser).each(engineNames)('a first start on %s', engine => {
+describe.if(withBrowser)('a first start', () => {
   test('its link makes the first operator, who signs in to pages that say what to do next', async () => {
-    const [browser, service] = await Promise.all([launch(), startService({ engine })]);
+    const [browser, service] = await Promise.all([launch(), startService()]);
     try {
       const link = /\S+\/dashboard\/setup\?token=\S+/.exec(service.output)?.[0] ?? '';
       await visit(browser, service, null, async page => {
@@ -124,14 +122,14 @@ describe.if(withBrowser).each(engineNames)('a first start on %s', engine => {
         await page.getByLabel('Password').fill(PASSWORD);
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByRole('heading', { name: 'No verdict in the last 24 hours' }).waitFor();
-        if (engine === 'sqlite') await expectUsable(page);
+        await expectUsable(page);
         await page.getByRole('link', { name: 'Approvals' }).first().click();
         await page.getByText('Nothing waits for an answer').waitFor();
         await page.getByRole('link', { name: 'Grants' }).click();
         await page.getByText('No grant is open').waitFor();
         await page.getByRole('link', { name: 'Audit' }).first().click();
         await page.getByText('No verdict yet').waitFor();
-        if (engine === 'sqlite') await expectUsable(page);
+        await expectUsable(page);
       });
     } finally {
       await service.close();

@@ -5,6 +5,8 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import {
   closeSync,
+  copyFileSync,
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -187,6 +189,22 @@ test.skipIf(!ON_LINUX)('a closed store can be opened again, and its log is not o
     await db.close();
     expect(syncing(path)).toEqual([]);
   }
+  rmSync(folder, { recursive: true });
+});
+
+test('a closed store is one file: a copy of it alone holds everything', async () => {
+  const folder = newDataDir();
+  const path = join(folder, 'toolgate.db');
+  const db = openSqlite(path, () => {});
+  await db.run('CREATE TABLE rows (id text)');
+  for (let id = 0; id < 100; id++) await db.run('INSERT INTO rows VALUES ($1)', [String(id)]);
+  expect(await db.all('SELECT id FROM rows')).toHaveLength(100);
+  await db.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  copyFileSync(path, join(folder, 'copy.db'));
+  const copy = new Database(join(folder, 'copy.db'), { readonly: true });
+  expect(copy.query('SELECT count(*) AS n FROM rows').get()).toEqual({ n: 100 });
+  copy.close();
   rmSync(folder, { recursive: true });
 });
 

@@ -101,6 +101,7 @@ class OwnedServer implements TestPostgres {
     fs.appendFileSync(path.join(this.dataDir, 'postgresql.conf'), this.#settings());
   }
 
+  /** A server has a hundred databases in the end, and autovacuum would visit one of them every half second. */
   #settings(): string {
     return `
 listen_addresses = '127.0.0.1'
@@ -108,8 +109,12 @@ port = ${this.#port}
 unix_socket_directories = '${this.#folder}'
 fsync = on
 synchronous_commit = on
-shared_buffers = 32MB
+shared_buffers = 128MB
 max_connections = 100
+autovacuum = off
+jit = off
+checkpoint_timeout = 30min
+max_wal_size = 2GB
 `;
   }
 
