@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { SQL } from 'bun';
 import { type Answer, took } from './load.ts';
 import { mutant, type Patch } from './mutant.ts';
-import { collect, onPath, stalled } from './service.ts';
+import { collect, measured, onPath, stalled } from './service.ts';
 
 /** Printed with every figure; set TOOLGATE_TEST_SEED to run the same choices again. */
 export const SEED = Number(process.env['TOOLGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
@@ -45,9 +45,11 @@ export function newDataDir(): string {
 /** Runs a measurement on a mutant's source. */
 export async function withMutant<T>(patches: Patch[], work: (root: string) => Promise<T>): Promise<T> {
   const broken = mutant(...patches);
+  measured.mutants++;
   try {
     return await work(broken.root);
   } finally {
+    measured.mutants--;
     broken.remove();
   }
 }
