@@ -4,6 +4,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
+  AFTER_SECONDS,
   againstLog,
   canTrace,
   figures,
@@ -203,7 +204,7 @@ async function throughFault(
   // A mutant answers on: it has shown enough.
   const enough = () => refusedIn(received) >= REFUSALS || received.verdicts.length > before + 2000;
   try {
-    await until('answers under the fault', enough);
+    await until('answers under the fault', enough, AFTER_SECONDS);
   } finally {
     span.to = performance.now();
     await end();

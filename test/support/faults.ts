@@ -65,6 +65,9 @@ export async function inTime<T extends { late: number }>(measure: () => Promise<
   return measure();
 }
 
+/** For what the product does only after some seconds, on purpose: a busy machine makes more of them. */
+export const AFTER_SECONDS = 60_000;
+
 /** Polls for a condition; a time-out is an error that says what never came. */
 export async function until(
   what: string,
