@@ -2,7 +2,6 @@
 // migrations take as long as all the rest of a start. Where the program has other migrations, as a mutant may, the
 // store is left for the program to migrate. Tests of migrations bring a store of their own.
 
-import { Database } from 'bun:sqlite';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,10 +50,6 @@ async function makeSqlite(): Promise<string> {
   const db = openSqlite(path, fatal);
   await migrate(db, Date.now());
   await db.close();
-  // Else most of it may still be in the write-ahead log, which is not copied.
-  const file = new Database(path);
-  file.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  file.close(true);
   return path;
 }
 

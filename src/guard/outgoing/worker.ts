@@ -59,7 +59,7 @@ export class Worker {
 
   /** Starts everything that is due, within the limit for each receiver. */
   async tick(): Promise<void> {
-    for (const job of this.#jobs) await job((target, lease, work) => this.#start(target, lease, work));
+    for (const job of this.#jobs) await job(this.#start);
   }
 
   /** Waits until all attempts that were started have ended. */
@@ -85,11 +85,7 @@ export class Worker {
     this.#ticking = null;
   }
 
-  async #start<Leased>(
-    target: string,
-    lease: (tx: Transaction, room: number, until: number) => Promise<Leased[]>,
-    work: (leased: Leased) => Promise<void>,
-  ): Promise<void> {
+  readonly #start: StartLeased = async (target, lease, work) => {
     const room = PER_TARGET - (this.#sending.get(target) ?? 0);
     if (room <= 0) return;
     const { db, now } = this.#deps;
@@ -100,7 +96,7 @@ export class Worker {
         () => this.#count(target, -1),
       );
     }
-  }
+  };
 
   /** Runs one attempt to its end, and then starts the next one that is due. */
   #track(work: () => Promise<void>, after: () => void): void {
