@@ -1,0 +1,43 @@
+// `path.within(p, root)` of the condition language: whether a path lies in a folder, by its text alone. POSIX paths, with
+// `.`, `..` and repeated slashes resolved; links are not followed, because a guard does not see the tool's disk. null is a
+// failure, for everything that tools read in different ways.
+
+/** Control characters, halves of characters, and blanks at the end, which some tools cut off (`/srv/a/.. `). */
+const UNCLEAR = /[\p{Cc}\p{Cs}]|\s$/u;
+
+/** POSIX takes these literally. A tool for Windows takes the one for a slash, and a tool for URLs decodes the others. */
+const BACKSLASH = /\\/g;
+const ENCODED = /%(?:25)*(2e|2f|5c|00)/gi;
+const DECODED: Record<string, string> = { '2e': '.', '2f': '/', '5c': '\\', '00': '\0' };
+
+type Reading = (path: string) => string;
+const literal: Reading = path => path;
+const withSlashes: Reading = path => path.replace(BACKSLASH, '/');
+const decoded: Reading = path =>
+  path.replace(ENCODED, (_, code: string) => DECODED[code.toLowerCase()] as string);
+const READINGS: Reading[] = [literal, withSlashes, decoded, path => withSlashes(decoded(path))];
+
+/** The root itself is within. All ways of reading the two paths have to agree. */
+export function pathWithin(path: string, root: string): boolean | null {
+  if (!isClear(path) || !isClear(root)) return null;
+  const [answer, ...others] = READINGS.map(read => isWithin(read(path), read(root)));
+  return others.every(other => other === answer) ? (answer as boolean) : null;
+}
+
+function isClear(path: string): boolean {
+  return path.startsWith('/') && !UNCLEAR.test(path) && !decoded(path).includes('\0');
+}
+
+function isWithin(path: string, root: string): boolean {
+  const parts = partsOf(path);
+  return partsOf(root).every((part, i) => parts[i] === part);
+}
+
+function partsOf(path: string): string[] {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return parts;
+}
