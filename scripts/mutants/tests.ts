@@ -18,6 +18,7 @@ const NAMED: [RegExp, string][] = [
     /^core\/(checkpoint|given-up|log-stretch|log-verifier|merkle|entry)/,
     'core/checkpoint core/log-verifier core/merkle cli/audit-verify',
   ],
+  [/^core\/(zone|hours|limit|decimal)/, 'core/hours core/limit'],
   [/^core\/errors/, 'http/refusals core/json'],
   [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approval'],
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],

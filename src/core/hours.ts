@@ -1,0 +1,85 @@
+// The hours of a rule: `mon-fri 08:00-18:00 Europe/Berlin`. They are read by the wall clock of their zone, so an hour
+// that a change of the clock skips is open on no such day, and one that it repeats is open twice.
+
+import { DAY, MINUTE } from './buckets.ts';
+import { findZone, type Zone } from './zone.ts';
+
+export interface Hours {
+  /** By weekday, from Monday. */
+  days: readonly boolean[];
+  /** In milliseconds of the day. Hours that end before they begin go on into the next day. */
+  begin: number;
+  end: number;
+  zone: Zone;
+}
+
+const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
+/** 1 January 1970 was a Thursday. */
+const FIRST_WEEKDAY = 3;
+
+const MAX_TEXT = 100;
+const FORM = 'must be days, hours and a zone, such as mon-fri 08:00-18:00 Europe/Berlin';
+const DAYS = /^[a-z]{3}(?:[-,][a-z]{3})*$/i;
+const TIMES = /^(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)$/;
+
+/**
+ * Days or times may be left out, and mean every day or the whole day then; without a zone they are in UTC. Returns a
+ * text that follows the name of the field when something is wrong.
+ */
+export function parseHours(text: string): Hours | string {
+  if (text.length > MAX_TEXT) return FORM;
+  const parts = text.trim().split(/ +/);
+  const days = DAYS.test(parts[0] ?? '') ? readDays(parts[0] as string) : null;
+  if (days !== null) parts.shift();
+  const times = TIMES.exec(parts[0] ?? '');
+  if (times !== null) parts.shift();
+  if (typeof days === 'string') return days;
+  if ((days === null && times === null) || parts.length > 1) return FORM;
+  const span = readTimes(times);
+  if (typeof span === 'string') return span;
+  const [name = 'UTC'] = parts;
+  const zone = findZone(name);
+  if (zone === null) return `names an unknown time zone, "${name}"; it ${FORM}`;
+  return { days: days ?? WEEKDAYS.map(() => true), ...span, zone };
+}
+
+/** Whether the hours are open at a time. The first millisecond is inside, the one at which they end is not. */
+export function isWithin({ days, begin, end, zone }: Hours, now: number): boolean {
+  const shown = zone.wallClock(now);
+  const day = Math.floor(shown / DAY);
+  const time = shown - day * DAY;
+  if (begin < end) return begin <= time && time < end && isOn(days, day);
+  return (begin <= time && isOn(days, day)) || (time < end && isOn(days, day - 1));
+}
+
+function isOn(days: readonly boolean[], day: number): boolean {
+  return days[(((day + FIRST_WEEKDAY) % 7) + 7) % 7] === true;
+}
+
+/** `mon-wed,fri`; a span may go around the end of the week, as `sat-mon`. */
+function readDays(text: string): boolean[] | string {
+  const open = WEEKDAYS.map(() => false);
+  for (const span of text.toLowerCase().split(',')) {
+    const names = span.split('-');
+    const wrong = names.find(name => !WEEKDAYS.includes(name));
+    if (wrong !== undefined) return `names an unknown day, "${wrong}"; days are ${WEEKDAYS.join(', ')}`;
+    if (names.length > 2) return FORM;
+    const [first, last] = [WEEKDAYS.indexOf(names[0] ?? ''), WEEKDAYS.indexOf(names.at(-1) ?? '')];
+    for (let at = first; ; at = (at + 1) % 7) {
+      open[at] = true;
+      if (at === last) break;
+    }
+  }
+  return open;
+}
+
+function readTimes(found: RegExpExecArray | null): { begin: number; end: number } | string {
+  if (found === null) return { begin: 0, end: DAY };
+  const [beginHour = 0, beginMinute = 0, endHour = 0, endMinute = 0] = found.slice(1).map(Number);
+  const begin = (beginHour * 60 + beginMinute) * MINUTE;
+  const end = (endHour * 60 + endMinute) * MINUTE;
+  if (beginMinute > 59 || endMinute > 59 || begin >= DAY || end > DAY)
+    return 'must have times from 00:00 to 23:59; the end may be 24:00';
+  if (begin === end) return 'must end at another time than it begins; leave the times out for the whole day';
+  return { begin, end };
+}
