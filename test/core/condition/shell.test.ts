@@ -1,7 +1,12 @@
 // What `shell.commands` understands, and what it must not.
 
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
 import { shellCommands } from '../../../src/core/condition/shell.ts';
+import { isPlainCommand } from '../../../src/core/condition/shell-names.ts';
+import { onPath } from '../../support/service.ts';
 
 /** The commands on one line, words between bars. */
 const read = (text: string) =>
@@ -34,4 +39,46 @@ test('plain commands are read as a shell reads them', () => {
     ['cd /srv && test -f x && test a = b', 'cd|/srv ; test|-f|x ; test|a|=|b'],
   ];
   for (const [text, commands] of understood) expect([text, read(text)]).toEqual([text, commands]);
+});
+
+test('what is expanded, redirected, nested or read in different ways fails', () => {
+  const tricks = readFileSync(join(import.meta.dir, 'shell-tricks.yaml'), 'utf8');
+  const refused: Record<string, string[]> = {
+    ...parse(tricks),
+    'half a character': ["ls '\ud800'", "ls '\udc00'"],
+  };
+  const answers = Object.entries(refused).flatMap(([kind, texts]) =>
+    texts.map(text => [kind, text, read(text)]),
+  );
+  expect(answers.length).toBeGreaterThan(250);
+  expect(answers.filter(([, , commands]) => commands !== null)).toEqual([]);
+});
+
+test('a text is read up to 64 KiB, in one pass', () => {
+  expect(shellCommands('ls '.repeat(21_845))?.[0]?.args.length).toBe(21_844);
+  expect(shellCommands(`ls ${'a'.repeat(65_533)}`)?.length).toBe(1);
+  expect(shellCommands(`ls ${'a'.repeat(65_534)}`)).toBe(null);
+  const parts = ["'", '"', '\\', '\n', ';', '""', "'a'", 'a;', '\\"', '|\n', '&&', 'ls||'];
+  for (const part of parts) shellCommands(part.repeat(65_536 / part.length));
+});
+
+/** Neither do they evaluate their arguments, nor do they change what later words mean. */
+const HARMLESS =
+  ': caller cd chdir dirs echo exit false help kill log popd printf pushd pwd test times true type umask whence where which';
+
+test('every builtin and every word of the grammar is known', () => {
+  const lists: Record<string, string[]> = {
+    bash: ['-c', 'compgen -b; compgen -k'],
+    zsh: ['-fc', 'print -l $' + '{(k)builtins} $' + '{(k)reswords}'],
+  };
+  for (const [shell, args] of Object.entries(lists)) {
+    if (!onPath(shell)) continue;
+    const names = Bun.spawnSync([shell, ...args])
+      .stdout.toString()
+      .trim()
+      .split('\n');
+    expect(names.length).toBeGreaterThan(60);
+    const plain = names.filter(name => isPlainCommand(name, []));
+    expect([shell, plain.filter(name => !HARMLESS.split(' ').includes(name))]).toEqual([shell, []]);
+  }
 });
