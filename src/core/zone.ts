@@ -5,7 +5,6 @@ import { HOUR, MINUTE } from './buckets.ts';
 
 /** More than any zone is away from UTC. */
 const FARTHEST = 16 * HOUR;
-const MAX_KNOWN = 1000;
 
 /** IANA names only. An offset such as +02:00 does not follow summer time, and not every browser knows it. */
 const NAME = /^[A-Za-z][\w+-]*(?:\/[\w+-]+)*$/;
@@ -14,13 +13,14 @@ const known = new Map<string, Zone>();
 
 /** The zone with an IANA name, whatever the case of its letters, or null. */
 export function findZone(name: string): Zone | null {
-  const found = known.get(name);
-  if (found !== undefined) return found;
   if (!NAME.test(name)) return null;
+  // There are some 600 zones, so as many are remembered at most.
+  const key = name.toLowerCase();
+  const found = known.get(key);
+  if (found !== undefined) return found;
   try {
     const zone = new Zone(name);
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(name, zone);
+    known.set(key, zone);
     return zone;
   } catch {
     return null;
@@ -28,13 +28,11 @@ export function findZone(name: string): Zone | null {
 }
 
 export class Zone {
-  readonly name: string;
   readonly #format: Intl.DateTimeFormat;
   #minute = Number.NaN;
   #offset = 0;
 
   constructor(name: string) {
-    this.name = name;
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
       calendar: 'gregory',
@@ -75,7 +73,7 @@ export class Zone {
   hourEnds(now: number): number {
     const shown = this.wallClock(now);
     const end = now + (Math.floor(shown / HOUR) + 1) * HOUR - shown;
-    return this.#offsetAt(end - 1) === this.#offsetAt(now) ? end : this.#changeBetween(now, end);
+    return this.#offsetAt(end) === this.#offsetAt(now) ? end : this.#changeBetween(now, end);
   }
 
   /** The first time of the later offset, between two times of which the offsets differ. */

@@ -18,6 +18,11 @@ export interface Transaction extends Queries {
   defer(sql: string, params: readonly Value[]): void;
   /** Takes further locks, and waits for them. */
   lock(locks: Locks): Promise<void>;
+  /**
+   * The time on the clock of the database server, which all replicas share; it is read once the locks are held. Null on
+   * SQLite, where the process and its store are on one machine.
+   */
+  now(): Promise<number | null>;
   /** Runs several statements without parameters. */
   script(sql: string): Promise<void>;
 }

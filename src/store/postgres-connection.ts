@@ -184,6 +184,14 @@ class PostgresTransaction implements Transaction {
     this.#send(sql, params);
   }
 
+  async now(): Promise<number | null> {
+    // The time of the transaction, now(), is that of its beginning: it may have waited for locks since.
+    const [row] = await this.all<{ now: number }>(
+      'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now',
+    );
+    return row?.now ?? null;
+  }
+
   async script(sql: string): Promise<void> {
     // Text is compared by its bytes, as on SQLite, whatever the locale of the database is: ids must sort by time.
     await this.#connection.unsafe(sql.replace(/ text\b/g, ' text COLLATE "C"'));

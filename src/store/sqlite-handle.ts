@@ -37,6 +37,10 @@ export class Handle implements Queries, Transaction {
 
   async lock(): Promise<void> {}
 
+  async now(): Promise<null> {
+    return null;
+  }
+
   async script(sql: string): Promise<void> {
     this.exec(sql.replace(/CREATE TABLE [^;]*\n\);/g, inOneTree));
   }

@@ -53,7 +53,7 @@ test('what is left out is every day, the whole day, and UTC', () => {
   expect(open('22:00-24:00', '2026-11-18T23:59:59.999Z', '2026-11-19T00:00Z')).toEqual([true, false]);
   expect(open('22:00-00:00', '2026-11-18T23:59:59.999Z', '2026-11-19T00:00Z')).toEqual([true, false]);
   expect(open('mon Europe/Berlin', '2026-11-15T23:00Z', '2026-11-16T23:00Z')).toEqual([true, false]);
-  expect(hours('mon').zone.name).toBe('UTC');
+  expect(open('mon', '2026-11-16T00:00Z', '2026-11-17T00:00Z')).toEqual([true, false]);
 });
 
 test('days are listed, and a span of days may go around the end of the week', () => {
@@ -64,6 +64,7 @@ test('days are listed, and a span of days may go around the end of the week', ()
   expect(days('tue-mon')).toBe('1111111');
   expect(days('Wed-WED')).toBe('0010000');
   expect(days('8:00-9:00')).toBe('1111111');
+  expect(days(`fri${' '.repeat(97)}`)).toBe('0000100');
 });
 
 test('an hour that the clock skips is not open, and one that it shows twice is open twice', () => {
@@ -83,7 +84,7 @@ test.each([
   ['always', FORM],
   ['mon-wed-fri', FORM],
   ['mon-fri 08:00-18:00 Europe/Berlin now', FORM],
-  [`mon-fri 08:00-18:00 ${'x'.repeat(100)}`, FORM],
+  [`fri${' '.repeat(98)}`, FORM],
   ['mon-fry', 'names an unknown day, "fry"; days are mon, tue, wed, thu, fri, sat, sun'],
   ['mon 08:60-18:00', TIMES],
   ['mon 08:00-18:60', TIMES],
