@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { appendCheckpoint } from './data-dir.ts';
 import { lapses } from './guard/approvals/approvals.ts';
 import { notifications } from './guard/approvals/notify/notify.ts';
+import { forgetCounts } from './guard/check/limit-admin.ts';
 import { Chores } from './guard/chores.ts';
 import { retire } from './guard/log/retention.ts';
 import { rolledUpTo, rollUp } from './guard/log/rollups.ts';
@@ -64,10 +65,14 @@ function createChores({ retention, sealing }: Config, services: Services): Chore
     metrics.removed(counts);
     log.info({ removed: counts }, 'removed what retention no longer keeps');
   };
-  return new Chores(deps, [rollUp, forgetRequests(), retire({ retention, sealedBy, removed })], {
-    round: async () => metrics.rolledUp(await rolledUpTo(deps)),
-    failed: error => log.error({ err: error }, 'a background chore failed'),
-  });
+  return new Chores(
+    deps,
+    [rollUp, forgetRequests(), forgetCounts(), retire({ retention, sealedBy, removed })],
+    {
+      round: async () => metrics.rolledUp(await rolledUpTo(deps)),
+      failed: error => log.error({ err: error }, 'a background chore failed'),
+    },
+  );
 }
 
 function createSealer(config: Config, { deps, checkpointKey, targetRules, metrics, log }: Services): Sealer {

@@ -28,6 +28,11 @@ export function unitsIn(amount: Decimal | null, unit: Decimal | null): number | 
   return units > BigInt(TOO_MANY_UNITS) ? TOO_MANY_UNITS : Number(units);
 }
 
+/** So many units as a number, which is rounded only if a double cannot hold it. */
+export function numberOf(units: number, { digits, exponent }: Decimal): number {
+  return Number(`${BigInt(units) * digits}e${exponent}`);
+}
+
 /** Reads a JSON number. */
 export function readDecimal(text: string): Decimal | null {
   if (text.length > MAX_TEXT) return null;

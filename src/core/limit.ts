@@ -2,7 +2,7 @@
 // it. decide.ts says what a limit means for a call. Nothing here knows how much is used.
 
 import { DAY, HOUR, MINUTE } from './buckets.ts';
-import { type Decimal, readDecimal, unitsIn } from './decimal.ts';
+import { type Decimal, numberOf, readDecimal, unitsIn } from './decimal.ts';
 import { findZone, type Zone } from './zone.ts';
 
 export const PERIODS = ['hour', 'day', 'week', 'month'] as const;
@@ -198,4 +198,9 @@ function periodEnds(each: NonNullable<Limit['each']>, zone: Zone, now: number): 
  */
 export function unitsOf(limit: Limit, amount: string): number | null {
   return unitsIn(readDecimal(amount), prepared(limit).unit);
+}
+
+/** The calls or the amount that so many units of the limit are. */
+export function amountOf(limit: Limit, units: number): number {
+  return limit.calls === undefined ? numberOf(units, prepared(limit).unit) : units;
 }

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
+  amountOf,
   countsUntil,
   identityOf,
   type Limit,
@@ -254,6 +255,8 @@ test.each<[number, string, number | null]>([
   [1, '9007199254740992', 2 ** 53],
   [1, '9007199254740991', 2 ** 53 - 1],
   [1, '9007199254740993', 2 ** 53],
+  [1, `1${'0'.repeat(999)}`, 2 ** 53],
+  [1, `1${'0'.repeat(1000)}`, null],
   [1, '1'.repeat(5000), null],
   ...['', 'x', 'NaN', 'Infinity', '1e', '.5', '1.', '+1', ' 1', '1\n', '0x10', '1n'].map(text => [
     1,
@@ -263,6 +266,15 @@ test.each<[number, string, number | null]>([
 ] as [number, string, number | null][])('in units of %p, %j is %p', (unit, amount, units) => {
   const found = unitsOf({ sum: 'args.n', atMost: unit, unit, each: 'day' }, amount);
   expect(found).toBe(units);
+});
+
+test('units are shown as the calls or the amount that they are', () => {
+  expect([amountOf(CALLS, 7), amountOf(REFUNDS, 12_345), amountOf(REFUNDS, 0)]).toEqual([7, 123.45, 0]);
+  // A product of doubles would be 0.30000000000000004.
+  expect(amountOf({ ...REFUNDS, unit: 0.1 }, 3)).toBe(0.3);
+  expect(amountOf({ ...REFUNDS, unit: 1e-7 }, 11)).toBe(0.0000011);
+  expect(amountOf({ ...REFUNDS, unit: 250 }, 2)).toBe(500);
+  expect(amountOf(REFUNDS, 2 ** 50)).toBe(11258999068426.24);
 });
 
 test('amounts are counted exactly', () => {
