@@ -2,30 +2,35 @@
 // `.`, `..` and repeated slashes resolved; links are not followed, because a guard does not see the tool's disk. null is a
 // failure, for everything that tools read in different ways.
 
+/** No system opens a longer one. */
+const MAX_LENGTH = 4_096;
+
 /** Control characters, halves of characters, and blanks at the end, which some tools cut off (`/srv/a/.. `). */
 const UNCLEAR = /[\p{Cc}\p{Cs}]|\s$/u;
 
 /** POSIX takes these literally. A tool for Windows takes the one for a slash, and a tool for URLs decodes the others. */
+const READ_DIFFERENTLY = /[\\%]/;
 const BACKSLASH = /\\/g;
 const ENCODED = /%(?:25)*(2e|2f|5c|00)/gi;
 const DECODED: Record<string, string> = { '2e': '.', '2f': '/', '5c': '\\', '00': '\0' };
 
 type Reading = (path: string) => string;
-const literal: Reading = path => path;
 const withSlashes: Reading = path => path.replace(BACKSLASH, '/');
 const decoded: Reading = path =>
   path.replace(ENCODED, (_, code: string) => DECODED[code.toLowerCase()] as string);
-const READINGS: Reading[] = [literal, withSlashes, decoded, path => withSlashes(decoded(path))];
+const OTHER_READINGS: Reading[] = [withSlashes, decoded, path => withSlashes(decoded(path))];
 
 /** The root itself is within. All ways of reading the two paths have to agree. */
 export function pathWithin(path: string, root: string): boolean | null {
   if (!isClear(path) || !isClear(root)) return null;
-  const [answer, ...others] = READINGS.map(read => isWithin(read(path), read(root)));
-  return others.every(other => other === answer) ? (answer as boolean) : null;
+  const answer = isWithin(path, root);
+  if (!READ_DIFFERENTLY.test(path) && !READ_DIFFERENTLY.test(root)) return answer;
+  return OTHER_READINGS.every(read => isWithin(read(path), read(root)) === answer) ? answer : null;
 }
 
 function isClear(path: string): boolean {
-  return path.startsWith('/') && !UNCLEAR.test(path) && !decoded(path).includes('\0');
+  if (path.length > MAX_LENGTH || !path.startsWith('/')) return false;
+  return !UNCLEAR.test(path) && !decoded(path).includes('\0');
 }
 
 function isWithin(path: string, root: string): boolean {

@@ -99,6 +99,8 @@ test('the root is read like the path', () => {
   for (const root of ['/', '//', '/..', '/srv/', '/srv/./documents/a/..', '/srv//documents/']) {
     expect([root, pathWithin(`${ROOT}/a`, root)]).toEqual([root, true]);
   }
+  expect(pathWithin(`${ROOT}/${'a'.repeat(4_081)}`, ROOT)).toBe(true);
+  expect(pathWithin(`${ROOT}/${'a'.repeat(4_082)}`, ROOT)).toBe(null);
   expect(pathWithin('/srv/a\\b/c', '/srv/a\\b')).toBe(true);
   expect(pathWithin('/srv/a%2Fb/c', '/srv/a%2Fb')).toBe(true);
 });
