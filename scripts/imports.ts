@@ -87,8 +87,8 @@ const ONLY: Record<string, RegExp> = {
   commander: /^cli\//,
   pino: /^log\.ts$/,
 };
-/** The core is pure: it uses no package except the YAML reader, and no built-in module. */
-const CORE_PACKAGES = ['yaml'];
+/** The core is pure: it uses no built-in module, and no package except the YAML reader and the parser of patterns. */
+const CORE_PACKAGES = ['yaml', '@bufbuild/re2'];
 
 const IMPORT =
   /^(?:import|export)\s([\w\s*{},]*?)\s*from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;

@@ -1,0 +1,375 @@
+// Checks a parsed condition against the declared variables and compiles it to closures, in one walk over the tree. It
+// also notes which variables the condition reads.
+
+import { ConditionFault, suggestion } from './fault.ts';
+import type { Part, Run } from './frame.ts';
+import { FUNCTIONS, type FunctionOfLanguage } from './functions.ts';
+import { macroRun } from './macros.ts';
+import { entryOf, fieldReader } from './maps.ts';
+import { binaryPart, checkIndex, choicePart, element, logicPart, negatePart, notPart } from './operators.ts';
+import { compilePattern } from './pattern-match.ts';
+import type { Node } from './syntax.ts';
+import {
+  BOOL,
+  DYN,
+  type Field,
+  fits,
+  joined,
+  listOf,
+  mapOf,
+  STRING,
+  TYPE,
+  type Type,
+  typeText,
+} from './types.ts';
+import {
+  ABSENT,
+  adopt,
+  DUPLICATE_KEY,
+  Failure,
+  isInt,
+  OUT_OF_RANGE,
+  TOO_MUCH_WORK,
+  TYPE_NAMES,
+  type Value,
+  WRONG_TYPE,
+} from './values.ts';
+
+/** The variables of a condition and their types. */
+export type Declarations = Readonly<Record<string, Type>>;
+
+/** A variable, and the fields that are read from it. */
+export interface Path {
+  path: readonly string[];
+  offset: number;
+}
+
+/** This many parts of a macro's body are covered by one step. */
+const PARTS_PER_STEP = 32;
+
+const MACROS = ['all', 'exists', 'exists_one', 'filter', 'map'];
+
+type NodeOf<K extends Node['kind']> = Extract<Node, { kind: K }>;
+
+export class Compiler {
+  readonly reads: Path[] = [];
+  readonly tested: Path[] = [];
+  readonly #declarations: Declarations;
+  /** The variables of the macros around the node, the innermost last. */
+  readonly #locals: { name: string; type: Type }[] = [];
+  /** How many parts were compiled. */
+  #parts = 0;
+
+  constructor(declarations: Declarations) {
+    this.#declarations = declarations;
+  }
+
+  /** A part that is used as a value, which a group of fields such as `tool` cannot be. */
+  value(node: Node): Part {
+    const part = this.#part(node);
+    if (part.type.kind === 'struct') {
+      throw new ConditionFault('this is a group of fields; use one of them', node.offset);
+    }
+    return part;
+  }
+
+  #part(node: Node): Part {
+    const path = this.#pathOf(node);
+    if (path !== null) this.reads.push({ path, offset: node.offset });
+    return this.#compiled(node);
+  }
+
+  /** The same for what stands before a field or an index: of a longer path only the whole is noted. */
+  #operand(of: NodeOf<'select' | 'index'>): Part {
+    return this.#pathOf(of) === null ? this.#part(of.operand) : this.#compiled(of.operand);
+  }
+
+  #compiled(node: Node): Part {
+    this.#parts++;
+    const { offset } = node;
+    switch (node.kind) {
+      case 'literal':
+        return { type: { kind: node.type }, run: () => node.value, offset, literal: node.value };
+      case 'name':
+        return this.#name(node);
+      case 'select':
+        return this.#select(node);
+      case 'has':
+        return this.#has(node);
+      case 'index':
+        return this.#index(node);
+      case 'call':
+        return this.#call(node);
+      case 'macro':
+        return this.#macro(node);
+      case 'not':
+        return notPart(this.value(node.operand), offset);
+      case 'negate':
+        return negatePart(this.value(node.operand), offset);
+      case 'binary':
+        return binaryPart(node.operator, this.value(node.left), this.value(node.right), node.operatorOffset);
+      case 'and':
+      case 'or':
+        return logicPart(
+          node.terms.map(each => this.value(each)),
+          node.kind === 'or',
+        );
+      case 'choice':
+        return choicePart(this.value(node.condition), this.value(node.yes), this.value(node.no));
+      case 'list':
+        return this.#list(node);
+      case 'map':
+        return this.#map(node);
+    }
+  }
+
+  /** The variable and fields that a node names, or null if it is anything else. */
+  #pathOf(node: Node): string[] | null {
+    if (node.kind === 'name') {
+      const declared = Object.hasOwn(this.#declarations, node.name);
+      return declared && this.#localOf(node.name) < 0 ? [node.name] : null;
+    }
+    if (node.kind !== 'select' && node.kind !== 'index') return null;
+    const field = node.kind === 'select' ? node.field : node.index.kind === 'literal' && node.index.value;
+    if (typeof field !== 'string') return null;
+    const path = this.#pathOf(node.operand);
+    path?.push(field);
+    return path;
+  }
+
+  #localOf(name: string): number {
+    return this.#locals.findLastIndex(each => each.name === name);
+  }
+
+  #name({ name, offset }: NodeOf<'name'>): Part {
+    const slot = this.#localOf(name);
+    if (slot >= 0) return { type: this.#locals[slot]!.type, run: frame => frame.locals[slot], offset };
+    if (Object.hasOwn(this.#declarations, name)) {
+      return { type: this.#declarations[name]!, run: frame => adopt(frame.scope[name]), offset };
+    }
+    const typeName = TYPE_NAMES.get(name);
+    if (typeName !== undefined) return { type: TYPE, run: () => typeName, offset };
+    const variables = [...Object.keys(this.#declarations), ...this.#locals.map(each => each.name)];
+    const known = Object.keys(this.#declarations).join(', ');
+    throw new ConditionFault(
+      `unknown variable "${name}"; known: ${known}.${suggestion(name, variables)}`,
+      offset,
+    );
+  }
+
+  #select(node: NodeOf<'select'>): Part {
+    const { field, fieldOffset, offset } = node;
+    const { type, run } = this.#operand(node);
+    const read = fieldReader(field);
+    return { type: fieldOf(type, field, fieldOffset).type, run: frame => read(run(frame)), offset };
+  }
+
+  #has({ operand, field, fieldOffset, offset }: NodeOf<'has'>): Part {
+    const path = this.#pathOf(operand);
+    if (path !== null) {
+      this.tested.push({ path: [...path, field], offset });
+      // What stands before the field is read, and the condition fails if that is absent.
+      if (path.length > 1) this.reads.push({ path, offset: operand.offset });
+    }
+    const { type, run } = path === null ? this.#part(operand) : this.#compiled(operand);
+    fieldOf(type, field, fieldOffset);
+    return {
+      type: BOOL,
+      offset,
+      run: frame => {
+        const found = entryOf(run(frame), field);
+        return found instanceof Failure ? found : found !== undefined;
+      },
+    };
+  }
+
+  #index(node: NodeOf<'index'>): Part {
+    const container = this.#operand(node);
+    const index = this.value(node.index);
+    const type = checkIndex(container.type, index);
+    const { offset } = node;
+    if (typeof index.literal === 'string') {
+      const read = fieldReader(index.literal);
+      return { type, run: frame => read(container.run(frame)), offset };
+    }
+    const run: Run = frame => {
+      const from = container.run(frame);
+      const found = element(from, index.run(frame));
+      if (found === undefined) return Array.isArray(from) ? OUT_OF_RANGE : ABSENT;
+      return adopt(found);
+    };
+    return { type, run, offset };
+  }
+
+  #list({ items, offset }: NodeOf<'list'>): Part {
+    const parts = items.map(each => this.value(each));
+    const element = parts.reduce<Type | null>(
+      (type, part) => (type === null ? part.type : joined(type, part.type)),
+      null,
+    );
+    const type = listOf(element ?? DYN);
+    const literals = parts.map(each => each.literal);
+    // A list of literals is made once: nothing can change it.
+    if (parts.every(each => each.literal !== undefined)) return { type, run: () => literals, offset };
+    const runs = parts.map(each => each.run);
+    const run: Run = frame => {
+      const list: Value[] = [];
+      for (let at = 0; at < runs.length; at++) {
+        const value = runs[at]!(frame);
+        if (value instanceof Failure) return value;
+        list.push(value);
+      }
+      return list;
+    };
+    return { type, run, offset };
+  }
+
+  #map({ entries, offset }: NodeOf<'map'>): Part {
+    const parts = entries.map(({ key, value }) => ({ key: this.value(key), value: this.value(value) }));
+    let keys: Type | null = null;
+    let values: Type | null = null;
+    for (const { key, value } of parts) {
+      if (!['string', 'int', 'bool', 'dyn'].includes(key.type.kind)) {
+        throw new ConditionFault(
+          `a key must be a string, an int or a bool, and this is ${typeText(key.type)}`,
+          key.offset,
+        );
+      }
+      keys = keys === null ? key.type : joined(keys, key.type);
+      values = values === null ? value.type : joined(values, value.type);
+    }
+    const run: Run = frame => {
+      const map = new Map<Value, Value>();
+      for (const entry of parts) {
+        const key = entry.key.run(frame);
+        const value = entry.value.run(frame);
+        if (key instanceof Failure) return key;
+        if (value instanceof Failure) return value;
+        if (typeof key !== 'string' && typeof key !== 'boolean' && !isInt(key)) return WRONG_TYPE;
+        if (!frame.steps.characters(typeof key === 'string' ? key.length : 0)) return TOO_MUCH_WORK;
+        if (map.has(key)) return DUPLICATE_KEY;
+        map.set(key, value);
+      }
+      return map;
+    };
+    return { type: mapOf(keys ?? DYN, values ?? DYN), run, offset };
+  }
+
+  #macro(node: NodeOf<'macro'>): Part {
+    const { name, variable, offset } = node;
+    const range = this.value(node.range);
+    const slot = this.#locals.length;
+    const before = this.#parts;
+    this.#locals.push({ name: variable, type: elementType(range) });
+    const only = node.only === null ? null : this.value(node.only);
+    const body = name === 'map' ? this.value(node.body) : this.#predicate(node.body, name);
+    if (only !== null) wantBool(only, name);
+    const element = this.#locals.pop()!.type;
+    const cost = Math.ceil((this.#parts - before) / PARTS_PER_STEP);
+    const run = macroRun(name, { range: range.run, slot, cost, body: body.run, only: only?.run ?? null });
+    const type = name === 'map' ? listOf(body.type) : name === 'filter' ? listOf(element) : BOOL;
+    return { type, run, offset };
+  }
+
+  #predicate(node: Node, name: string): Part {
+    const part = this.value(node);
+    wantBool(part, name);
+    return part;
+  }
+
+  #call(node: NodeOf<'call'>): Part {
+    const { target, name, nameOffset, offset } = node;
+    // As in CEL, a function with a qualified name comes before a method of a variable.
+    const qualified = target?.kind === 'name' ? FUNCTIONS.get(`${target.name}.${name}`) : undefined;
+    if (qualified !== undefined) return this.#apply(qualified, node.arguments, offset);
+    const form = target === null ? 'global' : 'method';
+    const parts = target === null ? node.arguments : [target, ...node.arguments];
+    if (name === 'matches') return this.#matches(parts, node);
+    const found = FUNCTIONS.get(name);
+    if (found?.forms.includes(form)) return this.#apply(found, parts, offset);
+    if (found === undefined && MACROS.includes(name)) {
+      throw new ConditionFault(`"${name}" is written as list.${name}(x, …)`, nameOffset);
+    }
+    if (found === undefined) {
+      const names = [...FUNCTIONS.keys(), ...MACROS, 'matches', 'has'];
+      const written =
+        target?.kind === 'name' && !this.#isVariable(target.name) ? `${target.name}.${name}` : name;
+      throw new ConditionFault(`unknown function "${written}".${suggestion(written, names)}`, nameOffset);
+    }
+    const usage = form === 'global' ? `value.${name}(…)` : `${name}(…)`;
+    throw new ConditionFault(`"${name}" is called as ${usage}`, nameOffset);
+  }
+
+  #isVariable(name: string): boolean {
+    return this.#localOf(name) >= 0 || Object.hasOwn(this.#declarations, name);
+  }
+
+  #apply({ name, overloads, call }: FunctionOfLanguage, nodes: readonly Node[], offset: number): Part {
+    const parts = nodes.map(each => this.value(each));
+    const counted = overloads.filter(each => each.takes.length === parts.length);
+    if (counted.length === 0) throw new ConditionFault(`wrong number of arguments for "${name}"`, offset);
+    const fitting = counted.find(({ takes }) => takes.every((type, at) => fits(type, parts[at]!.type)));
+    if (fitting === undefined) {
+      const wrong =
+        parts.find((part, at) => !counted.some(({ takes }) => fits(takes[at]!, part.type))) ?? parts[0]!;
+      throw new ConditionFault(`"${name}" does not take ${typeText(wrong.type)} here`, wrong.offset);
+    }
+    const runs = parts.map(each => each.run);
+    const run: Run = frame => {
+      const values: Value[] = [];
+      for (let at = 0; at < runs.length; at++) {
+        const value = runs[at]!(frame);
+        if (value instanceof Failure) return value;
+        values.push(value);
+      }
+      return call(values, frame.steps);
+    };
+    return { type: fitting.gives, run, offset };
+  }
+
+  #matches(nodes: readonly Node[], { nameOffset, offset }: NodeOf<'call'>): Part {
+    const [text, pattern] = nodes.map(each => this.value(each));
+    if (nodes.length !== 2 || text === undefined || pattern === undefined) {
+      throw new ConditionFault('wrong number of arguments for "matches"', nameOffset);
+    }
+    if (!fits(text.type, STRING)) {
+      throw new ConditionFault(`"matches" does not take ${typeText(text.type)} here`, text.offset);
+    }
+    if (typeof pattern.literal !== 'string') {
+      throw new ConditionFault('the pattern of "matches" has to be a literal string', pattern.offset);
+    }
+    const matcher = compilePattern(pattern.literal, pattern.offset);
+    const run: Run = frame => {
+      const value = text.run(frame);
+      if (typeof value === 'string') return matcher(value, frame.steps);
+      return value instanceof Failure ? value : WRONG_TYPE;
+    };
+    return { type: BOOL, run, offset };
+  }
+}
+
+function fieldOf(type: Type, field: string, offset: number): Field {
+  if (type.kind === 'struct') {
+    if (Object.hasOwn(type.fields, field)) return type.fields[field]!;
+    const known = Object.keys(type.fields);
+    throw new ConditionFault(
+      `unknown field "${field}"; known: ${known.join(', ')}.${suggestion(field, known)}`,
+      offset,
+    );
+  }
+  if (type.kind === 'dyn') return { type: DYN };
+  if (type.kind === 'map' && fits(type.key, STRING)) return { type: type.value };
+  throw new ConditionFault(`${typeText(type)} has no fields`, offset);
+}
+
+function elementType({ type, offset }: Part): Type {
+  if (type.kind === 'list') return type.element;
+  if (type.kind === 'map') return type.key;
+  if (type.kind === 'dyn') return DYN;
+  throw new ConditionFault(`a macro runs over a list or a map, and this is ${typeText(type)}`, offset);
+}
+
+function wantBool({ type, offset }: Part, macro: string): void {
+  if (!fits(type, BOOL))
+    throw new ConditionFault(`"${macro}" takes a bool, and this is ${typeText(type)}`, offset);
+}

@@ -1,0 +1,118 @@
+// Conditions of rules: CEL, a sound subset. What is accepted means what the CEL specification says; everything else is
+// refused when the policy is saved. It is pure, so that the policy editor runs it too, and knows nothing of policies.
+
+import type { Json } from '../json-parser.ts';
+import { Compiler, type Declarations, type Path } from './compile.ts';
+import { numberText } from './convert.ts';
+import { ConditionFault } from './fault.ts';
+import type { Frame, Scope } from './frame.ts';
+import { entryOf } from './maps.ts';
+import { parseCondition } from './parser.ts';
+import { Steps } from './steps.ts';
+import { BOOL, DOUBLE, fits, INT, type Type, typeText } from './types.ts';
+import { type Double, Failure, NO_BOOL, NO_NUMBER, numberOf, TOO_MUCH_WORK } from './values.ts';
+
+export type { Declarations, Path } from './compile.ts';
+export { ConditionFault } from './fault.ts';
+export type { Scope } from './frame.ts';
+export { Steps } from './steps.ts';
+export * as types from './types.ts';
+export { Failure } from './values.ts';
+
+const MAX_LENGTH = 4_096;
+
+/** An int, or a double; `decimalOf` gives its text. */
+export type NumberResult = number | bigint | Double;
+
+export interface Condition<R> {
+  readonly source: string;
+  /** What it reads, each as far as it is named by fields and literal keys, such as `args.customer.name`. */
+  readonly reads: readonly Path[];
+  /** What `has()` asks for. */
+  readonly tested: readonly Path[];
+  /** What it always is, or null if that depends on variables. */
+  readonly constant: R | null;
+  evaluate(scope: Scope, steps: Steps): R | Failure;
+  /** What it reads with the values, for a trace that is shown and never stored. An absent one is undefined. */
+  readings(scope: Scope): { text: string; value: Json | undefined }[];
+}
+
+/** Throws a ConditionFault that says what is wrong, and where. */
+export function compileCondition(
+  source: string,
+  declarations: Declarations,
+  wanted: 'bool',
+): Condition<boolean>;
+export function compileCondition(
+  source: string,
+  declarations: Declarations,
+  wanted: 'number',
+): Condition<NumberResult>;
+export function compileCondition(
+  source: string,
+  declarations: Declarations,
+  wanted: 'bool' | 'number',
+): Condition<boolean> | Condition<NumberResult> {
+  if (source.length > MAX_LENGTH) {
+    throw new ConditionFault(`a condition has at most ${MAX_LENGTH} characters`, MAX_LENGTH);
+  }
+  const compiler = new Compiler(declarations);
+  const { type, run } = compiler.value(parseCondition(source));
+  wantResult(type, wanted);
+  const { reads, tested } = compiler;
+
+  const evaluate = (scope: Scope, steps: Steps) => {
+    if (!steps.spend(1)) return TOO_MUCH_WORK;
+    const frame: Frame = { scope, steps, locals: [] };
+    const value = run(frame);
+    // Whatever absorbed the failure: without steps there is no result.
+    if (steps.left < 0) return TOO_MUCH_WORK;
+    if (value instanceof Failure) return value;
+    if (wanted === 'bool') return typeof value === 'boolean' ? value : NO_BOOL;
+    return numberOf(value) === null ? NO_NUMBER : value;
+  };
+  const always = reads.length + tested.length === 0 ? evaluate({}, new Steps()) : null;
+  return {
+    source,
+    reads,
+    tested,
+    constant: always instanceof Failure ? null : always,
+    evaluate,
+    readings: scope => readingsOf([...reads, ...tested], scope),
+  } as Condition<boolean> | Condition<NumberResult>;
+}
+
+function wantResult(type: Type, wanted: 'bool' | 'number'): void {
+  const usable = (wanted === 'bool' ? [BOOL] : [INT, DOUBLE]).some(each => fits(each, type));
+  const noun = wanted === 'bool' ? 'true or false' : 'a number';
+  if (!usable) throw new ConditionFault(`the result has to be ${noun}, and this is ${typeText(type)}`, 0);
+}
+
+/** The exact decimal text of a number: all digits of an int, and the shortest form of a double. Null if it has none. */
+export function decimalOf(number: NumberResult): string | null {
+  const text = numberText(number);
+  return text instanceof Failure ? null : text;
+}
+
+function readingsOf(paths: readonly Path[], scope: Scope): { text: string; value: Json | undefined }[] {
+  const readings = new Map<string, Json | undefined>();
+  for (const { path } of paths) {
+    let value: unknown = scope;
+    for (const name of path) {
+      value = entryOf(value, name);
+      if (value instanceof Failure) value = undefined;
+    }
+    readings.set(textOf(path), value as Json | undefined);
+  }
+  return Array.from(readings, ([text, value]) => ({ text, value }));
+}
+
+const NAME = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
+
+/** A path as it is written in a condition. */
+function textOf([variable = '', ...fields]: readonly string[]): string {
+  return fields.reduce(
+    (text, field) => text + (NAME.test(field) ? `.${field}` : `[${JSON.stringify(field)}]`),
+    variable,
+  );
+}

@@ -1,0 +1,183 @@
+// `matches`: RE2's syntax, with the parser and compiler of @bufbuild/re2. The compiled program is run here and not by
+// that package, because its work has to be counted in steps and its memory bounded whatever the text is: a program of
+// n instructions may need n of them for each character. Sets of instructions that were seen before are remembered, so
+// that usually a character costs one look-up.
+
+import { RE2JS } from '@bufbuild/re2';
+import { ConditionFault } from './fault.ts';
+import type { Steps } from './steps.ts';
+import { Failure, TOO_MUCH_WORK } from './values.ts';
+
+const MAX_BYTES = 4_096;
+const MAX_INSTRUCTIONS = 1_000;
+/** The package expands repetitions before anybody can ask how large the program is. */
+const MAX_EXPANDED = 100_000;
+/** Remembered instructions and transitions of one pattern. */
+const MAX_REMEMBERED = 20_000;
+const INSTRUCTIONS_PER_STEP = 16;
+
+const TOO_LONG = new Failure('A text given to matches() is longer than 4 KiB.');
+
+// The instructions of a program, as @bufbuild/re2 numbers them. Tests compare with that package's own matcher.
+const ALT = 1;
+const ALT_MATCH = 2;
+const CAPTURE = 3;
+const EMPTY_WIDTH = 4;
+const MATCH = 6;
+const NOP = 7;
+const RUNE = 8;
+
+type Program = ReturnType<RE2JS['re2']>['prog'];
+
+interface State {
+  readonly instructions: readonly number[];
+  readonly isMatch: boolean;
+  /** Some instructions are assertions such as `^` or `\b`, so what follows depends on both neighbours. */
+  readonly asserts: boolean;
+  readonly next: Map<number, State | 'found'>;
+}
+
+/** Stands among instructions for one that says that the pattern is matched. */
+const FOUND = -1;
+
+export type Matcher = (text: string, steps: Steps) => boolean | Failure;
+
+export function compilePattern(pattern: string, offset: number): Matcher {
+  let repeated = 1;
+  for (const [, least, most] of pattern.matchAll(/\{([0-9]+)(?:,([0-9]*))?\}/g)) {
+    repeated = Math.min(1_000, repeated * Math.max(1, Number(least), Number(most ?? 0)));
+  }
+  const tooLarge = () => new ConditionFault('the pattern is too large', offset);
+  if (pattern.length * repeated > MAX_EXPANDED) throw tooLarge();
+  let program: Program;
+  try {
+    program = RE2JS.compile(pattern).re2().prog;
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : '';
+    throw new ConditionFault(`the pattern is not valid: ${why}`, offset);
+  }
+  if (program.numInst() > MAX_INSTRUCTIONS) throw tooLarge();
+  const machine = new Machine(program);
+  return (text, steps) => {
+    if (text.length > MAX_BYTES || utf8Length(text) > MAX_BYTES) return TOO_LONG;
+    return machine.matches(text, steps);
+  };
+}
+
+function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    // A pair is two units and four bytes.
+    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+  }
+  return bytes;
+}
+
+class Machine {
+  readonly #program: Program;
+  readonly #states = new Map<string, State>();
+  #start: State | null = null;
+  #remembered = 0;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  matches(text: string, steps: Steps): boolean | Failure {
+    if (!steps.characters(4 * text.length)) return TOO_MUCH_WORK;
+    this.#start ??= this.#stateOf([this.#program.start], steps);
+    let state = this.#start;
+    let before = -1;
+    for (let at = 0; ; ) {
+      if (state === null) return TOO_MUCH_WORK;
+      if (state.isMatch) return true;
+      const rune = at < text.length ? text.codePointAt(at)! : -1;
+      const around = state.asserts ? assertions(before, rune) : 0;
+      if (rune < 0) return state.asserts && this.#closure(state.instructions, around).includes(FOUND);
+      const next = state.next.get(rune * 64 + around) ?? this.#step(state, rune, around, steps);
+      if (next === 'found') return true;
+      state = next;
+      before = rune;
+      at += rune > 0xffff ? 2 : 1;
+    }
+  }
+
+  /** The state after a character, or null if no steps are left. */
+  #step(state: State, rune: number, around: number, steps: Steps): State | 'found' | null {
+    const reached = state.asserts ? this.#closure(state.instructions, around) : state.instructions;
+    if (!steps.spend(Math.ceil(reached.length / INSTRUCTIONS_PER_STEP))) return null;
+    const next = reached.includes(FOUND) ? 'found' : this.#stateOf(this.#after(reached, rune), steps);
+    if (next === null) return null;
+    this.#remember(1);
+    state.next.set(rune * 64 + around, next);
+    return next;
+  }
+
+  /** A match may also begin after the character, so the start is always among them. */
+  #after(reached: readonly number[], rune: number): number[] {
+    const following = [this.#program.start];
+    for (const each of reached) {
+      const instruction = this.#program.getInst(each);
+      if (instruction.op >= RUNE && instruction.matchRune(rune)) following.push(instruction.out);
+    }
+    return following;
+  }
+
+  #stateOf(from: readonly number[], steps: Steps): State | null {
+    const instructions = this.#closure(from, null).sort((a, b) => a - b);
+    if (!steps.spend(Math.ceil(instructions.length / INSTRUCTIONS_PER_STEP))) return null;
+    const name = instructions.join();
+    const known = this.#states.get(name);
+    if (known !== undefined) return known;
+    const has = (op: number) => instructions.some(each => this.#program.getInst(each).op === op);
+    const state: State = { instructions, isMatch: has(MATCH), asserts: has(EMPTY_WIDTH), next: new Map() };
+    this.#remember(1 + instructions.length);
+    this.#states.set(name, state);
+    return state;
+  }
+
+  /** What can be reached without a character. Assertions are passed, or not, once it is known which of them hold. */
+  #closure(from: readonly number[], around: number | null): number[] {
+    const seen = new Set<number>();
+    const reached: number[] = [];
+    const waiting = [...from];
+    for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+      if (seen.has(each)) continue;
+      seen.add(each);
+      const { op, out, arg } = this.#program.getInst(each);
+      if (op === ALT || op === ALT_MATCH) waiting.push(out, arg);
+      else if (op === NOP || op === CAPTURE) waiting.push(out);
+      else if (op === EMPTY_WIDTH && around !== null) {
+        if ((arg & ~around) === 0) waiting.push(out);
+      } else if (op === MATCH && around !== null) reached.push(FOUND);
+      else reached.push(each);
+    }
+    return reached;
+  }
+
+  #remember(count: number): void {
+    this.#remembered += count;
+    if (this.#remembered <= MAX_REMEMBERED) return;
+    for (const state of this.#states.values()) state.next.clear();
+    this.#states.clear();
+    this.#start = null;
+    this.#remembered = 0;
+  }
+}
+
+/** The assertions that hold between two characters, of which -1 is none: the flags of an EMPTY_WIDTH instruction. */
+function assertions(before: number, after: number): number {
+  const lines =
+    (before < 0 ? 0x05 : before === 0x0a ? 0x01 : 0) | (after < 0 ? 0x0a : after === 0x0a ? 0x02 : 0);
+  return lines | (isWord(before) === isWord(after) ? 0x20 : 0x10);
+}
+
+function isWord(rune: number): boolean {
+  return (
+    (rune >= 0x61 && rune <= 0x7a) ||
+    (rune >= 0x41 && rune <= 0x5a) ||
+    (rune >= 0x30 && rune <= 0x39) ||
+    rune === 0x5f
+  );
+}
