@@ -31,12 +31,11 @@ const CALCULATION = /[[+$`(]|=.|.=|--/s;
 
 export function isPlainCommand(name: string, args: readonly string[]): boolean {
   if (!PLAIN_NAME.test(name)) return false;
-  const program = name
-    .slice(name.lastIndexOf('/') + 1)
-    .toLowerCase()
-    .replace(/\.exe$/, '');
+  const program = name.slice(name.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
   if (program === '' || program === '.' || program === '..') return false;
-  if (GRAMMAR.has(program) || BUILTINS.has(program) || RUN_ANOTHER.has(program)) return false;
+  if (GRAMMAR.has(program) || BUILTINS.has(program)) return false;
+  // Some file systems do not tell `SH` from `sh`.
+  if (RUN_ANOTHER.has(program.toLowerCase())) return false;
   if (!CALCULATING.has(program)) return true;
   // `printf -v PATH …` assigns.
   return (

@@ -37,6 +37,7 @@ test('plain commands are read as a shell reads them', () => {
     [`'l's "cat"; \\ls`, 'ls|cat ; ls'],
     ['/usr/bin/ls; ./run.sh; g++ -o a=b', '/usr/bin/ls ; ./run.sh ; g++|-o|a=b'],
     ['echo if eval A=1 . - %1', 'echo|if|eval|A=1|.|-|%1'],
+    ['R -e x', 'R|-e|x'],
     ['cd /srv && test -f x && test a = b', 'cd|/srv ; test|-f|x ; test|a|=|b'],
   ];
   for (const [text, commands] of understood) expect([text, read(text)]).toEqual([text, commands]);
