@@ -21,7 +21,7 @@ const BLANKS = /[ \t]*/y;
 const BLANK_LINES = /[ \t\n]*/y;
 const SEPARATOR = /&&|\|\|?|[;\n]/y;
 const END_OF_WORD = /[ \t\n;&|]|$/y;
-/** zsh reads `=ls` as the path of ls, and `=` alone as it is. */
+/** At the beginning of a word, also after empty quotes, zsh reads `=ls` as the path of ls, and `=` alone as it is. */
 const PATH_OF = /=(?![ \t\n;&|]|$)/y;
 
 /** Characters that no shell gives a meaning to inside a word. All others have to be quoted. */
@@ -80,9 +80,9 @@ class Reader {
   }
 
   private word(): string | null {
-    if (this.sees(PATH_OF)) return null;
     let word = '';
     while (!this.sees(END_OF_WORD)) {
+      if (word === '' && this.sees(PATH_OF)) return null;
       const part =
         this.take(ORDINARY) ?? this.take(SINGLE_QUOTED) ?? this.take(ESCAPED) ?? this.doubleQuoted();
       if (part === null) return null;
