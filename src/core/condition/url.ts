@@ -12,9 +12,9 @@ const PORTS: Record<string, number> = { http: 80, https: 443, ws: 80, wss: 443, 
 
 /** Control characters, blanks and backslashes are dropped or replaced by the parser; halves of characters too. */
 const UNCLEAR = /[\p{Cc}\p{Cs}\p{Z}\ufeff\\]/u;
-/** Scheme, user, host, port and rest. Percent signs in the user are left out, because `evil.com%2f@good.com` is a trick. */
+/** Scheme, user, host, port and rest. The user is plain, because `evil.com%2f@good.com` and `evil.com&@good.com` are tricks. */
 const URL_PARTS =
-  /^([a-z][a-z0-9+.-]*):\/\/(?:[\w.~!$&'()*+,;=:-]*@)?(\[[0-9a-f:.]+\]|[^[\]/?#@:%]*)(?::([1-9]\d{0,4}))?($|[/?#].*$)/isu;
+  /^([a-z][a-z0-9+.-]*):\/\/(?:[\w.~:+-]*@)?(\[[0-9a-f:.]+\]|[^[\]/?#@:%]*)(?::([1-9]\d{0,4}))?($|[/?#].*$)/is;
 /** Schemes without a host. `example.com:80/` looks like one of them as well, hence a list. */
 const WITHOUT_HOST = /^(about|blob|cid|data|javascript|mailto|mid|tel|urn):/i;
 

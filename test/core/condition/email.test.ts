@@ -13,6 +13,7 @@ test('the domain of a plain address, in lower case', () => {
     ['1@a-b.c4', 'a-b.c4'],
     ['root@localhost', 'localhost'],
     ['a@xn--bcher-kva.example', 'xn--bcher-kva.example'],
+    [`a@${'b.'.repeat(125)}cd`, `${'b.'.repeat(125)}cd`],
     [`${'a'.repeat(64)}@${'b'.repeat(63)}.com`, `${'b'.repeat(63)}.com`],
   ];
   for (const [address, domain] of plain) expect([address, emailDomain(address)]).toEqual([address, domain]);
@@ -94,7 +95,7 @@ test('everything else fails', () => {
     'a@%65xample.com',
     `a@${'b'.repeat(64)}.com`,
     `${'a'.repeat(65)}@example.com`,
-    `a@${'b.'.repeat(130)}com`,
+    `a@${'b.'.repeat(125)}com`,
     // Characters that look like others, become others or are not seen.
     'a@bücher.example',
     'ä@example.com',

@@ -21,6 +21,7 @@ test('what every parser reads alike is answered', () => {
     ['https://my_host.example/', 'https', 'my_host.example', 443],
     ['https://user@host/', 'https', 'host', 443],
     ['https://user:secret@host:1/', 'https', 'host', 1],
+    [`https://${'a.'.repeat(126)}b/`, 'https', `${'a.'.repeat(126)}b`, 443],
     // The host that everybody goes to, not the one that it looks like.
     ['https://good.com@evil.com/', 'https', 'evil.com', 443],
     ['https://good.com:443@evil.com/', 'https', 'evil.com', 443],
@@ -108,6 +109,9 @@ test('what parsers read in different ways fails', () => {
     'https://a@b@c/',
     'http://evil.com:80@x@good.com/',
     'http://evil.com%2f@good.com/',
+    'http://evil.com&@good.com/',
+    'http://evil.com;@good.com/',
+    'http\u017f://good.com/',
     'http://evil.com%40good.com/',
     'http://evil.com%5c@good.com/',
     'http://evil.com#@good.com/',
@@ -135,7 +139,7 @@ test('what parsers read in different ways fails', () => {
     'ssh://-oProxyCommand=x/',
     'ssh://-oX/',
     'https://xn--/',
-    `https://${'a'.repeat(254)}/`,
+    `https://${'a.'.repeat(126)}bc/`,
     // Addresses in unusual forms.
     'http://127.1/',
     'http://2130706433/',
