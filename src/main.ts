@@ -10,9 +10,10 @@ import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from '.
 import { type Demo, fillDemo } from './demo/fill.ts';
 import { openFiles } from './file-modes.ts';
 import { callableBy } from './guard/check/callable.ts';
-import { CheckWork } from './guard/check/check.ts';
-import { GroupCommit } from './guard/check/commit.ts';
+import { CheckWork, newMemory } from './guard/check/check.ts';
+import { type CommitObserver, GroupCommit } from './guard/check/commit.ts';
 import { OutcomeLog } from './guard/check/outcomes.ts';
+import type { CheckRequest, Verdict } from './guard/check/request.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
 import type { Deps } from './guard/deps.ts';
 import { setUpStore, showFirstKey } from './guard/first-start.ts';
@@ -165,6 +166,23 @@ function clockOf(log: Log): () => number {
   );
 }
 
+/**
+ * With several replicas, calls that count against a limit have groups of their own: they wait for replicas that count
+ * for the same, and other calls must not wait with them. SQLite has one writer, so there one group decides all.
+ */
+function groupCommit(
+  deps: Deps,
+  config: Config,
+  observer: CommitObserver,
+): GroupCommit<CheckRequest, Verdict> {
+  const memory = newMemory();
+  if (isEmbedded(config))
+    return new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
+  const metered = new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
+  const work = new CheckWork(deps, memory, true);
+  return new GroupCommit(deps.db, work, config.queueLimit, observer, metered);
+}
+
 function createServices(
   config: Config,
   deps: Deps,
@@ -175,7 +193,7 @@ function createServices(
   const metrics = new Metrics(() => checks.depth);
   const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
   deps.db.onWake(() => feed.poke());
-  const checks = new GroupCommit(deps.db, new CheckWork(deps), config.queueLimit, {
+  const checks = groupCommit(deps, config, {
     committed: size => {
       metrics.committed(size);
       feed.poke();

@@ -3,7 +3,8 @@
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
-import { type CompiledPolicy, DECISIONS, type Decided, type Decision } from '../core/decide.ts';
+import type { CompiledPolicy } from '../core/compiled-policy.ts';
+import { DECISIONS, type Decided, type Decision } from '../core/decide.ts';
 import { scopeFault, serverNameFault, toolNameFault } from '../core/name.ts';
 import { simulate } from '../core/simulate.ts';
 import { EXIT } from './exit.ts';
@@ -39,7 +40,11 @@ export interface Failure {
 }
 
 export function failureOf(file: string, { policy, scopeTools }: CaseFile, call: Case): Failure | null {
-  const got = simulate(policy, { serverName: call.server, toolName: call.tool }, scopeTools);
+  const got = simulate(
+    policy,
+    { serverName: call.server, toolName: call.tool },
+    { at: Date.now(), scopeTools },
+  );
   const wanted = call.want;
   const fields = Object.keys(wanted) as (keyof Wanted & keyof Decided)[];
   if (fields.every(field => wanted[field] === got[field])) return null;

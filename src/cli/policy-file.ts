@@ -3,7 +3,7 @@
 
 import { basename } from 'node:path';
 import { parse as parseYaml } from 'yaml';
-import { type CompiledPolicy, compilePolicy } from '../core/decide.ts';
+import { type CompiledPolicy, compilePolicy } from '../core/compiled-policy.ts';
 import type { Rule } from '../core/policy.ts';
 import { type Problem, parsePolicy } from '../core/policy-file.ts';
 import { visible } from '../core/visible.ts';

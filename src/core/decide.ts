@@ -1,37 +1,20 @@
-// The decision. From a policy, a call and the facts that were read inside the audit transaction, `decide` returns
-// `allow`, `deny` or `pending` and the reason. It is a pure function without clock or store, and nothing else in the
-// program decides. The arguments of the call are not among its inputs; an approval is bound to them by a digest that
-// the guard compares.
+// The decision. From what was found about a call (consider.ts) and the facts that were read inside the audit
+// transaction, `decide` returns `allow`, `deny` or `pending` and the reason. It is a pure function without clock or
+// store, and nothing else in the program decides. Its reasons are stored, so they come from a finite set and hold no part
+// of an argument.
 
+import type { CompiledPolicy } from './compiled-policy.ts';
+import type { Considered, Meter } from './consider.ts';
+import { windowText } from './limit.ts';
 import { joinName } from './name.ts';
-import { type Policy, RuleIndex } from './policy.ts';
+import type { Rule } from './policy.ts';
+import type { ToolCall } from './situation.ts';
 
 export type Decision = 'allow' | 'deny' | 'pending';
 export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonly Decision[];
 
-export interface ToolCall {
-  serverName: string;
-  toolName: string;
-  /**
-   * True for a resource, a prompt or a completion, which the key's setting `forward` allows; `toolName` is then the
-   * method.
-   */
-  relayed?: true;
-  /** Set when no further call may be forwarded now: the sentence that says which limit is reached. */
-  noPlace?: string;
-}
-
 /** What happens to a call of a tool whose definition differs from the accepted one. */
 export type Drift = 'require_approval' | 'deny';
-
-/** A policy version with its rules compiled; it is made once and kept as long as the version is current. */
-export interface CompiledPolicy extends Policy {
-  index: RuleIndex;
-}
-
-export function compilePolicy(policy: Policy): CompiledPolicy {
-  return { ...policy, index: new RuleIndex(policy.rules) };
-}
 
 /** What frees a call whose rule requires approval: an open grant, or the one-time approval of exactly this call. */
 export interface Freedom {
@@ -44,8 +27,6 @@ export interface Freedom {
  * decision.
  */
 export interface Facts {
-  /** The full names of the tools that the session may call; null when the session has no scope. */
-  scope: ReadonlySet<string> | null;
   /** Set when the tool's definition differs from the accepted one and TOOLGATE_TOOL_DRIFT is not `allow`. */
   drift: Drift | null;
   freedom: Freedom | null;
@@ -53,6 +34,8 @@ export interface Facts {
   unfreed?: string | null;
   /** Set when no further approval may be opened: the sentence that says which limit is reached. */
   approvalLimit: string | null;
+  /** Whether the limit of the rule that applies has no room for this call. */
+  usedUp: boolean;
 }
 
 export interface Decided {
@@ -63,41 +46,66 @@ export interface Decided {
   freedBy: Freedom | null;
 }
 
-/** Whether the decision about this call needs the facts about approvals: only then are they read. */
+/**
+ * Whether the decision about this call needs the facts about approvals: only then are they read. `usedUp` says whether
+ * the limit may turn out to be used up.
+ */
 export function asksForApproval(
-  policy: CompiledPolicy,
-  call: ToolCall,
-  { scope, drift }: Pick<Facts, 'scope' | 'drift'>,
+  { call, policy, index, held, meter }: Considered,
+  { drift, usedUp }: Pick<Facts, 'drift' | 'usedUp'>,
 ): boolean {
-  if (call.relayed || drift === 'deny') return false;
-  const name = joinName(call.serverName, call.toolName);
-  if (scope !== null && !scope.has(name)) return false;
-  const action = policy.rules[policy.index.firstFor(name, call.toolName)]?.action;
-  return action === 'require_approval' || (action === 'allow' && drift !== null);
+  const action = policy.rules[index]?.action;
+  if (call.relayed || drift === 'deny' || action === undefined || action === 'deny') return false;
+  if (meter !== null && meter.subject === null) return false;
+  if (action === 'require_approval' || held !== null || drift !== null) return true;
+  return usedUp && meter?.limit.limit.beyond === 'require_approval';
+}
+
+/** The rule that asks for approval: the one that an approval of this call is about. */
+export function askingRule({ policy, index, held }: Considered): Rule {
+  return policy.rules[held?.index ?? index] as Rule;
 }
 
 /** Whether a call could be allowed, now or after an approval. It is for lists of tools only and decides nothing. */
-export function couldPass(policy: CompiledPolicy, call: ToolCall, scope: Facts['scope']): boolean {
+export function couldPass(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  scope: ReadonlySet<string> | null,
+): boolean {
   const name = joinName(call.serverName, call.toolName);
   if (scope !== null && !scope.has(name)) return false;
-  const action = policy.rules[policy.index.firstFor(name, call.toolName)]?.action;
-  return action !== undefined && action !== 'deny';
+  return policy.index
+    .candidatesFor(name, call.toolName)
+    .some(index => policy.rules[index]?.action !== 'deny');
 }
 
-export function decide(policy: CompiledPolicy, call: ToolCall, facts: Facts): Decided {
-  const found = byPolicy(policy, call, facts);
-  if (found.decision !== 'allow' || call.noPlace === undefined) return found;
-  return decided('deny', `${found.reason.slice(0, -1)}, but ${call.noPlace}.`, found.ruleIndex);
+export function decide(considered: Considered, facts: Facts): Decided {
+  const { call, passedOver } = considered;
+  const found = byPolicy(considered, facts);
+  if (found.decision === 'allow' && call.noPlace !== undefined)
+    return decided(
+      'deny',
+      `${found.reason.slice(0, -1)}, but ${call.noPlace}.${passedOver}`,
+      found.ruleIndex,
+    );
+  return passedOver === '' ? found : { ...found, reason: found.reason + passedOver };
 }
 
-function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Decided {
-  const name = joinName(call.serverName, call.toolName);
+function byPolicy(considered: Considered, facts: Facts): Decided {
+  const { policy, call, name, held } = considered;
   if (call.relayed)
     return decided('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);
-  if (facts.scope !== null && !facts.scope.has(name)) {
-    return decided('deny', `${name} is outside this session's scopeTools.`, null);
-  }
-  const index = policy.index.firstFor(name, call.toolName);
+  if (!considered.inScope) return decided('deny', `${name} is outside this session's scopeTools.`, null);
+  const found = byRule(considered, facts);
+  if (held === null || found.decision === 'deny') return found;
+  const asks = `${source(policy, held.index)} requires approval for ${name}: its ${failure(held.condition)}`;
+  return needsApproval(asks, policy.rules[held.index]?.reason, held.index, facts);
+}
+
+const source = (policy: CompiledPolicy, index: number): string => `Rule ${index} of policy "${policy.name}"`;
+const failure = (condition: number): string => `condition ${condition} could not be evaluated`;
+
+function byRule({ policy, name, index, failed, meter }: Considered, facts: Facts): Decided {
   const rule = policy.rules[index];
   if (rule === undefined) {
     return decided(
@@ -106,18 +114,41 @@ function byPolicy(policy: CompiledPolicy, call: ToolCall, facts: Facts): Decided
       null,
     );
   }
-  const source = `Rule ${index} of policy "${policy.name}"`;
+  const rules = source(policy, index);
   switch (rule.action) {
     case 'allow':
-      if (facts.drift !== null) return drifted(`${source} allows ${name}`, facts.drift, index, facts);
-      return decided('allow', `${source} allows ${name}.`, index);
+      return allowed(`${rules} allows ${name}`, meter, index, facts);
     case 'deny':
-      return decided('deny', rule.reason || `${source} denies ${name}.`, index);
+      if (failed !== null) return decided('deny', `${rules} denies ${name}: its ${failure(failed)}.`, index);
+      return decided('deny', rule.reason || `${rules} denies ${name}.`, index);
     case 'require_approval':
       if (facts.drift === 'deny')
-        return drifted(`${source} requires approval for ${name}`, 'deny', index, facts);
-      return needsApproval(`${source} requires approval for ${name}`, rule.reason, index, facts);
+        return drifted(`${rules} requires approval for ${name}`, 'deny', index, facts);
+      return needsApproval(`${rules} requires approval for ${name}`, rule.reason, index, facts);
   }
+}
+
+/** The outcome for a call that the policy allows, unless its limit or a changed definition is in the way. */
+function allowed(allows: string, meter: Meter | null, index: number, facts: Facts): Decided {
+  if (meter !== null && meter.subject === null) {
+    const { name, limit } = meter.limit;
+    return decided(
+      'deny',
+      `${allows}, but its limit "${name}" counts per ${limit.per}, and this call has none.`,
+      index,
+    );
+  }
+  if (facts.drift === 'deny') return drifted(allows, 'deny', index, facts);
+  if (meter !== null && facts.usedUp) return usedUp(allows, meter, index, facts);
+  if (facts.drift !== null) return drifted(allows, facts.drift, index, facts);
+  return decided('allow', `${allows}.`, index);
+}
+
+function usedUp(allows: string, { limit: { name, limit } }: Meter, index: number, facts: Facts): Decided {
+  const { calls, atMost = calls, per = 'key', beyond } = limit;
+  const spent = `${allows}, but its limit "${name}" is used up (${atMost} ${windowText(limit)} per ${per})`;
+  if (beyond !== 'require_approval') return decided('deny', `${spent}.`, index);
+  return needsApproval(`${spent}, so it requires approval`, undefined, index, facts);
 }
 
 const DRIFTED = 'the definition of the tool has changed and no operator has accepted it';

@@ -3,7 +3,8 @@
 // all. The warnings have no influence on decisions.
 
 import { SEPARATOR, splitName } from './name.ts';
-import { namesServer, type Rule, RuleIndex } from './policy.ts';
+import { namesServer, type Rule } from './policy.ts';
+import { RuleIndex } from './rule-index.ts';
 
 interface Warning {
   /** The rule that the warning is about; null when it is about the whole policy. */

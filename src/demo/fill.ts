@@ -4,7 +4,7 @@
 
 import { randomInt } from 'node:crypto';
 import { canonicalJson } from '../core/canonical.ts';
-import { type CompiledPolicy, compilePolicy } from '../core/decide.ts';
+import { type CompiledPolicy, compilePolicy } from '../core/compiled-policy.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Actor, Deps } from '../guard/deps.ts';
 import { countAgain } from '../guard/log/rollups.ts';

@@ -1,7 +1,9 @@
 // Invents a week of calls: verdicts, approvals with their answers, and grants. core/decide.ts makes the decisions. Ids
 // carry the time at which a thing happened, as in a store that was really in use. write.ts writes the week.
 
-import { type CompiledPolicy, decide, type Freedom } from '../core/decide.ts';
+import type { CompiledPolicy } from '../core/compiled-policy.ts';
+import { consider } from '../core/consider.ts';
+import { decide, type Freedom } from '../core/decide.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
 import type { AuditEntry } from '../store/audit-entry.ts';
 import type { GrantRecord } from '../store/grants.ts';
@@ -119,8 +121,18 @@ class Living implements Week {
   ): AuditEntry {
     const { agent, keyId } = resident;
     const policy = resident.policyAt(at);
-    const facts = { scope: null, drift: null, freedom, approvalLimit: null };
-    const made = decide(policy, { serverName, toolName }, facts);
+    const situation = {
+      now: at,
+      surface: agent.surface,
+      args: undefined,
+      keyId,
+      keyName: agent.name,
+      session: null,
+      person: null,
+      annotations: null,
+    };
+    const considered = consider(policy, { serverName, toolName }, null, situation);
+    const made = decide(considered, { drift: null, freedom, approvalLimit: null, usedUp: false });
     const entry: AuditEntry = {
       id: idAt(at),
       at,
@@ -168,6 +180,7 @@ class Living implements Week {
       toolCallId: entry.id,
       argsDigest: '',
       definitionDigest: null,
+      ruleDigest: null,
       status: 'pending',
       ...about,
       ...times,
@@ -205,7 +218,7 @@ class Living implements Week {
       const hours = [1, 4, 8, 24][Math.floor(this.#roll() * 4)] ?? 1;
       approval.grantExpiresAt = at + hours * HOUR;
       const grant = { referenceId, keyId, serverName, toolName, createdAt: at };
-      const ends = { definitionDigest: null, expiresAt: approval.grantExpiresAt };
+      const ends = { definitionDigest: null, ruleDigest: null, expiresAt: approval.grantExpiresAt };
       this.grants.push({ id: idAt(at), ...grant, ...ends });
       return;
     }

@@ -12,6 +12,8 @@ export interface Principal {
   kind: 'key' | 'session';
   keyId: string;
   sessionId: string | null;
+  /** The label of the session, which never changes. */
+  sessionLabel?: string;
   /** The full names of the tools that the session is limited to; null if it is not limited. */
   scope: ReadonlySet<string> | null;
 }
@@ -49,7 +51,7 @@ async function look(deps: Deps, kind: TokenKind, hash: string): Promise<Principa
   const key = await findKey(deps.db, session.keyId);
   if (key === null || !keyLives(key, now)) return null;
   const scope = session.scopeTools === null ? null : new Set(session.scopeTools);
-  return { kind, keyId: key.id, sessionId: session.id, scope };
+  return { kind, keyId: key.id, sessionId: session.id, sessionLabel: session.label, scope };
 }
 
 export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: number): boolean {

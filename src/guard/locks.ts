@@ -8,6 +8,8 @@ export const SET_UP_LOCK = '0 set-up';
 export const POLICIES_LOCK = '1 policies';
 /** The lock on a key, its sessions, its grants and the definitions of its tools. */
 export const keyLock = (keyId: string): string => `2 key ${keyId}`;
+/** The lock on one of several equal parts of what limits have counted. */
+export const limitLock = (stripe: number): string => `2 limits ${stripe}`;
 /** The lock on the opening and spending of a key's approvals. */
 export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;
 /** The lock on a webhook's row, which is read, changed and written as a whole. */

@@ -21,6 +21,8 @@ export interface ApprovalRecord {
    * itself.
    */
   definitionDigest: string | null;
+  /** The digest of the rule that asked; null if it was asked for before rules had digests. */
+  ruleDigest: string | null;
   reason: string;
   status: ApprovalStatus;
   createdAt: number;
@@ -34,15 +36,15 @@ export interface ApprovalRecord {
 
 const COLUMNS = `id, tool_call_id AS "toolCallId", key_id AS "keyId", session_id AS "sessionId",
   policy_id AS "policyId", surface, server_name AS "serverName", tool_name AS "toolName",
-  args_digest AS "argsDigest", definition_digest AS "definitionDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
+  args_digest AS "argsDigest", definition_digest AS "definitionDigest", rule_digest AS "ruleDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
   resolved_at AS "resolvedAt", resolved_by AS "resolvedBy", grant_expires_at AS "grantExpiresAt",
   spent_at AS "spentAt", withdrawn_at AS "withdrawnAt"`;
 
 export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenHash: string): void {
   tx.defer(
     `INSERT INTO approvals (id, tool_call_id, token_hash, key_id, session_id, policy_id, surface, server_name,
-       tool_name, args_digest, definition_digest, reason, status, created_at, expires_at)
-     VALUES (${placeholders(15)})`,
+       tool_name, args_digest, definition_digest, rule_digest, reason, status, created_at, expires_at)
+     VALUES (${placeholders(16)})`,
     [
       approval.id,
       approval.toolCallId,
@@ -55,6 +57,7 @@ export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenH
       approval.toolName,
       approval.argsDigest,
       approval.definitionDigest,
+      approval.ruleDigest,
       approval.reason,
       approval.status,
       approval.createdAt,

@@ -94,6 +94,21 @@ export function shownDefinitions(
   );
 }
 
+/** The accepted definitions with their texts. */
+export function acceptedDefinitions(
+  db: Queries,
+  connectedToolIds: readonly string[],
+  toolNames: readonly string[],
+): Promise<{ digest: string; definition: string }[]> {
+  const ids = padded(connectedToolIds);
+  const names = padded(toolNames);
+  return db.all(
+    `SELECT digest, definition FROM tool_definitions WHERE connected_tool_id IN (${placeholders(ids.length)})
+       AND tool_name IN (${placeholders(names.length, ids.length)})`,
+    [...ids, ...names],
+  );
+}
+
 /** A pinned (accepted) definition without its text, which may be large. */
 export interface Pin {
   toolName: string;

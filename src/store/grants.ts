@@ -13,17 +13,19 @@ export interface GrantRecord {
    * itself.
    */
   definitionDigest: string | null;
+  /** The digest of the rule that asked; null if it was asked for before rules had digests. */
+  ruleDigest: string | null;
   createdAt: number;
   expiresAt: number;
 }
 
 const COLUMNS = `id, reference_id AS "referenceId", key_id AS "keyId", server_name AS "serverName",
-  tool_name AS "toolName", definition_digest AS "definitionDigest", created_at AS "createdAt", expires_at AS "expiresAt"`;
+  tool_name AS "toolName", definition_digest AS "definitionDigest", rule_digest AS "ruleDigest", created_at AS "createdAt", expires_at AS "expiresAt"`;
 
 export function insertGrant(tx: Transaction, grant: GrantRecord): void {
   tx.defer(
-    `INSERT INTO grants (id, reference_id, key_id, server_name, tool_name, definition_digest, created_at, expires_at)
-     VALUES (${placeholders(8)})`,
+    `INSERT INTO grants (id, reference_id, key_id, server_name, tool_name, definition_digest, rule_digest,
+       created_at, expires_at) VALUES (${placeholders(9)})`,
     [
       grant.id,
       grant.referenceId,
@@ -31,6 +33,7 @@ export function insertGrant(tx: Transaction, grant: GrantRecord): void {
       grant.serverName,
       grant.toolName,
       grant.definitionDigest,
+      grant.ruleDigest,
       grant.createdAt,
       grant.expiresAt,
     ],

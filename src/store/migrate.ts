@@ -12,6 +12,7 @@ import singleSignOn from './migrations/0006_single_sign_on.sql' with { type: 'te
 import requestCounts from './migrations/0007_request_counts.sql' with { type: 'text' };
 import boundApprovals from './migrations/0008_bound_approvals.sql' with { type: 'text' };
 import connections from './migrations/0011_connections.sql' with { type: 'text' };
+import rules from './migrations/0013_rules.sql' with { type: 'text' };
 import limits from './migrations/0014_limits.sql' with { type: 'text' };
 
 interface Migration {
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: 'request counts', sql: requestCounts },
   { version: 8, name: 'bound approvals', sql: boundApprovals },
   { version: 11, name: 'connections', sql: connections },
+  { version: 13, name: 'rules', sql: rules },
   { version: 14, name: 'limits', sql: limits },
 ];
 

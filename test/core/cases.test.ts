@@ -1,9 +1,11 @@
 // The shared decision cases, through the decider itself.
 
 import { describe, expect, test } from 'bun:test';
-import { compilePolicy, decide } from '../../src/core/decide.ts';
 import { patternFault, reasonFault } from '../../src/core/policy.ts';
 import { caseFiles, caseTitle } from '../support/cases.ts';
+import { deciderIn } from './decider.ts';
+
+const { compilePolicy, decide } = await deciderIn();
 
 for (const { file, policy, session, calls } of caseFiles()) {
   describe(file, () => {
@@ -19,11 +21,7 @@ for (const { file, policy, session, calls } of caseFiles()) {
 
     for (const call of calls) {
       test(caseTitle(call), () => {
-        const got = decide(
-          compiled,
-          { serverName: call.server, toolName: call.tool },
-          { scope, drift: null, freedom: null, approvalLimit: null },
-        );
+        const got = decide(compiled, { serverName: call.server, toolName: call.tool }, { scope });
         expect(got).toMatchObject(call.want);
       });
     }

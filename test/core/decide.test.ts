@@ -3,9 +3,12 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import * as core from '../../src/core/decide.ts';
+import { asksForApproval, couldPass, type Decision, type Facts } from '../../src/core/decide.ts';
 import type { Rule } from '../../src/core/policy.ts';
+import { deciderIn } from './decider.ts';
 import { oracleFirst } from './oracle.ts';
+
+const core = await deciderIn();
 
 const FACTS = { scope: null, drift: null, freedom: null, approvalLimit: null };
 
@@ -14,7 +17,7 @@ const rule = fc.record({ tool: pattern, action: fc.constantFrom('allow', 'deny',
 const rules = fc.array(rule as fc.Arbitrary<Rule>, { maxLength: 8 });
 const name = fc.string({ unit: fc.constantFrom('a', 'b', '_'), minLength: 1, maxLength: 5 });
 
-function decision(list: readonly Rule[], toolName: string): core.Decision {
+function decision(list: readonly Rule[], toolName: string): Decision {
   const policy = core.compilePolicy({ id: 'p', name: 'p', version: 1, rules: list });
   return core.decide(policy, { serverName: 'a', toolName }, FACTS).decision;
 }
@@ -69,7 +72,7 @@ test('a grant or a spent approval frees only a call that needs approval, and the
 test('a pending verdict says why the approval that the call names does not free it, and only then', () => {
   const list: Rule[] = [{ tool: 'ask', action: 'require_approval', reason: 'Money moves.' }];
   const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
-  const reason = (facts: Partial<core.Facts>) =>
+  const reason = (facts: Partial<Facts>) =>
     core.decide(policy, { serverName: 's', toolName: 'ask' }, { ...FACTS, ...facts }).reason;
   const asks = 'Rule 0 of policy "prod" requires approval for s__ask';
   const named = 'The approval that was named does not free this call: it has been used.';
@@ -117,7 +120,7 @@ test('past the limit of open approvals a call that needs approval is denied with
 });
 
 test('what is asked before the facts are read agrees with the decision', () => {
-  const drift = fc.constantFrom(null, 'deny', 'require_approval') as fc.Arbitrary<core.Facts['drift']>;
+  const drift = fc.constantFrom(null, 'deny', 'require_approval') as fc.Arbitrary<Facts['drift']>;
   const scopes = fc.option(fc.array(name));
   fc.assert(
     fc.property(rules, name, scopes, drift, fc.boolean(), (list, toolName, scoped, drift, forwarded) => {
@@ -126,8 +129,9 @@ test('what is asked before the facts are read agrees with the decision', () => {
       const scope = scoped === null ? null : new Set(scoped.map(each => `a__${each}`));
       const facts = { ...FACTS, scope, drift };
       const { decision } = core.decide(policy, call, facts);
-      expect(core.asksForApproval(policy, call, facts)).toBe(decision === 'pending');
-      if (!forwarded && drift === null) expect(core.couldPass(policy, call, scope)).toBe(decision !== 'deny');
+      const considered = core.considered(policy, call, facts);
+      expect(asksForApproval(considered, { drift, usedUp: false })).toBe(decision === 'pending');
+      if (!forwarded && drift === null) expect(couldPass(policy, call, scope)).toBe(decision !== 'deny');
     }),
     { numRuns: 20_000, seed: 5 },
   );

@@ -1,8 +1,8 @@
 // The decider's specification in its most naive form: a table for the matcher, a linear scan for the rules. It is slow
 // and obvious on purpose, and shares no code with what it tests. It also makes the random texts for the tests.
 
-import type { compilePolicy, decide } from '../../src/core/decide.ts';
 import type { Action, Rule } from '../../src/core/policy.ts';
+import type { Decider } from './decider.ts';
 
 /** `reached[j]`: the pattern read so far matches the first j characters of the name. */
 export function oracleMatches(pattern: string, name: string): boolean {
@@ -67,12 +67,6 @@ export function randomRules(random: Random, maxRules: number): Rule[] {
   }));
 }
 
-/** The two functions of a decider that is tested: the program's, or a mutant's. */
-export interface Decider {
-  compilePolicy: typeof compilePolicy;
-  decide: typeof decide;
-}
-
 export interface Comparison {
   decisions: number;
   pairs: number;
@@ -89,8 +83,7 @@ export function compare(decider: Decider, seed: number, policies: number, callsE
     for (let call = 0; call < callsEach; call++) {
       const serverName = randomText(random, 'ab', 2, 1);
       const toolName = randomText(random, 'ab_*', 6, 1);
-      const facts = { scope: null, drift: null, freedom: null, approvalLimit: null };
-      const got = decider.decide(compiled, { serverName, toolName }, facts);
+      const got = decider.decide(compiled, { serverName, toolName });
       const want = oracleDecision(rules, serverName, toolName);
       result.decisions++;
       result.pairs += want.ruleIndex === null ? rules.length : want.ruleIndex + 1;

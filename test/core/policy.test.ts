@@ -2,7 +2,7 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import { RuleIndex } from '../../src/core/policy.ts';
+import { RuleIndex } from '../../src/core/rule-index.ts';
 
 const MEGABYTE = 1_000_000;
 
@@ -18,8 +18,8 @@ test('however many tools an agent makes up, no more than some are remembered', (
   const ask = (from: number, count: number) => {
     for (let n = from; n < from + count; n++) {
       const tool = `${n % 2 === 0 ? 'a' : 'b'}${'x'.repeat(100)}${n}z`;
-      expect(index.firstFor(`s__${tool}`, tool)).toBe(n % 2);
-      expect(index.firstFor(`s__${tool}`, tool)).toBe(n % 2);
+      expect(index.candidatesFor(`s__${tool}`, tool)[0]).toBe(n % 2);
+      expect(index.candidatesFor(`s__${tool}`, tool)[0]).toBe(n % 2);
     }
   };
   ask(0, 10_000);

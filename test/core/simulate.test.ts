@@ -1,9 +1,9 @@
 // Trying a policy out without the service: by full name, by bare name, and as a session with a scope would.
 
 import { expect, test } from 'bun:test';
-import { compilePolicy } from '../../src/core/decide.ts';
+import { compilePolicy } from '../../src/core/compiled-policy.ts';
 import type { Action } from '../../src/core/policy.ts';
-import { callOf, simulate } from '../../src/core/simulate.ts';
+import { callOf, simulate as tried } from '../../src/core/simulate.ts';
 
 const policy = (...rules: [tool: string, action: Action][]) =>
   compilePolicy({
@@ -12,6 +12,12 @@ const policy = (...rules: [tool: string, action: Action][]) =>
     version: 1,
     rules: rules.map(([tool, action]) => ({ tool, action })),
   });
+
+const simulate = (
+  policy: Parameters<typeof tried>[0],
+  call: ReturnType<typeof callOf>,
+  scopeTools: string[] | null = null,
+) => tried(policy, call, { at: 0, scopeTools });
 
 const open = policy(['github__*', 'allow'], ['get_*', 'require_approval']);
 

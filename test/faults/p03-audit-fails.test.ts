@@ -288,8 +288,8 @@ async function postgresStore(root?: string): Promise<ServiceOptions> {
 const ANYWAY: Patch[] = [
   {
     file: 'src/guard/check/commit.ts',
-    find: 'let results: (Result | GuardError)[];',
-    replace: 'let results: (Result | GuardError)[] = [];',
+    find: 'let results: Outcome<Result>[];',
+    replace: 'let results: Outcome<Result>[] = [];',
   },
   {
     file: 'src/guard/check/commit.ts',
@@ -300,7 +300,7 @@ const ANYWAY: Patch[] = [
     file: 'src/guard/check/commit.ts',
     find: 'if (error instanceof StoreError) throw error;',
     replace: `if (results.length === 0) throw error;
-      group.forEach((each, index) => this.#answer(each, results[index] as Result | GuardError));
+      group.forEach((each, index) => this.#answer(each, results[index] as Outcome<Result>));
       return null;`,
   },
 ];

@@ -148,6 +148,7 @@ class Bench {
       toolName: 'deploy',
       argsDigest: '',
       definitionDigest: null,
+      ruleDigest: null,
       reason: '',
     };
     const times = {

@@ -2,23 +2,22 @@
 // slow. What is asserted is the answer and the number of steps; the time is a figure. The mutant has no index.
 
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
-import * as core from '../../src/core/decide.ts';
 import type { Rule } from '../../src/core/policy.ts';
-import { type Decider, oracleDecision, seeded } from '../core/oracle.ts';
+import { type Decider, deciderIn } from '../core/decider.ts';
+import { oracleDecision, seeded } from '../core/oracle.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 
 const RULES = 10_000;
 const CALLS = LONG ? 60 : 12;
-const FACTS = { scope: null, drift: null, freedom: null, approvalLimit: null };
+const core = await deciderIn();
 /** Steps that a thousand times as many rules may add to a decision. */
 const MORE_STEPS = 30;
 
 const UNINDEXED: Patch = {
-  file: 'src/core/policy.ts',
-  find: 'if (!pattern.stars) setFirst(this.#exact, pattern.head, index);',
+  file: 'src/core/rule-index.ts',
+  find: 'if (!pattern.stars) append(this.#exact, pattern.head, index);',
   replace: 'if (index >= 0) this.#rest.push({ pattern, index });',
 };
 
@@ -57,7 +56,7 @@ test('a policy of 10,000 rules decides like the naive one', () => {
     const toolName = (shapes[call % shapes.length] as () => string)();
     const serverName = `server${random(50)}`;
     const started = performance.now();
-    const got = core.decide(policy, { serverName, toolName }, FACTS);
+    const got = core.decide(policy, { serverName, toolName });
     times.push(performance.now() - started);
     const wanted = oracleDecision(list, serverName, toolName);
     if (got.decision !== wanted.decision || got.ruleIndex !== wanted.ruleIndex) violations++;
@@ -74,7 +73,7 @@ test('10,000 rules take hardly more steps than 10', () => {
 
 test('a mutant without an index is found out', async () => {
   const violations = await withMutant([UNINDEXED], async root =>
-    tooManySteps((await import(join(root, 'src/core/decide.ts'))) as Decider, 'P15 steps mutant'),
+    tooManySteps(await deciderIn(root), 'P15 steps mutant'),
   );
   expect(violations).toBe(1);
 });
@@ -103,7 +102,7 @@ function stepsOf(decider: Decider, rules: number): number {
     return startsWith.apply(this, args);
   };
   try {
-    decider.decide(policy, { serverName: 'files', toolName: 'nobody_knows_this_one' }, FACTS);
+    decider.decide(policy, { serverName: 'files', toolName: 'nobody_knows_this_one' });
     return steps;
   } finally {
     Map.prototype.get = get;

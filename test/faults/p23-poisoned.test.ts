@@ -42,9 +42,9 @@ const NOTIFY_THROWS: Patch = {
   replace: '  } catch (error) {\n    throw (',
 };
 const POLICY_THROWS: Patch = {
-  file: 'src/guard/check/check.ts',
-  find: 'if (policy === null) return auditFailed(unreadable(key));',
-  replace: 'if (policy === null) throw unreadable(key);',
+  file: 'src/guard/check/cases.ts',
+  find: 'return auditFailed(unreadable(key));',
+  replace: 'throw unreadable(key);',
 };
 const WHOLE: Patch = {
   file: 'src/guard/check/commit.ts',

@@ -37,7 +37,7 @@ for (const engine of await engines()) {
 
     async function newGrant(): Promise<string> {
       const id = newId();
-      const about = { keyId: KEY, serverName: 's', toolName: 't', definitionDigest: null };
+      const about = { keyId: KEY, serverName: 's', toolName: 't', definitionDigest: null, ruleDigest: null };
       const times = { createdAt: NOW, expiresAt: NOW + 60_000 };
       await store.db.transaction({}, async tx =>
         insertGrant(tx, { id, referenceId: newId(), ...about, ...times }),

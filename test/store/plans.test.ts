@@ -222,6 +222,7 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
         serverName: 's',
         toolName: 't',
         definitionDigest: null,
+        ruleDigest: null,
         createdAt: 0,
         expiresAt: n,
       });

@@ -282,6 +282,7 @@ for (const engine of await engines()) {
         serverName: 's',
         toolName: 't',
         definitionDigest: null,
+        ruleDigest: null,
         createdAt: NOW,
         expiresAt: NOW + 1000 * n,
       }));

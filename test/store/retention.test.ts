@@ -167,7 +167,14 @@ await onEachEngine(store => {
       [idAt(NOW - 2), NOW],
       [BOUND, NOW - 1],
     ] as const;
-    const grant = { referenceId: 'r', keyId: 'k', serverName: 's', toolName: 't', definitionDigest: null };
+    const grant = {
+      referenceId: 'r',
+      keyId: 'k',
+      serverName: 's',
+      toolName: 't',
+      definitionDigest: null,
+      ruleDigest: null,
+    };
     const grants = await ended('grants', async tx => {
       for (const [id, expiresAt] of spans) insertGrant(tx, { id, ...grant, createdAt: 0, expiresAt });
     });

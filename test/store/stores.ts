@@ -152,6 +152,7 @@ export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalReco
     toolName: 'deploy',
     argsDigest: 'd1',
     definitionDigest: null,
+    ruleDigest: null,
     reason: 'Rule 0 of policy "prod" requires approval for prod__deploy.',
     status: 'pending',
     createdAt: NOW,

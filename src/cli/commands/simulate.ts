@@ -38,7 +38,7 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
   const fault = toolNameFault(call.toolName);
   if (fault !== null) throw usageError(`The tool name ${fault}.`);
   const policy = compiled(await readPolicy(io, file, EXIT.noAnswer), file);
-  const { decision, ruleIndex, reason } = simulate(policy, call);
+  const { decision, ruleIndex, reason } = simulate(policy, call, { at: Date.now() });
   if (options.json) printJson(io, { decision, ruleIndex, reason });
   else {
     const rule = ruleIndex === null ? 'no rule' : `rule ${ruleIndex}`;

@@ -169,8 +169,8 @@ async function resolveOnce(
 }
 
 function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number, expiresAt: number): void {
-  const { id: referenceId, keyId, serverName, toolName, definitionDigest } = approval;
-  const about = { referenceId, keyId, serverName, toolName, definitionDigest };
+  const { id: referenceId, keyId, serverName, toolName, definitionDigest, ruleDigest } = approval;
+  const about = { referenceId, keyId, serverName, toolName, definitionDigest, ruleDigest };
   insertGrant(tx, { id: newId(), ...about, createdAt, expiresAt });
 }
 

@@ -14,11 +14,12 @@ import { channelsOf } from '../keys.ts';
 import { emit } from '../outgoing/outbox.ts';
 import { mintToken } from '../secrets.ts';
 
-/** What an approval is bound to: the arguments, and the tool as it was when it was asked for. */
+/** What an approval is bound to: the arguments, the rule that asks, and the tool as it was when it was asked for. */
 export interface Binding {
   argsDigest: string;
   /** Null where the service does not run the call itself. */
   definitionDigest: string | null;
+  ruleDigest: string;
 }
 
 /** The channels that carry the key's links. If they cannot be decrypted, only the calls of this key fail. */
@@ -38,7 +39,7 @@ export function ask(
   deps: Deps,
   tx: Transaction,
   entry: AuditEntry,
-  { argsDigest, definitionDigest }: Binding,
+  { argsDigest, definitionDigest, ruleDigest }: Binding,
   {
     channels,
     subscribers,
@@ -56,6 +57,7 @@ export function ask(
     toolName: entry.toolName,
     argsDigest,
     definitionDigest,
+    ruleDigest,
     reason: entry.reason,
     status: 'pending',
     createdAt: now,

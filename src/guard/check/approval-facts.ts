@@ -2,6 +2,7 @@
 // that can be spent, and how many approvals are open. It compares them with the call.
 
 import type { Drift, Freedom } from '../../core/decide.ts';
+import { hasMore, type Rule } from '../../core/policy.ts';
 import {
   type ApprovalRecord,
   countOpen,
@@ -27,6 +28,8 @@ import { whyUnusable } from './unusable.ts';
 export interface Asking extends Binding {
   request: CheckRequest;
   drift: Drift | null;
+  /** The rule that asks. */
+  rule: Rule;
 }
 
 /** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */
@@ -165,10 +168,12 @@ function isSameTool(about: About, { principal, call }: CheckRequest): boolean {
 }
 
 /**
- * A grant covers the accepted definition of the tool. It covers a changed one only if that definition was shown when
- * the approval was asked for.
+ * A grant covers what the same rule holds, for the accepted definition of the tool. It covers a changed definition only
+ * if that one was shown when the approval was asked for. A grant that does not know its rule is older than conditions,
+ * hours and limits, so it covers a rule without them.
  */
-function grantCovers(grant: About, { drift, definitionDigest }: Asking): boolean {
+function grantCovers(grant: GrantRecord, { drift, definitionDigest, rule, ruleDigest }: Asking): boolean {
+  if (grant.ruleDigest === null ? hasMore(rule) : grant.ruleDigest !== ruleDigest) return false;
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }
 

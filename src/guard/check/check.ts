@@ -1,51 +1,55 @@
 // The check, for both surfaces (`/v1/check` and `/mcp`). Calls are decided inside the transaction that records them,
 // under locks that keep the facts true until the commit, and a verdict exists only once that commit has returned.
-// Arguments are read only for a keyed digest, and only if a rule asks for approval. They are never written anywhere.
+// Arguments are read by conditions, and for a keyed digest if a rule asks for approval. They are never written anywhere.
 
+import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import {
+  askingRule,
   asksForApproval,
-  type CompiledPolicy,
   type Decided,
-  type Drift,
   decide,
   type Facts,
   unfreedBy,
 } from '../../core/decide.ts';
-import { auditFailed, GuardError } from '../../core/errors.ts';
+import { GuardError } from '../../core/errors.ts';
 import { AuditWriter } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
-import type { KeyFacts } from '../../store/keys.ts';
 import { ask, channelsFor } from '../approvals/ask.ts';
-import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
 import { keyLock, POLICIES_LOCK } from '../locks.ts';
+import { Annotations } from './annotations.ts';
 import { ApprovalFacts, type Asking } from './approval-facts.ts';
-import type { GroupWork } from './commit.ts';
-import { CredentialFacts, DefinitionFacts } from './facts.ts';
+import { type Case, type Group, type GroupMemory, readGroup } from './cases.ts';
+import { type GroupWork, MOVED, type Outcome } from './commit.ts';
+import { DefinitionFacts } from './facts.ts';
+import { LimitFacts, type Metered } from './limits.ts';
+import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
 import type { CheckRequest, Verdict } from './request.ts';
+import { ruleDigest } from './rule-digest.ts';
 
 const PENDING_MESSAGE =
   'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
   'by the approval.resolved webhook with this referenceId.';
 
-/** A request whose credential is valid, with the policy version that decides it. */
-interface Case {
-  request: CheckRequest;
-  key: KeyFacts;
-  policy: CompiledPolicy;
-  drift: Drift | null;
+/** What the groups of one process share. */
+export interface CheckMemory extends GroupMemory {
+  meteredCalls: MeteredCalls;
 }
 
 export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #deps: Deps;
-  readonly #policies = new CompiledPolicies();
+  readonly #memory: CheckMemory;
+  readonly #movesMetered: boolean;
   readonly #log = new AuditWriter();
 
-  constructor(deps: Deps) {
+  /** `movesMetered`: calls that count against a limit are decided in other groups, whose locks only they wait for. */
+  constructor(deps: Deps, memory: CheckMemory = newMemory(), movesMetered = false) {
     this.#deps = deps;
+    this.#memory = memory;
+    this.#movesMetered = movesMetered;
   }
 
   keyOf({ principal }: CheckRequest): string {
@@ -60,50 +64,57 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
 
-  async decideGroup(tx: Transaction, requests: readonly CheckRequest[]): Promise<(Verdict | GuardError)[]> {
-    const { toolDrift } = this.#deps.settings;
-    const [credentials, definitions] = await Promise.all([
-      CredentialFacts.read(tx, requests),
-      DefinitionFacts.read(tx, toolDrift === 'allow' ? [] : requests),
-    ]);
-    const now = this.#deps.now();
-    await this.#policies.load(tx, credentials.policyVersions());
-    const cases = requests.map(request => this.#case(credentials, definitions, request, now));
-    const askers = cases.filter(each => !(each instanceof GuardError) && asks(each)) as Case[];
-    const asking = askers.length > 0 ? await this.#asking(tx, askers, definitions) : NONE_ASKING;
+  moves(request: CheckRequest): boolean {
+    return this.#movesMetered && this.#memory.meteredCalls.has(request);
+  }
+
+  async decideGroup(tx: Transaction, requests: readonly CheckRequest[]): Promise<Outcome<Verdict>[]> {
+    const group = await readGroup(this.#deps, tx, requests, this.#memory, !this.#movesMetered);
+    const metered = this.#metered(group);
+    const { limitTime } = group;
+    const limits =
+      metered.length > 0 && limitTime !== null ? await LimitFacts.read(tx, metered, limitTime) : null;
+    const askers = group.cases.filter(each => !(each instanceof GuardError) && asks(each, limits)) as Case[];
+    const asking = askers.length > 0 ? await this.#asking(tx, askers, group.definitions) : NONE_ASKING;
     const approvals =
-      asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], now) : null;
+      asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], group.now) : null;
     const entries: AuditEntry[] = [];
-    const results: (Verdict | GuardError)[] = [];
-    for (const each of cases) {
-      const question = each instanceof GuardError ? undefined : asking.get(each);
+    const results: Outcome<Verdict>[] = [];
+    for (const each of group.cases) {
       if (each instanceof GuardError) results.push(each);
-      else if (approvals === null || question === undefined) results.push(decideByRule(each, entries));
-      else results.push(await this.#decideAsking(tx, each, question, approvals, entries, now));
+      else if (each.metered !== null && limits === null) results.push(MOVED);
+      else {
+        const question = asking.get(each);
+        const usedUp = each.metered !== null && limits?.isUsedUp(each.metered) === true;
+        const result =
+          approvals === null || question === undefined
+            ? decideByRule(each, usedUp, entries)
+            : await this.#decideAsking(tx, each, question, approvals, usedUp, entries, group.now);
+        if (each.metered !== null && 'decision' in result && result.decision === 'allow')
+          limits?.count(each.metered, Math.max(entries.at(-1)?.at ?? 0, this.#deps.now()));
+        results.push(result);
+      }
     }
+    limits?.write(tx);
     await this.#log.insert(tx, entries);
     return results;
   }
 
-  committed(results: readonly (Verdict | GuardError)[]): void {
+  committed(results: readonly Outcome<Verdict>[]): void {
     this.#log.committed();
     // A pending call has put an event and notifications into the outbox, and the worker is to send them now.
-    if (results.some(each => 'decision' in each && each.decision === 'pending')) this.#deps.db.wake();
+    if (results.some(each => each !== MOVED && 'decision' in each && each.decision === 'pending'))
+      this.#deps.db.wake();
   }
 
-  #case(
-    credentials: CredentialFacts,
-    definitions: DefinitionFacts,
-    request: CheckRequest,
-    now: number,
-  ): Case | GuardError {
-    const key = credentials.live(request, now);
-    if (key === null) return unauthenticated();
-    const policy = this.#policies.get(key.policyId, key.policyVersion);
-    if (policy === null) return auditFailed(unreadable(key));
-    const { toolDrift } = this.#deps.settings;
-    const drift = toolDrift !== 'allow' && definitions.changed(request) ? toolDrift : null;
-    return { request, key, policy, drift };
+  #metered({ cases }: Group): Metered[] {
+    const metered: Metered[] = [];
+    for (const each of cases) {
+      if (each instanceof GuardError) continue;
+      this.#memory.meteredCalls.note(each.request, each.metered !== null);
+      if (each.metered !== null) metered.push(each.metered);
+    }
+    return metered;
   }
 
   /** An approval is bound to the tool's definition even if the setting allows changed definitions. */
@@ -115,9 +126,11 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const unread = this.#deps.settings.toolDrift === 'allow';
     const requests = askers.map(each => each.request);
     const definitions = unread ? await DefinitionFacts.read(tx, requests) : known;
-    const asking = ({ request, drift }: Case): Asking => ({
+    const asking = ({ request, drift, considered }: Case): Asking => ({
       request,
       drift,
+      rule: askingRule(considered),
+      ruleDigest: ruleDigest(askingRule(considered)),
       argsDigest: this.#deps.vault.callDigest(request),
       definitionDigest: definitions.digest(request),
     });
@@ -130,6 +143,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     each: Case,
     asking: Asking,
     approvals: ApprovalFacts,
+    usedUp: boolean,
     entries: AuditEntry[],
     now: number,
   ): Promise<Verdict | GuardError> {
@@ -140,11 +154,11 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     do {
       const freedom = approvals.freedom(asking);
       unfreed = freedom === null ? approvals.unfreed(asking) : null;
-      decided = decideCase(each, { freedom, unfreed, approvalLimit });
+      decided = decideCase(each, { freedom, unfreed, approvalLimit, usedUp });
     } while (decided.freedBy !== null && !(await approvals.spend(tx, decided.freedBy, now)));
     const channels = decided.decision === 'pending' ? channelsFor(this.#deps, key) : [];
     if (channels instanceof GuardError) return channels;
-    const entry = auditEntry(request, each.policy, decided);
+    const entry = auditEntry(request, each.considered.policy, decided);
     entries.push(entry);
     if (decided.decision !== 'pending') return verdictOf(entry);
     const { subscribers } = approvals;
@@ -155,21 +169,26 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
-const NONE_ASKING: ReadonlyMap<Case, Asking> = new Map();
-
-function asks({ policy, request, drift }: Case): boolean {
-  return asksForApproval(policy, request.call, { scope: request.principal.scope, drift });
+export function newMemory(): CheckMemory {
+  return {
+    policies: new CompiledPolicies(),
+    annotations: new Annotations(),
+    meteredCalls: new MeteredCalls(),
+  };
 }
 
-function unreadable({ policyId, policyVersion }: KeyFacts): Error {
-  return new Error(`version ${policyVersion} of policy ${policyId} is missing or cannot be read`);
+const NONE_ASKING: ReadonlyMap<Case, Asking> = new Map();
+
+function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): boolean {
+  const usedUp = metered !== null && limits?.mayBeUsedUp(metered) === true;
+  return asksForApproval(considered, { drift, usedUp });
 }
 
 function decideCase(
-  { request, policy, drift }: Case,
-  about: Pick<Facts, 'freedom' | 'unfreed' | 'approvalLimit'>,
+  { considered, drift }: Case,
+  about: Pick<Facts, 'freedom' | 'unfreed' | 'approvalLimit' | 'usedUp'>,
 ): Decided {
-  return decide(policy, request.call, { scope: request.principal.scope, drift, ...about });
+  return decide(considered, { drift, ...about });
 }
 
 /** A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. */
@@ -178,12 +197,9 @@ function pendingMessage({ surface }: CheckRequest, unfreed: string | null): stri
 }
 
 /** Decides a call whose rule does not ask for approval. */
-function decideByRule(each: Case, entries: AuditEntry[]): Verdict {
-  const entry = auditEntry(
-    each.request,
-    each.policy,
-    decideCase(each, { freedom: null, approvalLimit: null }),
-  );
+function decideByRule(each: Case, usedUp: boolean, entries: AuditEntry[]): Verdict {
+  const decided = decideCase(each, { freedom: null, approvalLimit: null, usedUp });
+  const entry = auditEntry(each.request, each.considered.policy, decided);
   entries.push(entry);
   return verdictOf(entry);
 }

@@ -19,7 +19,7 @@ const SWEEP_MS = 100;
 /** When the oldest check in a long queue has waited this long, the store is too slow, and new checks are refused. */
 const PATIENCE_MS = 1000;
 
-interface CommitObserver {
+export interface CommitObserver {
   committed(size: number): void;
   /** A whole group, or one of its members, got no verdict because of this error. */
   failed(error: unknown): void;
@@ -28,9 +28,15 @@ interface CommitObserver {
 interface Waiting<Item, Result> {
   request: Item;
   deadline: number;
-  resolve: (result: Result) => void;
+  resolve: (result: Result | Promise<Result>) => void;
   reject: (error: unknown) => void;
 }
+
+/** Says that a request was not decided, because it belongs into the groups of the next GroupCommit. */
+export const MOVED = Symbol('moved');
+
+/** What became of a request in its group. */
+export type Outcome<Result> = Result | GuardError | typeof MOVED;
 
 export interface GroupWork<Item, Result> {
   keyOf(request: Item): string;
@@ -38,10 +44,12 @@ export interface GroupWork<Item, Result> {
   callerOf(request: Item): string;
   /** The shared locks that the transaction of a group with these keys takes first. */
   shares(keyIds: ReadonlySet<string>): string[];
-  /** Decides the requests and writes their entries. It returns one result or error for each request, in order. */
-  decideGroup(tx: Transaction, requests: readonly Item[]): Promise<(Result | GuardError)[]>;
+  /** Whether a request probably belongs into the groups of the next GroupCommit. */
+  moves?(request: Item): boolean;
+  /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
+  decideGroup(tx: Transaction, requests: readonly Item[]): Promise<Outcome<Result>[]>;
   /** Called once the results are committed. */
-  committed(results: readonly (Result | GuardError)[]): void;
+  committed(results: readonly Outcome<Result>[]): void;
 }
 
 export class GroupCommit<Item, Result> {
@@ -49,20 +57,29 @@ export class GroupCommit<Item, Result> {
   readonly #work: GroupWork<Item, Result>;
   readonly #limit: number;
   readonly #observer: CommitObserver;
+  readonly #next: GroupCommit<Item, Result> | null;
   #queue: Waiting<Item, Result>[] = [];
   #underWay: Waiting<Item, Result>[] = [];
   #running: Promise<void> | null = null;
   readonly #apart = new Apart();
 
-  constructor(db: Db, work: GroupWork<Item, Result>, limit: number, observer: CommitObserver) {
+  /** `next` decides the requests that `work` moves to it, in transactions of its own. */
+  constructor(
+    db: Db,
+    work: GroupWork<Item, Result>,
+    limit: number,
+    observer: CommitObserver,
+    next: GroupCommit<Item, Result> | null = null,
+  ) {
     this.#lane = db.lane();
     this.#work = work;
     this.#limit = limit;
     this.#observer = observer;
+    this.#next = next;
   }
 
   get depth(): number {
-    return this.#queue.length + this.#underWay.length;
+    return this.#queue.length + this.#underWay.length + (this.#next?.depth ?? 0);
   }
 
   /** Whether a new check is refused: the queue is full, or moves so slowly that the answer would come too late. */
@@ -75,6 +92,7 @@ export class GroupCommit<Item, Result> {
 
   /** `waitedMs` is the time that the check has already waited for the store; it counts toward the time limit. */
   submit(request: Item, waitedMs = 0): Promise<Result> {
+    if (this.#next !== null && this.#work.moves?.(request)) return this.#next.submit(request, waitedMs);
     if (this.overloaded) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       this.#queue.push({ request, deadline: performance.now() + CHECK_LIMIT_MS - waitedMs, resolve, reject });
@@ -85,6 +103,7 @@ export class GroupCommit<Item, Result> {
   /** Resolves once everything submitted so far is answered. */
   async drain(): Promise<void> {
     while (this.#running !== null) await this.#running;
+    await this.#next?.drain();
   }
 
   async #run(): Promise<void> {
@@ -150,7 +169,7 @@ export class GroupCommit<Item, Result> {
   async #attempt(group: readonly Waiting<Item, Result>[]): Promise<Error | null> {
     const requests = group.map(each => each.request);
     const keyIds = new Set(group.map(this.#keyOf));
-    let results: (Result | GuardError)[];
+    let results: Outcome<Result>[];
     try {
       results = await this.#lane.transaction({ shared: this.#work.shares(keyIds) }, tx =>
         this.#work.decideGroup(tx, requests),
@@ -161,11 +180,16 @@ export class GroupCommit<Item, Result> {
     }
     this.#observer.committed(group.length);
     this.#work.committed(results);
-    for (const [index, each] of group.entries()) this.#answer(each, results[index] as Result | GuardError);
+    for (const [index, each] of group.entries()) this.#answer(each, results[index] as Outcome<Result>);
     return null;
   }
 
-  #answer(each: Waiting<Item, Result>, result: Result | GuardError): void {
+  #answer(each: Waiting<Item, Result>, result: Outcome<Result>): void {
+    if (result === MOVED) {
+      const waitedMs = performance.now() - (each.deadline - CHECK_LIMIT_MS);
+      each.resolve((this.#next as GroupCommit<Item, Result>).submit(each.request, waitedMs));
+      return;
+    }
     if (!(result instanceof GuardError)) {
       each.resolve(result);
       return;

@@ -80,6 +80,11 @@ export class DefinitionFacts {
     return shown?.changedDigest ?? shown?.digest ?? null;
   }
 
+  /** The digest of the definition that was accepted, or null if none is known. */
+  acceptedDigest(request: CheckRequest): string | null {
+    return this.#of(request)?.digest ?? null;
+  }
+
   #of({ connectedToolId = '', call }: CheckRequest): ShownDefinition | undefined {
     return this.#shown.get(definitionKey(connectedToolId, call.toolName));
   }

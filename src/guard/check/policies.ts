@@ -1,7 +1,7 @@
 // Creates policies, replaces them by new versions, and deletes those that no key uses. Compiled versions are kept in
 // memory; a version never changes, so a kept one is never stale.
 
-import { type CompiledPolicy, compilePolicy } from '../../core/decide.ts';
+import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Rule } from '../../core/policy.ts';
 import { type Queries, type Transaction, UniqueViolation } from '../../store/db.ts';

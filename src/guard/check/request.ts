@@ -1,8 +1,9 @@
 // The input and the result of a check: the request that each surface makes, and the verdict that it shows.
 
-import type { Decision, ToolCall } from '../../core/decide.ts';
+import type { Decision } from '../../core/decide.ts';
 import type { Surface } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
+import type { ToolCall } from '../../core/situation.ts';
 import type { Principal } from '../credentials.ts';
 
 export interface CheckRequest {

@@ -29,7 +29,7 @@ export const grantRoutes: Route[] = [
     answers: { 200: { description: 'Grants.', schema: list('grants', grant) } },
     handle: async ({ services: { deps }, query }) => {
       const rows = await listGrants(deps.db, deps.now(), query.limit + 1, before(query));
-      const show = ({ definitionDigest: _, ...row }: (typeof rows)[number]) => ({
+      const show = ({ definitionDigest: _, ruleDigest: __, ...row }: (typeof rows)[number]) => ({
         ...row,
         createdAt: iso(row.createdAt),
         expiresAt: iso(row.expiresAt),

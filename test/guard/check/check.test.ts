@@ -79,7 +79,7 @@ for (const engine of await engines()) {
 
     /** All of them in one group. */
     const judged = (...requests: CheckRequest[]): Promise<Answer[]> =>
-      store.db.transaction({}, tx => new CheckWork(deps).decideGroup(tx, requests));
+      store.db.transaction({}, tx => new CheckWork(deps).decideGroup(tx, requests) as Promise<Answer[]>);
     const outcomes = async (...requests: CheckRequest[]) => (await judged(...requests)).map(outcome);
     const one = async (more: Partial<CheckRequest>): Promise<Answer> =>
       (await judged(request(more)))[0] as Answer;

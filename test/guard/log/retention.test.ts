@@ -56,6 +56,7 @@ async function call({ db }: TestStore, at: number, over: boolean): Promise<void>
       serverName: 's',
       toolName: 't',
       definitionDigest: null,
+      ruleDigest: null,
       createdAt: at,
       expiresAt: at,
     });

@@ -1,7 +1,7 @@
 // The rules that are being edited: their text, its problems, and what it would decide. The same functions as in the
 // service and the command line read them.
 
-import { compilePolicy } from '../../../../src/core/decide.ts';
+import { compilePolicy } from '../../../../src/core/compiled-policy.ts';
 import { type Problem, parsePolicy } from '../../../../src/core/policy-file.ts';
 import { ruleLine } from '../../../../src/core/policy-text.ts';
 import { callOf, simulate } from '../../../../src/core/simulate.ts';
@@ -38,5 +38,5 @@ interface Tried {
 
 /** What the rules decide about a tool, given by its full or bare name. */
 export function tryTool(name: string, rules: readonly Rule[], tool: string): Tried {
-  return simulate(compilePolicy({ id: '', version: 0, name, rules }), callOf(tool));
+  return simulate(compilePolicy({ id: '', version: 0, name, rules }), callOf(tool), { at: Date.now() });
 }

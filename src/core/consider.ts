@@ -1,0 +1,172 @@
+// Finds the rule that applies to a call: the first one whose pattern matches and whose conditions and hours hold. This is
+// the only place where conditions are evaluated for a decision, once per call; decide.ts says what follows from it.
+//
+// A condition that cannot be evaluated counts as whichever outcome is stricter. An `allow` rule then does not apply, and a
+// `deny` rule does. A `require_approval` rule holds the call, unless the rules below it deny it.
+
+import type { CompiledLimit, CompiledPolicy, CompiledRule } from './compiled-policy.ts';
+import { decimalOf, Failure, type Scope, Steps } from './condition/condition.ts';
+import { isWithin } from './hours.ts';
+import { unitsOf } from './limit.ts';
+import { joinName } from './name.ts';
+import type { Rule } from './policy.ts';
+import { type Situation, scopeOf, type ToolCall } from './situation.ts';
+
+/** What a call that is allowed by a rule with a limit adds to it. */
+export interface Meter {
+  limit: CompiledLimit;
+  /** The id of whoever the limit counts for; null where the call has none, such as a limit per session without a session. */
+  subject: string | null;
+  units: number;
+}
+
+/** A rule, and the condition of it that could not be evaluated. */
+interface Failed {
+  index: number;
+  condition: number;
+}
+
+export interface Considered {
+  policy: CompiledPolicy;
+  call: ToolCall;
+  /** The full name of the tool. */
+  name: string;
+  /** False when the tool is outside the session's scope; no rule was looked at then. */
+  inScope: boolean;
+  /** The rule that applies, or -1. */
+  index: number;
+  /** The condition for whose failure a `deny` rule applies. */
+  failed: number | null;
+  /** The first `require_approval` rule above it with a condition that could not be evaluated. */
+  held: Failed | null;
+  meter: Meter | null;
+  /** One sentence for each of the first rules that matched by name and were passed over. */
+  passedOver: string;
+}
+
+const MOST_PASSED_OVER = 3;
+
+export function consider(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  scope: ReadonlySet<string> | null,
+  situation: Situation,
+): Considered {
+  const name = joinName(call.serverName, call.toolName);
+  const considered: Considered = {
+    policy,
+    call,
+    name,
+    inScope: scope === null || scope.has(name),
+    index: -1,
+    failed: null,
+    held: null,
+    meter: null,
+    passedOver: '',
+  };
+  if (considered.inScope && !call.relayed) findRule(considered, situation);
+  return considered;
+}
+
+function findRule(considered: Considered, situation: Situation): void {
+  const { policy, call, name } = considered;
+  let examiner: Examiner | null = null;
+  let passedOver = 0;
+  for (const index of policy.index.candidatesFor(name, call.toolName)) {
+    const compiled = policy.compiled.get(index);
+    if (compiled === undefined) {
+      considered.index = index;
+      return;
+    }
+    examiner ??= new Examiner(policy.id, call, situation);
+    const { action } = policy.rules[index] as Rule;
+    const examined = examiner.examine(compiled);
+    if (examined.applies === true || (examined.applies === null && action === 'deny')) {
+      considered.index = index;
+      considered.failed = examined.condition;
+      considered.meter = examined.meter;
+      return;
+    }
+    if (examined.applies === null && action === 'require_approval')
+      considered.held ??= { index, condition: examined.condition as number };
+    if (passedOver++ < MOST_PASSED_OVER)
+      considered.passedOver += ` Rule ${index} did not apply: ${examined.why}.`;
+  }
+}
+
+export interface Examined {
+  /** Null when a condition could not be evaluated, and none of the others is false. */
+  applies: boolean | null;
+  /** The condition that could not be evaluated. */
+  condition: number | null;
+  /** Why the rule does not apply, from a finite set of texts. */
+  why: string;
+  meter: Meter | null;
+}
+
+const APPLIES: Examined = { applies: true, condition: null, why: '', meter: null };
+const OUTSIDE: Examined = notApplying('it is outside its hours');
+
+function notApplying(why: string): Examined {
+  return { applies: false, condition: null, why, meter: null };
+}
+
+/** Examines rules for one call. All of them share the steps that one check may take. */
+export class Examiner {
+  readonly #policyId: string;
+  readonly #situation: Situation;
+  readonly #scope: Scope;
+  readonly #steps = new Steps();
+
+  constructor(policyId: string, call: ToolCall, situation: Situation) {
+    this.#policyId = policyId;
+    this.#situation = situation;
+    this.#scope = scopeOf(call, situation);
+  }
+
+  examine({ conditions, hours, limit }: CompiledRule): Examined {
+    if (hours !== null && !isWithin(hours, this.#situation.now)) return OUTSIDE;
+    let failed: number | null = null;
+    for (let index = 0; index < conditions.length; index++) {
+      const result = conditions[index]?.evaluate(this.#scope, this.#steps);
+      if (result === true) continue;
+      if (result === false) return notApplying(`condition ${index} is false`);
+      failed ??= index;
+    }
+    if (failed !== null)
+      return {
+        applies: null,
+        condition: failed,
+        why: `condition ${failed} could not be evaluated`,
+        meter: null,
+      };
+    return limit === null ? APPLIES : this.#count(limit);
+  }
+
+  #count(limit: CompiledLimit): Examined {
+    const units = this.#units(limit);
+    if (units === null) return notApplying(`its limit "${limit.name}" cannot count this call`);
+    return { ...APPLIES, meter: { limit, subject: this.#subject(limit), units } };
+  }
+
+  #units({ limit, sum }: CompiledLimit): number | null {
+    if (sum === null) return 1;
+    const amount = sum.evaluate(this.#scope, this.#steps);
+    const decimal = amount instanceof Failure ? null : decimalOf(amount);
+    return decimal === null ? null : unitsOf(limit, decimal);
+  }
+
+  #subject({ limit: { per = 'key' } }: CompiledLimit): string | null {
+    const { keyId, session, person } = this.#situation;
+    switch (per) {
+      case 'key':
+        return keyId;
+      case 'policy':
+        return this.#policyId;
+      case 'session':
+        return session?.id ?? null;
+      case 'person':
+        return person?.email ?? null;
+    }
+  }
+}

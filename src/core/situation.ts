@@ -1,0 +1,70 @@
+// A call, and what a decision may know about it besides its name: who makes it, when, and with which arguments.
+// Conditions read it as variables; a limit counts by it. Nothing of it is kept.
+
+import { type Declarations, type Scope, types } from './condition/condition.ts';
+import type { Surface } from './event.ts';
+import type { Json, JsonObject } from './json.ts';
+
+export interface ToolCall {
+  serverName: string;
+  toolName: string;
+  /**
+   * True for a resource, a prompt or a completion, which the key's setting `forward` allows; `toolName` is then the
+   * method.
+   */
+  relayed?: true;
+  /** Set when no further call may be forwarded now: the sentence that says which limit is reached. */
+  noPlace?: string;
+}
+
+export interface Person {
+  email: string;
+  groups: readonly string[];
+}
+
+export interface Situation {
+  now: number;
+  surface: Surface;
+  args: Json | undefined;
+  keyId: string;
+  keyName: string;
+  /** Null when the call is made with the key itself. */
+  session: { id: string; label: string } | null;
+  /** Null unless somebody signed in. */
+  person: Person | null;
+  /** What the accepted definition of the tool says about itself; null where no definition is known. */
+  annotations: JsonObject | null;
+}
+
+const { DYN, STRING, listOf, mapOf, structOf } = types;
+const ANYTHING = mapOf(STRING, DYN);
+
+/** The variables of conditions. */
+export const VARIABLES: Declarations = {
+  args: ANYTHING,
+  tool: structOf({
+    server: { type: STRING },
+    name: { type: STRING },
+    annotations: { type: ANYTHING, optional: true },
+  }),
+  key: structOf({ name: { type: STRING } }),
+  session: structOf({ label: { type: STRING, optional: true } }),
+  person: structOf({
+    email: { type: STRING, optional: true },
+    groups: { type: listOf(STRING), optional: true },
+  }),
+  surface: STRING,
+};
+
+/** The values of the variables for one call. */
+export function scopeOf(call: ToolCall, situation: Situation): Scope {
+  const { args = {}, annotations, keyName, session, person, surface } = situation;
+  return {
+    args,
+    tool: { server: call.serverName, name: call.toolName, ...(annotations === null ? {} : { annotations }) },
+    key: { name: keyName },
+    session: session === null ? {} : { label: session.label },
+    person: person === null ? {} : { email: person.email, groups: [...person.groups] },
+    surface,
+  };
+}

@@ -1,0 +1,145 @@
+// Limits, in the transaction that records the calls they count. How much is used is read under locks that every other
+// transaction which counts for the same has to wait for. The calls of a group are decided in order, each with what the
+// ones before it have counted, and the new counts are written beside the audit entries: they commit together or not at all.
+//
+// The clocks of replicas differ. A call is decided by the earlier of the replica's and the database's time, at which more
+// still counts, and is counted by the later one, so that it counts longer. A wrong clock thus never opens a place early.
+
+import type { CompiledLimit } from '../../core/compiled-policy.ts';
+import type { Meter } from '../../core/consider.ts';
+import { countsUntil, identityOf, unitsAllowed } from '../../core/limit.ts';
+import type { Transaction } from '../../store/db.ts';
+import { addCounts, type Counted, type LimitCount, usedOf } from '../../store/limits.ts';
+import { limitLock } from '../locks.ts';
+
+/** A call that counts: what it adds, and for whom. */
+export interface Metered {
+  meter: Meter & { subject: string };
+  policyId: string;
+  keyId: string;
+}
+
+/** The time by which calls are decided, and how far the database's clock is ahead of this replica's. */
+export interface LimitTime {
+  decidedAt: number;
+  aheadMs: number;
+}
+
+/** Asks the database for its time. */
+export async function readTime(tx: Transaction, now: () => number): Promise<LimitTime> {
+  const before = now();
+  const storeTime = (await tx.now()) ?? before;
+  return { decidedAt: Math.min(before, storeTime), aheadMs: Math.max(0, storeTime - now()) };
+}
+
+/** Other transactions wait for those that share a stripe with them. Each lock takes a place in PostgreSQL's memory. */
+const STRIPES = 256;
+
+interface Account {
+  used: number;
+  /** What the group would add if it were allowed as a whole. */
+  wanted: number;
+  added: Map<number, LimitCount>;
+}
+
+export class LimitFacts {
+  readonly #accounts: Map<string, Account>;
+  /** How far the database's clock is ahead of this replica's. */
+  readonly #aheadMs: number;
+
+  private constructor(accounts: Map<string, Account>, aheadMs: number) {
+    this.#accounts = accounts;
+    this.#aheadMs = aheadMs;
+  }
+
+  static async read(tx: Transaction, metered: readonly Metered[], time: LimitTime): Promise<LimitFacts> {
+    const accounts = new Map<string, Account>();
+    const wanted: Counted[] = [];
+    for (const each of metered) {
+      const name = accountOf(each);
+      const account = accounts.get(name);
+      if (account !== undefined) account.wanted += each.meter.units;
+      else {
+        accounts.set(name, { used: 0, wanted: each.meter.units, added: new Map() });
+        wanted.push({ limitId: limitIdOf(each), subject: each.meter.subject });
+      }
+    }
+    const locks = new Set(wanted.map(each => countLock(each.limitId, each.subject)));
+    const [, used] = await Promise.all([
+      tx.lock({ exclusive: [...locks] }),
+      usedOf(tx, wanted, time.decidedAt),
+    ]);
+    [...accounts.values()].forEach((account, index) => {
+      account.used = used[index] as number;
+    });
+    return new LimitFacts(accounts, time.aheadMs);
+  }
+
+  /** Whether the limit has no room for this call. */
+  isUsedUp(metered: Metered): boolean {
+    const { used } = this.#of(metered);
+    return used + metered.meter.units > unitsAllowed(metered.meter.limit.limit);
+  }
+
+  /** Whether that can happen before the group is decided. */
+  mayBeUsedUp(metered: Metered): boolean {
+    const { used, wanted } = this.#of(metered);
+    return used + wanted > unitsAllowed(metered.meter.limit.limit);
+  }
+
+  /** Counts a call that is allowed; `at` is the time of its audit entry. */
+  count(metered: Metered, at: number): void {
+    const { meter, policyId, keyId } = metered;
+    const account = this.#of(metered);
+    const endsAt = countsUntil(meter.limit.limit, at + this.#aheadMs);
+    const row = account.added.get(endsAt);
+    account.used += meter.units;
+    if (row !== undefined) row.amount += meter.units;
+    else {
+      account.added.set(endsAt, {
+        limitId: limitIdOf(metered),
+        subject: meter.subject,
+        endsAt,
+        amount: meter.units,
+        policyId,
+        name: meter.limit.name,
+        keyId: ofOneKey(meter.limit) ? keyId : null,
+      });
+    }
+  }
+
+  write(tx: Transaction): void {
+    const rows = [...this.#accounts.values()].flatMap(each => [...each.added.values()]);
+    if (rows.length > 0) addCounts(tx, rows);
+  }
+
+  #of(metered: Metered): Account {
+    return this.#accounts.get(accountOf(metered)) as Account;
+  }
+}
+
+const ofOneKey = ({ limit: { per = 'key' } }: CompiledLimit): boolean => per === 'key' || per === 'session';
+
+const accountOf = (metered: Metered): string => `${limitIdOf(metered)} ${metered.meter.subject}`;
+
+/** The lock on what a limit has counted for a subject. */
+export function countLock(limitId: string, subject: string): string {
+  return limitLock(Number(BigInt(Bun.hash(`${limitId} ${subject}`)) % BigInt(STRIPES)));
+}
+
+const limitIds = new WeakMap<CompiledLimit, string>();
+
+function limitIdOf({ meter: { limit }, policyId }: Metered): string {
+  let id = limitIds.get(limit);
+  if (id === undefined) {
+    id = limitId(policyId, limit.name, limit.limit);
+    limitIds.set(limit, id);
+  }
+  return id;
+}
+
+/** A limit belongs to its policy by its name. What is counted starts anew when its window, unit, sum or subject changes. */
+export function limitId(policyId: string, name: string, limit: CompiledLimit['limit']): string {
+  const text = `${policyId}\n${name}\n${identityOf(limit)}`;
+  return new Bun.CryptoHasher('sha256').update(text).digest('base64url');
+}

@@ -1,0 +1,47 @@
+// The decider as one function, for tests that look at decisions only: the program's own, or that of a mutant.
+
+import { join } from 'node:path';
+import type * as compiled from '../../src/core/compiled-policy.ts';
+import type * as consideration from '../../src/core/consider.ts';
+import type * as decision from '../../src/core/decide.ts';
+import type { Situation, ToolCall } from '../../src/core/situation.ts';
+
+/** A call with a key, without a session and without arguments. */
+export const PLAIN: Situation = {
+  now: Date.UTC(2026, 10, 16, 12),
+  surface: 'check',
+  args: undefined,
+  keyId: 'key',
+  keyName: 'agent',
+  session: null,
+  person: null,
+  annotations: null,
+};
+
+export interface Facts extends Partial<decision.Facts> {
+  scope?: ReadonlySet<string> | null;
+  situation?: Partial<Situation>;
+}
+
+export interface Decider {
+  compilePolicy: typeof compiled.compilePolicy;
+  considered(policy: compiled.CompiledPolicy, call: ToolCall, facts?: Facts): consideration.Considered;
+  decide(policy: compiled.CompiledPolicy, call: ToolCall, facts?: Facts): decision.Decided;
+}
+
+export async function deciderIn(root = join(import.meta.dir, '../..')): Promise<Decider> {
+  const load = (file: string) => import(join(root, 'src/core', file));
+  const { compilePolicy } = (await load('compiled-policy.ts')) as typeof compiled;
+  const { consider } = (await load('consider.ts')) as typeof consideration;
+  const { decide } = (await load('decide.ts')) as typeof decision;
+  const considered: Decider['considered'] = (policy, call, { scope = null, situation } = {}) =>
+    consider(policy, call, scope, { ...PLAIN, ...situation });
+  return {
+    compilePolicy,
+    considered,
+    decide(policy, call, { scope, situation, ...facts } = {}) {
+      const about = considered(policy, call, { scope: scope ?? null, situation: situation ?? {} });
+      return decide(about, { drift: null, freedom: null, approvalLimit: null, usedUp: false, ...facts });
+    },
+  };
+}
