@@ -1,6 +1,7 @@
 // The text editor, which is loaded when a policy is opened. It is in a shadow root: there its styles are adopted by
 // script, which the page's content security policy allows, and the page's styles do not apply.
 
+import { autocompletion } from '@codemirror/autocomplete';
 import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
@@ -9,6 +10,8 @@ import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers
 import { tags } from '@lezer/highlight';
 import { minimalSetup } from 'codemirror';
 import type { Problem } from '../../../../src/core/policy-file.ts';
+import { complete } from './completion.ts';
+import { conditionColours } from './conditions.ts';
 
 export interface Editor {
   /** Marks the problems in the text. */
@@ -44,6 +47,15 @@ const LOOK = EditorView.theme({
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--tint)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--line)' },
   '.cm-tooltip': { backgroundColor: 'var(--sheet)', color: 'var(--ink)', border: '1px solid var(--edge)' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxWidth: 'min(40rem, 90vw)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--accent)',
+    color: 'var(--on-accent)',
+  },
+  '.cm-completionDetail': { fontStyle: 'normal', color: 'var(--soft)' },
+  'li[aria-selected] .cm-completionDetail': { color: 'inherit' },
+  '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '700' },
+  '.cm-completionInfo': { maxWidth: 'min(24rem, 90vw)', padding: '0.4rem 0.6rem' },
 });
 
 /**
@@ -74,10 +86,13 @@ export function openEditor(host: HTMLElement, { text, label, readOnly, onChange 
       highlightActiveLineGutter(),
       yaml(),
       syntaxHighlighting(COLOURS),
+      conditionColours,
+      autocompletion({ override: [complete], icons: false }),
       LOOK,
       TYPED_OVER,
       EditorView.lineWrapping,
-      EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+      // The text can be focused anyway, but axe only believes it with a tabindex.
+      EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
       EditorState.readOnly.of(readOnly),
       EditorView.updateListener.of(update => {
         if (update.docChanged) onChange(update.state.doc.toString());
@@ -104,10 +119,12 @@ export function openEditor(host: HTMLElement, { text, label, readOnly, onChange 
   };
 }
 
+/** Underlines the name, number or text at the place of a problem, or else the rest of its line. */
 function diagnostic(view: EditorView, { severity, line, column, message }: Problem): Diagnostic {
   const from = offset(view, line, column);
-  const { to } = view.state.doc.lineAt(from);
-  return { from, to, severity, message };
+  const rest = view.state.sliceDoc(from, view.state.doc.lineAt(from).to);
+  const [marked = rest] = /^(?:[\w.]+|"(?:\\.|[^"\\])*"|'[^']*')/.exec(rest) ?? [];
+  return { from, to: from + marked.length, severity, message };
 }
 
 function offset(view: EditorView, line: number, column: number): number {

@@ -1,0 +1,71 @@
+// Where a cursor is in the text of a policy: in a condition, at the name of a field, or at a field's value. The text is
+// being typed, so it may be incomplete.
+
+import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
+import type { EditorState } from '@codemirror/state';
+import { isCondition, keyOf, type Node, tokensOf } from './conditions.ts';
+
+type Kind = 'policy' | 'rule' | 'limit';
+
+export type Place =
+  | { in: 'condition' }
+  /** The field whose value is being typed; null where the name of a field is. */
+  | { in: Kind; field: string | null };
+
+/** How long the text may be parsed for one completion. */
+const PARSE_MS = 100;
+const MAPS = ['BlockMapping', 'FlowMapping'];
+
+export function placeAt(state: EditorState, position: number): Place | null {
+  const line = state.doc.lineAt(position);
+  const written = state.sliceDoc(line.from, position).trimEnd();
+  // Spaces at the end of a line lie outside the field that they follow.
+  const at = written === '' ? position : line.from + written.length;
+  const tree = ensureSyntaxTree(state, at, PARSE_MS) ?? syntaxTree(state);
+  const inner = tree.resolveInner(at, -1);
+  if (isCondition(state, inner)) return isInString(state, inner, position) ? null : { in: 'condition' };
+  let field: string | null = null;
+  for (let node: Node | null = inner; node !== null; node = node.parent) {
+    if (node.name === 'Pair') {
+      const colon = node.getChild(':');
+      if (colon !== null && colon.to <= at) field ??= keyOf(state, node);
+    }
+    if (MAPS.includes(node.name)) return placeIn(kindOf(state, node), field);
+  }
+  if (tree.topNode.getChild('Document')?.getChild('BlockSequence')) return { in: 'rule', field: null };
+  return { in: 'policy', field: null };
+}
+
+function placeIn(kind: Kind | null, field: string | null): Place | null {
+  if (field === 'when' || field === 'sum') return { in: 'condition' };
+  if (kind === 'policy' && field === 'rules') return { in: 'rule', field: null };
+  return kind === null ? null : { in: kind, field };
+}
+
+/** What a mapping of the text stands for. */
+function kindOf(state: EditorState, map: Node): Kind | null {
+  const above = map.parent;
+  if (above?.name === 'Document') return 'policy';
+  if (above?.name === 'Item') {
+    const holder = above.parent?.parent;
+    const isRules =
+      holder?.name === 'Document' || (holder?.name === 'Pair' && keyOf(state, holder) === 'rules');
+    return isRules ? 'rule' : null;
+  }
+  const holder = above?.parent?.parent;
+  return holder?.name === 'Pair' && keyOf(state, holder) === 'limits' ? 'limit' : null;
+}
+
+function isInString(state: EditorState, condition: Node, position: number): boolean {
+  return tokensOf(state, condition).some(
+    ({ kind, from, to }) => kind === 'string' && from < position && position < to,
+  );
+}
+
+/** The names of the limits that the text defines. */
+export function limitNames(state: EditorState): string[] {
+  const map = syntaxTree(state).topNode.getChild('Document')?.getChild('BlockMapping');
+  const limits = map?.getChildren('Pair').find(each => keyOf(state, each) === 'limits');
+  const defined = limits?.getChild('BlockMapping') ?? limits?.getChild('FlowMapping');
+  return defined?.getChildren('Pair').map(each => keyOf(state, each)) ?? [];
+}

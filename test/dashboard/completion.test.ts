@@ -1,0 +1,87 @@
+// What the policy editor offers to complete, and how it cuts conditions into tokens, without a browser. `|` is the cursor.
+
+import { expect, test } from 'bun:test';
+import { CompletionContext } from '@codemirror/autocomplete';
+import { yaml } from '@codemirror/lang-yaml';
+import { syntaxTree } from '@codemirror/language';
+import { EditorState } from '@codemirror/state';
+import { complete } from '../../dashboard/src/pages/policies/completion.ts';
+import { isCondition, tokensOf } from '../../dashboard/src/pages/policies/conditions.ts';
+
+const stateOf = (doc: string) => EditorState.create({ doc, extensions: yaml() });
+
+function offered(text: string, explicit = false): string[] {
+  const position = text.indexOf('|');
+  const state = stateOf(text.slice(0, position) + text.slice(position + 1));
+  return complete(new CompletionContext(state, position, explicit))?.options.map(({ label }) => label) ?? [];
+}
+
+const LIMITS = 'limits:\n  sends: { calls: 5, within: 1h }\n  refunds:\n    sum: args.amount\nrules:\n';
+
+test.each([
+  ['a rule’s fields', '- { tool: a, a|', ['action', 'when', 'during', 'limit', 'ask']],
+  ['a rule’s fields on a line of their own', 'rules:\n  - tool: a\n    ac|\n', ['action', 'when']],
+  ['actions', 'rules:\n  - tool: a\n    action: al|\n', ['allow', 'deny', 'require_approval']],
+  ['the policy’s fields', 'name: a\nru|\n', ['rules', 'limits']],
+  ['a limit’s fields', 'limits:\n  sends: { calls: 5, wi|\n', ['within', 'each', 'per']],
+  ['windows', 'limits:\n  sends: { calls: 5, each: d| }\n', ['day', 'week']],
+  ['zones', 'limits:\n  sends:\n    zone: Europe/B|\n', ['Europe/Berlin']],
+  ['the limits of this policy', `${LIMITS}  - { tool: a, action: allow, limit: s| }\n`, ['sends', 'refunds']],
+  ['variables and functions', "- { tool: a, when: 'a|' }", ['args', 'tool', 'size', 'has', 'path']],
+  ['the same in a text that is not closed yet', "- { tool: a, when: 'a|\n- { tool: b }", ['args', 'has']],
+  ['the same in a list', '- tool: a\n  when:\n    - a|\n', ['args', 'has']],
+  ['the same in a block', '- tool: a\n  when: >\n    size(args.b) > 1 &&\n    a|\n', ['args']],
+  ['fields of a variable', "- { when: 'tool.| == 1' }", ['server', 'name', 'annotations']],
+  ['functions of a module', "- { when: '!path.|' }", ['within']],
+  ['arguments that the text mentions', "- { when: 'args.amount > 1 && args.|' }", ['amount']],
+  ['methods of a value', `- { when: 'args.to.|' }`, ['contains', 'all', 'size']],
+  ['what a sum may be', 'limits:\n  a: { sum: ar| }\n', ['args', 'double']],
+] as [string, string, string[]][])('completion offers %s', (_, text, wanted) => {
+  expect(offered(text)).toEqual(expect.arrayContaining(wanted));
+});
+
+test.each([
+  ['inside a string of a condition', `- { when: 'args.a == "a|"' }`],
+  ['inside a tool’s name', '- { tool: a| }'],
+  ['before anything is typed', '- { tool: a, | }'],
+])('completion offers nothing %s', (_, text) => {
+  expect(offered(text)).toEqual([]);
+});
+
+test('on request, completion offers a value before anything is typed', () => {
+  expect(offered('- { tool: a, action: |', true)).toContain('allow');
+  expect(offered('- tool: a\n  when: |', true)).toContain('args');
+});
+
+/** The tokens of all conditions in a text, as `kind text`. */
+function tokensIn(text: string): string[] {
+  const state = stateOf(text);
+  const found: string[] = [];
+  syntaxTree(state).iterate({
+    enter: ({ node }) => {
+      if (!isCondition(state, node)) return;
+      found.push(...tokensOf(state, node).map(({ kind, from, to }) => `${kind} ${state.sliceDoc(from, to)}`));
+    },
+  });
+  return found;
+}
+
+test.each([
+  [
+    'single quotes',
+    `- { when: 'args.a == "it''s" || x(1.5)' }`,
+    ['string "it\'\'s"', 'call x', 'number 1.5'],
+  ],
+  ['strings in single quotes twice', `- { when: 'a == ''b c'' && d' }`, ["string ''b c''", 'name d']],
+  ['double quotes', String.raw`- { when: "a == \"b c\" in d" }`, [String.raw`string \"b c\"`, 'keyword in']],
+  ['no quotes', '- when: args.a == "b c" // why', ['string "b c"', 'operator ==']],
+  ['a list', `- when:\n    - 'a > 1'\n    - "b"\n`, ['name a', 'operator >', 'number 1', 'name b']],
+  ['a block', '- when: >\n    a &&\n    has(b)\n', ['operator &&', 'call has']],
+  ['a sum', 'limits: { a: { sum: args.amount } }', ['name args', 'name amount']],
+])('conditions in %s are cut into tokens', (_, text, wanted) => {
+  expect(tokensIn(text)).toEqual(expect.arrayContaining(wanted));
+});
+
+test('other fields hold no conditions', () => {
+  expect(tokensIn('- { tool: "a", reason: "when: b" }')).toEqual([]);
+});
