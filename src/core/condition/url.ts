@@ -2,6 +2,8 @@
 // 3986 and the WHATWG parser agree: that parser repairs much (backslashes, tabs, missing slashes, `127.1`), and the tool that
 // later opens the URL may have another one, which reads another host. null is a failure.
 
+import { asciiLowerCase } from '../email.ts';
+
 interface Parts {
   scheme: string;
   host: string | null;
@@ -52,9 +54,9 @@ function partsOf(url: string): Parts | null {
   // Some parsers look for the `@` before they look for the end of the host: `http://evil.com#@good.com/`.
   if (/^[?#].*@/s.test(rest)) return null;
   if (written === '') {
-    const hasHost =
-      Object.hasOwn(PORTS, scheme) || port !== undefined || url.includes('@') || !/^\/(?!\/)/.test(rest);
-    return hasHost ? null : { scheme, host: null, port: null };
+    // `file:///etc` names no host, `http:///x` lacks one, and `file:////x` is a host to some.
+    const isPath = !Object.hasOwn(PORTS, scheme) && /^\/(?!\/)/.test(rest);
+    return isPath ? { scheme, host: null, port: null } : null;
   }
   const host = hostOf(written);
   // The parser takes the host of other schemes than the web's as it is written, hence the lower case.
@@ -68,7 +70,7 @@ function hostOf(written: string): string | null {
   const host = new URL(`http://${written}/`).hostname;
   if (written.startsWith('[')) return host;
   if (!HOST.test(host)) return null;
-  const plain = written.replace(/[A-Z]+/g, letters => letters.toLowerCase());
+  const plain = asciiLowerCase(written);
   if (/^[\0-\x7f]*$/.test(plain)) return host === plain ? host : null;
   return plain === plain.toLowerCase().normalize('NFKC') && !MAPPED.test(plain) ? host : null;
 }

@@ -49,6 +49,7 @@ test('what every parser reads alike is answered', () => {
     ['ssh://git@example.com/a.git', 'ssh', 'example.com', null],
     ['file://server/share', 'file', 'server', null],
     ['file:///etc/passwd', 'file', null, null],
+    ['file:///home/a@b', 'file', null, null],
     ['unix:///var/run/x.sock', 'unix', null, null],
     ['mailto:a@example.com', 'mailto', null, null],
     ['javascript:alert(1)', 'javascript', null, null],
@@ -193,6 +194,9 @@ test('what parsers read in different ways fails', () => {
     'http://example.com:%38/',
     'file:// :1/',
     'foo://:1/',
+    'foo://:@/x',
+    'file://u@/x',
+    'file://:1/x',
     'foo://u@/x',
     'foo://',
     // A host with a port is no scheme.
