@@ -9,8 +9,8 @@ const ROOT = join(import.meta.dir, '../..');
 /** Tests by a pattern for the path under `src`; a file may match several rows. */
 const NAMED: [RegExp, string][] = [
   [
-    /^core\/(decide|consider|compiled-policy|situation|policy|rule-index|pattern|name|simulate)/,
-    'core/cases core/decide core/pattern core/lint faults/p14 faults/p15',
+    /^core\/(decide|consider|compiled-policy|situation|policy|rule-index|pattern|name|simulate|trace)/,
+    'core/cases core/decide core/reasons core/strictness core/trace core/pattern core/lint faults/p14 faults/p15',
   ],
   [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
   [/^core\/(policy-file|policy-text|diff)/, 'core/policy-file cli/transcripts http/policies'],

@@ -1,6 +1,7 @@
 // The decider's specification in its most naive form: a table for the matcher, a linear scan for the rules. It is slow
 // and obvious on purpose, and shares no code with what it tests. It also makes the random texts for the tests.
 
+import type { JsonObject } from '../../src/core/json.ts';
 import type { Action, Rule } from '../../src/core/policy.ts';
 import type { Decider } from './decider.ts';
 
@@ -24,8 +25,15 @@ export function oracleApplies(pattern: string, serverName: string, toolName: str
   return pattern.indexOf('__') === -1 && oracleMatches(pattern, toolName);
 }
 
+/** The conditions of random rules. With ARGS the first one is true, and the second one false. */
+const YES = 'args.yes';
+const NO = '!args.yes';
+export const ARGS: JsonObject = { yes: true };
+
 export function oracleFirst(rules: readonly Rule[], serverName: string, toolName: string): number {
-  return rules.findIndex(rule => oracleApplies(rule.tool, serverName, toolName));
+  return rules.findIndex(
+    ({ tool, when = [] }) => ![when].flat().includes(NO) && oracleApplies(tool, serverName, toolName),
+  );
 }
 
 const DECISION = { allow: 'allow', deny: 'deny', require_approval: 'pending' } as const;
@@ -67,6 +75,15 @@ export function randomRules(random: Random, maxRules: number): Rule[] {
   }));
 }
 
+/** The same with conditions that are true or false, on about half of the rules. */
+export function randomConditions(random: Random, rules: readonly Rule[]): Rule[] {
+  const pick = () => (random(2) === 0 ? YES : NO);
+  return rules.map(rule => {
+    const when = [undefined, undefined, pick(), [pick(), pick()]][random(4)];
+    return when === undefined ? rule : { ...rule, when };
+  });
+}
+
 export interface Comparison {
   decisions: number;
   pairs: number;
@@ -78,12 +95,13 @@ export function compare(decider: Decider, seed: number, policies: number, callsE
   const random = seeded(seed);
   const result: Comparison = { decisions: 0, pairs: 0, mismatches: [] };
   for (let policy = 0; policy < policies; policy++) {
-    const rules = randomRules(random, 24);
+    const plain = randomRules(random, 24);
+    const rules = policy % 2 === 0 ? plain : randomConditions(random, plain);
     const compiled = decider.compilePolicy({ id: 'p', name: 'p', version: 1, rules });
     for (let call = 0; call < callsEach; call++) {
       const serverName = randomText(random, 'ab', 2, 1);
       const toolName = randomText(random, 'ab_*', 6, 1);
-      const got = decider.decide(compiled, { serverName, toolName });
+      const got = decider.decide(compiled, { serverName, toolName }, { situation: { args: ARGS } });
       const want = oracleDecision(rules, serverName, toolName);
       result.decisions++;
       result.pairs += want.ruleIndex === null ? rules.length : want.ruleIndex + 1;

@@ -1,5 +1,6 @@
 // P14: the decider equals its specification: the fast engine and a naive oracle agree on random policies and
-// calls, a million pairs of rule and call and more. Each mutant breaks one detail of matching or of the order.
+// calls, a million pairs of rule and call and more. Half of the policies have conditions. Each mutant breaks one
+// detail of matching, of conditions or of the order.
 
 import { expect, test } from 'bun:test';
 import { type Decider, deciderIn } from '../core/decider.ts';
@@ -52,6 +53,31 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
     find: 'if (index >= best) break;',
     replace: 'if (best !== NONE) break;',
   },
+  'looks at rules with conditions in the order in which they are found': {
+    file: 'src/core/rule-index.ts',
+    find: 'return [...found].sort((a, b) => a - b);',
+    replace: 'return [...found];',
+  },
+  'looks at rules with conditions only where no other rule matches': {
+    file: 'src/core/rule-index.ts',
+    find: 'if (last !== NONE) found.push(last);',
+    replace: 'if (last !== NONE) return [last];',
+  },
+  'takes a rule with a condition for one that always applies': {
+    file: 'src/core/rule-index.ts',
+    find: 'canBePassedOver(rule, limits) ? this.#sometimes : this.#always',
+    replace: 'index < 0 ? this.#sometimes : this.#always',
+  },
+  'applies a rule whose condition is false': {
+    file: 'src/core/consider.ts',
+    find: 'if (result === true) continue;',
+    replace: "if (typeof result === 'boolean') continue;",
+  },
+  'looks at the first condition only': {
+    file: 'src/core/consider.ts',
+    find: 'index < conditions.length; index++',
+    replace: 'index < Math.min(1, conditions.length); index++',
+  },
   'remembers a tool by its bare name': [
     {
       file: 'src/core/rule-index.ts',
@@ -81,8 +107,8 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
   },
   'allows what no rule matches': {
     file: 'src/core/decide.ts',
-    find: "      'deny',\n      `No rule",
-    replace: "      'allow',\n      `No rule",
+    find: "'deny',\n      `No rule of policy",
+    replace: "'allow',\n      `No rule of policy",
   },
 };
 

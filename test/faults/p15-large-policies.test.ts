@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy.ts';
 import { type Decider, deciderIn } from '../core/decider.ts';
-import { oracleDecision, seeded } from '../core/oracle.ts';
+import { ARGS, oracleDecision, randomConditions, seeded } from '../core/oracle.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -38,8 +38,10 @@ function largePolicy(): Rule[] {
   }));
 }
 
-test('a policy of 10,000 rules decides like the naive one', () => {
-  const list = largePolicy();
+test.each([
+  ['without conditions', largePolicy()],
+  ['with conditions', randomConditions(seeded(SEED), largePolicy())],
+])('a policy of 10,000 rules %s decides like the naive one', (kind, list) => {
   const policy = core.compilePolicy({ id: 'p', name: 'large', version: 1, rules: list });
   const random = seeded(SEED + 1);
   const shapes = [
@@ -56,14 +58,14 @@ test('a policy of 10,000 rules decides like the naive one', () => {
     const toolName = (shapes[call % shapes.length] as () => string)();
     const serverName = `server${random(50)}`;
     const started = performance.now();
-    const got = core.decide(policy, { serverName, toolName });
+    const got = core.decide(policy, { serverName, toolName }, { situation: { args: ARGS } });
     times.push(performance.now() - started);
     const wanted = oracleDecision(list, serverName, toolName);
     if (got.decision !== wanted.decision || got.ruleIndex !== wanted.ruleIndex) violations++;
   }
   times.sort((a, b) => a - b);
   const p99Ms = times[Math.floor(times.length * 0.99)]?.toFixed(3) ?? '';
-  figures('P15', { seed: SEED, operations: CALLS, rules: RULES, p99Ms, violations });
+  figures(`P15 ${kind}`, { seed: SEED, operations: CALLS, rules: RULES, p99Ms, violations });
   expect(violations).toBe(0);
 });
 
@@ -75,20 +77,28 @@ test('a mutant without an index is found out', async () => {
   const violations = await withMutant([UNINDEXED], async root =>
     tooManySteps(await deciderIn(root), 'P15 steps mutant'),
   );
-  expect(violations).toBe(1);
+  expect(violations).toBe(2);
 });
 
+/** Rules without conditions, and rules with one. */
 function tooManySteps(decider: Decider, where: string): number {
-  const [few, many] = [stepsOf(decider, 10), stepsOf(decider, RULES)];
-  const violations = many > few + MORE_STEPS ? 1 : 0;
-  figures(where, { operations: 2, few, many, violations });
+  let violations = 0;
+  for (const more of [{}, { when: 'args.yes' }]) {
+    const [few, many] = [stepsOf(decider, 10, more), stepsOf(decider, RULES, more)];
+    const found = many > few + MORE_STEPS ? 1 : 0;
+    figures(where, { operations: 2, few, many, violations: found });
+    violations += found;
+  }
   return violations;
 }
 
 /** Steps that one decision takes: look-ups in an index, and patterns tried one by one. Counted, not timed. */
-function stepsOf(decider: Decider, rules: number): number {
+function stepsOf(decider: Decider, rules: number, more: Partial<Rule>): number {
   const kinds = [(n: number) => `tool_${n}`, (n: number) => `p${n}_*`, (n: number) => `*_s${n}`];
-  const list = Array.from({ length: rules }, (_, n): Rule => ({ tool: kinds[n % 3]!(n), action: 'deny' }));
+  const list = Array.from(
+    { length: rules },
+    (_, n): Rule => ({ tool: kinds[n % 3]!(n), action: 'deny', ...more }),
+  );
   const policy = decider.compilePolicy({ id: 'p', name: 'p', version: 1, rules: list });
   const { get } = Map.prototype;
   const { startsWith } = String.prototype;
