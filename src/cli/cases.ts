@@ -4,12 +4,15 @@
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import type { CompiledPolicy } from '../core/compiled-policy.ts';
-import { DECISIONS, type Decided, type Decision } from '../core/decide.ts';
+import { DECISIONS, type Decision } from '../core/decide.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
 import { scopeFault, serverNameFault, toolNameFault } from '../core/name.ts';
-import { simulate } from '../core/simulate.ts';
+import { simulate, type Tried, usedFault } from '../core/simulate.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
+import { readTime, TIME_FORM } from './moment.ts';
 import { compiled, cutOut, policyIn, readPolicy } from './policy-file.ts';
+import { jsonOf, NoJson } from './yaml-json.ts';
 import { offset, YamlReader } from './yaml-reader.ts';
 
 export interface Wanted {
@@ -22,12 +25,12 @@ interface Case {
   line: number;
   server: string;
   tool: string;
+  tried: Tried;
   want: Wanted;
 }
 
 interface CaseFile {
   policy: CompiledPolicy;
-  scopeTools: string[] | null;
   calls: Case[];
 }
 
@@ -39,35 +42,33 @@ export interface Failure {
   got: Wanted;
 }
 
-export function failureOf(file: string, { policy, scopeTools }: CaseFile, call: Case): Failure | null {
-  const got = simulate(
-    policy,
-    { serverName: call.server, toolName: call.tool },
-    { at: Date.now(), scopeTools },
-  );
-  const wanted = call.want;
-  const fields = Object.keys(wanted) as (keyof Wanted & keyof Decided)[];
-  if (fields.every(field => wanted[field] === got[field])) return null;
-  const { decision, ruleIndex, reason } = got;
-  return {
-    file,
-    line: call.line,
-    call: `${call.server}__${call.tool}`,
-    wanted,
-    got: { decision, ruleIndex, reason },
-  };
+export function failureOf(file: string, policy: CompiledPolicy, call: Case): Failure | null {
+  const { server, tool, line, tried, want: wanted } = call;
+  const { decision, ruleIndex, reason } = simulate(policy, { serverName: server, toolName: tool }, tried);
+  const asWanted =
+    decision === wanted.decision &&
+    (wanted.ruleIndex === undefined || ruleIndex === wanted.ruleIndex) &&
+    (wanted.reason === undefined || reason.includes(wanted.reason));
+  if (asWanted) return null;
+  return { file, line, call: `${server}__${tool}`, wanted, got: { decision, ruleIndex, reason } };
 }
 
 export async function readCases(io: IO, file: string): Promise<CaseFile> {
   return new Reader(io, file, await readText(io, file), EXIT.noAnswer).read();
 }
 
+const CALL_FIELDS = ['server', 'tool', 'args', 'at', 'session', 'keyName', 'person', 'used', 'want'];
+
+/** What all calls of a file share: they are made with a session if the file has one. */
+type Shared = Pick<Tried, 'scopeTools' | 'session'>;
+
 class Reader extends YamlReader {
   async read(): Promise<CaseFile> {
     const root = this.#map(this.root(), 'a case file', ['policy', 'session', 'calls']);
     const policy = await this.#policy(root.get('policy', true));
-    const scopeTools = this.#scope(root.get('session', true));
-    return { policy, scopeTools, calls: this.#calls(root) };
+    const session = root.get('session', true);
+    const shared = session == null ? {} : { session: '', scopeTools: this.#scope(session) };
+    return { policy, calls: this.#calls(root, policy, shared) };
   }
 
   /** The policy is written here, or is the name of a policy file beside this one. */
@@ -83,7 +84,6 @@ class Reader extends YamlReader {
   }
 
   #scope(node: unknown): string[] | null {
-    if (node === undefined || node === null) return null;
     const session = this.#map(node, '"session"', ['scopeTools']).toJSON() as { scopeTools?: unknown };
     const scope = session.scopeTools ?? null;
     if (scope === null) return null;
@@ -96,27 +96,78 @@ class Reader extends YamlReader {
     return scope;
   }
 
-  #calls(root: YAMLMap): Case[] {
+  #calls(root: YAMLMap, policy: CompiledPolicy, shared: Shared): Case[] {
     const calls = root.get('calls', true);
     if (!isSeq(calls)) throw this.wrong(offset(root), '"calls" must be a list');
     if (calls.items.length === 0)
       throw this.wrong(offset(calls), '"calls" is empty: nothing would be tested');
-    return calls.items.map(item => this.#call(item));
+    return calls.items.map(item => this.#call(item, policy, shared));
   }
 
-  #call(node: unknown): Case {
-    const map = this.#map(node, 'a call', ['server', 'tool', 'args', 'want']);
+  #call(node: unknown, policy: CompiledPolicy, shared: Shared): Case {
+    const map = this.#map(node, 'a call', CALL_FIELDS);
     const want = this.#want(map.get('want', true) ?? map);
-    const { server, tool } = map.toJSON() as { server?: unknown; tool?: unknown };
-    const at = offset(map);
-    if (typeof server !== 'string' || serverNameFault(server) !== null)
-      throw this.wrong(
-        at,
-        `"server" ${typeof server === 'string' ? serverNameFault(server) : 'must be a string'}`,
-      );
-    if (typeof tool !== 'string' || toolNameFault(tool) !== null)
-      throw this.wrong(at, `"tool" ${typeof tool === 'string' ? toolNameFault(tool) : 'must be a string'}`);
-    return { line: this.line(at), server, tool, want };
+    const server = this.#text(map, 'server', serverNameFault);
+    const tool = this.#text(map, 'tool', toolNameFault);
+    if (server === undefined || tool === undefined)
+      throw this.wrong(offset(map), `"${server === undefined ? 'server' : 'tool'}" must be a string`);
+    const tried: Tried = {
+      at: this.#time(map),
+      args: this.#args(map),
+      scopeTools: shared.scopeTools,
+      session: this.#text(map, 'session') ?? shared.session,
+      keyName: this.#text(map, 'keyName'),
+      person: this.#text(map, 'person'),
+      used: this.#used(map, policy),
+    };
+    return { line: this.line(offset(map)), server, tool, tried, want };
+  }
+
+  #text(map: YAMLMap, field: string, faultOf?: (text: string) => string | null): string | undefined {
+    const node = map.get(field, true);
+    if (node === undefined) return undefined;
+    if (typeof node.value !== 'string') throw this.wrong(offset(node), `"${field}" must be a string`);
+    const fault = faultOf?.(node.value) ?? null;
+    if (fault !== null) throw this.wrong(offset(node), `"${field}" ${fault}`);
+    return node.value;
+  }
+
+  #time(map: YAMLMap): number {
+    const text = this.#text(map, 'at');
+    const at = text === undefined ? Date.now() : readTime(text);
+    if (at === null) throw this.wrong(offset(map.get('at', true)), `"at" must be ${TIME_FORM}`);
+    return at;
+  }
+
+  #args(map: YAMLMap): JsonObject | undefined {
+    const node = map.get('args', true);
+    if (node === undefined) return undefined;
+    const args = this.#json('args', node);
+    if (!isObject(args)) throw this.wrong(offset(node), '"args" must be an object');
+    return args;
+  }
+
+  #used(map: YAMLMap, policy: CompiledPolicy): Record<string, string> {
+    const node: unknown = map.get('used', true);
+    if (node === undefined) return {};
+    if (!isMap(node))
+      throw this.wrong(offset(node), '"used" must be an object with amounts by names of limits');
+    const amounts = Object.entries(this.#json('used', node) as JsonObject).map(([name, amount]) => {
+      const text = typeof amount === 'string' ? amount : JSON.stringify(amount);
+      const fault = usedFault(policy, name, text);
+      if (fault !== null) throw this.wrong(offset(node), `"used": ${fault}`);
+      return [name, text];
+    });
+    return Object.fromEntries(amounts);
+  }
+
+  #json(field: string, node: unknown) {
+    try {
+      return jsonOf(node);
+    } catch (error) {
+      if (error instanceof NoJson) throw this.wrong(error.offset, `"${field}" ${error.message}`);
+      throw error;
+    }
   }
 
   #want(node: unknown): Wanted {
@@ -124,6 +175,11 @@ class Reader extends YamlReader {
     if (!DECISIONS.includes(want.decision)) {
       throw this.wrong(offset(node), `"want" needs a "decision", one of ${DECISIONS.join(', ')}`);
     }
+    const { ruleIndex = null, reason = '' } = want;
+    if (ruleIndex !== null && !Number.isInteger(ruleIndex))
+      throw this.wrong(offset(node), '"ruleIndex" must be the index of a rule, or null for none');
+    if (typeof reason !== 'string')
+      throw this.wrong(offset(node), '"reason" must be a string, a part of the reason');
     return want;
   }
 

@@ -4,7 +4,9 @@ import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../core/approval.ts';
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
-const HINT = 'It must be a time such as 2030-01-31T12:00:00Z, or a duration such as 90m, 24h or 7d.';
+/** How a time is described in messages. */
+export const TIME_FORM = 'a time such as 2030-01-31T12:00:00Z';
+const HINT = `It must be ${TIME_FORM}, or a duration such as 90m, 24h or 7d.`;
 
 function ahead(text: string): string {
   return moment(text, 1);
@@ -19,9 +21,17 @@ export function aheadOrNever(text: string): string | null {
   return text === 'never' ? null : ahead(text);
 }
 
+/** An ISO 8601 time in milliseconds, or null. A date alone is its midnight in UTC. */
+export function readTime(text: string): number | null {
+  const at = ISO.test(text) ? Date.parse(text) : Number.NaN;
+  // Date.parse takes 31 February for 3 March.
+  const date = text.slice(0, 'YYYY-MM-DD'.length);
+  return Number.isNaN(at) || new Date(date).toISOString().slice(0, date.length) !== date ? null : at;
+}
+
 function moment(text: string, direction: 1 | -1): string {
   const ms = parseDuration(text);
-  const at = ms !== null ? Date.now() + direction * ms : ISO.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw new InvalidArgumentError(HINT);
+  const at = ms !== null ? Date.now() + direction * ms : readTime(text);
+  if (at === null) throw new InvalidArgumentError(HINT);
   return new Date(at).toISOString();
 }

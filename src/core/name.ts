@@ -33,6 +33,9 @@ export function joinName(serverName: string, toolName: string): string {
   return serverName + SEPARATOR + toolName;
 }
 
+/** Stands for the server of a tool whose bare name is tried. No pattern can contain it, so only a `*` matches it. */
+export const ANY_SERVER = '\u0000';
+
 /** The two parts of a full name, or null when the text is not one. */
 export function splitName(fullName: string): { serverName: string; toolName: string } | null {
   const at = fullName.indexOf(SEPARATOR);

@@ -1,19 +1,14 @@
-// Tries a policy on one call: it asks the same `decide` as the service, without grants or approvals, and says of each rule
-// that matches by name whether it applies, and why. The command line and the dashboard's policy editor use it. Nothing of
-// it is stored, so it may show the values that conditions read.
+// Tries a policy on one call: it asks the same `decide` as the service, without grants or approvals. trace.ts says of
+// each rule whether it applies, and why. The command line and the dashboard's policy editor use it, and store nothing.
 
 import type { CompiledPolicy } from './compiled-policy.ts';
-import { Steps } from './condition/condition.ts';
-import { type Considered, consider, Examiner } from './consider.ts';
+import { consider } from './consider.ts';
 import { type Decided, decide } from './decide.ts';
-import type { Json, JsonObject } from './json.ts';
-import { unitsAllowed, unitsOf } from './limit.ts';
-import { joinName, splitName } from './name.ts';
-import { type Situation, scopeOf, type ToolCall } from './situation.ts';
-import { safeJson } from './visible.ts';
-
-// A bare name is tried on a server whose name no pattern can contain, so that only a `*` matches it.
-const ANY_SERVER = '\u0000';
+import type { JsonObject } from './json.ts';
+import { unitsOf } from './limit.ts';
+import { ANY_SERVER, joinName, splitName } from './name.ts';
+import type { Situation, ToolCall } from './situation.ts';
+import { hasRoom, type TraceStep, traceOf, type Used } from './trace.ts';
 
 /** The call that a name stands for: a full name splits at its first `__`; anything else is a bare tool name. */
 export function callOf(tool: string): ToolCall {
@@ -31,38 +26,36 @@ export interface Tried {
   keyName?: string | undefined;
   /** The e-mail address of whoever signed in. */
   person?: string | undefined;
-  /** How much of limits is used, by their names, as decimal numbers. */
-  used?: Readonly<Record<string, string>> | undefined;
-}
-
-export interface TraceStep {
-  ruleIndex: number;
-  /** Null when a condition could not be evaluated, or when no arguments were given and the rule depends on them. */
-  applies: boolean | null;
-  conditions: (boolean | 'error')[];
-  why: string;
+  used?: Used | undefined;
 }
 
 export interface Simulated extends Decided {
-  /** The rules that match by name, up to the one that decides. */
   trace: TraceStep[];
 }
 
 export function simulate(policy: CompiledPolicy, call: ToolCall, tried: Tried): Simulated {
+  const { used = {}, scopeTools = null } = tried;
   const situation = situationOf(tried);
-  const scope = tried.scopeTools == null ? null : new Set(tried.scopeTools);
-  const considered = consider(policy, call, scope, situation);
-  const outcome = decide(considered, {
-    drift: null,
-    freedom: null,
-    approvalLimit: null,
-    usedUp: isUsedUp(considered, tried.used ?? {}),
-  });
+  const considered = consider(policy, call, scopeTools === null ? null : new Set(scopeTools), situation);
+  const usedUp = considered.meter !== null && !hasRoom(considered.meter, used);
+  const outcome = decide(considered, { drift: null, freedom: null, approvalLimit: null, usedUp });
   return {
     ...outcome,
     reason: outcome.reason.replaceAll(joinName(ANY_SERVER, ''), ''),
-    trace: considered.inScope ? traceOf(considered, situation, tried.args === undefined) : [],
+    trace: traceOf(considered, situation, used),
   };
+}
+
+/** What is wrong with an amount that is said to be used of a limit, or null. */
+export function usedFault({ limits = {} }: CompiledPolicy, name: string, amount: string): string | null {
+  const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+  if (limit === undefined) {
+    const names = Object.keys(limits).join(', ');
+    return `the policy has no limit "${name}"${names === '' ? '' : `; it has ${names}`}`;
+  }
+  if (unitsOf(limit, amount) !== null) return null;
+  const unit = limit.calls === undefined ? `a multiple of ${limit.unit ?? 1}` : 'a whole number';
+  return `what is used of the limit "${name}" must be ${unit} that is not negative`;
 }
 
 function situationOf({ at, args, session, keyName = '', person }: Tried): Situation {
@@ -76,53 +69,4 @@ function situationOf({ at, args, session, keyName = '', person }: Tried): Situat
     person: person === undefined ? null : { email: person, groups: [] },
     annotations: null,
   };
-}
-
-function isUsedUp({ meter }: Considered, used: Readonly<Record<string, string>>): boolean {
-  if (meter === null || !Object.hasOwn(used, meter.limit.name)) return false;
-  const { limit, name } = meter.limit;
-  return (unitsOf(limit, used[name] as string) ?? 0) + meter.units > unitsAllowed(limit);
-}
-
-function traceOf(
-  { policy, call, name, index: last }: Considered,
-  situation: Situation,
-  bare: boolean,
-): TraceStep[] {
-  const steps: TraceStep[] = [];
-  const examiner = new Examiner(policy.id, call, situation);
-  const scope = scopeOf(call, situation);
-  for (const ruleIndex of policy.index.candidatesFor(name, call.toolName)) {
-    const rule = policy.compiled.get(ruleIndex);
-    if (rule === undefined) {
-      steps.push({ ruleIndex, applies: true, conditions: [], why: 'it has no conditions' });
-      break;
-    }
-    const conditions = rule.conditions.map(each => {
-      const result = each.evaluate(scope, new Steps());
-      return typeof result === 'boolean' ? result : ('error' as const);
-    });
-    const read = rule.limit?.sum ? [...rule.conditions, rule.limit.sum] : rule.conditions;
-    const { applies, why } = examiner.examine(rule);
-    const depends = bare && read.some(each => each.reads.some(({ path }) => path[0] === 'args'));
-    const values = new Map(read.flatMap(each => each.readings(scope)).map(each => [each.text, each.value]));
-    const shown = Array.from(values, ([text, value]) => `${text} ${shownValue(value)}`).join(', ');
-    const said = depends ? 'depends on arguments' : why || 'it applies';
-    steps.push({
-      ruleIndex,
-      applies: depends ? null : applies,
-      conditions,
-      why: depends || shown === '' ? said : `${said} (${shown})`,
-    });
-    if (ruleIndex === last) break;
-  }
-  return steps;
-}
-
-const MOST_SHOWN = 80;
-
-function shownValue(value: Json | undefined): string {
-  if (value === undefined) return 'is absent';
-  const text = safeJson(value);
-  return `is ${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text}`;
 }

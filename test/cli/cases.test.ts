@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { run } from '../../src/cli/main.ts';
-import { caseFiles, caseTitle } from '../support/cases.ts';
+import { type Case, type CaseFile, caseFiles, caseTitle, sessionOf } from '../support/cases.ts';
 import { ROOT } from '../support/service.ts';
 import { captured } from './captured.ts';
 import { Shell } from './shell.ts';
@@ -22,21 +22,31 @@ test('toolgate test finds every case as wanted', async () => {
 const EXIT = { allow: 0, deny: 1, pending: 2 } as const;
 const unscoped = caseFiles().filter(({ session }) => !session?.scopeTools);
 
-test.each(unscoped.map(file => [file.file, file] as const))(
-  'simulate: %s',
-  async (name, { policy, calls }) => {
-    shell.file(name, JSON.stringify(policy));
-    for (const call of calls) {
-      const io = captured(shell.folder);
-      await run(['simulate', '--json', '--exit-code', '--', name, `${call.server}__${call.tool}`], io);
-      const what = caseTitle(call);
-      const got = JSON.parse(io.out);
-      expect([what, io.code]).toEqual([what, EXIT[call.want.decision]]);
-      expect(got).toMatchObject(call.want);
-      expect(Object.keys(got)).toEqual(['decision', 'ruleIndex', 'reason']);
-    }
-  },
-);
+test.each(unscoped.map(file => [file.file, file] as const))('simulate: %s', async (name, file) => {
+  shell.file(name, JSON.stringify(file.policy));
+  for (const call of file.calls) {
+    const io = captured(shell.folder);
+    const words = ['--json', '--exit-code', ...optionsFor(file, call)];
+    await run(['simulate', ...words, '--', name, `${call.server}__${call.tool}`], io);
+    const what = caseTitle(call);
+    expect([what, io.err, io.code]).toEqual([what, '', EXIT[call.want.decision]]);
+    const got = JSON.parse(io.out);
+    expect(got).toMatchObject(call.want);
+    expect(Object.keys(got)).toEqual(['decision', 'ruleIndex', 'reason', 'trace']);
+    for (const step of got.trace)
+      expect(Object.keys(step)).toEqual(['ruleIndex', 'applies', 'conditions', 'why']);
+  }
+});
+
+function optionsFor(file: CaseFile, call: Case): string[] {
+  const { args, at, keyName, person, used = {} } = call;
+  const given = { at, 'key-name': keyName, person, session: sessionOf(file, call)?.label };
+  return [
+    ...Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`])),
+    ...Object.entries(used).map(([name, amount]) => `--used=${name}=${amount}`),
+    ...(args === undefined ? [] : [`--args=${JSON.stringify(args)}`]),
+  ];
+}
 
 test.each([
   ['a bare name is matched by patterns for bare names', 'deploy', 'deploy', 'allow'],

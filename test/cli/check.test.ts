@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net, { type AddressInfo } from 'node:net';
-import { caseFiles, caseTitle } from '../support/cases.ts';
+import { Callers, caseTitle, liveCaseFiles } from '../support/cases.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { quoted, Shell } from './shell.ts';
 
@@ -21,15 +21,16 @@ afterAll(async () => {
 const EXIT = { allow: 0, deny: 1, pending: 2 } as const;
 
 describe('the shared cases', () => {
-  const files = caseFiles().filter(({ file }) => /^(order|reasons|scope)\.yaml$/.test(file));
-  test.each(files.map(file => [file.file, file] as const))('%s', async (_, { policy, session, calls }) => {
-    const made = await service.admin('POST', '/policies', policy);
-    const { key } = (await service.admin('POST', '/keys', { name: 'case', policyId: made.body.id })).body;
-    const minted = session && (await service.json('POST', '/v1/sessions', key, session)).body.token;
-    for (const call of calls) {
+  const files = liveCaseFiles().filter(({ file }) =>
+    /^(order|reasons|scope|hostile-arguments)\.yaml$/.test(file),
+  );
+  test.each(files.map(file => [file.file, file] as const))('%s', async (_, file) => {
+    const callers = new Callers(service, file);
+    for (const call of file.calls) {
       const words = [call.server, call.tool].map(quoted).join(' ');
-      const { stdout, code } = await shell.run(`toolgate check --json ${words}`, {
-        TOOLGATE_API_KEY: minted ?? key,
+      const args = call.args === undefined ? '' : `--args ${quoted(JSON.stringify(call.args))}`;
+      const { stdout, code } = await shell.run(`toolgate check --json ${words} ${args}`, {
+        TOOLGATE_API_KEY: (await callers.for(call)).token,
       });
       const { decision, reason } = JSON.parse(stdout);
       const what = caseTitle(call);

@@ -4,29 +4,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Toolgate } from '../../clients/typescript/src/index.ts';
-import { type Case, type CaseFile, caseFiles, caseTitle } from '../support/cases.ts';
+import { Callers, type Case, type CaseFile, caseTitle, liveCaseFiles } from '../support/cases.ts';
 import { need } from '../support/need.ts';
 import { onPath, ROOT, startService, type TestService } from '../support/service.ts';
 
-const FILES = caseFiles();
+const FILES = liveCaseFiles();
 const hasPython = need(onPath('python3'), 'python3 (for the Python client)');
 
 let service: TestService;
-const credentials = new Map<CaseFile, string>();
+const callers = new Map<CaseFile, Callers>();
 beforeAll(async () => {
   service = await startService();
-  for (const file of FILES) credentials.set(file, await credential(file));
+  for (const file of FILES) callers.set(file, new Callers(service, file));
 });
 afterAll(() => service.close());
 
-/** The key for a file's calls, or the session that the client makes of it. */
-async function credential({ policy, session }: CaseFile): Promise<string> {
-  const made = await service.admin('POST', '/policies', policy);
-  expect(made.status).toBe(201);
-  const { key } = (await service.admin('POST', '/keys', { name: policy.name, policyId: made.body.id })).body;
-  if (session === undefined) return key;
-  return (await new Toolgate({ key, baseUrl: service.url }).createSession(session)).token;
-}
+const keyFor = async (file: CaseFile, call: Case): Promise<string> =>
+  (await (callers.get(file) as Callers).for(call)).token;
 
 function expectWanted(call: Case, verdict: { decision?: string; reason?: string } | undefined): void {
   const what = caseTitle(call);
@@ -37,8 +31,8 @@ function expectWanted(call: Case, verdict: { decision?: string; reason?: string 
 describe('through the TypeScript client', () => {
   for (const file of FILES) {
     test(file.file, async () => {
-      const gate = new Toolgate({ key: credentials.get(file), baseUrl: service.url });
       for (const call of file.calls) {
+        const gate = new Toolgate({ key: await keyFor(file, call), baseUrl: service.url });
         expectWanted(call, await gate.check(call.server, call.tool, call.args));
         const proceeds = await gate.guard(call.server, call.tool, call.args).then(
           () => true,
@@ -53,15 +47,11 @@ describe('through the TypeScript client', () => {
 describe.if(hasPython)('through the Python client', () => {
   for (const file of FILES) {
     test(file.file, async () => {
-      const key = credentials.get(file);
-      const work = file.calls.map(({ server, tool, args }) => ({
-        server,
-        tool,
-        args,
-        key,
-        baseUrl: service.url,
-      }));
-      const verdicts = await inPython(work);
+      const work = file.calls.map(async call => {
+        const { server, tool, args } = call;
+        return { server, tool, args, key: await keyFor(file, call), baseUrl: service.url };
+      });
+      const verdicts = await inPython(await Promise.all(work));
       for (const kind of ['sync', 'async'] as const) {
         file.calls.forEach((call, index) => {
           expectWanted(call, verdicts[kind][index]);

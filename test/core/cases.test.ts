@@ -1,16 +1,14 @@
 // The shared decision cases, through the decider itself.
 
 import { describe, expect, test } from 'bun:test';
+import { compilePolicy } from '../../src/core/compiled-policy.ts';
 import { patternFault, reasonFault } from '../../src/core/policy.ts';
-import { caseFiles, caseTitle } from '../support/cases.ts';
-import { deciderIn } from './decider.ts';
+import { simulate } from '../../src/core/simulate.ts';
+import { caseFiles, caseTitle, sessionOf } from '../support/cases.ts';
 
-const { compilePolicy, decide } = await deciderIn();
-
-for (const { file, policy, session, calls } of caseFiles()) {
-  describe(file, () => {
-    const compiled = compilePolicy({ id: 'p', version: 1, ...policy });
-    const scope = session?.scopeTools ? new Set(session.scopeTools) : null;
+for (const file of caseFiles()) {
+  describe(file.file, () => {
+    const policy = compilePolicy({ id: 'p', version: 1, ...file.policy });
 
     test('is a valid policy', () => {
       for (const rule of policy.rules) {
@@ -19,9 +17,23 @@ for (const { file, policy, session, calls } of caseFiles()) {
       }
     });
 
-    for (const call of calls) {
+    for (const call of file.calls) {
       test(caseTitle(call), () => {
-        const got = decide(compiled, { serverName: call.server, toolName: call.tool }, { scope });
+        const { server: serverName, tool: toolName, args, at, keyName, person, used = {} } = call;
+        const session = sessionOf(file, call);
+        const got = simulate(
+          policy,
+          { serverName, toolName },
+          {
+            at: at === undefined ? Date.now() : Date.parse(at),
+            args,
+            keyName,
+            person,
+            session: session?.label,
+            scopeTools: session?.scopeTools,
+            used: Object.fromEntries(Object.entries(used).map(([name, amount]) => [name, String(amount)])),
+          },
+        );
         expect(got).toMatchObject(call.want);
       });
     }

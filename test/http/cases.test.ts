@@ -2,16 +2,8 @@
 // tells it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type CaseFile, caseFiles, caseTitle } from '../support/cases.ts';
+import { Callers, caseTitle, liveCaseFiles } from '../support/cases.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
-
-async function credential(service: TestService, { policy, session }: CaseFile): Promise<string> {
-  const made = await service.admin('POST', '/policies', policy);
-  expect(made.status).toBe(201);
-  const { key } = (await service.admin('POST', '/keys', { name: policy.name, policyId: made.body.id })).body;
-  if (session === undefined) return key;
-  return (await service.json('POST', '/v1/sessions', key, session)).body.token;
-}
 
 for (const engine of await engines()) {
   describe(engine, () => {
@@ -21,12 +13,13 @@ for (const engine of await engines()) {
     });
     afterAll(() => service.close());
 
-    for (const file of caseFiles()) {
+    for (const file of liveCaseFiles()) {
       test(file.file, async () => {
-        const token = await credential(service, file);
+        const callers = new Callers(service, file);
         for (const call of file.calls) {
           const { decision, reason, ruleIndex } = call.want;
           const more = call.args === undefined ? {} : { args: call.args };
+          const { token } = await callers.for(call);
           const { status, body } = await service.check(token, call.server, call.tool, more);
           const what = caseTitle(call);
           expect([what, status, body.decision]).toEqual([what, 200, decision]);

@@ -3,7 +3,7 @@
 // Connected Tool can have is left to the other surfaces.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Case, type CaseFile, caseFiles, caseTitle } from '../support/cases.ts';
+import { Callers, type Case, caseTitle, liveCaseFiles } from '../support/cases.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 
@@ -26,14 +26,6 @@ function upstreamsOf(calls: Case[]): Map<string, RecordingUpstream> {
   );
 }
 
-async function credential(service: TestService, { policy, session }: CaseFile, servers: [string, string][]) {
-  const policyId = (await service.admin('POST', '/policies', policy)).body.id;
-  const { key, id: keyId } = (await service.admin('POST', '/keys', { name: policy.name, policyId })).body;
-  for (const [name, url] of servers) await connect(service, keyId, name, url);
-  if (session === undefined) return { keyId, token: key };
-  return { keyId, token: (await service.json('POST', '/v1/sessions', key, session)).body.token };
-}
-
 for (const engine of await engines()) {
   describe(engine, () => {
     let service: TestService;
@@ -42,16 +34,19 @@ for (const engine of await engines()) {
     });
     afterAll(() => service.close());
 
-    for (const file of caseFiles()) {
+    for (const file of liveCaseFiles()) {
       test(file.file, async () => {
         const calls = file.calls.filter(call => CONNECTED.test(call.server));
         const upstreams = upstreamsOf(calls);
-        const servers = [...upstreams].map(([name, { url }]): [string, string] => [name, url]);
-        const { keyId, token } = await credential(service, file, servers);
-        const client = await LegacyClient.open(service, token);
-        const shown = new Map((await client.tools()).map(tool => [tool.title, tool.name]));
+        const callers = new Callers(service, file, async keyId => {
+          for (const [name, { url }] of upstreams) await connect(service, keyId, name, url);
+        });
+        const clients = new Map<string, Promise<Client>>();
         for (const call of calls) {
-          const name = shown.get(titled(call.server, call.tool));
+          const { keyId, token } = await callers.for(call);
+          if (!clients.has(token)) clients.set(token, clientFor(service, token));
+          const { client, shown } = (await clients.get(token)) as Client;
+          const name = shown.get(titled(call.server, call.tool)) as string;
           await client.call(name, call.args);
           await expectJudged(service, keyId, call);
           await modern(service, token, 'tools/call', { name, arguments: call.args ?? {} });
@@ -66,6 +61,17 @@ for (const engine of await engines()) {
       });
     }
   });
+}
+
+interface Client {
+  client: LegacyClient;
+  /** The names under which tools are shown to it. */
+  shown: Map<string | undefined, string>;
+}
+
+async function clientFor(service: TestService, token: string): Promise<Client> {
+  const client = await LegacyClient.open(service, token);
+  return { client, shown: new Map((await client.tools()).map(tool => [tool.title, tool.name])) };
 }
 
 async function expectJudged(service: TestService, keyId: string, call: Case): Promise<void> {

@@ -5,8 +5,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { Toolgate } from '../../../clients/typescript/src/index.ts';
 import { parseDuration } from '../../core/approval.ts';
 import { ExactNumber } from '../../core/exact-number.ts';
-import { isObject, type Json, parseJson } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
 import { visible } from '../../core/visible.ts';
+import { readCallArgs } from '../call-args.ts';
 import { baseUrl, type KeyOptions, keyOf, withKey } from '../connect.ts';
 import { CliError, EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';
@@ -54,11 +55,16 @@ function duration(text: string): number {
 async function check(io: IO, server: string, tool: string, options: Options): Promise<void> {
   io.exit(EXIT.noAnswer);
   const key = keyOf(io, options);
-  const args = await argsOf(io, options.args);
+  const args = options.args === undefined ? undefined : exact(await readCallArgs(io, options.args));
   const client = clientFor(io, key, options);
   const { referenceId } = options;
   const verdict = await client
-    .check(server, tool, args, referenceId === undefined ? {} : { referenceId })
+    .check(
+      server,
+      tool,
+      args as Record<string, unknown> | undefined,
+      referenceId === undefined ? {} : { referenceId },
+    )
     .catch((error: Error) => {
       throw new CliError(EXIT.noAnswer, `No verdict: ${error.message}`, { cause: error });
     });
@@ -81,18 +87,6 @@ function print(io: IO, verdict: Verdict): void {
     io.stdout.write(`referenceId: ${visible(verdict.referenceId)}\n`);
     io.stderr.write(`${visible(verdict.message)}\n`);
   }
-}
-
-async function argsOf(io: IO, text: string | undefined): Promise<Record<string, unknown> | undefined> {
-  if (text === undefined) return undefined;
-  let value: Json;
-  try {
-    value = parseJson(text === '-' ? await io.stdin.text() : text);
-  } catch (error) {
-    throw usageError(`--args: ${(error as Error).message}`);
-  }
-  if (!isObject(value)) throw usageError('--args must be a JSON object, such as {"title":"Hello"}.');
-  return exact(value) as Record<string, unknown>;
 }
 
 const rawNumber = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON;

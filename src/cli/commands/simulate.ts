@@ -1,16 +1,26 @@
-// toolgate simulate: says what a policy file decides about one tool. It works offline.
+// toolgate simulate: says what a policy file decides about one call, and why. It works offline and stores nothing.
 
-import type { Command } from 'commander';
-import { toolNameFault } from '../../core/name.ts';
-import { callOf, simulate } from '../../core/simulate.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { CompiledPolicy } from '../../core/compiled-policy.ts';
+import { textFault, toolNameFault } from '../../core/name.ts';
+import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/simulate.ts';
 import { visible } from '../../core/visible.ts';
+import { readCallArgs } from '../call-args.ts';
 import { EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
+import { readTime, TIME_FORM } from '../moment.ts';
 import { compiled, readPolicy } from '../policy-file.ts';
 import { printJson, word } from '../print.ts';
+import { traceLines } from '../trace.ts';
 
 interface Options {
+  args?: string;
+  at?: number;
+  session?: string;
+  keyName?: string;
+  person?: string;
+  used: Map<string, string>;
   exitCode?: boolean;
   json?: boolean;
 }
@@ -18,31 +28,89 @@ interface Options {
 export function build(io: IO): Command {
   return command(
     'simulate',
-    'Say what a policy file decides about a tool, without asking or recording anything. Works offline.\n\n' +
+    'Say what a policy file decides about a call, and why, without asking or recording anything. Works offline.\n\n' +
+      'Without --args, rules with conditions depend on arguments, and the decision is the one for {}.\n\n' +
       'Exit code: 0, or with --exit-code 0 allow, 1 deny, 2 pending; 3 when the policy is invalid.',
     [
       'toolgate simulate policy.yaml github__create_issue',
-      'toolgate simulate policy.yaml create_issue --json',
+      `toolgate simulate policy.yaml stripe__refund --args '{"amount":60}' --used refunds=460`,
+      'toolgate simulate policy.yaml mail__send --args - --at 2030-01-31T12:00:00Z < arguments.json',
       'toolgate simulate policy.yaml db__drop_table --exit-code',
     ],
   )
     .argument('<policy-file>', 'a policy file (JSON or YAML; - for standard input)')
     .argument('<tool>', 'a full name, <server>__<tool>, or a bare tool name')
+    .option('--args <json>', 'arguments of the call, a JSON object; - reads them from standard input')
+    .option('--at <time>', 'when the call is made, instead of now', time)
+    .option('--session <label>', 'it is made with a session that has this label', text(0, 200))
+    .option('--key-name <name>', 'the name of the key', text(0, 200))
+    .option('--person <email>', 'who signed in', text(1, 320))
+    .option('--used <limit>=<n>', 'how much of a limit is used already (repeatable)', used, new Map())
     .option('--exit-code', 'report the decision by the exit code, as check does')
-    .option('--json', 'print { decision, ruleIndex, reason }')
+    .option(
+      '--json',
+      'print { decision, ruleIndex, reason, trace: [{ ruleIndex, applies, conditions, why }] }',
+    )
     .action((file: string, tool: string, options: Options) => run(io, file, tool, options));
+}
+
+function time(given: string): number {
+  const at = readTime(given);
+  if (at === null) throw new InvalidArgumentError(`It must be ${TIME_FORM}.`);
+  return at;
+}
+
+function text(min: number, max: number): (given: string) => string {
+  return given => {
+    const fault = textFault(given, min, max);
+    if (fault !== null) throw new InvalidArgumentError(`It ${fault}.`);
+    return given;
+  };
+}
+
+function used(given: string, before: ReadonlyMap<string, string>): Map<string, string> {
+  const at = given.lastIndexOf('=');
+  const name = given.slice(0, at);
+  if (at < 0) throw new InvalidArgumentError('It must be a limit and an amount, such as refunds=460.');
+  if (before.has(name)) throw new InvalidArgumentError('This limit is given twice.');
+  return new Map([...before, [name, given.slice(at + 1)]]);
 }
 
 async function run(io: IO, file: string, tool: string, options: Options): Promise<void> {
   const call = callOf(tool);
   const fault = toolNameFault(call.toolName);
   if (fault !== null) throw usageError(`The tool name ${fault}.`);
+  if (file === '-' && options.args === '-')
+    throw usageError('Standard input cannot be both the policy and the arguments.');
   const policy = compiled(await readPolicy(io, file, EXIT.noAnswer), file);
-  const { decision, ruleIndex, reason } = simulate(policy, call, { at: Date.now() });
-  if (options.json) printJson(io, { decision, ruleIndex, reason });
-  else {
-    const rule = ruleIndex === null ? 'no rule' : `rule ${ruleIndex}`;
-    io.stdout.write(`${word(io.stdout, decision)} (${rule}): ${visible(reason)}\n`);
+  const simulated = simulate(policy, call, await triedBy(io, policy, options));
+  if (options.json) printJson(io, asJson(simulated));
+  else print(io, policy, simulated);
+  io.exit(options.exitCode ? EXIT_OF[simulated.decision] : EXIT.ok);
+}
+
+async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promise<Tried> {
+  const { args, at = Date.now(), session, keyName, person, used } = options;
+  for (const [name, amount] of used) {
+    const fault = usedFault(policy, name, amount);
+    if (fault !== null) throw usageError(`--used: ${fault}.`);
   }
-  io.exit(options.exitCode ? EXIT_OF[decision] : EXIT.ok);
+  const read = args === undefined ? undefined : await readCallArgs(io, args);
+  return { at, args: read, session, keyName, person, used: Object.fromEntries(used) };
+}
+
+function asJson({ decision, ruleIndex, reason, trace }: Simulated): object {
+  const shown = trace.map(({ ruleIndex, applies, conditions, why }) => ({
+    ruleIndex,
+    applies,
+    conditions,
+    why,
+  }));
+  return { decision, ruleIndex, reason, trace: shown };
+}
+
+function print(io: IO, policy: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): void {
+  const rule = ruleIndex === null ? 'no rule' : `rule ${ruleIndex}`;
+  io.stdout.write(`${word(io.stdout, decision)} (${rule}): ${visible(reason)}\n`);
+  for (const line of traceLines(policy, trace)) io.stdout.write(`${visible(line)}\n`);
 }

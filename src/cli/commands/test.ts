@@ -14,7 +14,9 @@ export function build(io: IO): Command {
     'test',
     'Compare the decisions of policies with those you want. Works offline.\n\n' +
       'A case file has a policy (in place, or the name of a policy file beside it), perhaps a session with\n' +
-      'scopeTools, and calls: { server, tool, want: { decision, ruleIndex?, reason? } }.\n\n' +
+      'scopeTools, and calls: { server, tool, args?, at?, session?, keyName?, person?, used?, want }.\n' +
+      '"want" is { decision, ruleIndex?, reason? }, where the reason may be a part of it; "session" is a label, "at"\n' +
+      'a time, and "used" says how much of limits is used: { refunds: 460 }.\n\n' +
       'Exit code: 0 all as wanted, 1 some are not, 3 a file cannot be used.',
     ['toolgate test cases.yaml', 'toolgate test policies/*.cases.yaml --json'],
   )
@@ -29,7 +31,7 @@ async function run(io: IO, files: readonly string[], json: boolean): Promise<voi
   for (const file of files) {
     const cases = await readCases(io, file);
     calls += cases.calls.length;
-    failures.push(...cases.calls.flatMap(call => failureOf(file, cases, call) ?? []));
+    failures.push(...cases.calls.flatMap(call => failureOf(file, cases.policy, call) ?? []));
   }
   const ok = failures.length === 0;
   if (json) printJson(io, { ok, calls, failures });
