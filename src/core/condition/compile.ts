@@ -45,7 +45,7 @@ export interface Path {
 }
 
 /** This many parts of a macro's body are covered by one step. */
-const PARTS_PER_STEP = 32;
+const PARTS_PER_STEP = 16;
 
 const MACROS = ['all', 'exists', 'exists_one', 'filter', 'map'];
 

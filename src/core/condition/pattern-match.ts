@@ -34,7 +34,16 @@ interface State {
   readonly isMatch: boolean;
   /** Some instructions are assertions such as `^` or `\b`, so what follows depends on both neighbours. */
   readonly asserts: boolean;
-  readonly next: Map<number, State | 'found'>;
+  readonly next: Map<number, Transition>;
+}
+
+/** What follows after a character. */
+interface Transition {
+  /** Null if the pattern is matched. */
+  readonly state: State | null;
+  readonly cost: number;
+  /** Each check pays for it once, whether it was remembered or not: the result must not depend on earlier checks. */
+  paidBy: number;
 }
 
 /** Stands among instructions for one that says that the pattern is matched. */
@@ -79,39 +88,47 @@ class Machine {
   readonly #states = new Map<string, State>();
   #start: State | null = null;
   #remembered = 0;
+  /** Which instructions the current walk has seen: those with its number. */
+  readonly #seen: Uint32Array;
+  #walk = 0;
 
   constructor(program: Program) {
     this.#program = program;
+    this.#seen = new Uint32Array(program.numInst());
   }
 
   matches(text: string, steps: Steps): boolean | Failure {
     if (!steps.characters(4 * text.length)) return TOO_MUCH_WORK;
-    this.#start ??= this.#stateOf([this.#program.start], steps);
+    // Never during a text: the steps that a check pays bound what is remembered for it.
+    if (this.#remembered > MAX_REMEMBERED) this.#forget();
+    this.#start ??= this.#stateOf([this.#program.start]);
     let state = this.#start;
     let before = -1;
-    for (let at = 0; ; ) {
-      if (state === null) return TOO_MUCH_WORK;
-      if (state.isMatch) return true;
+    for (let at = 0; !state.isMatch; ) {
       const rune = at < text.length ? text.codePointAt(at)! : -1;
       const around = state.asserts ? assertions(before, rune) : 0;
       if (rune < 0) return state.asserts && this.#closure(state.instructions, around).includes(FOUND);
-      const next = state.next.get(rune * 64 + around) ?? this.#step(state, rune, around, steps);
-      if (next === 'found') return true;
-      state = next;
+      const transition = state.next.get(rune * 64 + around) ?? this.#step(state, rune, around);
+      if (transition.paidBy !== steps.check) {
+        transition.paidBy = steps.check;
+        if (!steps.spend(transition.cost)) return TOO_MUCH_WORK;
+      }
+      if (transition.state === null) return true;
+      state = transition.state;
       before = rune;
       at += rune > 0xffff ? 2 : 1;
     }
+    return true;
   }
 
-  /** The state after a character, or null if no steps are left. */
-  #step(state: State, rune: number, around: number, steps: Steps): State | 'found' | null {
-    const reached = state.asserts ? this.#closure(state.instructions, around) : state.instructions;
-    if (!steps.spend(Math.ceil(reached.length / INSTRUCTIONS_PER_STEP))) return null;
-    const next = reached.includes(FOUND) ? 'found' : this.#stateOf(this.#after(reached, rune), steps);
-    if (next === null) return null;
-    this.#remember(1);
-    state.next.set(rune * 64 + around, next);
-    return next;
+  #step(from: State, rune: number, around: number): Transition {
+    const reached = from.asserts ? this.#closure(from.instructions, around) : from.instructions;
+    const state = reached.includes(FOUND) ? null : this.#stateOf(this.#after(reached, rune));
+    const instructions = reached.length + (state?.instructions.length ?? 0);
+    const transition = { state, cost: Math.ceil(instructions / INSTRUCTIONS_PER_STEP), paidBy: 0 };
+    from.next.set(rune * 64 + around, transition);
+    this.#remembered++;
+    return transition;
   }
 
   /** A match may also begin after the character, so the start is always among them. */
@@ -124,27 +141,29 @@ class Machine {
     return following;
   }
 
-  #stateOf(from: readonly number[], steps: Steps): State | null {
+  #stateOf(from: readonly number[]): State {
     const instructions = this.#closure(from, null).sort((a, b) => a - b);
-    if (!steps.spend(Math.ceil(instructions.length / INSTRUCTIONS_PER_STEP))) return null;
-    const name = instructions.join();
+    const name = String.fromCharCode(...instructions);
     const known = this.#states.get(name);
     if (known !== undefined) return known;
     const has = (op: number) => instructions.some(each => this.#program.getInst(each).op === op);
     const state: State = { instructions, isMatch: has(MATCH), asserts: has(EMPTY_WIDTH), next: new Map() };
-    this.#remember(1 + instructions.length);
+    this.#remembered += 1 + instructions.length;
     this.#states.set(name, state);
     return state;
   }
 
   /** What can be reached without a character. Assertions are passed, or not, once it is known which of them hold. */
   #closure(from: readonly number[], around: number | null): number[] {
-    const seen = new Set<number>();
+    // The numbers start anew before they exceed 32 bits.
+    if (this.#walk === 0xffff_ffff) this.#seen.fill(0);
+    this.#walk = this.#walk === 0xffff_ffff ? 1 : this.#walk + 1;
+    const walk = this.#walk;
     const reached: number[] = [];
     const waiting = [...from];
     for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
-      if (seen.has(each)) continue;
-      seen.add(each);
+      if (this.#seen[each] === walk) continue;
+      this.#seen[each] = walk;
       const { op, out, arg } = this.#program.getInst(each);
       if (op === ALT || op === ALT_MATCH) waiting.push(out, arg);
       else if (op === NOP || op === CAPTURE) waiting.push(out);
@@ -156,10 +175,7 @@ class Machine {
     return reached;
   }
 
-  #remember(count: number): void {
-    this.#remembered += count;
-    if (this.#remembered <= MAX_REMEMBERED) return;
-    for (const state of this.#states.values()) state.next.clear();
+  #forget(): void {
     this.#states.clear();
     this.#start = null;
     this.#remembered = 0;

@@ -5,8 +5,12 @@ const MAX_STEPS = 5_000;
 const CHARACTERS_PER_STEP = 256;
 const COPIES_PER_STEP = 16;
 
+let checks = 0;
+
 export class Steps {
   left = MAX_STEPS;
+  /** Tells the checks apart without keeping anything of them. */
+  readonly check = ++checks;
   #keys: Map<object, readonly string[]> | null = null;
 
   /** Takes steps. False means that none are left, and then the condition fails, whatever its other parts say. */

@@ -8,8 +8,9 @@ import { type Failure, NO_UNICODE, OUT_OF_RANGE, TOO_MUCH_WORK, type Value, WRON
 const isPair = (text: string, at: number) => text.codePointAt(at)! > 0xffff;
 
 export function codePoints(text: string, end = text.length): number {
-  let count = 0;
-  for (let at = 0; at < end; count++) at += isPair(text, at) ? 2 : 1;
+  let count = end;
+  // The first half of a pair is looked for first, because most texts have none.
+  for (let at = 0; at < end; at++) if ((text.charCodeAt(at) & 0xfc00) === 0xd800 && isPair(text, at)) count--;
   return count;
 }
 
