@@ -10,7 +10,7 @@ import type { Steps } from './steps.ts';
 import type { BinaryOperator } from './syntax.ts';
 import { concatenated } from './text.ts';
 import { BOOL, DYN, fits, INT, joined, type Type, typeText } from './types.ts';
-import { Failure, isMap, TOO_MUCH_WORK, type Value, WRONG_TYPE } from './values.ts';
+import { Failure, isMap, numberOf, TOO_MUCH_WORK, type Value, WRONG_TYPE } from './values.ts';
 
 export function binaryPart(operator: BinaryOperator, left: Part, right: Part, at: number): Part {
   const type = resultOf(operator, left.type, right.type);
@@ -104,8 +104,13 @@ function runOf(operator: BinaryOperator, left: Run, right: Run): Run {
 function isAmong(value: Value, container: Value, steps: Steps): Value {
   if (value instanceof Failure) return value;
   if (Array.isArray(container)) return isIn(value, container, steps);
-  if (isMap(container)) return entryOf(container, value) !== undefined;
+  if (isMap(container)) return isKey(value) ? entryOf(container, value) !== undefined : WRONG_TYPE;
   return container instanceof Failure ? container : WRONG_TYPE;
+}
+
+/** Whether a map could have it as a key; a double finds the int that equals it. */
+function isKey(value: Value): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || numberOf(value) !== null;
 }
 
 function sum(a: Value, b: Value, steps: Steps): Value {

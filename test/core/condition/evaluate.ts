@@ -5,6 +5,7 @@ import type { Scope } from '../../../src/core/condition/frame.ts';
 import { parseCondition } from '../../../src/core/condition/parser.ts';
 import { Steps } from '../../../src/core/condition/steps.ts';
 import {
+  adopt,
   Double,
   doubleOf,
   Failure,
@@ -20,7 +21,8 @@ export function evaluate(source: string, declarations: Declarations = {}, scope:
 }
 
 /** A value as text that shows its type, with the keys of maps in order, so that two can be compared. */
-export function shown(value: Value): string {
+export function shown(raw: Value): string {
+  const value = adopt(raw);
   if (value instanceof Failure) return 'failure';
   if (isInt(value)) return `${BigInt(value)}`;
   const double = doubleOf(value);
