@@ -38,7 +38,9 @@ function ours(source: string, args: string): string | null {
 test.skipIf(!needExtra('scripts'))('what we accept is what the reference says', async () => {
   const reference = await openReference();
   const { bool, int, double, string, list, map } = expressions;
-  const cases = fc.tuple(fc.oneof(bool, int, double, string, list, map), argumentTexts);
+  // A literal alone says nothing; long ones mostly fail or are refused for some part of them.
+  const worth = (source: string) => source.length > 8 && source.length < 200;
+  const cases = fc.tuple(fc.oneof(bool, int, double, string, list, map).filter(worth), argumentTexts);
   const asked = { accepted: 0, failed: 0 };
   fc.assert(
     fc.property(cases, ([source, args]) => {
