@@ -1,6 +1,7 @@
 // Checks a parsed condition against the declared variables and compiles it to closures, in one walk over the tree. It
 // also notes which variables the condition reads.
 
+import { listPart, mapPart } from './containers.ts';
 import { ConditionFault, suggestion } from './fault.ts';
 import type { Part, Run } from './frame.ts';
 import { FUNCTIONS, type FunctionOfLanguage } from './functions.ts';
@@ -9,31 +10,8 @@ import { entryOf, fieldReader } from './maps.ts';
 import { binaryPart, checkIndex, choicePart, element, logicPart, negatePart, notPart } from './operators.ts';
 import { compilePattern } from './pattern-match.ts';
 import type { Node } from './syntax.ts';
-import {
-  BOOL,
-  DYN,
-  type Field,
-  fits,
-  joined,
-  listOf,
-  mapOf,
-  STRING,
-  TYPE,
-  type Type,
-  typeText,
-} from './types.ts';
-import {
-  ABSENT,
-  adopt,
-  DUPLICATE_KEY,
-  Failure,
-  isInt,
-  OUT_OF_RANGE,
-  TOO_MUCH_WORK,
-  TYPE_NAMES,
-  type Value,
-  WRONG_TYPE,
-} from './values.ts';
+import { BOOL, DYN, type Field, fits, listOf, STRING, TYPE, type Type, typeText } from './types.ts';
+import { ABSENT, adopt, Failure, OUT_OF_RANGE, TYPE_NAMES, type Value, WRONG_TYPE } from './values.ts';
 
 /** The variables of a condition and their types. */
 export type Declarations = Readonly<Record<string, Type>>;
@@ -47,6 +25,7 @@ export interface Path {
 /** This many parts of a macro's body are covered by one step. */
 const PARTS_PER_STEP = 16;
 
+const NO_FIELDS: Readonly<Record<string, never>> = Object.freeze({});
 const MACROS = ['all', 'exists', 'exists_one', 'filter', 'map'];
 
 type NodeOf<K extends Node['kind']> = Extract<Node, { kind: K }>;
@@ -117,9 +96,15 @@ export class Compiler {
       case 'choice':
         return choicePart(this.value(node.condition), this.value(node.yes), this.value(node.no));
       case 'list':
-        return this.#list(node);
+        return listPart(
+          node.items.map(each => this.value(each)),
+          offset,
+        );
       case 'map':
-        return this.#map(node);
+        return mapPart(
+          node.entries.map(({ key, value }) => ({ key: this.value(key), value: this.value(value) })),
+          offset,
+        );
     }
   }
 
@@ -145,7 +130,10 @@ export class Compiler {
     const slot = this.#localOf(name);
     if (slot >= 0) return { type: this.#locals[slot]!.type, run: frame => frame.locals[slot], offset };
     if (Object.hasOwn(this.#declarations, name)) {
-      return { type: this.#declarations[name]!, run: frame => adopt(frame.scope[name]), offset };
+      const type = this.#declarations[name]!;
+      // All fields of an absent group are absent.
+      if (type.kind === 'struct') return { type, run: frame => frame.scope[name] ?? NO_FIELDS, offset };
+      return { type, run: frame => adopt(frame.scope[name]), offset };
     }
     const typeName = TYPE_NAMES.get(name);
     if (typeName !== undefined) return { type: TYPE, run: () => typeName, offset };
@@ -199,60 +187,6 @@ export class Compiler {
       return adopt(found);
     };
     return { type, run, offset };
-  }
-
-  #list({ items, offset }: NodeOf<'list'>): Part {
-    const parts = items.map(each => this.value(each));
-    const element = parts.reduce<Type | null>(
-      (type, part) => (type === null ? part.type : joined(type, part.type)),
-      null,
-    );
-    const type = listOf(element ?? DYN);
-    const literals = parts.map(each => each.literal);
-    // A list of literals is made once: nothing can change it.
-    if (parts.every(each => each.literal !== undefined)) return { type, run: () => literals, offset };
-    const runs = parts.map(each => each.run);
-    const run: Run = frame => {
-      const list: Value[] = [];
-      for (let at = 0; at < runs.length; at++) {
-        const value = runs[at]!(frame);
-        if (value instanceof Failure) return value;
-        list.push(value);
-      }
-      return list;
-    };
-    return { type, run, offset };
-  }
-
-  #map({ entries, offset }: NodeOf<'map'>): Part {
-    const parts = entries.map(({ key, value }) => ({ key: this.value(key), value: this.value(value) }));
-    let keys: Type | null = null;
-    let values: Type | null = null;
-    for (const { key, value } of parts) {
-      if (!['string', 'int', 'bool', 'dyn'].includes(key.type.kind)) {
-        throw new ConditionFault(
-          `a key must be a string, an int or a bool, and this is ${typeText(key.type)}`,
-          key.offset,
-        );
-      }
-      keys = keys === null ? key.type : joined(keys, key.type);
-      values = values === null ? value.type : joined(values, value.type);
-    }
-    const run: Run = frame => {
-      const map = new Map<Value, Value>();
-      for (const entry of parts) {
-        const key = entry.key.run(frame);
-        const value = entry.value.run(frame);
-        if (key instanceof Failure) return key;
-        if (value instanceof Failure) return value;
-        if (typeof key !== 'string' && typeof key !== 'boolean' && !isInt(key)) return WRONG_TYPE;
-        if (!frame.steps.characters(typeof key === 'string' ? key.length : 0)) return TOO_MUCH_WORK;
-        if (map.has(key)) return DUPLICATE_KEY;
-        map.set(key, value);
-      }
-      return map;
-    };
-    return { type: mapOf(keys ?? DYN, values ?? DYN), run, offset };
   }
 
   #macro(node: NodeOf<'macro'>): Part {

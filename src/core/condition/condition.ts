@@ -10,7 +10,16 @@ import { entryOf } from './maps.ts';
 import { parseCondition } from './parser.ts';
 import { Steps } from './steps.ts';
 import { BOOL, DOUBLE, fits, INT, type Type, typeText } from './types.ts';
-import { type Double, Failure, NO_BOOL, NO_NUMBER, numberOf, TOO_MUCH_WORK } from './values.ts';
+import {
+  BROKEN,
+  type Double,
+  Failure,
+  NO_BOOL,
+  NO_NUMBER,
+  numberOf,
+  TOO_MUCH_WORK,
+  type Value,
+} from './values.ts';
 
 export type { Declarations, Path } from './compile.ts';
 export { ConditionFault } from './fault.ts';
@@ -64,7 +73,13 @@ export function compileCondition(
   const evaluate = (scope: Scope, steps: Steps) => {
     if (!steps.spend(1)) return TOO_MUCH_WORK;
     const frame: Frame = { scope, steps, locals: [] };
-    const value = run(frame);
+    let value: Value;
+    try {
+      value = run(frame);
+    } catch {
+      // Nothing is known to throw. If something does, the check goes on, and the error's text is not shown.
+      return BROKEN;
+    }
     // Whatever absorbed the failure: without steps there is no result.
     if (steps.left < 0) return TOO_MUCH_WORK;
     if (value instanceof Failure) return value;

@@ -36,7 +36,7 @@ export function macroRun(name: Macro, iteration: Iteration): Run {
 function elementsOf(range: Value, frame: Frame): readonly unknown[] | Failure {
   if (Array.isArray(range)) return range;
   if (!isMap(range)) return range instanceof Failure ? range : WRONG_TYPE;
-  return frame.steps.copies(sizeOf(range, frame.steps)) ? keysOf(range, frame.steps) : TOO_MUCH_WORK;
+  return frame.steps.copies(sizeOf(range, frame.steps)) ? [...keysOf(range, frame.steps)] : TOO_MUCH_WORK;
 }
 
 /** A decisive element settles it, whether others fail or not; `all` is decided by a false one, `exists` by a true. */

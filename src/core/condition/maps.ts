@@ -39,8 +39,8 @@ function isPlain(object: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-export function keysOf(map: object, steps: Steps): readonly Value[] {
-  return map instanceof Map ? [...map.keys()] : steps.keysOf(map);
+export function keysOf(map: object, steps: Steps): Iterable<Value> {
+  return map instanceof Map ? map.keys() : steps.keysOf(map);
 }
 
 export function sizeOf(map: object, steps: Steps): number {

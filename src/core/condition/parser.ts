@@ -68,7 +68,8 @@ class Parser {
 
   #unexpected(expected = ''): ConditionFault {
     const { kind, text, offset } = this.#token;
-    return new ConditionFault(`unexpected ${kind === 'end' ? 'end' : text}${expected}`, offset);
+    const shown = text.length > 30 ? `${text.slice(0, 30)}…` : text;
+    return new ConditionFault(`unexpected ${kind === 'end' ? 'end' : shown}${expected}`, offset);
   }
 
   #made(node: Node, ...parts: readonly Node[]): Node {

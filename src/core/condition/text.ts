@@ -95,15 +95,12 @@ export function replace(text: string, from: string, to: string, limit: number, s
   if (refused !== null) return refused;
   const parts: string[] = [];
   let start = 0;
-  let at = 0;
   for (let count = 0; count !== limit; count++) {
-    const found = from === '' ? emptyAt(text, at, count) : indexIn(text, from, at);
+    const found = from === '' ? emptyAt(text, start, count) : indexIn(text, from, start);
     if (found < 0) break;
-    if (count % 16 === 0 && !steps.copies(16)) return TOO_MUCH_WORK;
-    if (!steps.characters(to.length)) return TOO_MUCH_WORK;
+    if (count % 16 === 0 && !(steps.copies(16) && steps.characters(16 * to.length))) return TOO_MUCH_WORK;
     parts.push(text.slice(start, found), to);
     start = found + from.length;
-    at = start;
   }
   parts.push(text.slice(start));
   return parts.join('');
@@ -117,14 +114,13 @@ function emptyAt(text: string, at: number, count: number): number {
 }
 
 export function join(list: readonly unknown[], separator: string, steps: Steps): Value {
-  const parts: string[] = [];
+  if (!steps.copies(list.length) || !steps.characters(list.length * separator.length)) return TOO_MUCH_WORK;
+  let length = 0;
   for (const part of list) {
     if (typeof part !== 'string') return WRONG_TYPE;
-    if (parts.length % 16 === 0 && !steps.copies(16)) return TOO_MUCH_WORK;
-    if (!steps.characters(part.length + separator.length)) return TOO_MUCH_WORK;
-    parts.push(part);
+    length += part.length;
   }
-  return parts.join(separator);
+  return steps.characters(length) ? list.join(separator) : TOO_MUCH_WORK;
 }
 
 export function substring(text: string, start: number, end: number | null, steps: Steps): Value {

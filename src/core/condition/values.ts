@@ -44,6 +44,7 @@ export const NO_CONVERSION = new Failure('A value cannot be converted.');
 export const DUPLICATE_KEY = new Failure('A map has the same key twice.');
 export const NO_UNICODE = new Failure('A text is not valid Unicode.');
 export const TOO_MUCH_WORK = new Failure('It needs more steps than a check may use.');
+export const BROKEN = new Failure('It could not be evaluated.');
 export const NO_BOOL = new Failure('Its result is neither true nor false.');
 export const NO_NUMBER = new Failure('Its result is not a number.');
 

@@ -103,6 +103,11 @@ describe('what a condition comes to', () => {
     expect(outcome(source, args)).toBe(wanted);
   });
 
+  test('all fields of an absent group are absent', () => {
+    expect(outcome('has(session.label)', '{}', { session: undefined })).toBe(false);
+    expect(outcome('session.label == ""', '{}', { session: undefined })).toBe(ABSENT);
+  });
+
   test('an absent field that is there', () => {
     const rest = { session: { label: 'x' }, person: { groups: ['admins'] } };
     expect(outcome('session.label == "x" && "admins" in person.groups', '{}', rest)).toBe(true);

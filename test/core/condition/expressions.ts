@@ -131,11 +131,14 @@ export const expressions = fc.letrec<Record<Kind, string>>(tie => {
       made(range, '.map(x, ', fc.oneof(any, fc.constant('x'), made('x + ', fc.oneof(int, string))), ')'),
       made(range, '.map(x, ', inMacro, ', [x])'),
     ),
+    // The reference takes a double such as 12.0 as a key, so no key is computed.
     map: fc.oneof(
       dynamic,
       fc.constant('args'),
       fc
-        .array(made(fc.oneof(pick(INTS), pick(TEXTS), bool, dyn), ': ', any), { maxLength: 3 })
+        .array(made(fc.oneof(pick(INTS), pick(TEXTS), bool, made('args.', pick(FIELDS))), ': ', any), {
+          maxLength: 3,
+        })
         .map(each => `{${each.join(', ')}}`),
     ),
     dyn: fc.oneof(
