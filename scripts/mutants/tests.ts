@@ -19,6 +19,10 @@ const NAMED: [RegExp, string][] = [
     'core/checkpoint core/log-verifier core/merkle cli/audit-verify',
   ],
   [/^core\/(zone|hours|limit|decimal)/, 'core/hours core/limit'],
+  [
+    /^core\/condition\//,
+    'core/condition/condition core/condition/hostile core/condition/specification core/condition/reference',
+  ],
   [/^core\/errors/, 'http/refusals core/json'],
   [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approval'],
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],

@@ -55,6 +55,7 @@ describe('forged arguments', () => {
       ],
       ['args.x.text == "5" && args.x != 5', '{"x": {"text": "5"}}', true],
       ['args.x.size() == 1 && args.x.get == 1', '{"x": {"get": 1}}', true],
+      ['args.x < true', '{"x": 0}', WRONG_TYPE],
       ['args.x.contains("a")', '{"x": ["a"]}', WRONG_TYPE],
       ['args.x.contains(args.y)', '{"x": "\\ud83d\\ude00", "y": "\\ud83d"}', 'A text is not valid Unicode.'],
     ])('%s with %s', (source, args, wanted) => {
@@ -127,6 +128,7 @@ describe('arguments that would take long', () => {
     'args.some.all(x, args.text.size() > 0)',
     'args.some.all(x, args.text + "x" != "")',
     'args.some.all(x, args.text == args.needle + "c" || args.text < args.needle)',
+    'args.some.all(x, args.text <= args.text)',
     'args.text.split("").size() > 0',
     'args.commas.split(",").size() > 0',
     'args.commas.replace(",", args.text).size() > 0',
