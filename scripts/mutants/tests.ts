@@ -13,7 +13,10 @@ const NAMED: [RegExp, string][] = [
     'core/cases core/decide core/reasons core/strictness core/trace core/pattern core/lint faults/p14 faults/p15',
   ],
   [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
-  [/^core\/(policy-file|policy-text|diff)/, 'core/policy-file cli/transcripts http/policies'],
+  [
+    /^core\/(policy-file|policy-text|rule-faults|yaml-scalar|lint-conditions|diff)/,
+    'core/policy-file core/policy-text core/yaml-scalar core/lint cli/transcripts http/policies',
+  ],
   [
     /^core\/(checkpoint|given-up|log-stretch|log-verifier|merkle|entry)/,
     'core/checkpoint core/log-verifier core/merkle cli/audit-verify',

@@ -2,7 +2,6 @@
 // deleted. Keys are matched by name, or by id where several have the same name. A revoked key is not made again.
 
 import { diffLines } from '../core/diff.ts';
-import { ruleLine } from '../core/policy-text.ts';
 import type {
   Key,
   KeyWithSecret,
@@ -15,6 +14,7 @@ import type {
 import { allOf, theOne } from './admin.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';
+import { linesOf, type NamedPolicy, policyBody, textDiffers } from './policy-file.ts';
 import type { Resources, WantedKey, WantedPolicy, WantedWebhook } from './resources.ts';
 
 export type Kind = 'policy' | 'key' | 'webhook';
@@ -81,29 +81,32 @@ function missing(who: string, what: string, name: string): CliError {
   );
 }
 
-async function policyStep(http: Http, ids: Ids, wanted: WantedPolicy): Promise<Step> {
-  const { name, description, rules } = wanted;
+async function policyStep(http: Http, ids: Ids, { name, policy }: WantedPolicy): Promise<Step> {
   const about = { kind: 'policy', name } as const;
-  const body = { name, ...(description === undefined ? {} : { description }), rules };
+  const body = policyBody(name, policy);
   const id = ids.policies.get(name);
   if (id === undefined) {
     const run = async () => {
       ids.policies.set(name, (await http.post<WholePolicy>('/policies', body)).id);
       return null;
     };
-    return { ...about, action: 'create', detail: rules.map(rule => `+ ${ruleLine(rule).trim()}`), run };
+    const detail = linesOf({ ...policy, description: undefined }).map(line => `+ ${line.trim()}`);
+    return { ...about, action: 'create', detail, run };
   }
   const current = await http.get<WholePolicy>(`/policies/${id}`);
-  const detail = policyChanges(current, wanted);
+  const detail = policyChanges(current, name, policy);
   return { ...about, ...updateOrNone(detail), run: () => http.put(`/policies/${id}`, body).then(() => null) };
 }
 
-function policyChanges(current: WholePolicy, { description, rules }: WantedPolicy): string[] {
-  const changed = diffLines(current.rules.map(ruleLine), rules.map(ruleLine)).filter(
-    line => line.mark !== ' ',
-  );
+function policyChanges(current: WholePolicy, name: string, policy: NamedPolicy): string[] {
+  const lines = (each: Pick<NamedPolicy, 'rules' | 'limits'>) =>
+    linesOf({ rules: each.rules, limits: each.limits });
+  const changed = diffLines(lines(current), lines(policy)).filter(line => line.mark !== ' ');
+  const { description } = policy;
   const about = description !== undefined && description !== current.description ? ['description'] : [];
-  return [...about, ...changed.map(line => `${line.mark} ${line.text.trim()}`)];
+  const detail = [...about, ...changed.map(line => `${line.mark} ${line.text.trim()}`)];
+  if (detail.length > 0 || !textDiffers(current, name, policy)) return detail;
+  return ['only its text: comments, order or layout'];
 }
 
 function updateOrNone(detail: string[]): Pick<Step, 'action' | 'detail'> {

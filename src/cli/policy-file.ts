@@ -1,11 +1,12 @@
-// Reads policy files for commands and prints their problems in the style of a compiler. core/policy-file.ts and
-// core/policy-text.ts define the format.
+// Reads policy files for commands, prints their problems in the style of a compiler, and says what is sent to the
+// service. core/policy-file.ts and core/policy-text.ts define the format.
 
 import { basename } from 'node:path';
-import { parse as parseYaml } from 'yaml';
 import { type CompiledPolicy, compilePolicy } from '../core/compiled-policy.ts';
-import type { Rule } from '../core/policy.ts';
+import { type Limits, MAX_TEXT, type Rule } from '../core/policy.ts';
 import { type Problem, parsePolicy } from '../core/policy-file.ts';
+import { limitLine, ruleLine } from '../core/policy-text.ts';
+import type { WholePolicy } from '../core/resources.ts';
 import { visible } from '../core/visible.ts';
 import { CliError } from './exit.ts';
 import { type IO, readText, shownFile } from './io.ts';
@@ -15,6 +16,9 @@ export interface NamedPolicy {
   /** Undefined when the file has no description. */
   description: string | undefined;
   rules: Rule[];
+  limits: Limits;
+  /** What the service keeps; null when the policy cannot be cut out of its file. */
+  text: string | null;
 }
 
 /** A valid policy; otherwise the command ends, with every error on stderr. */
@@ -24,7 +28,7 @@ export async function readPolicy(io: IO, file: string, exitCode: number): Promis
 
 export function policyIn(io: IO, text: string, file: string, exitCode: number): NamedPolicy {
   const { policy, problems } = parsePolicy(text);
-  if (policy !== null) return { ...policy, description: descriptionIn(text) };
+  if (policy !== null) return { ...policy, description: policy.description ?? undefined, text };
   for (const problem of problems) io.stderr.write(`${problemLine(io, file, problem, 'stderr')}\n`);
   throw new CliError(exitCode, `${shownFile(file)} is not a valid policy.`);
 }
@@ -35,9 +39,47 @@ export function cutOut(text: string, [start, end]: readonly number[]): string {
   return blank(text.slice(0, start)) + text.slice(start, end) + blank(text.slice(end));
 }
 
-function descriptionIn(text: string): string | undefined {
-  const content = parseYaml(text) as { description?: string } | unknown[];
-  return Array.isArray(content) ? undefined : content.description;
+/** A policy inside a larger file, with the text that it would have in a file of its own. */
+export function policyWithin(io: IO, text: string, range: readonly number[], file: string, exitCode: number) {
+  const policy = policyIn(io, cutOut(text, range), file, exitCode);
+  const alone = movedLeft(text, range);
+  const same =
+    JSON.stringify(parsePolicy(alone).policy) === JSON.stringify(parsePolicy(policy.text ?? '').policy);
+  return { ...policy, text: same ? alone : null };
+}
+
+/** The range of the text, without the indentation that it has in the file. */
+function movedLeft(text: string, [start = 0, end]: readonly number[]): string {
+  const column = start - (text.lastIndexOf('\n', start - 1) + 1);
+  const part = text.slice(start, end).replaceAll(new RegExp(`\n {0,${column}}`, 'g'), '\n');
+  return `${part.trimEnd()}\n`;
+}
+
+/**
+ * What the service is sent for a policy of this name: the text, which it keeps; or the rules, if the text is too long
+ * for it or gives the policy another name.
+ */
+export function policyBody(name: string, policy: NamedPolicy) {
+  const { description, rules, limits, text } = policy;
+  if (text !== null && text.length <= MAX_TEXT && (policy.name ?? name) === name) return { name, text };
+  return { name, ...(description === undefined ? {} : { description }), rules, limits };
+}
+
+/** The lines in which a policy differs from another: its description, its limits and its rules. */
+export function linesOf(
+  policy: Pick<NamedPolicy, 'rules' | 'limits'> & { description?: string | undefined },
+) {
+  const about = policy.description ? [`description: ${visible(policy.description)}`] : [];
+  const limits = Object.entries(policy.limits).map(
+    ([name, limit]) => `limit ${limitLine(name, limit).trim()}`,
+  );
+  return [...about, ...limits, ...policy.rules.map(ruleLine)];
+}
+
+/** Whether the service would keep another text than it has now. */
+export function textDiffers(current: WholePolicy, name: string, policy: NamedPolicy): boolean {
+  const { text } = policyBody(name, policy);
+  return text !== undefined && text !== current.text;
 }
 
 export function problemLine(io: IO, file: string, problem: Problem, to: 'stdout' | 'stderr'): string {
@@ -47,7 +89,7 @@ export function problemLine(io: IO, file: string, problem: Problem, to: 'stdout'
 }
 
 /** Compiles a policy under its own name, or else under the name of the file. */
-export function compiled(policy: NamedPolicy, file: string): CompiledPolicy {
-  const name = policy.name ?? (file === '-' ? 'policy' : basename(file).replace(/\.(ya?ml|json)$/i, ''));
-  return compilePolicy({ id: '', version: 0, name, rules: policy.rules });
+export function compiled({ name, rules, limits }: NamedPolicy, file: string): CompiledPolicy {
+  const shown = name ?? (file === '-' ? 'policy' : basename(file).replace(/\.(ya?ml|json)$/i, ''));
+  return compilePolicy({ id: '', version: 0, name: shown, rules, limits });
 }

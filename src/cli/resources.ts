@@ -6,11 +6,13 @@ import { isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
 import type { NotifyTargets } from '../core/resources.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
-import { cutOut, type NamedPolicy, policyIn, readPolicy } from './policy-file.ts';
+import { type NamedPolicy, policyWithin, readPolicy } from './policy-file.ts';
 import { offset, YamlReader } from './yaml-reader.ts';
 
-export interface WantedPolicy extends NamedPolicy {
+export interface WantedPolicy {
+  /** The file may give the policy another name than the entry that names the file. */
   name: string;
+  policy: NamedPolicy;
 }
 
 export interface WantedKey {
@@ -109,7 +111,7 @@ class Reader extends YamlReader {
     const policy = typeof file === 'string' ? await this.#policyFile(node, file) : this.#policyHere(node);
     const name = (node.get('name') as string | undefined) ?? policy.name;
     if (!isText(name)) throw this.wrong(offset(node), 'a policy needs a "name"');
-    return { ...policy, name: name as string };
+    return { policy, name: name as string };
   }
 
   #policyFile(node: YAMLMap, file: string): Promise<NamedPolicy> {
@@ -118,7 +120,7 @@ class Reader extends YamlReader {
   }
 
   #policyHere(node: YAMLMap): NamedPolicy {
-    return policyIn(this.io, cutOut(this.text, node.range ?? [0, 0]), this.file, EXIT.failed);
+    return policyWithin(this.io, this.text, node.range ?? [0, 0], this.file, EXIT.failed);
   }
 
   #entry<T>(node: YAMLMap, what: string, fields: Fields): T {

@@ -54,8 +54,27 @@ export interface Answers {
     rules: {
       tool: string;
       action: 'allow' | 'deny' | 'require_approval';
+      when?: string | string[];
+      during?: string;
+      limit?: string;
+      ask?: string;
       reason?: string;
     }[];
+    limits: Record<
+      string,
+      {
+        calls?: number;
+        sum?: string;
+        atMost?: number;
+        unit?: number;
+        within?: string;
+        each?: 'hour' | 'day' | 'week' | 'month';
+        zone?: string;
+        per?: 'key' | 'session' | 'person' | 'policy';
+        beyond?: 'deny' | 'require_approval';
+      }
+    >;
+    text: string;
   };
   'GET /admin/v1/policies/{id}': Answers['POST /admin/v1/policies'];
   'PUT /admin/v1/policies/{id}': Answers['POST /admin/v1/policies'];
@@ -66,8 +85,27 @@ export interface Answers {
       rules: {
         tool: string;
         action: 'allow' | 'deny' | 'require_approval';
+        when?: string | string[];
+        during?: string;
+        limit?: string;
+        ask?: string;
         reason?: string;
       }[];
+      limits: Record<
+        string,
+        {
+          calls?: number;
+          sum?: string;
+          atMost?: number;
+          unit?: number;
+          within?: string;
+          each?: 'hour' | 'day' | 'week' | 'month';
+          zone?: string;
+          per?: 'key' | 'session' | 'person' | 'policy';
+          beyond?: 'deny' | 'require_approval';
+        }
+      >;
+      text: string;
       createdAt: string;
       createdBy: string;
     }[];

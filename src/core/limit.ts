@@ -68,7 +68,7 @@ function amountFault({ calls, sum, atMost, unit }: Unread): string | null {
   }
   if (typeof sum !== 'string' || sum.trim() === '') return '"sum" must be a condition that gives a number';
   if (atMost === undefined) return 'a limit with "sum" needs "atMost"';
-  if (!isPositive(unit ?? 1)) return '"unit" must be a number greater than 0';
+  if (unit !== undefined && !isPositive(unit)) return '"unit" must be a number greater than 0';
   if (!isPositive(atMost)) return '"atMost" must be a number greater than 0';
   const units = unitsIn(readDecimal(String(atMost)), readDecimal(String(unit ?? 1)));
   if (units === null) return `"atMost" must be a multiple of "unit", which is ${unit ?? 1}`;

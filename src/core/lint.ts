@@ -1,31 +1,37 @@
 // Warnings about a policy that is valid but probably not what its author meant: a rule that can never match, because no
 // tool name fits its pattern or because earlier rules cover it; a pattern written as a regular expression; no rules at
-// all. The warnings have no influence on decisions.
+// all; and those of lint-conditions.ts. The warnings have no influence on decisions.
 
+import { conditionWarnings, limitWarnings } from './lint-conditions.ts';
 import { SEPARATOR, splitName } from './name.ts';
-import { namesServer, type Rule } from './policy.ts';
+import { type Limits, namesServer, type Rule } from './policy.ts';
+import type { Fault } from './rule-faults.ts';
 import { RuleIndex } from './rule-index.ts';
 
-interface Warning {
-  /** The rule that the warning is about; null when it is about the whole policy. */
-  index: number | null;
-  message: string;
+export type Warning = Fault;
+
+export function warningsOf(rules: readonly Rule[], limits: Limits = {}): Warning[] {
+  const unused = limitWarnings(rules, limits);
+  if (rules.length === 0)
+    return [...unused, about(['rules'], 'the policy has no rules, so it denies every call')];
+  const shown = (index: number) => `rule ${index} (${rules[index]?.tool})`;
+  const found = rules.flatMap((rule, index) => ruleWarnings(rule, index, shown(index)));
+  for (const { index, by } of shadowedRules(rules, limits)) {
+    const message = `${shown(index)} can never match: ${by.map(shown).join(' and ')} ${by.length === 1 ? 'covers' : 'cover'} it`;
+    found.push(about(['rules', index], message));
+  }
+  return [...unused, ...found];
 }
 
-export function warningsOf(rules: readonly Rule[]): Warning[] {
-  if (rules.length === 0)
-    return [{ index: null, message: 'the policy has no rules, so it denies every call' }];
-  const shown = (index: number) => `rule ${index} (${rules[index]?.tool})`;
+function ruleWarnings(rule: Rule, index: number, shown: string): Warning[] {
   const found: Warning[] = [];
-  rules.forEach(({ tool }, index) => {
-    if (!isPossible(tool)) found.push({ index, message: `${shown(index)} ${IMPOSSIBLE}` });
-    if (REGULAR_EXPRESSION.test(tool)) found.push({ index, message: `${shown(index)} ${NO_EXPRESSION}` });
-  });
-  for (const { index, by } of shadowedRules(rules)) {
-    const message = `${shown(index)} can never match: ${by.map(shown).join(' and ')} ${by.length === 1 ? 'covers' : 'cover'} it`;
-    found.push({ index, message });
-  }
-  return found;
+  if (!isPossible(rule.tool)) found.push(about(['rules', index], `${shown} ${IMPOSSIBLE}`));
+  if (REGULAR_EXPRESSION.test(rule.tool)) found.push(about(['rules', index], `${shown} ${NO_EXPRESSION}`));
+  return rule.when === undefined ? found : [...found, ...conditionWarnings(rule, index, shown)];
+}
+
+function about(path: Warning['path'], message: string): Warning {
+  return { path, offset: null, message };
 }
 
 const IMPOSSIBLE =
@@ -43,12 +49,12 @@ const NO_EXPRESSION =
 
 interface Shadowed {
   index: number;
-  /** The earlier rules, in order; one of them always matches first. */
+  /** The earlier rules, in order; for each call one of them matches and applies. */
   by: number[];
 }
 
-export function shadowedRules(rules: readonly Rule[]): Shadowed[] {
-  const index = new RuleIndex(rules);
+export function shadowedRules(rules: readonly Rule[], limits: Limits = {}): Shadowed[] {
+  const index = new RuleIndex(rules, limits);
   return rules.flatMap(({ tool }, position) => {
     const by = coveredBy(index, tool, position);
     return by === null ? [] : [{ index: position, by }];

@@ -1,5 +1,6 @@
-// Reads a policy file in JSON or YAML: `{ name?, description?, rules: [...] }` or a bare list of rules. Every problem
-// is reported with its line and column; nothing is guessed or coerced.
+// Reads a policy file in JSON or YAML: `{ name?, description?, limits?, rules: [...] }` or a bare list of rules. Every
+// problem is reported with its line and column; nothing is guessed or coerced. rule-faults.ts says what is wrong with
+// rules and limits, and lint.ts what is probably not meant.
 
 import {
   isAlias,
@@ -9,12 +10,25 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  type Scalar,
   type YAMLError,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { LIMIT_FIELDS } from './limit.ts';
 import { warningsOf } from './lint.ts';
-import { ACTIONS, type Action, MAX_RULES, patternFault, type Rule, reasonFault } from './policy.ts';
+import {
+  ACTIONS,
+  type Action,
+  type Limits,
+  MAX_RULES,
+  patternFault,
+  RULE_FIELDS,
+  type Rule,
+  reasonFault,
+} from './policy.ts';
+import { type Fault, type Path, policyFaults } from './rule-faults.ts';
+import { placeInScalar } from './yaml-scalar.ts';
 
 export interface Problem {
   severity: 'error' | 'warning';
@@ -23,9 +37,16 @@ export interface Problem {
   message: string;
 }
 
+export interface WrittenPolicy {
+  name: string | null;
+  description: string | null;
+  rules: Rule[];
+  limits: Limits;
+}
+
 interface PolicyFile {
   /** Null when there is an error; a policy with warnings can be used. */
-  policy: { name: string | null; rules: Rule[] } | null;
+  policy: WrittenPolicy | null;
   problems: Problem[];
   /** The line on which each rule begins. */
   lines: number[];
@@ -38,50 +59,62 @@ export function parsePolicy(text: string): PolicyFile {
 /** In YAML a bare `*` begins an alias. */
 const STAR_HINT = ' (a pattern that begins with * must be in quotes)';
 
-const POLICY_FIELDS = ['name', 'description', 'rules'];
-const RULE_FIELDS = ['tool', 'action', 'reason'];
+/** YAML allows none of these. The library takes them in comments, which are shown on terminals. */
+const NOT_PRINTABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]/;
+
+const POLICY_FIELDS = ['name', 'description', 'limits', 'rules'];
 
 class Reader {
   readonly #text: string;
   readonly #lines = new LineCounter();
   readonly #problems: Problem[] = [];
-  readonly #places: number[] = [];
-  #list = 0;
+  /** The rules that could be read, and their numbers in the file. */
+  readonly #rules: { rule: Rule; node: YAMLMap; number: number }[] = [];
+  readonly #limits = new Map<string, { key: Node; node: Node | null }>();
+  readonly #lists: Record<string, Node | null> = { rules: null, limits: null };
 
   constructor(text: string) {
     this.#text = text;
   }
 
   read(): PolicyFile {
+    // The library compares every key with every other; here they are looked up.
     const document = parseDocument(this.#text, {
       lineCounter: this.#lines,
-      uniqueKeys: true,
+      uniqueKeys: false,
       version: '1.2',
     });
     for (const error of document.errors) this.#yamlError(error);
+    const control = this.#text.search(NOT_PRINTABLE);
+    if (control >= 0) this.#add('error', control, 'a policy must not contain control characters');
     const policy = document.errors.length === 0 ? this.#policy(document.contents) : null;
+    if (policy !== null) this.#faults(policy);
     const failed = this.#problems.some(problem => problem.severity === 'error');
-    if (policy !== null && !failed) this.#warnings(policy.rules);
+    if (policy !== null && !failed) this.#warnings(policy);
     this.#problems.sort((a, b) => a.line - b.line || a.column - b.column);
-    const lines = this.#places.map(offset => this.#lines.linePos(offset).line);
+    const lines = this.#rules.map(({ node }) => this.#lines.linePos(offsetOf(node)).line);
     return { policy: failed ? null : policy, problems: this.#problems, lines };
   }
 
-  #policy(root: Node | null): { name: string | null; rules: Rule[] } | null {
-    if (isSeq(root)) return { name: null, rules: this.#rules(root) };
+  #policy(root: Node | null): WrittenPolicy | null {
+    if (isSeq(root)) return { name: null, description: null, limits: {}, rules: this.#readRules(root) };
     if (!isMap(root)) return this.#error(root, 'a policy is a list of rules, or an object with "rules"');
     this.#knownFields(root, POLICY_FIELDS, 'policy');
     const rules = root.get('rules', true);
     if (!isSeq(rules)) return this.#error(rules ?? root, '"rules" must be a list of rules');
-    const name = this.#text_(root, 'name', text => (text === '' ? 'must not be empty' : null)) ?? null;
-    this.#text_(root, 'description', () => null);
-    return { name, rules: this.#rules(rules) };
+    const name = this.#string(root, 'name', text => (text === '' ? 'must not be empty' : null)) ?? null;
+    const description = this.#string(root, 'description', () => null) ?? null;
+    return { name, description, limits: this.#readLimits(root), rules: this.#readRules(rules) };
   }
 
-  #rules(list: YAMLSeq): Rule[] {
-    this.#list = this.#offset(list);
+  #readRules(list: YAMLSeq): Rule[] {
+    this.#lists['rules'] = list;
     if (list.items.length > MAX_RULES) this.#error(list, `a policy has at most ${MAX_RULES} rules`);
-    return list.items.flatMap((item, index) => this.#rule(item as Node, index) ?? []);
+    list.items.forEach((item, number) => {
+      const rule = this.#rule(item as Node, number);
+      if (rule !== null) this.#rules.push({ rule, node: item as YAMLMap, number });
+    });
+    return this.#rules.map(each => each.rule);
   }
 
   #rule(node: Node, index: number): Rule | null {
@@ -90,24 +123,62 @@ class Reader {
     for (const field of ['tool', 'action']) {
       if (!node.has(field)) this.#error(node, `rule ${index} lacks "${field}"`);
     }
-    const tool = this.#text_(node, 'tool', patternFault);
-    const action = this.#text_(node, 'action', value =>
+    const tool = this.#string(node, 'tool', patternFault);
+    const action = this.#string(node, 'action', value =>
       (ACTIONS as readonly string[]).includes(value) ? null : `must be one of ${ACTIONS.join(', ')}`,
     );
-    const reason = this.#text_(node, 'reason', reasonFault);
+    const when = this.#conditions(node);
+    const [during, limit, ask] = ['during', 'limit', 'ask'].map(field => this.#string(node, field));
+    const reason = this.#string(node, 'reason', reasonFault);
     if (tool === undefined || action === undefined) return null;
-    this.#places.push(this.#offset(node));
-    return { tool, action: action as Action, ...(reason === undefined ? {} : { reason }) };
+    return defined({ tool, action: action as Action, when, during, limit, ask, reason });
+  }
+
+  /** The value of `when`: a string, or a list of strings. */
+  #conditions(rule: YAMLMap): Rule['when'] {
+    const node = rule.get('when', true) as Node | undefined;
+    if (!isSeq(node)) return this.#string(rule, 'when', () => null, 'a condition or a list of conditions');
+    const texts = node.items.map(item => {
+      if (isScalar(item) && typeof item.value === 'string') return item.value;
+      return this.#error(item, 'each of "when" must be a condition, which is a string');
+    });
+    return texts.every(text => text !== null) ? texts : undefined;
+  }
+
+  /** What the limits of the file say; rule-faults.ts looks at the values. */
+  #readLimits(root: YAMLMap): Limits {
+    if (!root.has('limits')) return {};
+    const limits = root.get('limits', true) as Node | undefined;
+    if (!isMap(limits))
+      return this.#error(limits ?? root, '"limits" must be an object with a limit to a name') ?? {};
+    this.#lists['limits'] = limits;
+    this.#uniqueKeys(limits);
+    for (const { key, value } of limits.items as { key: Node; value: Node | null }[]) {
+      if (!isScalar(key) || typeof key.value !== 'string')
+        this.#error(key, 'the name of a limit must be a string: put it in quotes');
+      else {
+        this.#limits.set(key.value, { key, node: value });
+        if (isMap(value)) this.#knownFields(value, LIMIT_FIELDS, `limit "${key.value}"`);
+      }
+    }
+    return Object.fromEntries(
+      Array.from(this.#limits, ([name, { node }]) => [name, plainOf(node)]),
+    ) as Limits;
   }
 
   /** The string under `field`, or undefined when it is absent or wrong. A wrong type or another fault is reported. */
-  #text_(map: YAMLMap, field: string, fault: (text: string) => string | null): string | undefined {
+  #string(
+    map: YAMLMap,
+    field: string,
+    fault: (text: string) => string | null = () => null,
+    what = 'a string',
+  ): string | undefined {
     if (!map.has(field)) return undefined;
     const node = map.get(field, true) as Node | undefined;
     const value = isScalar(node) ? node.value : undefined;
     if (typeof value !== 'string') {
       const hint = isAlias(node) ? STAR_HINT : '';
-      this.#error(node ?? map, `"${field}" must be a string${hint}`);
+      this.#error(node ?? map, `"${field}" must be ${what}${hint}`);
       return undefined;
     }
     const wrong = fault(value);
@@ -117,6 +188,7 @@ class Reader {
   }
 
   #knownFields(map: YAMLMap, known: readonly string[], what: string): void {
+    this.#uniqueKeys(map);
     for (const pair of map.items) {
       const key = pair.key as Node;
       const name = isScalar(key) ? String(key.value) : '?';
@@ -125,10 +197,49 @@ class Reader {
     }
   }
 
-  #warnings(rules: readonly Rule[]): void {
-    for (const { index, message } of warningsOf(rules)) {
-      this.#add('warning', (index === null ? this.#list : this.#places[index]) ?? 0, message);
+  #uniqueKeys(map: YAMLMap): void {
+    const seen = new Set<unknown>();
+    for (const { key } of map.items) {
+      const name = isScalar(key) ? key.value : key;
+      if (seen.has(name)) this.#error(key, 'Map keys must be unique');
+      seen.add(name);
     }
+  }
+
+  #faults({ rules, limits }: WrittenPolicy): void {
+    for (const fault of policyFaults(rules, limits)) {
+      this.#add('error', this.#place(fault), this.#subject(fault) + fault.message);
+    }
+  }
+
+  #warnings({ rules, limits }: WrittenPolicy): void {
+    for (const warning of warningsOf(rules, limits)) {
+      this.#add('warning', this.#place(warning), warning.message);
+    }
+  }
+
+  /** What a message about a part of the policy begins with. */
+  #subject({ path: [, of, field, index], offset }: Fault): string {
+    if (of === undefined) return '';
+    const number = typeof of === 'number' ? (this.#rules[of]?.number ?? of) : 0;
+    if (field === 'when' && offset !== null) return `condition ${index ?? 0} of rule ${number}: `;
+    if (typeof of === 'number') return `"${field}" `;
+    if (offset !== null) return `"${field}" of limit "${of}": `;
+    return `limit "${of}": `;
+  }
+
+  #place({ path, offset }: Fault): number {
+    const node = this.#nodeAt(path);
+    if (offset !== null && isScalar(node)) return placeInScalar(this.#text, node as Scalar, offset);
+    return offsetOf(node);
+  }
+
+  #nodeAt([list = '', of, ...fields]: Path): Node | null {
+    if (of === undefined) return this.#lists[list] ?? null;
+    const limit = typeof of === 'string' ? this.#limits.get(of) : undefined;
+    if (limit !== undefined && fields.length === 0) return limit.key;
+    const node = (typeof of === 'number' ? this.#rules[of]?.node : limit?.node) ?? null;
+    return isMap(node) && fields.length > 0 ? (node.getIn(fields, true) as Node) : node;
   }
 
   #yamlError(error: YAMLError): void {
@@ -138,16 +249,35 @@ class Reader {
   }
 
   #error(node: unknown, message: string): null {
-    this.#add('error', this.#offset(node as Node | null), message);
+    this.#add('error', offsetOf(node as Node | null), message);
     return null;
-  }
-
-  #offset(node: Node | null | undefined): number {
-    return node?.range?.[0] ?? 0;
   }
 
   #add(severity: Problem['severity'], offset: number, message: string): void {
     const { line, col } = this.#lines.linePos(offset);
     this.#problems.push({ severity, line: Math.max(line, 1), column: Math.max(col, 1), message });
   }
+}
+
+function offsetOf(node: Node | null | undefined): number {
+  return node?.range?.[0] ?? 0;
+}
+
+/** The known fields of a limit as they are written; one that is no scalar becomes null, which no field may be. */
+function plainOf(node: Node | null): unknown {
+  if (!isMap(node)) return null;
+  const known = LIMIT_FIELDS.filter(field => node.has(field));
+  return Object.fromEntries(
+    known.map(field => {
+      const value = node.get(field, true);
+      return [field, isScalar(value) ? value.value : null];
+    }),
+  );
+}
+
+/** The rule without the fields that are left out. */
+function defined(rule: Rule): Rule {
+  return Object.fromEntries(
+    Object.entries(rule).filter(([, value]) => value !== undefined),
+  ) as unknown as Rule;
 }

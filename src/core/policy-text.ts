@@ -1,19 +1,49 @@
 // Writes policies as text that reads back the same: for files, for the editor, and for comparing versions.
 // policy-file.ts reads them.
 
-import type { Rule } from './policy.ts';
+import { LIMIT_FIELDS, type Limit } from './limit.ts';
+import { type Limits, RULE_FIELDS, type Rule } from './policy.ts';
 import { safeJson } from './visible.ts';
 
 /** One rule as one line of YAML, which makes policies easy to compare. */
-export function ruleLine({ tool, action, reason }: Rule): string {
-  const why = reason === undefined ? '' : `, reason: ${safeJson(reason)}`;
-  return `  - { tool: ${safeJson(tool)}, action: ${action}${why} }`;
+export function ruleLine(rule: Rule): string {
+  return `  - ${fieldsText(rule, RULE_FIELDS)}`;
+}
+
+/** One limit as one line of YAML. */
+export function limitLine(name: string, limit: Limit): string {
+  return `  ${safeJson(name)}: ${fieldsText(limit, LIMIT_FIELDS)}`;
+}
+
+/** Names that a program knows need no quotes. */
+const BARE = new Set(['action', 'within', 'each', 'per', 'beyond']);
+
+function fieldsText<T extends object>(value: T, fields: readonly (keyof T & string)[]): string {
+  const written = fields.flatMap(field => {
+    const part: unknown = value[field];
+    if (part === undefined) return [];
+    return [`${field}: ${BARE.has(field) ? part : inline(part)}`];
+  });
+  return `{ ${written.join(', ')} }`;
+}
+
+function inline(part: unknown): string {
+  return Array.isArray(part) ? `[${part.map(each => safeJson(each)).join(', ')}]` : safeJson(part);
+}
+
+interface Written {
+  name: string;
+  description?: string | undefined;
+  rules: readonly Rule[];
+  limits?: Limits | undefined;
 }
 
 /** A policy as a file that `policies apply` reads. */
-export function policyText(policy: { name: string; description?: string; rules: readonly Rule[] }): string {
-  const lines = [`name: ${safeJson(policy.name)}`];
-  if (policy.description) lines.push(`description: ${safeJson(policy.description)}`);
-  lines.push(policy.rules.length === 0 ? 'rules: []' : 'rules:', ...policy.rules.map(ruleLine));
+export function policyText({ name, description, rules, limits = {} }: Written): string {
+  const lines = [`name: ${safeJson(name)}`];
+  if (description) lines.push(`description: ${safeJson(description)}`);
+  const all = Object.entries(limits);
+  if (all.length > 0) lines.push('limits:', ...all.map(([each, limit]) => limitLine(each, limit)));
+  lines.push(rules.length === 0 ? 'rules: []' : 'rules:', ...rules.map(ruleLine));
   return `${lines.join('\n')}\n`;
 }

@@ -156,7 +156,15 @@ async function addPolicy(
   for (const [index, { rules }] of versions.entries()) {
     const version = index + 1;
     const at = times[index] as number;
-    await insertPolicyVersion(tx, id, { version, name, rules, createdAt: at, createdBy: BY });
+    await insertPolicyVersion(tx, id, {
+      version,
+      name,
+      rules,
+      limits: {},
+      text: null,
+      createdAt: at,
+      createdBy: BY,
+    });
     const action = version === 1 ? 'policy.create' : 'policy.update';
     await note(tx, action, id, at, { name, version, rules: rules.length });
     compiled.push({ at, policy: compilePolicy({ id, version, name, rules }) });

@@ -2,8 +2,9 @@
 // in the OpenAPI document.
 
 import { z } from 'zod';
+import { BEYONDS, PERIODS, SUBJECTS } from '../core/limit.ts';
 import { textFault } from '../core/name.ts';
-import { ACTIONS, MAX_RULES, patternFault, reasonFault } from '../core/policy.ts';
+import { ACTIONS, type Limits, MAX_RULES, patternFault, reasonFault } from '../core/policy.ts';
 
 /** A string that is validated by one of the functions in core/. */
 export function text(fault: (value: string) => string | null, description: string, example?: string) {
@@ -36,13 +37,63 @@ const rule = z.strictObject({
     'github__*',
   ),
   action: z.enum(ACTIONS),
+  when: z
+    .union([z.string(), z.array(z.string())], 'must be a condition or a list of conditions')
+    .optional()
+    .meta({
+      description: 'Conditions that must all hold for the rule to apply, in CEL; one or a list of them.',
+      example: 'args.amount <= 50',
+    }),
+  during: z.string().optional().meta({
+    description: 'Days, hours and zone in which the rule applies; without a zone in UTC.',
+    example: 'mon-fri 08:00-18:00 Europe/Berlin',
+  }),
+  limit: z.string().optional().meta({ description: 'The name of the limit that an `allow` counts against.' }),
+  ask: z.string().optional().meta({
+    description: 'The question to the approver, for `require_approval` or a limit that leads to it.',
+  }),
   reason: text(reasonFault, 'The reason in the verdict, for `deny` and `require_approval`.').optional(),
 });
 
 export const rules = z
   .array(rule)
   .max(MAX_RULES)
-  .meta({ description: 'Tried in order; the first match decides.' });
+  .meta({ description: 'Tried in order; the first that matches and applies decides.' });
+
+const limit = z.strictObject({
+  calls: z.int().optional().meta({ description: 'How many calls are allowed.' }),
+  sum: z.string().optional().meta({
+    description: 'What is added up in place of calls, in CEL.',
+    example: 'args.amount',
+  }),
+  atMost: z.number().optional().meta({ description: 'With `sum`: how much is allowed.' }),
+  unit: z.number().optional().meta({ description: 'With `sum`: the smallest amount. 1 when left out.' }),
+  within: z.string().optional().meta({ description: 'A rolling window, 1m to 31d.', example: '1h' }),
+  each: z.enum(PERIODS).optional().meta({ description: 'A calendar window in place of `within`.' }),
+  zone: z.string().optional().meta({ description: 'With `each`: an IANA time zone. UTC when left out.' }),
+  per: z.enum(SUBJECTS).optional().meta({ description: 'What counts separately. `key` when left out.' }),
+  beyond: z
+    .enum(BEYONDS)
+    .optional()
+    .meta({ description: 'What happens when it is used up. `deny` when left out.' }),
+});
+
+export const limits = z
+  .record(z.string(), limit)
+  .meta({ description: 'Limits by name, which rules refer to.' });
+
+/** The same in a request. core/rule-faults.ts checks all of it; a record of zod would drop the name `__proto__`. */
+export const limitsIn = z
+  .custom<Limits>(
+    value => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be an object',
+  )
+  .meta(jsonSchemaOf(limits));
+
+function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema);
+  return rest;
+}
 
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 50;

@@ -1,6 +1,6 @@
 // Policies and their versions. A version never changes once it is written; the policy's row names the current one.
 
-import type { Policy, Rule } from '../core/policy.ts';
+import type { Limits, Policy, Rule } from '../core/policy.ts';
 import type { Queries } from './db.ts';
 
 export interface PolicyRecord {
@@ -12,10 +12,13 @@ export interface PolicyRecord {
   updatedAt: number;
 }
 
-interface PolicyVersion {
+export interface PolicyVersion {
   version: number;
   name: string;
-  rules: Rule[];
+  rules: readonly Rule[];
+  limits: Limits;
+  /** The text that it was written in; null if it was saved without one. */
+  text: string | null;
   createdAt: number;
   createdBy: string;
 }
@@ -35,12 +38,14 @@ export async function insertPolicyVersion(
   version: PolicyVersion,
 ): Promise<void> {
   await db.run(
-    'INSERT INTO policy_versions (policy_id, version, name, rules, created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6)',
+    `INSERT INTO policy_versions (policy_id, version, name, rules, source, created_at, created_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [
       policyId,
       version.version,
       version.name,
-      JSON.stringify(version.rules),
+      rulesColumn(version),
+      version.text,
       version.createdAt,
       version.createdBy,
     ],
@@ -74,7 +79,27 @@ export function listPolicies(db: Queries, limit: number, before: string): Promis
   );
 }
 
-interface VersionRow extends Omit<PolicyVersion, 'rules'> {
+/**
+ * The rules as they are stored. A policy that uses conditions, hours, limits or questions is not stored as a list: a
+ * replica of an older program, which knows only lists, then cannot read it and gives no verdict by it, where it would
+ * otherwise take a rule with a condition for one that always applies.
+ */
+function rulesColumn({ rules, limits }: Pick<PolicyVersion, 'rules' | 'limits'>): string {
+  const isPlain = Object.keys(limits).length === 0 && rules.every(hasOldFieldsOnly);
+  return JSON.stringify(isPlain ? rules : { rules, limits });
+}
+
+function hasOldFieldsOnly({ when, during, limit, ask }: Rule): boolean {
+  return when === undefined && during === undefined && limit === undefined && ask === undefined;
+}
+
+/** Throws if the column is damaged. */
+export function readRulesColumn(column: string): Pick<PolicyVersion, 'rules' | 'limits'> {
+  const read: Rule[] | { rules: Rule[]; limits: Limits } = JSON.parse(column);
+  return Array.isArray(read) ? { rules: read, limits: {} } : { rules: read.rules, limits: read.limits };
+}
+
+interface VersionRow extends Omit<PolicyVersion, 'rules' | 'limits'> {
   rules: string;
 }
 
@@ -85,21 +110,21 @@ export async function listPolicyVersions(
   before: number,
 ): Promise<PolicyVersion[]> {
   const rows = await db.all<VersionRow>(
-    `SELECT version, name, rules, created_at AS "createdAt", created_by AS "createdBy" FROM policy_versions
+    `SELECT version, name, rules, source AS text, created_at AS "createdAt", created_by AS "createdBy" FROM policy_versions
      WHERE policy_id = $1 AND version < $2 ORDER BY version DESC LIMIT $3`,
     [id, before, limit],
   );
-  return rows.map(row => ({ ...row, rules: JSON.parse(row.rules) }));
+  return rows.map(row => ({ ...row, ...readRulesColumn(row.rules) }));
 }
 
 /** One version of a policy, ready for decisions. */
 export async function findPolicyVersion(db: Queries, id: string, version: number): Promise<Policy | null> {
-  const row = await policyVersionText(db, id, version);
-  return row === null ? null : { id, version, name: row.name, rules: JSON.parse(row.rules) };
+  const row = await policyVersionRules(db, id, version);
+  return row === null ? null : { id, version, name: row.name, ...readRulesColumn(row.rules) };
 }
 
-/** One version as it is stored, even if it cannot be parsed. */
-export async function policyVersionText(
+/** The rules of one version as they are stored, even if they cannot be parsed. */
+export async function policyVersionRules(
   db: Queries,
   id: string,
   version: number,

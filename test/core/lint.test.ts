@@ -4,12 +4,12 @@
 import { expect, test } from 'bun:test';
 import { shadowedRules, warningsOf } from '../../src/core/lint.ts';
 import { serverNameFault } from '../../src/core/name.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Limits, Rule } from '../../src/core/policy.ts';
 import { oracleApplies, oracleFirst, randomRules, randomText, seeded } from './oracle.ts';
 
 const policy = (...tools: string[]): Rule[] => tools.map(tool => ({ tool, action: 'allow' }));
-const warned = (...tools: string[]): (number | null)[] =>
-  warningsOf(policy(...tools)).map(each => each.index);
+const warned = (...tools: string[]): number[] =>
+  warningsOf(policy(...tools)).map(each => each.path[1] as number);
 
 /** Every text of these characters, up to a length. */
 function texts(alphabet: string, maxLength: number): string[] {
@@ -125,7 +125,13 @@ test('a pattern that looks like a regular expression is told so, a plain one is 
   for (const tool of expressions) {
     expect([tool, warningsOf(policy(tool))]).toEqual([
       tool,
-      [{ index: 0, message: expect.stringContaining(`rule 0 (${tool}) looks like a regular expression`) }],
+      [
+        {
+          path: ['rules', 0],
+          offset: null,
+          message: expect.stringContaining(`rule 0 (${tool}) looks like a regular expression`),
+        },
+      ],
     ]);
   }
   expect(
@@ -134,7 +140,9 @@ test('a pattern that looks like a regular expression is told so, a plain one is 
 });
 
 test('a policy without rules is told that it denies everything', () => {
-  expect(warningsOf([])).toEqual([{ index: null, message: expect.stringContaining('denies every call') }]);
+  expect(warningsOf([])).toEqual([
+    { path: ['rules'], offset: null, message: expect.stringContaining('denies every call') },
+  ]);
 });
 
 test('a rule that shares its underscores with the separator is covered only where those names are', () => {
@@ -161,4 +169,87 @@ test('a warning names the rule and what covers it, in order, or what to write in
     'rule 0 (^a__b) looks like a regular expression, which a pattern is not: only * is special, and stands for any ' +
       'run of characters; every tool of a server is <server>__*',
   ]);
+});
+
+/** Warnings about rules with conditions, as `path offset: message`. */
+function conditionWarnings(rules: Partial<Rule>[], limits: Limits = {}): string[] {
+  const whole = rules.map(rule => ({ tool: 't', action: 'allow', ...rule }) as Rule);
+  return warningsOf(whole, limits).map(
+    ({ path, offset, message }) => `${path.join(' ')} ${offset}: ${message}`,
+  );
+}
+
+test('only a rule that always applies covers those behind it', () => {
+  const behind: Partial<Rule> = { action: 'deny' };
+  const covered = ['rules 1 null: rule 1 (t) can never match: rule 0 (t) covers it'];
+  expect(conditionWarnings([{}, behind])).toEqual(covered);
+  expect(conditionWarnings([{ when: 'args.a == 1' }, behind])).toEqual([]);
+  expect(conditionWarnings([{ during: 'mon 08:00-09:00' }, behind])).toEqual([]);
+  // A limit of calls decides even when it is used up; one of amounts is passed over where it cannot count.
+  const limits: Limits = {
+    calls: { calls: 1, within: '1h' },
+    sum: { sum: 'args.a', atMost: 1, within: '1h' },
+  };
+  const used: Partial<Rule>[] = [
+    { tool: 'x', limit: 'calls' },
+    { tool: 'y', limit: 'sum' },
+  ];
+  const numbers = (rule: Partial<Rule>) =>
+    conditionWarnings([rule, behind, ...used], limits).filter(each => each.startsWith('rules 1'));
+  expect(numbers({ limit: 'calls' })).toEqual(covered);
+  expect(numbers({ limit: 'sum' })).toEqual([]);
+  // A covered rule is told so whatever its own conditions are.
+  expect(conditionWarnings([{}, { when: 'args.a == 1' }])).toEqual(covered);
+});
+
+test('a deny that reads what may be absent, without has() of it, is told what it does', () => {
+  const deny = (...when: string[]) => conditionWarnings([{ action: 'deny', when }]);
+  const missing = (name: string) =>
+    `rule 0 (t) reads ${name} without has(${name}), so it also denies calls that lack it`;
+  expect(deny('args.amount > 50')).toEqual([`rules 0 when 0 0: ${missing('args.amount')}`]);
+  expect(deny('1 < 2 || args.a.b == 1', 'args.a.b == 2')).toEqual([`rules 0 when 0 9: ${missing('args.a')}`]);
+  expect(deny('has(args.a) && args.a.b == 1')).toEqual([`rules 0 when 0 15: ${missing('args.a.b')}`]);
+  expect(deny('has(args.a) && args.b == 1')).toEqual([`rules 0 when 0 15: ${missing('args.b')}`]);
+  expect(deny('session.label == "x"')).toEqual([`rules 0 when 0 0: ${missing('session.label')}`]);
+  expect(deny('"a" in person.groups')).toEqual([`rules 0 when 0 7: ${missing('person.groups')}`]);
+  expect(deny('tool.annotations.destructiveHint')).toEqual([
+    `rules 0 when 0 0: ${missing('tool.annotations')}`,
+  ]);
+  const text = conditionWarnings([{ action: 'deny', when: 'args.a == 1' }]);
+  expect(text).toEqual([`rules 0 when 0: ${missing('args.a')}`]);
+
+  expect(deny('has(args.amount) && args.amount > 50')).toEqual([]);
+  expect(deny('has(args.amount)', 'args.amount > 50')).toEqual([]);
+  expect(deny('has(args.a) && has(args.a.b) && args.a.b == 1')).toEqual([]);
+  expect(deny('key.name == "ci" && tool.server == "s" && surface == "mcp"')).toEqual([]);
+  expect(deny('"a-b" in args && args["a-b"] == 1')).toEqual([]);
+  for (const action of ['allow', 'require_approval'] as const)
+    expect(conditionWarnings([{ action, when: 'args.amount > 50' }])).toEqual([]);
+});
+
+test('an allow that relies on annotations is told who wrote them', () => {
+  const relies =
+    'rule 0 (t) relies on tool.annotations, which the server wrote about its own tool: it can say what it likes there';
+  expect(conditionWarnings([{ when: ['args.a == 1', 'tool.annotations.readOnlyHint'] }])).toEqual([
+    `rules 0 when 1 0: ${relies}`,
+  ]);
+  expect(conditionWarnings([{ when: '!has(tool.annotations.destructiveHint)' }])).toHaveLength(1);
+  for (const action of ['deny', 'require_approval'] as const) {
+    const when = 'has(tool.annotations) && has(tool.annotations.x) && tool.annotations.x == 1';
+    expect(conditionWarnings([{ action, when }])).toEqual([]);
+  }
+});
+
+test('a condition that is always the same, and a limit that no rule names', () => {
+  expect(conditionWarnings([{ when: ['args.a == 1', '1 > 2'] }, { action: 'deny', when: 'true' }])).toEqual([
+    'rules 0 when 1 0: rule 0 (t) can never apply: its condition 1 is always false',
+    'rules 1 when 0: condition 0 of rule 1 (t) is always true; leave it out',
+  ]);
+  const limits: Limits = { sends: { calls: 1, within: '1h' }, other: { calls: 1, within: '1h' } };
+  expect(conditionWarnings([{ limit: 'other' }], limits)).toEqual([
+    'limits sends null: limit "sends" counts nothing, because no rule names it',
+  ]);
+  expect(
+    conditionWarnings([{ limit: 'constructor' }], JSON.parse('{"constructor":{"calls":1,"within":"1h"}}')),
+  ).toEqual([]);
 });

@@ -30,20 +30,80 @@ describe('reads', () => {
 
   test('JSON, with and without a name, and a bare list in both', () => {
     const list = JSON.stringify(rules, null, 2);
-    expect(parsePolicy(`{"name":"prod","rules":${list}}`).policy).toEqual({
+    const unnamed = { name: null, description: null, rules: rules as never, limits: {} };
+    expect(parsePolicy(`{"name":"prod","description":"All.","rules":${list}}`).policy).toEqual({
+      ...unnamed,
       name: 'prod',
-      rules: rules as never,
+      description: 'All.',
     });
-    expect(parsePolicy(`{"rules":${list}}`).policy).toEqual({ name: null, rules: rules as never });
-    expect(parsePolicy(list).policy).toEqual({ name: null, rules: rules as never });
+    expect(parsePolicy(`{"rules":${list}}`).policy).toEqual(unnamed);
+    expect(parsePolicy(list).policy).toEqual(unnamed);
     expect(parsePolicy(`{\n\t"rules": [\n\t\t{"tool": "a", "action": "deny"}\n\t]\n}`).problems).toEqual([]);
     expect(parsePolicy('- tool: a\n  action: deny\n\n- {tool: b, action: deny}').lines).toEqual([1, 4]);
     expect(parsePolicy(`- tool: a\n  action: deny\n`).policy?.rules).toEqual([{ tool: 'a', action: 'deny' }]);
   });
 
+  test('conditions, hours, limits and questions', () => {
+    const text = `limits:
+  sends: { calls: 20, within: 1h, per: session }
+  "1": { sum: args.amount, unit: 0.01, atMost: 5e2, each: day, zone: Europe/Berlin, beyond: require_approval }
+rules:
+  - { tool: a, action: allow, when: 'args.n > 0', during: mon-fri 08:00-18:00 Europe/Berlin, limit: sends }
+  - tool: a
+    action: allow
+    when:
+      - args.n > 0
+      - >
+        has(args.b) &&
+        args.b == "x"
+    limit: "1"
+    ask: "Pay {amount}?"
+  - { tool: a, action: require_approval, ask: Really? }
+`;
+    expect(parsePolicy(text)).toEqual({
+      policy: {
+        name: null,
+        description: null,
+        limits: {
+          sends: { calls: 20, within: '1h', per: 'session' },
+          '1': {
+            sum: 'args.amount',
+            unit: 0.01,
+            atMost: 500,
+            each: 'day',
+            zone: 'Europe/Berlin',
+            beyond: 'require_approval',
+          },
+        },
+        rules: [
+          {
+            tool: 'a',
+            action: 'allow',
+            when: 'args.n > 0',
+            during: 'mon-fri 08:00-18:00 Europe/Berlin',
+            limit: 'sends',
+          },
+          {
+            tool: 'a',
+            action: 'allow',
+            when: ['args.n > 0', 'has(args.b) && args.b == "x"\n'],
+            limit: '1',
+            ask: 'Pay {amount}?',
+          },
+          { tool: 'a', action: 'require_approval', ask: 'Really?' },
+        ],
+      },
+      problems: [],
+      lines: [5, 6, 15],
+    });
+  });
+
   test('an empty list of rules, which denies everything', () => {
     const { policy, lines } = parsePolicy('rules: []');
-    expect({ policy, lines }).toEqual({ policy: { name: null, rules: [] }, lines: [] });
+    expect({ policy, lines }).toEqual({
+      policy: { name: null, description: null, rules: [], limits: {} },
+      lines: [],
+    });
     const warning = 'warning the policy has no rules, so it denies every call';
     expect(problems('name: x\nrules: []')).toEqual([`2:8 ${warning}`]);
     expect(problems('[]')).toEqual([`1:1 ${warning}`]);
@@ -58,11 +118,11 @@ describe('reports, where it stands,', () => {
     'rules that are no list': ['name: x\nrules: yes please\n', /^2:8 error "rules" must be a list/],
     'an unknown field of the policy': [
       `rules:\n${RULE}\nowner: me\n`,
-      '3:1 error unknown field "owner" in policy; known: name, description, rules',
+      '3:1 error unknown field "owner" in policy; known: name, description, limits, rules',
     ],
     'an unknown field of a rule': [
       'rules:\n  - tool: a\n    action: deny\n    resaon: x\n',
-      '4:5 error unknown field "resaon" in rule 0; known: tool, action, reason',
+      '4:5 error unknown field "resaon" in rule 0; known: tool, action, when, during, limit, ask, reason',
     ],
     'a rule that is no object': [`rules:\n${RULE}\n  - deny\n`, /^3:5 error rule 1 must be an object/],
     'a rule without a tool': ['rules:\n  - action: deny\n', '2:5 error rule 0 lacks "tool"'],
@@ -93,10 +153,150 @@ describe('reports, where it stands,', () => {
     ],
     'an empty name': [`name: ''\nrules:\n${RULE}\n`, '1:7 error "name" must not be empty'],
     'a duplicate key': ['- tool: a\n  tool: b\n  action: deny\n', /^2:3 error .*unique/i],
+    'a duplicate limit': [
+      'limits: { l: { calls: 1, within: 1h }, l: { calls: 2, within: 1h } }\nrules: []\n',
+      '1:40 error Map keys must be unique',
+    ],
+    'a duplicate field of a limit and of the policy': [
+      'limits: { l: { calls: 1, within: 1h, calls: 2 } }\nrules: []\nrules: []\n',
+      '1:38 error Map keys must be unique',
+      '3:1 error Map keys must be unique',
+    ],
     'a second document': [`rules:\n${RULE}\n---\nrules: []\n`, /error .*document/i],
     'broken JSON': ['{\n  "rules": [\n    {"tool": "a" "action": "deny"}\n  ]\n}', /^3:\d+ error /],
     'a duplicate key in JSON': ['[{"tool":"a","action":"allow","action":"deny"}]', /^1:31 error .*unique/i],
   };
+  const allow = (rest: string) =>
+    `limits: { l: { calls: 1, within: 1h } }\nrules:\n- { tool: a, action: allow, ${rest} }\n`;
+  const limits = (text: string) => `limits: ${text}\nrules:\n- { tool: a, action: allow, limit: l }\n`;
+  Object.assign(wrong, {
+    'a typo in a condition': [
+      "- { tool: a, action: deny, when: 'has(args.a) && arg.a == 1' }",
+      '1:50 error condition 0 of rule 0: unknown variable "arg"; known: args, tool, key, session, person, surface. Did you mean "args"?',
+    ],
+    'a typo in a condition of a list': [
+      '- tool: a\n  action: deny\n  when:\n    - has(args.a)\n    - "\\"x\\" == tool.nmae"\n',
+      /^5:22 error condition 1 of rule 0: /,
+    ],
+    'a typo in a condition in JSON': [
+      '[\n {"tool": "a", "action": "deny",\n  "when": ["\\"\\u00e9\\" == args.a", "size(args) = 1"]}\n]',
+      /^3:48 error condition 1 of rule 0: /,
+    ],
+    'a typo on a later line of a block': [
+      '- tool: a\n  action: deny\n  when: |\n    has(args.a)\n\n      && lenght(args.a) > 1\n',
+      /^6:10 error condition 0 of rule 0: unknown function "lenght"/,
+    ],
+    'a typo on a later line of a folded block': [
+      '- tool: a\n  action: deny\n  when: >-\n    has(args.a)\n    && lenght(args.a) > 1\n',
+      /^5:8 error condition 0 of rule 0: unknown function "lenght"/,
+    ],
+    'a condition that ends too early': [
+      '- tool: a\n  action: deny\n  when: args.a ==\n',
+      /^3:\d+ error condition 0 of rule 0: /,
+    ],
+    'a condition that is no bool': [
+      "- { tool: a, action: deny, when: '1 + 1' }",
+      /^1:35 error condition 0 of rule 0: /,
+    ],
+    'an empty condition': ["- { tool: a, action: deny, when: '' }", /^1:34 error condition 0 of rule 0: /],
+    'a condition that is too long': [
+      `- { tool: a, action: deny, when: '${'true || '.repeat(600)}true' }`,
+      /^1:\d+ error condition 0 of rule 0: a condition has at most 4096 characters/,
+    ],
+    'a condition that is a number': [
+      '- { tool: a, action: deny, when: 5 }',
+      '1:34 error "when" must be a condition or a list of conditions',
+    ],
+    'a condition of a list that is a number': [
+      '- { tool: a, action: deny, when: [true, 5] }',
+      '1:35 error each of "when" must be a condition, which is a string',
+      '1:41 error each of "when" must be a condition, which is a string',
+    ],
+    'an empty list of conditions': [
+      '- { tool: a, action: deny, when: [] }',
+      '1:34 error "when" must not be an empty list',
+    ],
+    'hours that are none': [
+      '- { tool: a, action: deny, during: noon }',
+      /^1:36 error "during" must be days, hours/,
+    ],
+    'hours that are a list': [
+      '- { tool: a, action: deny, during: [mon] }',
+      '1:36 error "during" must be a string',
+    ],
+    'a limit on another rule': [
+      allow('limit: l').replace('allow', 'deny'),
+      '3:35 error "limit" is only for allow rules',
+    ],
+    'an unknown limit': [allow('limit: m'), '3:36 error "limit" names no limit of this policy; known: l'],
+    'a limit that only an object would have': [
+      '- { tool: a, action: allow, limit: constructor }',
+      '1:36 error "limit" names no limit of this policy, which has none',
+    ],
+    'a question where nobody is asked': [
+      allow('limit: l, ask: Why?'),
+      /^3:44 error "ask" is only for require_approval/,
+    ],
+    'a question without a limit': [allow('ask: Why?'), /^3:34 error "ask" is only for require_approval/],
+    'a question of two lines': [
+      '- { tool: a, action: require_approval, ask: "One\\nTwo" }',
+      '1:45 error "ask" must not contain control characters',
+    ],
+    'a question that is too long': [
+      `- { tool: a, action: require_approval, ask: ${'x'.repeat(301)} }`,
+      '1:45 error "ask" must have 1 to 300 characters',
+    ],
+    'limits that are a list': [limits('[l]'), '1:9 error "limits" must be an object with a limit to a name'],
+    'limits that are nothing': [limits(''), /^1:\d+ error "limits" must be an object/],
+    'a limit that is no object': [
+      limits('{ l: 5 }'),
+      '1:11 error limit "l": must be an object, such as { calls: 20, within: 1h }',
+    ],
+    'a name that no limit may have': [
+      limits('{ l: { calls: 1, within: 1h }, "a b": { calls: 1, within: 1h } }'),
+      /^1:40 error limit "a b": is no name for a limit: /,
+    ],
+    'the name __proto__': [
+      limits('{ l: { calls: 1, within: 1h }, __proto__: { calls: 1, within: 1h } }'),
+      /^1:40 error limit "__proto__": is no name for a limit: /,
+    ],
+    'a name of a limit that YAML takes for a number': [
+      limits('{ l: { calls: 1, within: 1h }, 5: { calls: 1, within: 1h } }'),
+      '1:40 error the name of a limit must be a string: put it in quotes',
+    ],
+    'an unknown field of a limit': [
+      limits('{ l: { calls: 1, within: 1h, show: 1 } }'),
+      '1:38 error unknown field "show" in limit "l"; known: calls, sum, atMost, unit, within, each, zone, per, beyond',
+    ],
+    'a wrong value in a limit': [
+      limits('{ l: { calls: 0, within: 1h } }'),
+      /^1:23 error limit "l": "calls" must be a whole number/,
+    ],
+    'a value in a limit that is nothing': [
+      limits('{ l: { sum: args.a, atMost: 5, unit: , within: 1h } }'),
+      /^1:\d+ error limit "l": "unit" must be a number greater than 0/,
+    ],
+    'a limit without a window': [
+      limits('{ l: { calls: 1 } }'),
+      '1:11 error limit "l": a limit has either "within" or "each"',
+    ],
+    'a typo in a sum': [
+      limits("{ l: { sum: 'args.a + arg.b', atMost: 1, within: 1h } }"),
+      /^1:31 error "sum" of limit "l": unknown variable "arg"/,
+    ],
+    'a sum that is no number': [
+      limits('{ l: { sum: \'"a"\', atMost: 1, within: 1h } }'),
+      /^1:22 error "sum" of limit "l": /,
+    ],
+    'a control character in a comment': [
+      'rules:\n  # \x1b[2J\n  - { tool: a, action: deny }\n',
+      '2:5 error a policy must not contain control characters',
+    ],
+    'a field that comes later': [
+      '- { tool: a, action: require_approval, approvers: [x] }',
+      /^1:40 error unknown field "approvers" in rule 0; known: tool, action, when, during, limit, ask, reason$/,
+    ],
+  } satisfies typeof wrong);
   for (const [what, [text, ...wanted]] of Object.entries(wrong)) {
     test(what, () => {
       const { policy } = parsePolicy(text);
@@ -111,19 +311,37 @@ describe('reports, where it stands,', () => {
 
   test('all problems of a file, in the order of the text', () => {
     const text =
-      'rules:\n  - tool: 1\n    action: maybe\n  - action: deny\n  - tool: a\n    action: deny\n    when: now\n';
+      'rules:\n  - tool: 1\n    action: maybe\n  - action: deny\n  - tool: a\n    action: deny\n    show: now\n';
     expect(problems(text)).toEqual([
       '2:11 error "tool" must be a string',
       '3:13 error "action" must be one of allow, deny, require_approval',
       '4:5 error rule 1 lacks "tool"',
-      '7:5 error unknown field "when" in rule 2; known: tool, action, reason',
+      '7:5 error unknown field "show" in rule 2; known: tool, action, when, during, limit, ask, reason',
     ]);
     // Only what could be read as a rule has a line.
     expect(parsePolicy(`${text}  - { tool: b, action: deny }`).lines).toEqual([5, 8]);
     expect(problems('[{"tool":5,"actio":"x","action":"no"}]')).toEqual([
       '1:10 error "tool" must be a string',
-      '1:12 error unknown field "actio" in rule 0; known: tool, action, reason',
+      '1:12 error unknown field "actio" in rule 0; known: tool, action, when, during, limit, ask, reason',
       '1:33 error "action" must be one of allow, deny, require_approval',
+    ]);
+  });
+
+  test('faults of conditions beside others, with the number that the rule has in the file', () => {
+    const text = 'rules:\n  - tool: 1\n    action: deny\n  - { tool: a, action: deny, when: arg.a }\n';
+    expect(problems(text)).toEqual([
+      '2:11 error "tool" must be a string',
+      expect.stringMatching(/^4:36 error condition 0 of rule 1: unknown variable "arg"/),
+    ]);
+  });
+
+  test('warnings about conditions and limits where those stand', () => {
+    const text =
+      "limits:\n  l: { calls: 1, within: 1h }\nrules:\n  - tool: a\n    action: deny\n    when:\n      - 'true'\n      - size(args) > 1 && args.a == 1\n";
+    expect(problems(text)).toEqual([
+      '2:3 warning limit "l" counts nothing, because no rule names it',
+      '7:10 warning condition 0 of rule 0 (a) is always true; leave it out',
+      '8:27 warning rule 0 (a) reads args.a without has(args.a), so it also denies calls that lack it',
     ]);
   });
 
@@ -155,4 +373,17 @@ test('more rules than a policy may have are refused', () => {
   const first = (count: number) => problems(`[${'0,'.repeat(count)}]`)[0];
   expect(first(MAX_RULES)).toStartWith('1:2 error rule 0 must be an object');
   expect(first(MAX_RULES + 1)).toBe('1:1 error a policy has at most 100000 rules');
+}, 60_000);
+
+test('more limits and conditions than a policy may have are refused, and none of them is compiled', () => {
+  const limit = '{ sum: args.a, atMost: 1, within: 1h }';
+  const file = (limits: number, conditions: number) => {
+    const written = Array.from({ length: limits }, (_, n) => `  l${n}: ${limit}\n`).join('');
+    const list = Array.from({ length: conditions }, () => 'args.a').join(', ');
+    return problems(`limits:\n${written}rules:\n  - { tool: a, action: deny, when: [${list}] }\n`);
+  };
+  const errors = (found: string[]) => found.filter(each => each.includes(' error '));
+  expect(errors(file(1000, 1000))).toEqual([]);
+  expect(errors(file(1000, 1001))).toEqual(['1003:3 error a policy has at most 2000 conditions']);
+  expect(errors(file(1001, 1))).toEqual(['2:3 error a policy has at most 1000 limits']);
 }, 60_000);

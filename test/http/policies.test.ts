@@ -1,7 +1,7 @@
 // Policies through the administration: versions, conflicts, and that a change decides from its answer on.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { MAX_RULES } from '../../src/core/policy.ts';
+import { MAX_RULES, MAX_TEXT } from '../../src/core/policy.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 
@@ -55,7 +55,15 @@ for (const engine of await engines()) {
         [{ tool: '', action: 'allow' }, '/rules/1/tool'],
         [{ tool: 'a\tb', action: 'allow' }, '/rules/1/tool'],
         [{ tool: 'a', action: 'allow', reason: null }, '/rules/1/reason'],
+        [{ tool: 'a', action: 'allow', show: 'now' }, '/rules/1/show'],
         [{ tool: 'a', action: 'allow', when: 'now' }, '/rules/1/when'],
+        [{ tool: 'a', action: 'allow', when: ['true', 'now'] }, '/rules/1/when/1'],
+        [{ tool: 'a', action: 'allow', when: ['true', 5] }, '/rules/1/when'],
+        [{ tool: 'a', action: 'allow', when: [] }, '/rules/1/when'],
+        [{ tool: 'a', action: 'allow', during: 'noon' }, '/rules/1/during'],
+        [{ tool: 'a', action: 'allow', limit: 'constructor' }, '/rules/1/limit'],
+        [{ tool: 'a', action: 'deny', ask: 'Why?' }, '/rules/1/ask'],
+        [{ tool: 'a', action: 'require_approval', ask: 'x'.repeat(301) }, '/rules/1/ask'],
         ['allow', '/rules/1'],
       ];
       for (const [rule, path] of wrong) {
@@ -68,6 +76,178 @@ for (const engine of await engines()) {
       expectProblem(await service.admin('POST', '/policies', { name: '', rules: [] }), 400, 'invalid_input', [
         '/name',
       ]);
+    });
+
+    test('a limit is checked like every input, and a fault in a condition is named with its place', async () => {
+      const wrong: [string, string, RegExp][] = [
+        ['[]', '/limits', /must be an object/],
+        ['{"a b": {"calls": 1, "within": "1h"}}', '/limits/a b', /is no name for a limit/],
+        ['{"__proto__": {"calls": 1, "within": "1h"}}', '/limits/__proto__', /is no name for a limit/],
+        ['{"l": 5}', '/limits/l', /must be an object/],
+        ['{"l": {"calls": 1, "within": "1h", "show": 1}}', '/limits/l/show', /unknown field/],
+        ['{"l": {"calls": 0, "within": "1h"}}', '/limits/l/calls', /whole number/],
+        ['{"l": {"calls": 99999999999999999999, "within": "1h"}}', '/limits/l/calls', /whole number/],
+        ['{"l": {"calls": 1}}', '/limits/l', /"within" or "each"/],
+        [
+          '{"l": {"sum": "1 + arg", "atMost": 1, "within": "1h"}}',
+          '/limits/l/sum',
+          /^at character 5: .*"arg"/,
+        ],
+      ];
+      for (const [limits, path, message] of wrong) {
+        const reply = await service.admin('POST', '/policies', {
+          name: unique(),
+          rules: [],
+          limits: JSON.parse(limits),
+        });
+        expectProblem(reply, 400, 'invalid_input', [path]);
+        expect(reply.body.errors[0].message).toMatch(message);
+      }
+      const when = 'has(args.a) && arg.a == 1';
+      const reply = await service.admin('POST', '/policies', {
+        name: unique(),
+        rules: [...allow, { tool: 'a', action: 'deny', when: [when] }],
+      });
+      expectProblem(reply, 400, 'invalid_input', ['/rules/1/when/0']);
+      expect(reply.body.detail).toStartWith('/rules/1/when/0: at character 16: unknown variable "arg"');
+    });
+
+    const TEXT = `# Who may refund what.
+limits:
+  refunds: { sum: args.amount, unit: 0.01, atMost: 500, each: day, beyond: require_approval }   # per key
+rules:
+  - tool: refund   # é
+    action: allow
+    when: [ 'args.amount > 0', 'args.currency == "EUR"' ]
+    limit: refunds
+    ask: "Refund {amount}?"
+
+  - { action: deny, tool: "*" }
+`;
+    const LIMITS = {
+      refunds: { sum: 'args.amount', unit: 0.01, atMost: 500, each: 'day', beyond: 'require_approval' },
+    };
+    const RULES = [
+      {
+        tool: 'refund',
+        action: 'allow',
+        when: ['args.amount > 0', 'args.currency == "EUR"'],
+        limit: 'refunds',
+        ask: 'Refund {amount}?',
+      },
+      { tool: '*', action: 'deny' },
+    ];
+
+    test('keeps the text that it was written in, in every version', async () => {
+      const name = unique();
+      const made = await service.admin('POST', '/policies', { name, text: TEXT });
+      expect(made.status).toBe(201);
+      expect(made.body).toMatchObject({ name, description: '', version: 1, rules: RULES, limits: LIMITS });
+      expect(made.body.text).toBe(TEXT);
+      const path = `/policies/${made.body.id}`;
+      expect((await service.admin('GET', path)).body).toEqual(made.body);
+
+      const next = `{"description": "In JSON", "name": ${JSON.stringify(name)}, "rules": []}`;
+      const replaced = (await service.admin('PUT', path, { text: next, version: 1 })).body;
+      expect(replaced).toMatchObject({
+        description: 'In JSON',
+        version: 2,
+        rules: [],
+        limits: {},
+        text: next,
+      });
+      const plain = (await service.admin('PUT', path, { rules: RULES, limits: LIMITS })).body;
+      const written =
+        'limits:\n  "refunds": { sum: "args.amount", atMost: 500, unit: 0.01, each: day, beyond: require_approval }\n' +
+        'rules:\n  - { tool: "refund", action: allow, when: ["args.amount > 0", "args.currency == \\"EUR\\""], ' +
+        'limit: "refunds", ask: "Refund {amount}?" }\n  - { tool: "*", action: deny }\n';
+      expect(plain.text).toBe(`name: "${name}"\ndescription: "In JSON"\n${written}`);
+      expect((await service.admin('GET', path)).body).toEqual(plain);
+
+      const { versions } = (await service.admin('GET', `${path}/versions`)).body;
+      expect(versions).toMatchObject([
+        { version: 3, rules: RULES, limits: LIMITS, text: `name: "${name}"\n${written}` },
+        { version: 2, rules: [], limits: {}, text: next },
+        { version: 1, rules: RULES, limits: LIMITS, text: TEXT },
+      ]);
+      const { changes } = (await service.admin('GET', '/changes?limit=3')).body;
+      expect(changes.map((each: { detail: object }) => each.detail)).toEqual([
+        { name, version: 3, rules: 2 },
+        { name, version: 2, rules: 0 },
+        { name, rules: 2 },
+      ]);
+    });
+
+    test('a replacement that cannot be used is refused, and the version before it stays', async () => {
+      const { id } = await create(unique());
+      const faulty = [{ tool: 'a', action: 'deny', when: 'arg.a' }];
+      const path = `/policies/${id}`;
+      expectProblem(await service.admin('PUT', path, { rules: faulty }), 400, 'invalid_input', [
+        '/rules/0/when',
+      ]);
+      expectProblem(await service.admin('PUT', path, { text: '- {}' }), 400, 'invalid_input', ['/text']);
+      expectProblem(await service.admin('PUT', path, {}), 400, 'invalid_input', ['/rules']);
+      expect((await service.admin('GET', path)).body).toMatchObject({ version: 1, rules: allow });
+    });
+
+    test('a text decides as its rules do', async () => {
+      const { key, policyId } = await service.newKey(allow);
+      const text = 'rules:\n  - { tool: t, action: allow, when: args.n == 1 }\n';
+      expect((await service.admin('PUT', `/policies/${policyId}`, { text })).status).toBe(200);
+      const decision = async (n: number) =>
+        (await service.check(key, 's', 't', { args: { n } })).body.decision;
+      expect([await decision(1), await decision(2)]).toEqual(['allow', 'deny']);
+    });
+
+    test('a faulty text is refused with line and column, and the first faults', async () => {
+      const refused = async (body: object, path: string, ...messages: string[]) => {
+        const reply = await service.admin('POST', '/policies', body);
+        expectProblem(reply, 400, 'invalid_input', [path]);
+        const found = reply.body.errors.map((each: { message: string }) => each.message);
+        for (const [index, message] of messages.entries()) expect(found[index]).toStartWith(message);
+        return found;
+      };
+      const name = unique();
+      await refused(
+        { name, text: 'rules:\n  - { tool: a, action: no }\n  - { tool: a, action: deny, when: arg.a }\n' },
+        '/text',
+        'line 2, column 24: "action" must be one of',
+        'line 3, column 36: condition 0 of rule 1: unknown variable "arg"',
+      );
+      await refused({ name, text: '{' }, '/text', 'line 1, column 2: ');
+      await refused({ name, text: '' }, '/text', 'line 1, column 1: a policy is a list');
+      const many = await refused(
+        { name, text: `[${'0,'.repeat(1000)}]` },
+        '/text',
+        'line 1, column 2: rule 0',
+      );
+      expect(many).toHaveLength(20);
+      await refused({ text: 'rules: []' }, '/name', 'is required');
+      await refused({ rules: [] }, '/name', 'is required');
+      await refused({ name }, '/rules', 'is required');
+      await refused({ name, text: 'rules: []', rules: [] }, '/rules', 'must be left out');
+      await refused({ name, text: 'rules: []', limits: {} }, '/limits', 'must be left out');
+      await refused({ name, text: 'name: other\nrules: []' }, '/name', 'differs from the name in the text');
+      await refused(
+        { name, description: 'a', text: 'description: b\nrules: []' },
+        '/description',
+        'differs from the description in the text',
+      );
+      await refused({ text: `name: ${'x'.repeat(201)}\nrules: []` }, '/text', '"name" must have 1 to 200');
+      await refused(
+        { name, text: 'description: "a\\tb"\nrules: []' },
+        '/text',
+        '"description" must not contain',
+      );
+      await refused({ name, text: '# \0\nrules: []' }, '/text', 'must not contain the character U+0000');
+      await refused({ name, text: 5 }, '/text');
+      const long = (length: number) => `rules: []\n#${'x'.repeat(length - 11)}`;
+      await refused({ name, text: long(MAX_TEXT + 1) }, '/text', 'must have at most 262144 characters');
+      expect(
+        (await service.admin('POST', '/policies', { name: unique(), text: long(MAX_TEXT) })).status,
+      ).toBe(201);
+      const same = await service.admin('POST', '/policies', { name, text: `name: ${name}\nrules: []` });
+      expect(same.status).toBe(201);
     });
 
     test('a name is taken once; a deleted policy gives it back', async () => {

@@ -1,6 +1,7 @@
 // Every kind of record: what goes in comes out, lists are newest first and page by id, on both engines.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Limits, Rule } from '../../src/core/policy.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import { insertChange, listChanges } from '../../src/store/changes.ts';
 import { UniqueViolation } from '../../src/store/db.ts';
@@ -63,7 +64,7 @@ for (const engine of await engines()) {
 
       const rules = [{ tool: '*', action: 'deny' as const, reason: 'No "quotes" lost.' }];
       for (let version = 1; version <= 3; version++) {
-        const row = { version, name: 'n', rules, createdAt: NOW, createdBy: 'admin' };
+        const row = { version, name: 'n', rules, limits: {}, text: null, createdAt: NOW, createdBy: 'admin' };
         await policies.insertPolicyVersion(db, first.id, row);
       }
       const versions = await policies.listPolicyVersions(db, first.id, 2, 1e15);
@@ -75,6 +76,7 @@ for (const engine of await engines()) {
         version: 2,
         name: 'n',
         rules,
+        limits: {},
       });
       expect(await policies.findPolicyVersion(db, first.id, 4)).toBeNull();
 
@@ -85,6 +87,40 @@ for (const engine of await engines()) {
       expect(await policies.findPolicyVersion(db, first.id, 3)).not.toBeNull();
       // The name of a deleted policy is free again.
       await policies.insertPolicy(db, { ...first, id: idAt(NOW, 99), name: 'renamed' });
+    });
+
+    test('policies with conditions and limits, which an older program cannot read', async () => {
+      const { db } = store;
+      const id = idAt(NOW, 7);
+      const plain: Rule = { tool: 'a', action: 'require_approval', reason: 'Why.' };
+      const limits: Limits = { sends: { calls: 2, within: '1h' } };
+      const contents: { rules: Rule[]; limits: Limits }[] = [
+        { rules: [plain], limits: {} },
+        { rules: [plain], limits },
+        { rules: [{ ...plain, when: 'args.a == 1' }], limits: {} },
+        { rules: [{ ...plain, during: 'mon-fri' }], limits: {} },
+        { rules: [plain, { ...plain, ask: 'Really?' }], limits: {} },
+        { rules: [{ tool: 'a', action: 'allow', limit: 'sends' }], limits },
+      ];
+      const text = '# A comment, é\r\nrules: []\n';
+      for (const [version, content] of contents.entries()) {
+        const row = { version, name: 'n', ...content, text: version === 0 ? null : text };
+        await policies.insertPolicyVersion(db, id, { ...row, createdAt: NOW, createdBy: 'admin' });
+        const [kept] = await policies.listPolicyVersions(db, id, 1, version + 1);
+        expect(kept).toMatchObject(row);
+        expect(await policies.findPolicyVersion(db, id, version)).toEqual({
+          id,
+          version,
+          name: 'n',
+          ...content,
+        });
+
+        // The program before conditions did this with the column. It failed only the checks that needed the version.
+        const stored = (await policies.policyVersionRules(db, id, version))?.rules ?? '';
+        const asBefore = () => (JSON.parse(stored) as Rule[]).forEach(rule => void rule.tool);
+        if (version === 0) asBefore();
+        else expect(asBefore).toThrow(TypeError);
+      }
     });
 
     test('keys', async () => {

@@ -2,9 +2,7 @@
 // `apply` accepts; applying a policy that is already current changes nothing.
 
 import type { Command } from 'commander';
-import { diffLines } from '../../core/diff.ts';
-import type { Rule } from '../../core/policy.ts';
-import { policyText, ruleLine } from '../../core/policy-text.ts';
+import { diffLines, type Line } from '../../core/diff.ts';
 import type { Policy, PolicyVersion, WholePolicy } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { allOf, policyId } from '../admin.ts';
@@ -14,7 +12,7 @@ import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say, shownFile } from '../io.ts';
 import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
-import { type NamedPolicy, readPolicy } from '../policy-file.ts';
+import { linesOf, type NamedPolicy, policyBody, readPolicy, textDiffers } from '../policy-file.ts';
 import { printJson, time } from '../print.ts';
 
 export function build(io: IO): Command {
@@ -63,7 +61,7 @@ function getCommand(io: IO): Command {
       ? http.get<WholePolicy>(path)
       : versionOf(http, path, options.version));
     if (options.json) printJson(io, policy);
-    else io.stdout.write(policyText(policy));
+    else io.stdout.write(policy.text);
   });
 }
 
@@ -95,9 +93,13 @@ async function pair(io: IO, http: Http, file: string, named: string | undefined)
   return { name: known?.name ?? word, current, file: policy };
 }
 
-function samePolicy(current: WholePolicy, file: NamedPolicy): boolean {
-  if (file.description !== undefined && file.description !== current.description) return false;
-  return policyText({ name: '', rules: current.rules }) === policyText({ name: '', rules: file.rules });
+/** What applying the file would change, line by line; a difference of the text alone changes no line. */
+function changesOf({ name, current, file }: Pair): { changed: boolean; lines: Line[] } {
+  if (current === null) return { changed: true, lines: diffLines([], linesOf(file)) };
+  const description = file.description ?? current.description;
+  const all = diffLines(linesOf(current), linesOf({ ...file, description }));
+  const lines = all.filter(line => line.mark !== ' ');
+  return { changed: lines.length > 0 || textDiffers(current, name, file), lines };
 }
 
 interface FileOptions extends AdminOptions {
@@ -120,18 +122,18 @@ function applyCommand(io: IO): Command {
   ]);
   return withFile(made).action(async (path: string, options: FileOptions) => {
     const http = asAdmin(io, options);
-    const { name, current, file } = await pair(io, http, path, options.name);
-    const unchanged = current !== null && samePolicy(current, file);
-    const policy = unchanged ? current : await writePolicy(http, name, current?.id ?? null, file);
-    if (options.json) return printJson(io, { ...policy, changed: !unchanged });
-    say(io, `Policy "${name}" is ${unchanged ? 'unchanged' : 'in force'}, version ${policy.version}.`);
+    const found = await pair(io, http, path, options.name);
+    const { name, current } = found;
+    const { changed } = changesOf(found);
+    const policy = current !== null && !changed ? current : await writePolicy(http, found);
+    if (options.json) return printJson(io, { ...policy, changed });
+    say(io, `Policy "${name}" is ${changed ? 'in force' : 'unchanged'}, version ${policy.version}.`);
   });
 }
 
-function writePolicy(http: Http, name: string, id: string | null, file: NamedPolicy): Promise<WholePolicy> {
-  const { description, rules } = file;
-  const body = { name, ...(description === undefined ? {} : { description }), rules };
-  return id === null ? http.post('/policies', body) : http.put(`/policies/${id}`, body);
+function writePolicy(http: Http, { name, current, file }: Pair): Promise<WholePolicy> {
+  const body = policyBody(name, file);
+  return current === null ? http.post('/policies', body) : http.put(`/policies/${current.id}`, body);
 }
 
 function diffCommand(io: IO): Command {
@@ -142,26 +144,17 @@ function diffCommand(io: IO): Command {
   ]);
   return withFile(made.option('--exit-code', 'exit with 1 when there is a difference')).action(
     async (path: string, options: FileOptions & { exitCode?: boolean }) => {
-      const { name, current, file } = await pair(io, asAdmin(io, options), path, options.name);
-      const lines = diffLines(
-        linesOf(current),
-        linesOf({ ...file, description: file.description ?? current?.description }),
-      );
-      const changed = lines.filter(line => line.mark !== ' ');
-      if (options.json)
-        printJson(io, { name, exists: current !== null, changed: changed.length > 0, lines: changed });
-      else if (changed.length === 0) say(io, `Policy "${name}" is as the file says.`);
-      else
-        for (const line of changed) io.stdout.write(`${painted(io, `${line.mark} ${line.text.trim()}`)}\n`);
-      io.exit(options.exitCode && changed.length > 0 ? EXIT.failed : EXIT.ok);
+      const found = await pair(io, asAdmin(io, options), path, options.name);
+      const { name, current } = found;
+      const { changed, lines } = changesOf(found);
+      if (options.json) printJson(io, { name, exists: current !== null, changed, lines });
+      else if (!changed) say(io, `Policy "${name}" is as the file says.`);
+      else if (lines.length === 0)
+        say(io, `Policy "${name}" has the rules of the file; its text differs in comments, order or layout.`);
+      else for (const line of lines) io.stdout.write(`${painted(io, `${line.mark} ${line.text.trim()}`)}\n`);
+      io.exit(options.exitCode && changed ? EXIT.failed : EXIT.ok);
     },
   );
-}
-
-function linesOf(policy: { description?: string | undefined; rules: readonly Rule[] } | null): string[] {
-  if (policy === null) return [];
-  const about = policy.description ? [`description: ${visible(policy.description)}`] : [];
-  return [...about, ...policy.rules.map(ruleLine)];
 }
 
 function painted(io: IO, line: string): string {

@@ -2,8 +2,9 @@
 // memory; a version never changes, so a kept one is never stale.
 
 import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.ts';
-import { GuardError } from '../../core/errors.ts';
-import type { Rule } from '../../core/policy.ts';
+import { GuardError, invalidInput } from '../../core/errors.ts';
+import type { Limits, Rule } from '../../core/policy.ts';
+import { type Fault, policyFaults } from '../../core/rule-faults.ts';
 import { type Queries, type Transaction, UniqueViolation } from '../../store/db.ts';
 import { policyInUse } from '../../store/keys.ts';
 import {
@@ -12,7 +13,9 @@ import {
   insertPolicyVersion,
   markPolicyDeleted,
   type PolicyRecord,
-  policyVersionText,
+  type PolicyVersion,
+  policyVersionRules,
+  readRulesColumn,
   updatePolicy,
 } from '../../store/policies.ts';
 import { recordChange } from '../changes.ts';
@@ -20,10 +23,17 @@ import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { POLICIES_LOCK } from '../locks.ts';
 
-interface PolicyInput {
+/** What a version of a policy says. */
+interface Content {
+  rules: readonly Rule[];
+  limits?: Limits | undefined;
+  /** The text that the rules and limits were written in. */
+  text?: string | undefined;
+}
+
+interface PolicyInput extends Content {
   name: string;
   description: string;
-  rules: Rule[];
 }
 
 export function createPolicy(deps: Deps, actor: Actor, input: PolicyInput): Promise<PolicyRecord> {
@@ -38,19 +48,19 @@ export async function addPolicy(
   actor: Actor,
   input: PolicyInput,
 ): Promise<PolicyRecord> {
+  requireUsable(input);
   const now = deps.now();
   const { name, description, rules } = input;
   const policy = { id: newId(), name, description, version: 1, createdAt: now, updatedAt: now };
   await insertPolicy(tx, policy);
-  await insertPolicyVersion(tx, policy.id, version(policy, rules, actor));
+  await insertPolicyVersion(tx, policy.id, version(policy, input, actor));
   await recordChange(tx, deps, actor, 'policy.create', policy.id, { name, rules: rules.length });
   return policy;
 }
 
-interface PolicyChange {
+interface PolicyChange extends Content {
   name?: string | undefined;
   description?: string | undefined;
-  rules: Rule[];
   /** The version that the caller wants to replace. If it is left out, the current version is replaced. */
   version?: number | undefined;
 }
@@ -62,6 +72,7 @@ export async function replacePolicy(
   id: string,
   input: PolicyChange,
 ): Promise<PolicyRecord> {
+  requireUsable(input);
   const now = deps.now();
   return namedOnce(input.name ?? '', () =>
     deps.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
@@ -80,7 +91,7 @@ export async function replacePolicy(
         version: current.version + 1,
         updatedAt: now,
       };
-      await insertPolicyVersion(tx, id, version(policy, input.rules, actor));
+      await insertPolicyVersion(tx, id, version(policy, input, actor));
       await updatePolicy(tx, policy);
       await recordChange(tx, deps, actor, 'policy.update', id, {
         name: policy.name,
@@ -135,10 +146,10 @@ export class CompiledPolicies {
 }
 
 async function compiledVersion(db: Queries, id: string, version: number): Promise<CompiledPolicy | null> {
-  const text = await policyVersionText(db, id, version);
-  if (text === null) return null;
+  const stored = await policyVersionRules(db, id, version);
+  if (stored === null) return null;
   try {
-    return compilePolicy({ id, version, name: text.name, rules: JSON.parse(text.rules) });
+    return compilePolicy({ id, version, name: stored.name, ...readRulesColumn(stored.rules) });
   } catch {
     return null;
   }
@@ -148,8 +159,22 @@ export function noSuchPolicy(): GuardError {
   return new GuardError('not_found', 'There is no policy with this id.');
 }
 
-function version(policy: PolicyRecord, rules: Rule[], actor: Actor) {
-  return { version: policy.version, name: policy.name, rules, createdAt: policy.updatedAt, createdBy: actor };
+function version(policy: PolicyRecord, content: Content, actor: Actor): PolicyVersion {
+  const { rules, limits = {}, text = null } = content;
+  const { version, name, updatedAt } = policy;
+  return { version, name, rules, limits, text, createdAt: updatedAt, createdBy: actor };
+}
+
+/** Refuses a policy by which no call could be decided, wherever it comes from. */
+function requireUsable({ rules, limits = {} }: Content): void {
+  const faults = policyFaults(rules, limits).slice(0, MOST_FAULTS);
+  if (faults.length > 0) throw invalidInput(faults.map(inputFault));
+}
+const MOST_FAULTS = 20;
+
+function inputFault({ path, message, offset }: Fault): { path: string; message: string } {
+  const pointer = path.map(part => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return { path: pointer, message: offset === null ? message : `at character ${offset + 1}: ${message}` };
 }
 
 async function namedOnce<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,20 +1,13 @@
 // /admin/v1/policies: policies and their versions.
 
 import { z } from 'zod';
-import { MAX_RULES, type Rule } from '../../core/policy.ts';
+import type { Limits, Rule } from '../../core/policy.ts';
+import { policyText } from '../../core/policy-text.ts';
 import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/check/policies.ts';
-import {
-  findPolicy,
-  findPolicyVersion,
-  listPolicies,
-  listPolicyVersions,
-  type PolicyRecord,
-} from '../../store/policies.ts';
-import { before, iso, isoTime, label, list, page, paged, rules, uuid, wholeNumberText } from '../fields.ts';
+import { findPolicy, listPolicies, listPolicyVersions, type PolicyRecord } from '../../store/policies.ts';
+import { before, iso, isoTime, limits, list, page, paged, rules, uuid, wholeNumberText } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
-
-const name = label(1, 200, 'Unique among policies; it appears in the reasons of verdicts.');
-const description = label(0, 2000, 'A description for people.');
+import { MAX_POLICY_VALUES, newPolicy, policyFields, policyIn, TEXT_OR_RULES } from './policy-body.ts';
 
 const summary = z.object({
   id: uuid,
@@ -24,11 +17,16 @@ const summary = z.object({
   createdAt: isoTime,
   updatedAt: isoTime,
 });
-const whole = summary.extend({ rules });
+const text = z.string().meta({
+  description: 'The text that the policy was written in; made from the rules if they came without one.',
+});
+const whole = summary.extend({ rules, limits, text });
 const version = z.object({
   version: z.int(),
   name: z.string(),
   rules,
+  limits,
+  text,
   createdAt: isoTime,
   createdBy: z.string(),
 });
@@ -37,13 +35,17 @@ function show(policy: PolicyRecord): z.output<typeof summary> {
   return { ...policy, createdAt: iso(policy.createdAt), updatedAt: iso(policy.updatedAt) };
 }
 
-function showWhole(policy: PolicyRecord, rules: readonly Rule[]) {
-  return { ...show(policy), rules };
+interface Content {
+  rules: readonly Rule[];
+  limits: Limits;
+  text?: string | null | undefined;
+}
+
+function showWhole(policy: PolicyRecord, { rules, limits, text }: Content) {
+  return { ...show(policy), rules, limits, text: text ?? policyText({ ...policy, rules, limits }) };
 }
 
 const tag = 'policies';
-/** How many JSON values the largest policy has: each rule is an object with its fields. Only admins send policies. */
-const MAX_VALUES = 50 + MAX_RULES * (1 + Object.keys(rules.element.shape).length);
 const NO_VERSION = Number.MAX_SAFE_INTEGER;
 
 export const policyRoutes: Route[] = [
@@ -66,13 +68,15 @@ export const policyRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Create a policy',
-    body: z.strictObject({ name, description: description.default(''), rules }),
+    description: TEXT_OR_RULES,
+    body: z.strictObject(policyFields),
     bodyLimit: 'policyBodyLimit',
-    maxValues: MAX_VALUES,
+    maxValues: MAX_POLICY_VALUES,
     answers: { 201: { description: 'The policy, at version 1.', schema: whole } },
     handle: async incoming => {
-      const policy = await createPolicy(incoming.services.deps, actorOf(incoming), incoming.body);
-      return Response.json(showWhole(policy, incoming.body.rules), { status: 201 });
+      const input = newPolicy(incoming.body);
+      const policy = await createPolicy(incoming.services.deps, actorOf(incoming), input);
+      return Response.json(showWhole(policy, input), { status: 201 });
     },
   }),
   route({
@@ -85,8 +89,8 @@ export const policyRoutes: Route[] = [
     handle: async ({ services, params }) => {
       const policy = await findPolicy(services.deps.db, params['id'] ?? '');
       if (policy === null) throw noSuchPolicy();
-      const current = await findPolicyVersion(services.deps.db, policy.id, policy.version);
-      return Response.json(showWhole(policy, current?.rules ?? []));
+      const [current] = await listPolicyVersions(services.deps.db, policy.id, 1, policy.version + 1);
+      return Response.json(showWhole(policy, current ?? { rules: [], limits: {} }));
     },
   }),
   route({
@@ -95,26 +99,26 @@ export const policyRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Replace a policy’s rules by a new version',
-    description: 'Once this has answered, the new version decides on every replica.',
+    description: `Once this has answered, the new version decides on every replica. ${TEXT_OR_RULES}`,
     body: z.strictObject({
-      name: name.optional(),
-      description: description.optional(),
-      rules,
+      ...policyFields,
       version: z
         .int()
         .optional()
         .meta({ description: 'The version to replace. If it is not the current one, nothing is changed.' }),
     }),
     bodyLimit: 'policyBodyLimit',
-    maxValues: MAX_VALUES,
+    maxValues: MAX_POLICY_VALUES,
     answers: {
       200: { description: 'The policy at its new version.', schema: whole },
       409: { description: 'The name is taken, or the version is not the current one.' },
     },
     handle: async incoming => {
       const { deps } = incoming.services;
-      const policy = await replacePolicy(deps, actorOf(incoming), incoming.params['id'] ?? '', incoming.body);
-      return Response.json(showWhole(policy, incoming.body.rules));
+      const { version } = incoming.body;
+      const input = { ...policyIn(incoming.body), version };
+      const policy = await replacePolicy(deps, actorOf(incoming), incoming.params['id'] ?? '', input);
+      return Response.json(showWhole(policy, input));
     },
   }),
   route({
@@ -130,7 +134,11 @@ export const policyRoutes: Route[] = [
       if (policy === null) throw noSuchPolicy();
       const from = query.cursor ?? NO_VERSION;
       const rows = await listPolicyVersions(services.deps.db, policy.id, query.limit + 1, from);
-      const show = (row: (typeof rows)[number]) => ({ ...row, createdAt: iso(row.createdAt) });
+      const show = (row: (typeof rows)[number]) => ({
+        ...row,
+        text: row.text ?? policyText(row),
+        createdAt: iso(row.createdAt),
+      });
       return Response.json(paged('versions', rows, query.limit, row => String(row.version), show));
     },
   }),

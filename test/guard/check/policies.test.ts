@@ -17,6 +17,8 @@ beforeAll(async () => {
         version,
         name: policyId,
         rules: [{ tool: '*', action: 'allow' }],
+        limits: {},
+        text: null,
         createdAt: NOW,
         createdBy: 'admin',
       });
@@ -44,7 +46,7 @@ test('so many are kept, and of more the one that was least lately used is droppe
 
 test('a version takes the place of another; one that is missing or unreadable is none', async () => {
   const policies = new CompiledPolicies();
-  const version = { name: 'p', createdAt: NOW, createdBy: 'admin' };
+  const version = { name: 'p', limits: {}, text: null, createdAt: NOW, createdBy: 'admin' };
   await insertPolicyVersion(store.db, 'p', { ...version, version: 1, rules: [] });
   await insertPolicyVersion(store.db, 'p', { ...version, version: 2, rules: [] });
   const load = async (policyVersion: number) => {

@@ -1,0 +1,70 @@
+// Warnings about the conditions and limits of a policy: what is valid, but probably not what its author meant.
+
+import { compileWhen } from './compiled-policy.ts';
+import type { Condition } from './condition/condition.ts';
+import { conditionsOf, type Limits, type Rule } from './policy.ts';
+import type { Fault } from './rule-faults.ts';
+import { VARIABLES } from './situation.ts';
+
+type Read = Condition<boolean>['reads'][number];
+
+export function conditionWarnings(rule: Rule, index: number, shown: string): Fault[] {
+  const conditions = conditionsOf(rule).map(compileWhen);
+  const found = conditions.flatMap((condition, at) => {
+    const path = ['rules', index, 'when', ...(typeof rule.when === 'string' ? [] : [at])];
+    const warn = (message: string, offset = 0): Fault => ({ path, offset, message });
+    const always = condition.constant;
+    if (always === false) return [warn(`${shown} can never apply: its condition ${at} is always false`)];
+    if (always === true) return [warn(`condition ${at} of ${shown} is always true; leave it out`)];
+    if (rule.action === 'allow') {
+      const read = [...condition.reads, ...condition.tested].find(isAnnotation);
+      return read === undefined ? [] : [warn(`${shown} ${ANNOTATIONS}`, read.offset)];
+    }
+    if (rule.action !== 'deny') return [];
+    const unsure = condition.reads.flatMap(read => {
+      const missing = untested(read, conditions);
+      return missing === null ? [] : [{ missing, offset: read.offset }];
+    });
+    return unsure.map(({ missing, offset }) =>
+      warn(`${shown} reads ${missing} without has(${missing}), so it also denies calls that lack it`, offset),
+    );
+  });
+  const messages = found.map(each => each.message);
+  return found.filter((each, at) => messages.indexOf(each.message) === at);
+}
+
+const ANNOTATIONS =
+  'relies on tool.annotations, which the server wrote about its own tool: it can say what it likes there';
+
+const isAnnotation = ({ path: [variable, field] }: Read): boolean =>
+  variable === 'tool' && field === 'annotations';
+
+const NAME = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
+
+/** The first part of what is read that may be absent and that no condition of the rule tests, or null. */
+function untested({ path }: Read, conditions: readonly Condition<boolean>[]): string | null {
+  const tested = new Set(conditions.flatMap(each => each.tested.map(({ path }) => JSON.stringify(path))));
+  for (let length = 2; length <= path.length; length++) {
+    const part = path.slice(0, length);
+    // has() takes names only, and `"a-b" in args` is not told from other uses of `args`.
+    if (!NAME.test(part.at(-1) ?? '')) return null;
+    if (mayBeAbsent(part) && !tested.has(JSON.stringify(part))) return part.join('.');
+  }
+  return null;
+}
+
+function mayBeAbsent([variable = '', field = '', ...rest]: readonly string[]): boolean {
+  const type = Object.hasOwn(VARIABLES, variable) ? VARIABLES[variable] : undefined;
+  if (type?.kind !== 'struct' || rest.length > 0) return true;
+  return type.fields[field]?.optional === true;
+}
+
+export function limitWarnings(rules: readonly Rule[], limits: Limits): Fault[] {
+  const used = new Set(rules.map(each => each.limit));
+  const unused = Object.keys(limits).filter(name => !used.has(name));
+  return unused.map(name => ({
+    path: ['limits', name],
+    offset: null,
+    message: `limit "${name}" counts nothing, because no rule names it`,
+  }));
+}
