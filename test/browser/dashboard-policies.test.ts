@@ -1,5 +1,5 @@
-// Policies and keys in a real browser, on PostgreSQL: rules written with a mistake and mended, a tool tried, a key
-// made and used, versions compared and rolled back, a key revoked; Connected Tools with what changed.
+// Policies and keys in a real browser, on PostgreSQL: rules written with a mistake and mended, calls tried, a key made
+// and used, versions compared and rolled back, a key revoked; Connected Tools with what changed.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
@@ -7,6 +7,15 @@ import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
 import { RecordingUpstream } from '../support/mcp.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
+
+const POLICY = `# Tried by hand.
+name: tried
+limits:
+  pays: { sum: args.amount, atMost: 100, each: day }
+rules:
+  - { tool: a__pay, action: allow, when: ['args.amount < 50'], limit: pays, during: mon-fri }
+  - { tool: a__pay, action: require_approval }
+`;
 
 describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys on %s', engine => {
   let browser: Browser;
@@ -106,23 +115,70 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       await page.goto(`/dashboard/policies/${policyId}`);
       await heading(page, policyName);
       await page.getByRole('link', { name: 'its user' }).waitFor();
-      await write(page, '- { tool: a, action: deny, reason: "not today" }');
+      const text = '# why\n- { tool: a, action: deny, reason: "not today" } # until Monday\n';
+      await write(page, text);
       await button(page, 'Save as version 2').click();
       await button(page, 'Save as version 3').waitFor();
       expect((await service.check(key, 's', 'a')).body).toMatchObject({
         decision: 'deny',
         reason: 'not today',
       });
+      expect((await service.admin('GET', `/policies/${policyId}`)).body.text).toBe(text);
+      expect(await page.locator('.cm-content').textContent()).toContain('# until Monday');
       await page.getByRole('link', { name: 'Compare' }).click();
       const dialog = page.getByRole('dialog', { name: 'From version 1 to version 2' });
-      expect(await dialog.locator('.removed').textContent()).toContain('{ tool: "a", action: allow }');
-      expect(await dialog.locator('.added').textContent()).toContain('not today');
+      await dialog.locator('.removed').getByText('{ tool: "a", action: allow }').waitFor();
+      await dialog.locator('.added').getByText('not today').waitFor();
       await expectUsable(page);
       await page.keyboard.press('Escape');
       await button(page, 'Roll back').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
       await button(page, 'Save as version 4').waitFor();
       expect((await service.check(key, 's', 'a')).body.decision).toBe('allow');
+    });
+  });
+
+  test('a typo in a condition is underlined; conditions are completed and tried with arguments', async () => {
+    await use(async page => {
+      await page.goto('/dashboard/policies/new');
+      const typo = "- { tool: a__pay, action: allow, when: 'arg.amount < 50' }\n";
+      await write(page, typo);
+      await page.getByText(/^Line 1, column 41 error: .*unknown variable "arg"/).waitFor();
+      expect(await page.locator('.cm-lintRange-error').textContent()).toBe('arg.amount');
+      await write(page, POLICY);
+      await page.getByText('No problems found.').waitFor();
+      expect(await page.getByLabel('Name').inputValue()).toBe('tried');
+      expect(await page.locator('.cm-condition-name').first().textContent()).toBe('args');
+      const sentence = page.locator('.tried');
+      await page.getByText('Key, session, person, time and limits').click();
+      await page.getByLabel('Time').fill('2026-06-03T12:00');
+      await page.getByLabel('Try a tool').fill('a__pay');
+      await sentence.getByText('Depends on arguments.').waitFor();
+      await page.getByLabel('Arguments').fill('{ "amount": 60');
+      await sentence.getByText('The arguments cannot be read. Not valid JSON').waitFor();
+      await page.getByLabel('Arguments').fill('{ "amount": 60 }');
+      await sentence.getByText('Rule 1 of policy "tried" requires approval for a__pay.').waitFor();
+      const steps = page.getByRole('list', { name: 'Rules that match the tool' }).locator('> li');
+      expect(await steps.first().textContent()).toMatch(/a__pay → allow.*false.*args.amount is 60/);
+      expect(await steps.last().textContent()).toContain('decides');
+      await page.getByLabel('Arguments').fill('{ "amount": 40 }');
+      await sentence.getByText('Rule 0 of policy "tried" allows a__pay.').waitFor();
+      await page.getByLabel('Used of pays').fill('80');
+      await sentence.getByText('its limit "pays" is used up (100 each day per key)').waitFor();
+      await page.getByLabel('Time').fill('2026-06-06T12:00');
+      await sentence.getByText('Rule 0 did not apply: it is outside its hours.').waitFor();
+      await expectUsable(page);
+      await write(page, '- { tool: a, action: allow, when: ');
+      for (const [typed, offered] of [
+        ['a', /^args$/],
+        ['rgs.to.cont', /^contains\(part\)/],
+      ] as const) {
+        await page.keyboard.type(typed);
+        await page.locator('.cm-tooltip-autocomplete li').getByText(offered).first().waitFor();
+      }
+      await expectUsable(page);
+      await page.keyboard.press('Enter');
+      await page.locator('.cm-content').getByText('when: args.to.contains()').waitFor();
     });
   });
 
@@ -141,11 +197,23 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
     });
   });
 
-  test('a policy in use is not deleted, and the page says why', async () => {
+  test('a policy is renamed in its text too; one in use is not deleted, and the page says why', async () => {
     const { policyId, policyName } = await service.newKey([]);
+    const text = `# mine\nname: ${policyName} # its name\nrules: []\n`;
+    await service.admin('PUT', `/policies/${policyId}`, { text });
     await use(async page => {
       await page.goto(`/dashboard/policies/${policyId}`);
       await heading(page, policyName);
+      await button(page, 'Rename').click();
+      const renaming = page.getByRole('dialog', { name: 'Rename the policy' });
+      await renaming.getByLabel('Name').fill(`not ${policyName}`);
+      await renaming.getByLabel('Description').fill('Described.');
+      await renaming.getByRole('button', { name: 'Save' }).click();
+      await heading(page, `not ${policyName}`);
+      expect((await service.admin('GET', `/policies/${policyId}`)).body).toMatchObject({
+        description: 'Described.',
+        text: text.replace(policyName, `"not ${policyName}"`),
+      });
       await button(page, 'Delete').click();
       const dialog = page.getByRole('dialog', { name: 'Delete this policy?' });
       await dialog.getByRole('button', { name: 'Delete' }).click();

@@ -1,42 +1,23 @@
-// The rules that are being edited: their text, its problems, and what it would decide. The same functions as in the
-// service and the command line read them.
+// The text of a policy that is being edited: its problems, and the policy that it stands for. The same functions as in
+// the service and the command line read it.
 
-import { compilePolicy } from '../../../../src/core/compiled-policy.ts';
+import { type CompiledPolicy, compilePolicy } from '../../../../src/core/compiled-policy.ts';
 import { type Problem, parsePolicy } from '../../../../src/core/policy-file.ts';
-import { ruleLine } from '../../../../src/core/policy-text.ts';
-import { callOf, simulate } from '../../../../src/core/simulate.ts';
-import type { Decision, Rule } from '../../resources.ts';
 
 export interface Draft {
   text: string;
-  /** Null while there are errors. */
-  rules: Rule[] | null;
+  /** The policy is null while there are errors. */
+  policy: ReturnType<typeof parsePolicy>['policy'];
   problems: Problem[];
   /** The line on which each rule begins. */
   lines: number[];
 }
 
 export function draftOf(text: string): Draft {
-  const { policy, problems, lines } = parsePolicy(text);
-  return { text, rules: policy === null ? null : (policy.rules as Rule[]), problems, lines };
+  return { text, ...parsePolicy(text) };
 }
 
-/** The rules as text, one per line. */
-export function linesOf(rules: readonly Rule[]): string[] {
-  return rules.map(rule => ruleLine(rule).trimStart());
-}
-
-export function textOf(rules: readonly Rule[]): string {
-  return rules.length === 0 ? '[]\n' : `${linesOf(rules).join('\n')}\n`;
-}
-
-interface Tried {
-  decision: Decision;
-  ruleIndex: number | null;
-  reason: string;
-}
-
-/** What the rules decide about a tool, given by its full or bare name. */
-export function tryTool(name: string, rules: readonly Rule[], tool: string): Tried {
-  return simulate(compilePolicy({ id: '', version: 0, name, rules }), callOf(tool), { at: Date.now() });
+/** The policy as the service would decide by it; null while there are errors. `name` is for a text that has none. */
+export function compiledDraft({ policy }: Draft, name: string): CompiledPolicy | null {
+  return policy && compilePolicy({ id: '', version: 0, ...policy, name: policy.name ?? name });
 }

@@ -1,4 +1,4 @@
-// A new policy: a name, a description, and rules to begin with.
+// A new policy: a name, a description, and a text to begin with. The text may contain the name and the description.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -8,18 +8,23 @@ import { Field } from '../../components/field.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Problem } from '../../components/states.tsx';
 import { useAction } from '../../load.ts';
-import type { Rule, WholePolicy } from '../../resources.ts';
+import type { WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import { draftOf, textOf } from './draft.ts';
+import { draftOf } from './draft.ts';
 import { Rules } from './rules.tsx';
 
-const BEGINNING: Rule[] = [
-  { tool: 'get_*', action: 'allow' },
-  { tool: 'list_*', action: 'allow' },
-  { tool: 'delete_*', action: 'deny', reason: 'Deleting is for people.' },
-  { tool: '*', action: 'require_approval' },
-];
-const TEXT = textOf(BEGINNING);
+const TEXT = `# The first rule that matches a tool, and whose conditions hold, decides. What no rule matches is denied.
+rules:
+  - { tool: "get_*", action: allow }
+  - { tool: "list_*", action: allow }
+  - { tool: "delete_*", action: deny, reason: "Deleting is for people." }
+  # A condition reads the arguments of the call:
+  # - { tool: stripe__refund, action: allow, when: 'args.amount > 0 && args.amount <= 50' }
+  - { tool: "*", action: require_approval }
+`;
+
+const NAME_HINT = 'Unique; it appears in the reasons of verdicts.';
+const IN_TEXT = 'It stands in the text below.';
 
 export function NewPolicy() {
   const [name, setName] = useState('');
@@ -27,12 +32,15 @@ export function NewPolicy() {
   const [draft, setDraft] = useState(() => draftOf(TEXT));
   const { busy, error, run } = useAction();
   const { route } = useLocation();
+  const named = draft.policy?.name ?? null;
+  const described = draft.policy?.description ?? null;
   const create = (event: SubmitEvent) => {
     event.preventDefault();
     return run(async () => {
-      const { id } = await post<WholePolicy>('/policies', { name, description, rules: draft.rules });
-      announce(`Created: ${name}`);
-      route(`/dashboard/policies/${id}`);
+      const about = { ...(named === null && { name }), ...(described === null && { description }) };
+      const made = await post<WholePolicy>('/policies', { ...about, text: draft.text });
+      announce(`Created: ${made.name}`);
+      route(`/dashboard/policies/${made.id}`);
     });
   };
   return (
@@ -40,21 +48,23 @@ export function NewPolicy() {
       <form class="stack" onSubmit={create}>
         <Panel title="About it">
           <div class="stack">
-            <Field label="Name" hint="Unique; it appears in the reasons of verdicts.">
+            <Field label="Name" hint={named === null ? NAME_HINT : IN_TEXT}>
               {ties => (
                 <input
                   {...ties}
                   required
-                  value={name}
+                  readOnly={named !== null}
+                  value={named ?? name}
                   onInput={event => setName(event.currentTarget.value)}
                 />
               )}
             </Field>
-            <Field label="Description" hint="For people; may be empty.">
+            <Field label="Description" hint={described === null ? 'For people; may be empty.' : IN_TEXT}>
               {ties => (
                 <input
                   {...ties}
-                  value={description}
+                  readOnly={described !== null}
+                  value={described ?? description}
                   onInput={event => setDescription(event.currentTarget.value)}
                 />
               )}
@@ -66,7 +76,7 @@ export function NewPolicy() {
         </Panel>
         <Problem error={error} />
         <div class="actions">
-          <button type="submit" disabled={busy || draft.rules === null || !mayAdminister.value}>
+          <button type="submit" disabled={busy || draft.policy === null || !mayAdminister.value}>
             Create the policy
           </button>
         </div>

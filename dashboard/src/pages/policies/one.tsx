@@ -1,5 +1,5 @@
-// One policy: its rules in the editor, its versions, and the keys that use it. Saving makes a new version, which
-// decides from then on.
+// One policy: its text in the editor, its limits, its versions, and the keys that use it. Saving makes a new version,
+// which decides from then on.
 
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -11,9 +11,10 @@ import { Page, Panel } from '../../components/page.tsx';
 import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { Ago, Named } from '../../components/text.tsx';
 import { useAction, useGet } from '../../load.ts';
-import type { Policy, Rule, WholePolicy } from '../../resources.ts';
+import type { Policy, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import { type Draft, textOf } from './draft.ts';
+import type { Draft } from './draft.ts';
+import { renamed } from './renamed.ts';
 import { Rules } from './rules.tsx';
 import { usersOf } from './users.ts';
 import { Versions } from './versions.tsx';
@@ -47,7 +48,7 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
     >
       <Editing key={policy.version} policy={policy} reload={reload} />
       <div class="halves">
-        <Versions policy={policy} replace={rules => replace(policy, { rules }).then(reload)} />
+        <Versions policy={policy} replace={text => replace(policy, { text }).then(reload)} />
         <Users policyId={policy.id} />
       </div>
     </Page>
@@ -55,20 +56,18 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
 }
 
 /** Sends the version that was edited, so that a newer version of somebody else is not overwritten. */
-function replace(policy: WholePolicy, change: Partial<Policy> & { rules: Rule[] }): Promise<unknown> {
+function replace(policy: WholePolicy, change: Partial<Policy> & { text: string }): Promise<unknown> {
   return put(`/policies/${policy.id}`, { ...change, version: policy.version });
 }
 
 function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
-  const text = textOf(policy.rules);
+  const { text } = policy;
   const [draft, setDraft] = useState<Draft | null>(null);
   const { busy, error, run } = useAction();
   const changed = draft !== null && draft.text !== text;
   useWarning(changed);
-  const rules = draft?.rules ?? null;
   const save = async () => {
-    if (rules === null) return;
-    if (!(await run(() => replace(policy, { rules })))) return;
+    if (draft === null || !(await run(() => replace(policy, { text: draft.text })))) return;
     announce(`Saved as version ${policy.version + 1}. It decides from now on.`);
     reload();
   };
@@ -82,18 +81,17 @@ function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }
         </span>
       }
     >
-      <div class="stack">
-        <Rules text={text} name={policy.name} readOnly={!editable} onDraft={setDraft} />
+      <Rules text={text} name={policy.name} readOnly={!editable} onDraft={setDraft}>
         <Problem error={error} />
         {editable && (
           <div class="actions">
-            <button type="button" disabled={busy || !changed || rules === null} onClick={save}>
+            <button type="button" disabled={busy || !changed || draft.policy === null} onClick={save}>
               Save as version {policy.version + 1}
             </button>
-            {changed && <span class="soft aligned">Not saved yet. Comments are not kept.</span>}
+            {changed && <span class="soft aligned">Not saved yet.</span>}
           </div>
         )}
-      </div>
+      </Rules>
     </Panel>
   );
 }
@@ -136,7 +134,7 @@ function Actions({ policy, reload }: { policy: WholePolicy; reload: () => void }
   const { route } = useLocation();
   const rename = async (form: FormData) => {
     const about = { name: String(form.get('name')), description: String(form.get('description')) };
-    await replace(policy, { ...about, rules: policy.rules });
+    await replace(policy, { ...about, text: renamed(policy.text, about) });
     announce(`Saved: ${about.name}`);
     reload();
   };

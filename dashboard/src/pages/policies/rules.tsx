@@ -1,12 +1,13 @@
-// The rules of a policy as text: the editor, the problems as one types, and what the rules decide about a tool.
+// The text of a policy: the editor, the problems as one types, and what the text decides about a call.
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../../../../src/core/policy-file.ts';
-import { Field } from '../../components/field.tsx';
 import { Loading, Problem as Refused } from '../../components/states.tsx';
-import { DecisionBadge, Named } from '../../components/text.tsx';
-import { type Draft, draftOf, tryTool } from './draft.ts';
+import { Named } from '../../components/text.tsx';
+import { type Draft, draftOf } from './draft.ts';
 import type { Editor } from './editor.ts';
+import { Try } from './try.tsx';
 
 interface RulesProps {
   /** The initial text of the editor; another `key` starts a new editor. */
@@ -14,12 +15,14 @@ interface RulesProps {
   name: string;
   readOnly: boolean;
   onDraft: (draft: Draft) => void;
+  /** What can be done with the text; it stands below the problems. */
+  children?: ComponentChildren;
 }
 
 /** While somebody types, the text is parsed at most this often. */
 const PAUSE_MS = 120;
 
-export function Rules({ text, name, readOnly, onDraft }: RulesProps) {
+export function Rules({ text, name, readOnly, onDraft, children }: RulesProps) {
   const [draft, setDraft] = useState(() => draftOf(text));
   const editor = useRef<Editor | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -41,7 +44,8 @@ export function Rules({ text, name, readOnly, onDraft }: RulesProps) {
     <div class="stack">
       <EditorHost text={text} readOnly={readOnly} onChange={read} onOpened={opened} />
       <Problems problems={draft.problems} goTo={(line, column) => editor.current?.goTo(line, column)} />
-      <TryTool draft={draft} name={name} goTo={line => editor.current?.goTo(line)} />
+      {children}
+      <Try draft={draft} name={name} goTo={line => editor.current?.goTo(line)} />
     </div>
   );
 }
@@ -108,54 +112,5 @@ function Problems({
         </ul>
       )}
     </div>
-  );
-}
-
-function TryTool({ draft, name, goTo }: { draft: Draft; name: string; goTo: (line: number) => void }) {
-  const [tool, setTool] = useState('');
-  const hint =
-    'A full name such as github__create_issue, or a bare one. Tried on the text above, saved or not.';
-  return (
-    <div class="try">
-      <Field label="Try a tool" hint={hint}>
-        {ties => (
-          <input
-            {...ties}
-            class="mono"
-            value={tool}
-            placeholder="github__create_issue"
-            autocomplete="off"
-            spellcheck={false}
-            onInput={event => setTool(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <p class="tried" aria-live="polite">
-        {tool !== '' && <Tried draft={draft} name={name} tool={tool} goTo={goTo} />}
-      </p>
-    </div>
-  );
-}
-
-interface TriedProps {
-  draft: Draft;
-  name: string;
-  tool: string;
-  goTo: (line: number) => void;
-}
-
-function Tried({ draft: { rules, lines }, name, tool, goTo }: TriedProps) {
-  if (rules === null) return <span class="soft">Fix the errors first.</span>;
-  const { decision, ruleIndex, reason } = tryTool(name, rules, tool);
-  const line = ruleIndex === null ? undefined : lines[ruleIndex];
-  return (
-    <>
-      <DecisionBadge decision={decision} /> <Named text={reason} />{' '}
-      {line !== undefined && (
-        <button type="button" class="link" onClick={() => goTo(line)}>
-          Show rule {ruleIndex}
-        </button>
-      )}
-    </>
   );
 }

@@ -10,14 +10,13 @@ import { Empty, Shown } from '../../components/states.tsx';
 import { type Column, More, Table } from '../../components/table.tsx';
 import { Badge, Named, Time } from '../../components/text.tsx';
 import { useList } from '../../load.ts';
-import type { PolicyVersion, Rule, WholePolicy } from '../../resources.ts';
+import type { PolicyVersion, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import { linesOf } from './draft.ts';
 
 interface VersionsProps {
   policy: WholePolicy;
-  /** Makes a new version of these rules. */
-  replace: (rules: Rule[]) => Promise<unknown>;
+  /** Makes a new version with this text. */
+  replace: (text: string) => Promise<unknown>;
 }
 
 export function Versions({ policy, replace }: VersionsProps) {
@@ -25,9 +24,9 @@ export function Versions({ policy, replace }: VersionsProps) {
   const list = useList<PolicyVersion>(`/policies/${policy.id}/versions`, 'versions', { limit: 20 });
   const { query, path, route } = useLocation();
   const shown = list.data?.find(each => String(each.version) === query['compare']);
-  const back = async ({ version, rules }: PolicyVersion) => {
-    await replace(rules);
-    announce(`Version ${policy.version + 1} has the rules of version ${version}.`);
+  const back = async ({ version, text }: PolicyVersion) => {
+    await replace(text);
+    announce(`Version ${policy.version + 1} has the text of version ${version}.`);
     list.reload();
   };
   return (
@@ -47,11 +46,13 @@ export function Versions({ policy, replace }: VersionsProps) {
         onClose={() => route(path)}
         wide
       >
-        {shown !== undefined && <Difference lines={diffLines(linesOf(shown.rules), linesOf(policy.rules))} />}
+        {shown !== undefined && <Difference lines={diffLines(linesOf(shown.text), linesOf(policy.text))} />}
       </Dialog>
     </Panel>
   );
 }
+
+const linesOf = (text: string): string[] => text.trimEnd().split('\n');
 
 function columns(
   policy: WholePolicy,
@@ -81,7 +82,7 @@ function columns(
                 title={`Roll back to version ${each.version}?`}
                 run={() => back(each)}
               >
-                Its rules become version {policy.version + 1} and decide from that moment on.
+                Its text becomes version {policy.version + 1} and decides from that moment on.
               </Confirm>
             )}
           </>

@@ -1,0 +1,62 @@
+// A call that is tried on the text in the editor: what a person wrote into the form, read strictly. core/simulate.ts
+// decides about it, in the browser; nothing is sent.
+
+import type { CompiledPolicy } from '../../../../src/core/compiled-policy.ts';
+import { isObject, type JsonObject, parseJson } from '../../../../src/core/json.ts';
+import { callOf, type Simulated, simulate, usedFault } from '../../../../src/core/simulate.ts';
+
+/** The fields of the form as they are written; an empty one is left out of the call. */
+export interface Form {
+  tool: string;
+  args: string;
+  keyName: string;
+  session: string;
+  person: string;
+  /** A local time, as browsers write it: `2026-03-01T08:30`. */
+  at: string;
+  /** By the names of limits. */
+  used: Readonly<Record<string, string>>;
+}
+
+export const EMPTY_FORM: Form = {
+  tool: '',
+  args: '',
+  keyName: '',
+  session: '',
+  person: '',
+  at: '',
+  used: {},
+};
+
+/** A sentence says what is wrong with what was written. */
+export function tryCall(policy: CompiledPolicy, form: Form): Simulated | string {
+  const args = form.args.trim() === '' ? undefined : readArguments(form.args);
+  if (typeof args === 'string') return args;
+  const { limits = {} } = policy;
+  const used = Object.entries(form.used).filter(
+    ([name, text]) => text.trim() !== '' && Object.hasOwn(limits, name),
+  );
+  for (const [name, text] of used) {
+    const fault = usedFault(policy, name, text.trim());
+    if (fault !== null) return `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
+  }
+  const at = form.at === '' ? Date.now() : Date.parse(form.at);
+  if (Number.isNaN(at)) return 'The time cannot be read.';
+  return simulate(policy, callOf(form.tool), {
+    at,
+    args,
+    used: Object.fromEntries(used.map(([name, text]) => [name, text.trim()])),
+    keyName: form.keyName,
+    session: form.session || undefined,
+    person: form.person || undefined,
+  });
+}
+
+function readArguments(text: string): JsonObject | string {
+  try {
+    const value = parseJson(text);
+    return isObject(value) ? value : 'The arguments must be a JSON object, such as {"amount": 5}.';
+  } catch (error) {
+    return `The arguments cannot be read. ${(error as Error).message}`;
+  }
+}
