@@ -111,6 +111,18 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'GET /admin/v1/limits': {
+    limits: {
+      policyId: string;
+      name: string;
+      per: 'key' | 'session' | 'person' | 'policy';
+      subject: string;
+      used: number;
+      atMost: number;
+      windowEndsAt: string;
+    }[];
+    nextCursor: string | null;
+  };
   'GET /admin/v1/keys': {
     keys: {
       id: string;

@@ -102,12 +102,12 @@ export function listUsed(
 }
 
 /** Forgets what a limit has counted for a subject, and returns whether there was anything. */
-export async function resetLimit(tx: Queries, { limitId, subject }: Counted): Promise<boolean> {
-  const removed = await tx.run('DELETE FROM limit_counts WHERE limit_id = $1 AND subject = $2', [
+export async function deleteCounts(tx: Queries, { limitId, subject }: Counted): Promise<boolean> {
+  const deleted = await tx.run('DELETE FROM limit_counts WHERE limit_id = $1 AND subject = $2', [
     limitId,
     subject,
   ]);
-  return removed > 0;
+  return deleted > 0;
 }
 
 /** Removes at most `limit` counts that ended before a time, and returns how many there were. */

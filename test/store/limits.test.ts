@@ -3,10 +3,10 @@
 import { expect, test } from 'bun:test';
 import {
   addCounts,
+  deleteCounts,
   type LimitCount,
   listUsed,
   removeEnded,
-  resetLimit,
   type Used,
   usedOf,
 } from '../../src/store/limits.ts';
@@ -147,8 +147,8 @@ await onEachEngine(store => {
     const limit = count({ limitId: 'reset' });
     await add(store, limit, { ...limit, endsAt: NOW + 2 * HOUR }, { ...limit, subject: 'key-2' });
     await add(store, { ...limit, limitId: 'kept' });
-    expect(await resetLimit(store.db, { limitId: 'reset', subject: 'key-1' })).toBe(true);
-    expect(await resetLimit(store.db, { limitId: 'reset', subject: 'key-1' })).toBe(false);
+    expect(await deleteCounts(store.db, { limitId: 'reset', subject: 'key-1' })).toBe(true);
+    expect(await deleteCounts(store.db, { limitId: 'reset', subject: 'key-1' })).toBe(false);
     expect(await used(store, NOW, ['reset', 'key-1'], ['reset', 'key-2'], ['kept', 'key-1'])).toEqual([
       0, 1, 1,
     ]);

@@ -8,6 +8,7 @@ import { connectedToolRoutes } from './connected-tools.ts';
 import { eventRoutes } from './events.ts';
 import { grantRoutes } from './grants.ts';
 import { keyRoutes } from './keys.ts';
+import { limitRoutes } from './limits.ts';
 import { notificationRoutes } from './notifications.ts';
 import { operatorRoutes } from './operators.ts';
 import { policyRoutes } from './policies.ts';
@@ -21,6 +22,7 @@ import { webhookRoutes } from './webhooks.ts';
 
 export const adminRoutes: Route[] = [
   ...policyRoutes,
+  ...limitRoutes,
   ...keyRoutes,
   ...connectedToolRoutes,
   ...sessionAdminRoutes,
