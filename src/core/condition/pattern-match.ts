@@ -1,7 +1,7 @@
 // `matches`: RE2's syntax, with the parser and compiler of @bufbuild/re2. The compiled program is run here and not by
 // that package, because its work has to be counted in steps and its memory bounded whatever the text is: a program of
-// n instructions may need n of them for each character. Sets of instructions that were seen before are remembered, so
-// that usually a character costs one look-up.
+// n instructions may need n of them for each character. Sets of instructions that were seen before are remembered, by
+// kinds of characters, so that usually a character costs one look-up.
 
 import { RE2JS } from '@bufbuild/re2';
 import { ConditionFault } from './fault.ts';
@@ -45,6 +45,10 @@ interface Transition {
   /** Each check pays for it once, whether it was remembered or not: the result must not depend on earlier checks. */
   paidBy: number;
 }
+
+/** Characters beyond ASCII are looked up anew each time. */
+const KINDS = 128;
+const NOT_KEPT = -1;
 
 /** Stands among instructions for one that says that the pattern is matched. */
 const FOUND = -1;
@@ -92,8 +96,12 @@ class Machine {
   readonly #seen: Uint32Array;
   #walk = 0;
 
+  /** For each ASCII character, the first one that the pattern does not tell from it. */
+  readonly #kinds: Uint8Array;
+
   constructor(program: Program) {
     this.#program = program;
+    this.#kinds = kindsOf(program);
     this.#seen = new Uint32Array(program.numInst());
   }
 
@@ -108,7 +116,8 @@ class Machine {
       const rune = at < text.length ? text.codePointAt(at)! : -1;
       const around = state.asserts ? assertions(before, rune) : 0;
       if (rune < 0) return state.asserts && this.#closure(state.instructions, around).includes(FOUND);
-      const transition = state.next.get(rune * 64 + around) ?? this.#step(state, rune, around);
+      const kind = rune < KINDS ? this.#kinds[rune]! * 64 + around : NOT_KEPT;
+      const transition = state.next.get(kind) ?? this.#step(state, rune, around, kind);
       if (transition.paidBy !== steps.check) {
         transition.paidBy = steps.check;
         if (!steps.spend(transition.cost)) return TOO_MUCH_WORK;
@@ -121,13 +130,15 @@ class Machine {
     return true;
   }
 
-  #step(from: State, rune: number, around: number): Transition {
+  #step(from: State, rune: number, around: number, kind: number): Transition {
     const reached = from.asserts ? this.#closure(from.instructions, around) : from.instructions;
     const state = reached.includes(FOUND) ? null : this.#stateOf(this.#after(reached, rune));
     const instructions = reached.length + (state?.instructions.length ?? 0);
     const transition = { state, cost: Math.ceil(instructions / INSTRUCTIONS_PER_STEP), paidBy: 0 };
-    from.next.set(rune * 64 + around, transition);
-    this.#remembered++;
+    if (kind !== NOT_KEPT) {
+      from.next.set(kind, transition);
+      this.#remembered++;
+    }
     return transition;
   }
 
@@ -180,6 +191,21 @@ class Machine {
     this.#start = null;
     this.#remembered = 0;
   }
+}
+
+/**
+ * What is remembered must not tell which characters a text had, because a text is an argument. So it is kept by kinds of
+ * characters that the pattern alone makes.
+ */
+function kindsOf(program: Program): Uint8Array {
+  const instructions = Array.from({ length: program.numInst() }, (_, each) => program.getInst(each));
+  const runes = instructions.filter(({ op }) => op >= RUNE);
+  const first = new Map<string, number>();
+  return Uint8Array.from({ length: KINDS }, (_, rune) => {
+    const matched = runes.map(each => (each.matchRune(rune) ? '1' : '0')).join('');
+    if (!first.has(matched)) first.set(matched, rune);
+    return first.get(matched)!;
+  });
 }
 
 /** The assertions that hold between two characters, of which -1 is none: the flags of an EMPTY_WIDTH instruction. */
