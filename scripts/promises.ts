@@ -44,6 +44,7 @@ const PROMISES: Record<string, string> = {
   P21: 'A clean stop loses nothing',
   P22: 'Upgrades survive a kill',
   P23: 'One caller’s input never fails another caller’s check',
+  P24: 'In no window do more calls commit than a limit allows, and what is counted equals what the log allows',
   P27: 'Nothing outside the store delays a check',
 };
 
