@@ -2,7 +2,8 @@
 // every replica, under load.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { until, verdictOf } from '../support/faults.ts';
+import type { Limits, Rule } from '../../src/core/policy.ts';
+import { sql, until, verdictOf } from '../support/faults.ts';
 import { type Answer, startLoad } from '../support/load.ts';
 import { need } from '../support/need.ts';
 import { engines } from '../support/service.ts';
@@ -78,6 +79,70 @@ for (const engine of both) {
       const rules = [{ tool: 'deploy', action: 'deny' }, ...RULES];
       expect((await gate.service.admin('PUT', `/policies/${policyId}`, { rules })).status).toBe(200);
       expect(await decide(key, 'prod', 'deploy')).toBe('deny');
+    });
+
+    /** A grant for what the first of these rules holds. */
+    async function grantedUnder(rules: Rule[], limits: Limits = {}) {
+      const policy = await gate.service.admin('POST', '/policies', {
+        name: crypto.randomUUID(),
+        rules,
+        limits,
+      });
+      const { key } = (await gate.service.admin('POST', '/keys', { name: 'k', policyId: policy.body.id }))
+        .body;
+      if (Object.keys(limits).length > 0) await decide(key, 'prod', 'deploy');
+      await gate.approve((await gate.ask(key)).token, '1h');
+      expect(await decide(key, 'prod', 'deploy')).toBe('allow');
+      /** What a call gets once these are the rules. */
+      return async (changed: Rule[]): Promise<string> => {
+        const put = await gate.service.admin('PUT', `/policies/${policy.body.id}`, {
+          rules: changed,
+          limits,
+        });
+        expect([put.status, put.text]).toEqual([200, expect.any(String)]);
+        return decide(key, 'prod', 'deploy');
+      };
+    }
+
+    const HELD: Rule = { tool: 'deploy', action: 'require_approval', when: '!has(args.force)' };
+
+    test.each<[string, Rule]>([
+      ['another condition', { ...HELD, when: '!has(args.yes)' }],
+      ['a further condition', { ...HELD, when: ['!has(args.force)', '!has(args.yes)'] }],
+      ['no condition', { tool: 'deploy', action: 'require_approval' }],
+      ['another pattern', { ...HELD, tool: 'deplo*' }],
+      ['hours', { ...HELD, during: 'mon-sun' }],
+    ])('ends when its rule gets %s', async (_, changed) => {
+      const decideUnder = await grantedUnder([HELD]);
+      expect(await decideUnder([changed])).toBe('pending');
+    });
+
+    test('ends when its rule gets another action', async () => {
+      const limits: Limits = { one: { calls: 1, within: '1h', beyond: 'require_approval' } };
+      const decideUnder = await grantedUnder([{ tool: 'deploy', action: 'allow', limit: 'one' }], limits);
+      expect(await decideUnder([{ tool: 'deploy', action: 'require_approval' }])).toBe('pending');
+    });
+
+    test('goes on when its rule moves, gets another reason, or says the same in another form', async () => {
+      const decideUnder = await grantedUnder([HELD]);
+      const other: Rule = { tool: 'other', action: 'deny' };
+      for (const rules of [
+        [other, HELD],
+        [HELD, other],
+        [{ ...HELD, reason: 'Ask first.' }],
+        [{ ...HELD, when: ['!has(args.force)'] }],
+      ])
+        expect(await decideUnder(rules)).toBe('allow');
+    });
+
+    test('one that does not know its rule frees a rule without conditions only', async () => {
+      const plain: Rule = { tool: 'deploy', action: 'require_approval' };
+      const decideUnder = await grantedUnder([plain]);
+      await sql(gate.service.databaseUrl, 'UPDATE grants SET rule_digest = NULL');
+      expect(await decideUnder([{ ...plain, tool: '*' }])).toBe('allow');
+      expect(await decideUnder([HELD])).toBe('pending');
+      expect(await decideUnder([{ ...plain, during: 'mon-sun' }])).toBe('pending');
+      expect(await decideUnder([plain])).toBe('allow');
     });
 
     test('an approval without a duration, and a denial, open none', async () => {
