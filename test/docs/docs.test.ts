@@ -88,6 +88,7 @@ function follow(steps: Step[]): void {
   async function take(step: Step): Promise<void> {
     if (step.kind === 'nobody') throw new Error(`nobody knows what to do with it: ${step.text}`);
     if (step.kind === 'file') return reader.save(step.name, step.text);
+    if (step.kind === 'from') return expect(isPartOf(step.text, read(step.name)), step.text).toBe(true);
     if (step.kind === 'serve') return reader.serve(step.text);
     if (!reader.serving) await reader.serve();
     if (step.kind === 'run') return run(step);
@@ -98,9 +99,16 @@ function follow(steps: Step[]): void {
   }
 
   for (const step of steps) {
-    const first = step.kind === 'file' ? step.name : step.text.split('\n')[0];
+    const first = step.kind === 'file' || step.kind === 'from' ? step.name : step.text.split('\n')[0];
     test(`line ${step.line}: ${step.kind} ${first}`, () => take(step));
   }
+}
+
+/** Whether whole lines of a file are this text, all of them indented by the same number of blanks more. */
+function isPartOf(text: string, file: string): boolean {
+  return [0, 2, 4].some(more =>
+    `\n${file}`.includes(`\n${text}`.replace(/\n(?=.)/g, `\n${' '.repeat(more)}`)),
+  );
 }
 
 /** The first object that a text holds, whatever stands around it; the text itself when it holds none. */

@@ -5,6 +5,7 @@
 //   shell                the terminal of the service: starts it anew, with these settings
 //   console              commands after `$ `, and what each prints
 //   <!-- file: name -->  saved under that name
+//   <!-- from: path -->  a part of that file, which may be indented more
 //   <!-- prints -->      what the step before printed
 //   <!-- not run: why -->
 //   <!-- run: … -->      a command that the reader does by hand
@@ -16,7 +17,7 @@ export type Step = { line: number } & (
   | { kind: 'run'; language: string; text: string }
   | { kind: 'serve'; text: string }
   | { kind: 'console'; text: string }
-  | { kind: 'file'; name: string; text: string }
+  | { kind: 'file' | 'from'; name: string; text: string }
   | { kind: 'prints'; language: string; text: string }
   | { kind: 'shows' | 'says'; text: string }
   | { kind: 'nobody'; text: string }
@@ -64,6 +65,8 @@ function hiddenStep(line: number, comment: string): Step | null {
 function blockStep(line: number, language: string, text: string, told: string | null): Step {
   if (told?.startsWith('file: ') === true)
     return { line, kind: 'file', name: told.slice('file: '.length), text };
+  if (told?.startsWith('from: ') === true)
+    return { line, kind: 'from', name: told.slice('from: '.length), text };
   if (told === 'prints') return { line, kind: 'prints', language, text };
   if (told !== null) return { line, kind: 'nobody', text: told };
   if (RUN.includes(language)) return { line, kind: 'run', language, text };
