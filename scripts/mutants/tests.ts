@@ -31,7 +31,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],
   [
     /^guard\/(check\/|approvals\/ask|deps)/,
-    'guard/check/check guard/check/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
+    'guard/check/check guard/check/limits guard/check/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
     /^guard\/(check\/(approval-)?facts|credentials|sessions|keys)/,
