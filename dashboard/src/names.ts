@@ -31,8 +31,8 @@ export function keyName(id: string): string {
 
 const labels = signal<Record<string, string>>({});
 
-/** The label of a session; empty if it is not known yet or does not exist. */
-export function sessionLabel(id: string, keyId: string): string {
+/** The label of a session; empty if it is not known yet or does not exist. Its key, where known, finds it sooner. */
+export function sessionLabel(id: string, keyId: string | null): string {
   if (!asked.has(id)) {
     asked.add(id);
     loadLabels(keyId).catch(() => {});
@@ -40,12 +40,17 @@ export function sessionLabel(id: string, keyId: string): string {
   return labels.value[id] ?? '';
 }
 
-/** Loads the labels of a key's newest sessions only, since calls that wait are recent. */
-async function loadLabels(keyId: string): Promise<void> {
-  const { sessions } = await get<{ sessions: Session[] }>('/sessions', {
-    keyId,
-    limit: 1000,
-  });
-  for (const { id } of sessions) asked.add(id);
-  labels.value = { ...labels.value, ...Object.fromEntries(sessions.map(({ id, label }) => [id, label])) };
+const loading = new Set<string | null>();
+
+/** Loads the labels of a key's newest sessions only, since calls that wait and counts are recent. */
+async function loadLabels(keyId: string | null): Promise<void> {
+  if (loading.has(keyId)) return;
+  loading.add(keyId);
+  try {
+    const { sessions } = await get<{ sessions: Session[] }>('/sessions', { keyId, limit: 1000 });
+    for (const { id } of sessions) asked.add(id);
+    labels.value = { ...labels.value, ...Object.fromEntries(sessions.map(({ id, label }) => [id, label])) };
+  } finally {
+    loading.delete(keyId);
+  }
 }

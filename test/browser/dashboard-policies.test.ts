@@ -1,5 +1,5 @@
 // Policies and keys in a real browser, on PostgreSQL: rules written with a mistake and mended, calls tried, a key made
-// and used, versions compared and rolled back, a key revoked; Connected Tools with what changed.
+// and used, versions compared and rolled back, limits reset, a key revoked; Connected Tools with what changed.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
@@ -179,6 +179,29 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       await expectUsable(page);
       await page.keyboard.press('Enter');
       await page.locator('.cm-content').getByText('when: args.to.contains()').waitFor();
+    });
+  });
+
+  test('what is used of a limit is listed by the names of keys, and reset', async () => {
+    const { policyId, policyName, key } = await service.newKey([], { name: 'spender' });
+    await service.admin('PUT', `/policies/${policyId}`, {
+      rules: [{ tool: '*', action: 'allow', limit: 'pays' }],
+      limits: { pays: { calls: 1, within: '1h' } },
+    });
+    const decision = async () => (await service.check(key, 'a', 'pay')).body.decision;
+    expect([await decision(), await decision()]).toEqual(['allow', 'deny']);
+    await use(async page => {
+      await page.goto(`/dashboard/policies/${policyId}`);
+      await heading(page, policyName);
+      await page.getByRole('definition').getByText('at most 1 call within 1h per key').waitFor();
+      const row = page.getByRole('table', { name: 'What is used of the limits' }).getByRole('row').nth(1);
+      expect(await row.textContent()).toMatch(/^paysspender1 of 1/);
+      await row.getByRole('button', { name: 'Reset' }).click();
+      await expectUsable(page);
+      expect(await decision()).toBe('deny');
+      await page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click();
+      await page.getByText('Nothing is used').waitFor();
+      expect(await decision()).toBe('allow');
     });
   });
 

@@ -14,6 +14,7 @@ import { useAction, useGet } from '../../load.ts';
 import type { Policy, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import type { Draft } from './draft.ts';
+import { LimitsPanel } from './limits.tsx';
 import { renamed } from './renamed.ts';
 import { Rules } from './rules.tsx';
 import { usersOf } from './users.ts';
@@ -47,6 +48,7 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
       actions={admin && <Actions policy={policy} reload={reload} />}
     >
       <Editing key={policy.version} policy={policy} reload={reload} />
+      {Object.keys(policy.limits).length > 0 && <LimitsPanel policy={policy} />}
       <div class="halves">
         <Versions policy={policy} replace={text => replace(policy, { text }).then(reload)} />
         <Users policyId={policy.id} />
