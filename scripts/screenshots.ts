@@ -35,15 +35,34 @@ const KEPT: Shot[] = [
   { page: 'policy', width: 'wide', scheme: 'light' },
 ];
 
+/** It is typed into the editor, because the demo's policies have no conditions: its calls have no arguments. */
+const POLICY = `# Small refunds need nobody, up to 500 a day.
+name: support-desk
+limits:
+  refunds: { sum: args.amount, unit: 0.01, atMost: 500, each: day, zone: Europe/Berlin }
+rules:
+  - { tool: "tickets__*", action: allow, during: mon-fri 08:00-18:00 Europe/Berlin }
+  - { tool: "orders__get_*", action: allow }
+  - tool: payments__refund
+    action: allow
+    when: [ 'args.amount > 0 && args.amount <= 50', 'args.currency == "EUR"' ]
+    limit: refunds
+  - { tool: payments__refund, action: require_approval, ask: "Refund {amount} {currency}?" }
+`;
+
 const PAGES: Record<string, (page: Page) => Promise<void>> = {
   overview: page => open(page, ''),
   approvals: page => open(page, '/approvals'),
   audit: page => open(page, '/audit'),
   policies: page => open(page, '/policies'),
   policy: async page => {
-    await openRow(page, '/policies', 'coding-agents');
-    await page.locator('.cm-content').waitFor();
-    await page.getByLabel('Try a tool').fill('github__merge_pull_request');
+    await openRow(page, '/policies', 'support-desk');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(POLICY);
+    await page.getByLabel('Try a tool').fill('payments__refund');
+    await page.getByLabel('Arguments').fill('{ "amount": 60, "currency": "EUR" }');
+    await page.getByText('args.amount is 60').first().waitFor();
   },
   keys: page => open(page, '/keys'),
   key: page => openRow(page, '/keys', 'coding agent'),
