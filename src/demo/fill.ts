@@ -153,21 +153,21 @@ async function addPolicy(
   const updatedAt = times.at(-1) ?? now;
   await insertPolicy(tx, { id, name, description, version: versions.length, createdAt, updatedAt });
   const compiled: { at: number; policy: CompiledPolicy }[] = [];
-  for (const [index, { rules }] of versions.entries()) {
+  for (const [index, { rules, limits = {} }] of versions.entries()) {
     const version = index + 1;
     const at = times[index] as number;
     await insertPolicyVersion(tx, id, {
       version,
       name,
       rules,
-      limits: {},
+      limits,
       text: null,
       createdAt: at,
       createdBy: BY,
     });
     const action = version === 1 ? 'policy.create' : 'policy.update';
     await note(tx, action, id, at, { name, version, rules: rules.length });
-    compiled.push({ at, policy: compilePolicy({ id, version, name, rules }) });
+    compiled.push({ at, policy: compilePolicy({ id, version, name, rules, limits }) });
   }
   return at => (compiled.findLast(each => each.at <= at) ?? compiled[0])?.policy as CompiledPolicy;
 }

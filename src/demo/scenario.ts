@@ -2,14 +2,15 @@
 // agents call, their MCP servers, and the operators. week.ts decides when things happen.
 
 import type { Surface } from '../core/event.ts';
-import type { Rule } from '../core/policy.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Limits, Rule } from '../core/policy.ts';
 import type { Role } from '../store/operators.ts';
 
 export interface DemoPolicy {
   name: string;
   description: string;
   /** The versions, oldest first. */
-  versions: { daysAgo: number; rules: Rule[] }[];
+  versions: { daysAgo: number; rules: Rule[]; limits?: Limits }[];
 }
 
 interface DemoTool {
@@ -72,6 +73,23 @@ const CODING: Rule[] = [
   allow('files__write_file'),
 ];
 
+const SUPPORT: Rule[] = [
+  deny('tickets__delete_ticket', 'Tickets are closed, not deleted.'),
+  allow('tickets__*'),
+  allow('orders__get_*'),
+  allow('orders__list_*'),
+  ask('payments__refund', 'Refunds are approved by the support lead.'),
+  ask('email__send', 'A person reads what leaves the house.'),
+];
+
+/** Small payments pass up to a daily sum, and come before the rule that asks. */
+const smallPayment = (tool: string): Rule => ({
+  tool,
+  action: 'allow',
+  when: ['args.amount > 0 && args.amount <= 50', 'args.currency == "EUR"'],
+  limit: 'payments',
+});
+
 export const POLICIES: DemoPolicy[] = [
   {
     name: 'coding-agents',
@@ -87,7 +105,7 @@ export const POLICIES: DemoPolicy[] = [
   },
   {
     name: 'support-desk',
-    description: 'Reads tickets and orders, answers customers; money moves only with approval.',
+    description: 'Reads tickets and orders, answers customers; larger sums move only with approval.',
     versions: [
       {
         daysAgo: 20.12,
@@ -97,16 +115,20 @@ export const POLICIES: DemoPolicy[] = [
           ask('payments__refund', 'Refunds are approved by the support lead.'),
         ],
       },
+      { daysAgo: 6.39, rules: SUPPORT },
       {
-        daysAgo: 6.39,
-        rules: [
-          deny('tickets__delete_ticket', 'Tickets are closed, not deleted.'),
-          allow('tickets__*'),
-          allow('orders__get_*'),
-          allow('orders__list_*'),
-          ask('payments__refund', 'Refunds are approved by the support lead.'),
-          ask('email__send', 'A person reads what leaves the house.'),
-        ],
+        daysAgo: 2.21,
+        limits: {
+          payments: {
+            sum: 'args.amount',
+            unit: 0.01,
+            atMost: 500,
+            each: 'day',
+            zone: 'Europe/Berlin',
+            beyond: 'require_approval',
+          },
+        },
+        rules: [smallPayment('payments__refund'), smallPayment('payments__voucher'), ...SUPPORT],
       },
     ],
   },
@@ -215,6 +237,7 @@ export const AGENTS: DemoAgent[] = [
       ['orders', 'get_order', 18],
       ['orders', 'list_orders', 6],
       ['payments', 'refund', 1.2],
+      ['payments', 'voucher', 1.6],
       ['email', 'send', 0.8],
       ['payments', 'charge', 0.8],
     ],
@@ -269,6 +292,12 @@ export const AGENTS: DemoAgent[] = [
     ],
   },
 ];
+
+/** What tools are called with, where a condition of a policy reads it. */
+export const ARGUMENTS: Readonly<Record<string, JsonObject>> = {
+  refund: { amount: 180, currency: 'EUR' },
+  voucher: { amount: 7.5, currency: 'EUR' },
+};
 
 /** A key that was revoked and is not used any more. */
 export const RETIRED = { name: 'prototype', policy: 'coding-agents', daysAgo: 26.01, revokedDaysAgo: 10 };

@@ -2,14 +2,17 @@
 // carry the time at which a thing happened, as in a store that was really in use. write.ts writes the week.
 
 import type { CompiledPolicy } from '../core/compiled-policy.ts';
-import { consider } from '../core/consider.ts';
+import { type Considered, consider } from '../core/consider.ts';
 import { decide, type Freedom } from '../core/decide.ts';
+import { countsUntil } from '../core/limit.ts';
+import { limitId } from '../guard/check/limits.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
 import type { AuditEntry } from '../store/audit-entry.ts';
 import type { GrantRecord } from '../store/grants.ts';
+import type { LimitCount } from '../store/limits.ts';
 import type { OutcomeRecord } from '../store/outcomes.ts';
 import type { SessionRecord } from '../store/sessions.ts';
-import { ADMIN, type DemoAgent, OPERATORS, WAITING } from './scenario.ts';
+import { ADMIN, ARGUMENTS, type DemoAgent, OPERATORS, WAITING } from './scenario.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -22,6 +25,7 @@ export interface Week {
   grants: GrantRecord[];
   outcomes: OutcomeRecord[];
   sessions: SessionRecord[];
+  counts: LimitCount[];
 }
 
 /** An agent with its key and policy in the store. */
@@ -69,6 +73,7 @@ class Living implements Week {
   readonly grants: GrantRecord[] = [];
   readonly outcomes: OutcomeRecord[] = [];
   readonly sessions: SessionRecord[] = [];
+  readonly counts: LimitCount[] = [];
   readonly #now: number;
   readonly #timeout: number;
   readonly #roll = dice(7);
@@ -124,7 +129,7 @@ class Living implements Week {
     const situation = {
       now: at,
       surface: agent.surface,
-      args: undefined,
+      args: ARGUMENTS[toolName],
       keyId,
       keyName: agent.name,
       session: null,
@@ -150,8 +155,18 @@ class Living implements Week {
       latencyMs: this.#latency(),
     };
     this.entries.push(entry);
+    if (made.decision === 'allow') this.#count(considered, keyId, at);
     if (agent.surface === 'mcp' && made.decision === 'allow') this.outcomes.push(this.#outcome(entry));
     return entry;
+  }
+
+  #count({ meter, policy }: Considered, keyId: string, at: number): void {
+    if (meter === null || meter.subject === null) return;
+    const { subject, units: amount } = meter;
+    const { name, limit } = meter.limit;
+    const endsAt = countsUntil(limit, at);
+    const id = limitId(policy.id, name, limit);
+    this.counts.push({ limitId: id, subject, endsAt, amount, policyId: policy.id, name, keyId });
   }
 
   /** Usually one or two milliseconds, and occasionally more, as with a slow disk. */

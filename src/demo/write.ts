@@ -19,6 +19,7 @@ import { insertChange } from '../store/changes.ts';
 import type { Transaction } from '../store/db.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../store/deliveries.ts';
 import { insertGrant } from '../store/grants.ts';
+import { addCounts } from '../store/limits.ts';
 import { insertOutcomes } from '../store/outcomes.ts';
 import { insertSession } from '../store/sessions.ts';
 import { insertWebhook, updateWebhook, type WebhookRecord } from '../store/webhooks.ts';
@@ -49,6 +50,7 @@ export async function writeWeek(deps: Deps, week: Week): Promise<void> {
     for (const { expiresAt } of approvals) await lapseApprovals(tx, expiresAt, 1);
   });
   await inPieces(deps, week.grants, each(insertGrant));
+  await inPieces(deps, week.counts, async (tx, counts) => addCounts(tx, counts));
 }
 
 async function inPieces<T>(

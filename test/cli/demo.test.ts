@@ -70,6 +70,10 @@ function suite(engine: Engine): void {
     const { policies } = await get('/policies');
     expect(policies.map((each: { name: string }) => each.name)).toContain('coding-agents');
     expect(Math.max(...policies.map((each: { version: number }) => each.version))).toBe(3);
+    const support = policies.find((each: { name: string }) => each.name === 'support-desk');
+    expect(Object.keys((await get(`/policies/${support.id}`)).limits)).toEqual(['payments']);
+    const allowed = (await get('/audit?tool=voucher&decision=allow')).entries[0];
+    expect(allowed.reason).toBe('Rule 1 of policy "support-desk" allows payments__voucher.');
     const { keys } = await get('/keys');
     expect(keys.filter((each: { revokedAt: string | null }) => each.revokedAt !== null)).toHaveLength(1);
     const coding = keys.find((each: { name: string }) => each.name === 'coding agent');
