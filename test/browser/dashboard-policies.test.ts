@@ -117,13 +117,17 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       await page.getByRole('link', { name: 'its user' }).waitFor();
       const text = '# why\n- { tool: a, action: deny, reason: "not today" } # until Monday\n';
       await write(page, text);
-      await button(page, 'Save as version 2').click();
+      const save = button(page, 'Save as version 2');
+      await page.getByText('Not saved yet.').waitFor();
+      // What is typed right before the click is saved too.
+      await page.keyboard.insertText('# the end');
+      await save.click({ force: true });
       await button(page, 'Save as version 3').waitFor();
       expect((await service.check(key, 's', 'a')).body).toMatchObject({
         decision: 'deny',
         reason: 'not today',
       });
-      expect((await service.admin('GET', `/policies/${policyId}`)).body.text).toBe(text);
+      expect((await service.admin('GET', `/policies/${policyId}`)).body.text).toBe(`${text}# the end`);
       expect(await page.locator('.cm-content').textContent()).toContain('# until Monday');
       await page.getByRole('link', { name: 'Compare' }).click();
       const dialog = page.getByRole('dialog', { name: 'From version 1 to version 2' });

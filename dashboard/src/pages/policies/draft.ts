@@ -2,6 +2,7 @@
 // the service and the command line read it.
 
 import { type CompiledPolicy, compilePolicy } from '../../../../src/core/compiled-policy.ts';
+import { MAX_TEXT } from '../../../../src/core/policy.ts';
 import { type Problem, parsePolicy } from '../../../../src/core/policy-file.ts';
 
 export interface Draft {
@@ -15,6 +16,12 @@ export interface Draft {
 
 export function draftOf(text: string): Draft {
   return { text, ...parsePolicy(text) };
+}
+
+/** What is sent to the service: the text, or only the rules and limits of a text that is too long to be kept. */
+export function contentOf(text: string): object {
+  const policy = text.length > MAX_TEXT ? parsePolicy(text).policy : null;
+  return policy === null ? { text } : { rules: policy.rules, limits: policy.limits };
 }
 
 /** The policy as the service would decide by it; null while there are errors. `name` is for a text that has none. */

@@ -1,6 +1,6 @@
 // A new policy: a name, a description, and a text to begin with. The text may contain the name and the description.
 
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
 import { post } from '../../api.ts';
@@ -10,7 +10,7 @@ import { Problem } from '../../components/states.tsx';
 import { useAction } from '../../load.ts';
 import type { WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import { draftOf } from './draft.ts';
+import { contentOf, draftOf } from './draft.ts';
 import { Rules } from './rules.tsx';
 
 const TEXT = `# The first rule that matches a tool, and whose conditions hold, decides. What no rule matches is denied.
@@ -30,6 +30,8 @@ export function NewPolicy() {
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const [draft, setDraft] = useState(() => draftOf(TEXT));
+  // What is typed after the last pause is saved too.
+  const typed = useRef(TEXT);
   const { busy, error, run } = useAction();
   const { route } = useLocation();
   const named = draft.policy?.name ?? null;
@@ -38,7 +40,7 @@ export function NewPolicy() {
     event.preventDefault();
     return run(async () => {
       const about = { ...(named === null && { name }), ...(described === null && { description }) };
-      const made = await post<WholePolicy>('/policies', { ...about, text: draft.text });
+      const made = await post<WholePolicy>('/policies', { ...about, ...contentOf(typed.current) });
       announce(`Created: ${made.name}`);
       route(`/dashboard/policies/${made.id}`);
     });
@@ -72,7 +74,15 @@ export function NewPolicy() {
           </div>
         </Panel>
         <Panel title="Rules">
-          <Rules text={TEXT} name={name} readOnly={false} onDraft={setDraft} />
+          <Rules
+            text={TEXT}
+            name={name}
+            readOnly={false}
+            onText={text => {
+              typed.current = text;
+            }}
+            onDraft={setDraft}
+          />
         </Panel>
         <Problem error={error} />
         <div class="actions">

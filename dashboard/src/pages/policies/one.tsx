@@ -1,7 +1,7 @@
 // One policy: its text in the editor, its limits, its versions, and the keys that use it. Saving makes a new version,
 // which decides from then on.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
 import { put, remove } from '../../api.ts';
@@ -13,7 +13,7 @@ import { Ago, Named } from '../../components/text.tsx';
 import { useAction, useGet } from '../../load.ts';
 import type { Policy, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
-import type { Draft } from './draft.ts';
+import { contentOf, type Draft } from './draft.ts';
 import { LimitsPanel } from './limits.tsx';
 import { renamed } from './renamed.ts';
 import { Rules } from './rules.tsx';
@@ -58,18 +58,23 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
 }
 
 /** Sends the version that was edited, so that a newer version of somebody else is not overwritten. */
-function replace(policy: WholePolicy, change: Partial<Policy> & { text: string }): Promise<unknown> {
-  return put(`/policies/${policy.id}`, { ...change, version: policy.version });
+function replace(
+  policy: WholePolicy,
+  { text, ...about }: Partial<Policy> & { text: string },
+): Promise<unknown> {
+  return put(`/policies/${policy.id}`, { ...about, ...contentOf(text), version: policy.version });
 }
 
 function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
   const { text } = policy;
   const [draft, setDraft] = useState<Draft | null>(null);
+  // What is typed after the last pause is saved too.
+  const typed = useRef(text);
   const { busy, error, run } = useAction();
   const changed = draft !== null && draft.text !== text;
   useWarning(changed);
   const save = async () => {
-    if (draft === null || !(await run(() => replace(policy, { text: draft.text })))) return;
+    if (!(await run(() => replace(policy, { text: typed.current })))) return;
     announce(`Saved as version ${policy.version + 1}. It decides from now on.`);
     reload();
   };
@@ -83,7 +88,15 @@ function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }
         </span>
       }
     >
-      <Rules text={text} name={policy.name} readOnly={!editable} onDraft={setDraft}>
+      <Rules
+        text={text}
+        name={policy.name}
+        readOnly={!editable}
+        onText={changed => {
+          typed.current = changed;
+        }}
+        onDraft={setDraft}
+      >
         <Problem error={error} />
         {editable && (
           <div class="actions">

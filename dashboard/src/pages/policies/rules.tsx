@@ -14,6 +14,8 @@ interface RulesProps {
   text: string;
   name: string;
   readOnly: boolean;
+  /** Called with every change, before the text is parsed. */
+  onText: (text: string) => void;
   onDraft: (draft: Draft) => void;
   /** What can be done with the text; it stands below the problems. */
   children?: ComponentChildren;
@@ -22,11 +24,12 @@ interface RulesProps {
 /** While somebody types, the text is parsed at most this often. */
 const PAUSE_MS = 120;
 
-export function Rules({ text, name, readOnly, onDraft, children }: RulesProps) {
+export function Rules({ text, name, readOnly, onText, onDraft, children }: RulesProps) {
   const [draft, setDraft] = useState(() => draftOf(text));
   const editor = useRef<Editor | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const read = (changed: string) => {
+    onText(changed);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       const next = draftOf(changed);
