@@ -20,10 +20,12 @@ export interface Meter {
   units: number;
 }
 
-/** A rule, and the condition of it that could not be evaluated. */
-interface Failed {
+/** A rule that holds the call because a condition of it could not be evaluated. */
+interface Held {
   index: number;
   condition: number;
+  /** As below, for the rules above this one. */
+  passedOver: string;
 }
 
 export interface Considered {
@@ -38,7 +40,7 @@ export interface Considered {
   /** The condition for whose failure a `deny` rule applies. */
   failed: number | null;
   /** The first `require_approval` rule above it with a condition that could not be evaluated. */
-  held: Failed | null;
+  held: Held | null;
   meter: Meter | null;
   /** One sentence for each of the first rules that matched by name and were passed over. */
   passedOver: string;
@@ -87,8 +89,10 @@ function findRule(considered: Considered, situation: Situation): void {
       considered.meter = examined.meter;
       return;
     }
-    if (examined.applies === null && action === 'require_approval')
-      considered.held ??= { index, condition: examined.condition as number };
+    if (examined.applies === null && action === 'require_approval') {
+      const { passedOver } = considered;
+      considered.held ??= { index, condition: examined.condition as number, passedOver };
+    }
     if (passedOver++ < MOST_PASSED_OVER)
       considered.passedOver += ` Rule ${index} did not apply: ${examined.why}.`;
   }

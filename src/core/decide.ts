@@ -80,8 +80,9 @@ export function couldPass(
 }
 
 export function decide(considered: Considered, facts: Facts): Decided {
-  const { call, passedOver } = considered;
+  const { call, held } = considered;
   const found = byPolicy(considered, facts);
+  const { passedOver } = held !== null && found.ruleIndex === held.index ? held : considered;
   if (found.decision === 'allow' && call.noPlace !== undefined)
     return decided(
       'deny',

@@ -111,8 +111,12 @@ test('a rule that asks for approval and could not be evaluated says so, unless t
   expect(of(gone, { tool: 'a', action: 'allow' })).toEqual([
     'pending',
     0,
-    `Rule 0 of policy "n" requires approval for s__a: its condition 1 could not be evaluated. Look first.${passed}`,
+    `Rule 0 of policy "n" requires approval for s__a: its condition 1 could not be evaluated. Look first.`,
   ]);
+  const never: Rule = { tool: 'a', action: 'deny', when: 'false' };
+  expect(of(never, gone, never, { tool: 'a', action: 'allow' })[2]).toBe(
+    'Rule 1 of policy "n" requires approval for s__a: its condition 1 could not be evaluated. Look first. Rule 0 did not apply: condition 0 is false.',
+  );
   expect(of(gone, gone, { tool: 'a', action: 'require_approval' })[1]).toBe(0);
   expect(of(gone, { tool: 'a', action: 'deny', reason: 'Never.' })).toEqual(['deny', 1, `Never.${passed}`]);
   expect(of(gone)).toEqual([
