@@ -4,7 +4,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestService, unlessStalled } from '../support/service.ts';
+import { type Reply, type TestService, unlessStalled } from '../support/service.ts';
+
+const MARK = 'Canary';
 
 /** Hands out one marker per place, and knows which place a marker was put in. */
 export class Canaries {
@@ -12,9 +14,19 @@ export class Canaries {
 
   at(place: string): string {
     const bytes = crypto.getRandomValues(new Uint8Array(15));
-    const marker = `Canary${Buffer.from(bytes).toString('base64').replace(/[+/]/g, 'x')}`;
+    const marker = `${MARK}${Buffer.from(bytes).toString('base64').replace(/[+/]/g, 'x')}`;
     this.#places.set(marker, place);
     return marker;
+  }
+
+  /** Digits that no other number begins with, for an argument that is a number. */
+  digits(place: string): string {
+    const bytes = crypto.getRandomValues(new Uint8Array(15));
+    const text = `9${Array.from(bytes, byte => byte % 10)
+      .join('')
+      .slice(0, 14)}`;
+    this.watch(place, text);
+    return text;
   }
 
   /** A text that is secret as it is. */
@@ -29,9 +41,17 @@ export class Canaries {
   /** Every spelling, with the place it gives away. */
   spellings(): Map<string, string> {
     const found = new Map<string, string>();
-    for (const [text, place] of this.#places) for (const each of spellings(text)) found.set(each, place);
+    for (const [text, place] of this.#places) {
+      for (const part of partsOf(text)) for (const each of spellings(part)) found.set(each, place);
+    }
     return found;
   }
+}
+
+/** A marker is looked for by either half of what is random in it, because a part of it must not be anywhere either. */
+function partsOf(text: string): string[] {
+  const random = text.startsWith(MARK) ? text.slice(MARK.length) : '';
+  return random === '' ? [text] : [random.slice(0, 10), random.slice(10)];
 }
 
 function spellings(text: string): string[] {
@@ -41,6 +61,8 @@ function spellings(text: string): string[] {
     [...text].map(char => `\\u${digits(char.charCodeAt(0).toString(16).padStart(4, '0'))}`).join('');
   return [
     text,
+    text.toLowerCase(),
+    text.toUpperCase(),
     ...[0, 1, 2].map(shift => base64Within(bytes, shift)),
     hex,
     hex.toUpperCase(),
@@ -196,7 +218,7 @@ export async function send(
   token: string,
   canaries: Canaries,
   sent: Sent,
-): Promise<void> {
+): Promise<Reply> {
   const once = () =>
     service.request('POST', sent.path ?? '/v1/check', {
       headers: { Authorization: `Bearer ${sent.token ?? token}`, 'Content-Type': sent.type ?? JSON_TYPE },
@@ -204,4 +226,5 @@ export async function send(
     });
   const reply = await unlessStalled(once, ({ status }) => status === 500);
   if (reply.status !== sent.expected) throw new Error(`${sent.place}: ${reply.status} ${reply.text}`);
+  return reply;
 }

@@ -1,16 +1,26 @@
 // P11: argument bytes never reach the disk, the logs or the database, at the most talkative log level, on
 // every path a check can take, failures included; nor do the credentials. Marked arguments are searched for
-// in all files and all output, in several spellings. The mutants log a body, and tell approvers too much.
+// in all files and all output, in several spellings. Rules read some of them, in conditions and limits. The mutants log
+// a body, tell approvers too much, and give a value away in a reason.
 
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { figures, newDataDir, sql, withMutant } from '../support/faults.ts';
+import { figures, newDataDir, sql, until, withMutant } from '../support/faults.ts';
+import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
-import { type Engine, engines, onPath, startService, type TestService } from '../support/service.ts';
+import {
+  type Engine,
+  engines,
+  onPath,
+  programOf,
+  startService,
+  type TestService,
+} from '../support/service.ts';
 import { Canaries, checkedCalls, REFUSED, searchFor, send } from './canaries.ts';
+import { CONDITIONAL, conditionalBody, sendConditional } from './conditional-canaries.ts';
 
 const ROUNDS = LONG ? 5 : 1;
 const SEARCHABLE = need(onPath('grep'), 'grep');
@@ -31,6 +41,17 @@ const ECHOED: Patch = {
   find: "log.debug(facts, 'refused');",
   replace: "log.debug({ ...facts, errors: known.errors }, 'refused');",
 };
+/** Only a few characters of the arguments. */
+const REASONED: Patch = {
+  file: 'src/guard/check/cases.ts',
+  find: 'const considered = consider(policy, call, principal.scope, situation);',
+  replace: `const considered = consider(policy, call, principal.scope, situation);
+  if (considered.passedOver !== '') considered.passedOver += JSON.stringify(args).slice(0, 24);`,
+};
+const MUTANTS: Record<Engine, Record<string, Patch>> = {
+  sqlite: { LOGGED, TOLD, ECHOED, REASONED },
+  postgres: { LOGGED, TOLD, ECHOED },
+};
 
 for (const engine of await engines()) {
   const searched = SEARCHABLE && (engine === 'sqlite' || postgres?.owned === true);
@@ -40,13 +61,38 @@ for (const engine of await engines()) {
     expect(await measure(engine)).toEqual([]);
   });
 
-  for (const [name, patch] of Object.entries({ LOGGED, TOLD, ECHOED })) {
+  for (const [name, patch] of Object.entries(MUTANTS[engine])) {
     test.skipIf(!can)(`${engine}: a mutant (${name}) that gives arguments away is found out`, async () => {
       const found = await withMutant([patch], async root => (await measure(engine, root)).length);
       expect(found).toBeGreaterThan(0);
     });
   }
 }
+
+test.skipIf(!SEARCHABLE)('simulate and test write nothing anywhere', async () => {
+  const given = newDataDir();
+  const work = newDataDir();
+  const canaries = new Canaries();
+  const policy = join(given, 'policy.json');
+  const cases = join(given, 'cases.json');
+  await Bun.write(policy, JSON.stringify({ name: 'p', ...CONDITIONAL }));
+  const call = JSON.parse(conditionalBody(canaries, 0, 'of a case'));
+  const calls = [{ server: 'x', tool: call.toolName, args: call.args, want: { decision: 'deny' } }];
+  await Bun.write(cases, JSON.stringify({ policy: 'policy.json', calls }));
+  const run = (...args: string[]) =>
+    Bun.spawnSync([...programOf(), ...args], {
+      cwd: work,
+      env: { PATH: process.env['PATH'] ?? '', HOME: work, TMPDIR: work, BUN_TMPDIR: work },
+    });
+  const simulate = (args: string) => run('simulate', policy, `x__${call.toolName}`, '--args', args);
+  const shown = canaries.at('an argument that is shown');
+  const simulated = simulate(JSON.stringify({ a: shown }));
+  const refused = simulate(`{"a": "${canaries.at('arguments that are no JSON')}`);
+  expect(simulated.stdout.toString()).toContain(shown);
+  expect([simulated.exitCode, refused.exitCode, run('test', cases).exitCode]).toEqual([0, 64, 1]);
+  expect(searchFor(canaries, [work], [refused.stdout.toString(), refused.stderr.toString()])).toEqual([]);
+  for (const folder of [given, work]) rmSync(folder, { recursive: true });
+});
 
 /** The places whose markers were found. */
 async function measure(engine: Engine, root?: string): Promise<string[]> {
@@ -69,6 +115,7 @@ async function measure(engine: Engine, root?: string): Promise<string[]> {
   try {
     for (let round = 0; round < ROUNDS; round++) await everyPath(service, canaries);
     for (const place of await search(service, engine, canaries)) found.add(place);
+    await killUnderLoad(service, canaries);
   } finally {
     await service.kill('SIGKILL');
   }
@@ -108,20 +155,77 @@ async function everyPath(service: TestService, canaries: Canaries): Promise<void
     for (const call of checkedCalls('recorded', 200)) await send(service, token, canaries, call);
   }
   for (const request of REFUSED) await send(service, key, canaries, request);
+  const conditional = await conditionalKey(service);
+  await sendConditional(service, conditional, canaries, 'recorded', 200);
+  for (const stored of UNREADABLE) {
+    const unreadable = await conditionalKey(service, stored);
+    for (let number = 0; number < 3; number++) {
+      const body = () => conditionalBody(canaries, number, 'of a policy that cannot be read');
+      await send(service, unreadable, canaries, { place: 'an unreadable policy', body, expected: 500 });
+    }
+  }
+  await refusedPolicy(service, canaries);
   await service.check(key, 'files', 'allowed', { args: {} });
   await service.request('POST', `/v1/check?args=${canaries.at('a query')}`, {
     body: canaries.at('no credential'),
   });
   await sql(service.databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
   for (const call of checkedCalls('not recorded', 500)) await send(service, key, canaries, call);
+  await sendConditional(service, conditional, canaries, 'not recorded', 500);
   await sql(service.databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit_entries');
 }
 
+/** As they may be found in the store: cut off, and with a condition that no version of the program accepts. */
+const UNREADABLE = [
+  '{"rules":[{"tool"',
+  '{"rules":[{"tool":"*","action":"allow","when":"args.a =="}],"limits":{}}',
+];
+
+async function conditionalKey(service: TestService, stored?: string): Promise<string> {
+  const name = `conditional-${crypto.randomUUID()}`;
+  const policy = await service.admin('POST', '/policies', { name, ...CONDITIONAL });
+  if (policy.status !== 201) throw new Error(policy.text);
+  const policyId = policy.body.id;
+  if (stored !== undefined) {
+    const where = `policy_id = '${policyId}'`;
+    await sql(service.databaseUrl, `UPDATE policy_versions SET rules = '${stored}' WHERE ${where}`);
+  }
+  return (await service.admin('POST', '/keys', { name, policyId })).body.key;
+}
+
+/** What stands in a policy that is refused is kept nowhere either. */
+async function refusedPolicy(service: TestService, canaries: Canaries): Promise<void> {
+  const marker = canaries.at('a condition that was refused');
+  for (const when of [`args.a == "${marker}" &&`, `${marker} == 1`, `args.a.matches("[${marker}")`]) {
+    const rules = [{ tool: '*', action: 'allow', when }];
+    const refused = await service.admin('POST', '/policies', { name: 'refused', rules });
+    if (refused.status !== 400) throw new Error(refused.text);
+  }
+}
+
+/** Kills it while it evaluates conditions. */
+async function killUnderLoad(service: TestService, canaries: Canaries): Promise<void> {
+  const token = await conditionalKey(service);
+  let number = 0;
+  let answers = 0;
+  const load = startLoad({
+    connections: 8,
+    url: () => service.url,
+    next: () => ({ token, body: conditionalBody(canaries, number++, 'under load') }),
+    answered: () => answers++,
+  });
+  await until('answers', () => answers > 30);
+  await service.kill('SIGKILL');
+  await load.stop();
+}
+
 async function search(service: TestService, engine: Engine, canaries: Canaries): Promise<string[]> {
-  if (engine === 'sqlite') return searchFor(canaries, [service.dataDir], [service.output]);
+  const alive = service.process.exitCode === null && service.process.signalCode === null;
+  const texts = [service.output, alive ? (await service.request('GET', '/metrics')).text : ''];
+  if (engine === 'sqlite') return searchFor(canaries, [service.dataDir], texts);
   const server = postgres as TestPostgres;
   const files = await serverFiles(server, service.databaseUrl);
-  return searchFor(canaries, [service.dataDir, ...files], [service.output, server.logText()]);
+  return searchFor(canaries, [service.dataDir, ...files], [...texts, server.logText()]);
 }
 
 /** The whole data folder of the server, but for the other databases in it. */
