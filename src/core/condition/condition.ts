@@ -12,7 +12,7 @@ import { Steps } from './steps.ts';
 import { BOOL, DOUBLE, fits, INT, type Type, typeText } from './types.ts';
 import {
   BROKEN,
-  type Double,
+  Double,
   Failure,
   NO_BOOL,
   NO_NUMBER,
@@ -103,8 +103,12 @@ function wantResult(type: Type, wanted: 'bool' | 'number'): void {
   if (!usable) throw new ConditionFault(`the result has to be ${noun}, and this is ${typeText(type)}`, 0);
 }
 
-/** The exact decimal text of a number: all digits of an int, and the shortest form of a double. Null if it has none. */
+/**
+ * The exact decimal text of a number: all digits of an int, the digits of an argument as they were written, and the
+ * shortest form of every other double. Null if it has none.
+ */
 export function decimalOf(number: NumberResult): string | null {
+  if (number instanceof Double && number.written !== null) return number.written;
   const text = numberText(number);
   return text instanceof Failure ? null : text;
 }

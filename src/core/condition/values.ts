@@ -2,7 +2,7 @@
 //
 //   null, bool, string   as in JavaScript
 //   int                  a number, or a bigint beyond 2^53
-//   double               a number that is not integral; a Double where the value is integral, NaN or infinite
+//   double               a number that is not integral; a Double where the value is integral, NaN, infinite or rounded
 //   list                 an array
 //   map                  an object as parsed from JSON, or a Map where the condition itself made it
 //   type                 a TypeName
@@ -14,8 +14,11 @@ import { ExactNumber } from '../exact-number.ts';
 
 export class Double {
   readonly value: number;
-  constructor(value: number) {
+  /** The digits of an argument that a double rounds; null for every other double. */
+  readonly written: string | null;
+  constructor(value: number, written: string | null = null) {
     this.value = value;
+    this.written = written;
   }
 }
 
@@ -106,7 +109,7 @@ function fromText(text: string): Value {
     return integer(BigInt(sign + digits.slice(start, end) + '0'.repeat(power)));
   }
   const value = Number(text);
-  return Number.isFinite(value) ? double(value) : TOO_LARGE;
+  return Number.isFinite(value) ? new Double(value, text) : TOO_LARGE;
 }
 
 /** The number behind an int or a double, or null. JavaScript compares numbers and bigints exactly. */

@@ -2,6 +2,7 @@
 // lie ahead of the machine's, because audit entries have its time; on PostgreSQL the server's time counts as well.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { parseJson } from '../../../src/core/json.ts';
 import type { Limit } from '../../../src/core/limit.ts';
 import type { Rule } from '../../../src/core/policy.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
@@ -94,6 +95,16 @@ for (const engine of await engines()) {
         'Not like this. Rule 0 did not apply: its limit "spent" cannot count this call.',
       );
       expect(await counted()).toBe(100);
+    });
+
+    test('an amount with more digits than a double has is not rounded', async () => {
+      await policy({ sum: 'args.amount', unit: 0.01, atMost: 100, each: 'day' });
+      const amount = (text: string) => pay(parseJson(`{"amount": ${text}}`));
+      expect(await decisions(amount('50.000000000000000001'), amount('50.000000000000000000'))).toEqual([
+        'deny',
+        'allow',
+      ]);
+      expect(await counted()).toBe(5000);
     });
 
     test('a call that is not allowed does not count, and neither does a group that fails', async () => {
