@@ -10,36 +10,47 @@ import type { CheckRequest } from './request.ts';
 const MOST_KEPT = 10_000;
 
 export class Annotations {
-  /** By the digest of the definition. */
+  /** By the digest of the definition. Groups share it, and each may empty it while another waits for the store. */
   readonly #kept = new Map<string, JsonObject | null>();
-  readonly #digests = new WeakMap<CheckRequest, string>();
+  readonly #found = new WeakMap<CheckRequest, JsonObject | null>();
+  readonly #mostKept: number;
+
+  constructor(mostKept = MOST_KEPT) {
+    this.#mostKept = mostKept;
+  }
 
   /** Must be called, in the transaction that decides them, before these requests are asked about. */
   async load(tx: Transaction, requests: readonly CheckRequest[]): Promise<void> {
     const definitions = await DefinitionFacts.read(tx, requests);
-    const unknown: CheckRequest[] = [];
+    const unknown = new Map<CheckRequest, string>();
     for (const request of requests) {
       const digest = definitions.acceptedDigest(request);
-      if (digest === null) continue;
-      this.#digests.set(request, digest);
-      if (!this.#kept.has(digest)) unknown.push(request);
+      const kept = this.#kept.get(digest ?? '');
+      if (kept !== undefined) this.#found.set(request, kept);
+      else if (digest !== null) unknown.set(request, digest);
     }
-    if (unknown.length === 0) return;
-    if (this.#kept.size > MOST_KEPT) this.#kept.clear();
-    const ids = unknown.flatMap(each => each.connectedToolId ?? []);
-    const names = unknown.map(each => each.call.toolName);
-    for (const { digest, definition } of await acceptedDefinitions(
-      tx,
-      [...new Set(ids)],
-      [...new Set(names)],
-    ))
-      this.#kept.set(digest, annotationsIn(definition));
+    if (unknown.size === 0) return;
+    const read = await readAnnotations(tx, [...unknown.keys()]);
+    for (const [request, digest] of unknown) this.#found.set(request, read.get(digest) ?? null);
+    if (this.#kept.size > this.#mostKept) this.#kept.clear();
+    for (const [digest, annotations] of read) this.#kept.set(digest, annotations);
   }
 
   /** Null where no definition is known, or where it has no annotations. */
   of(request: CheckRequest): JsonObject | null {
-    return this.#kept.get(this.#digests.get(request) ?? '') ?? null;
+    return this.#found.get(request) ?? null;
   }
+}
+
+/** By the digest of the definition. */
+async function readAnnotations(
+  tx: Transaction,
+  requests: readonly CheckRequest[],
+): Promise<Map<string, JsonObject | null>> {
+  const ids = new Set(requests.flatMap(each => each.connectedToolId ?? []));
+  const names = new Set(requests.map(each => each.call.toolName));
+  const rows = await acceptedDefinitions(tx, [...ids], [...names]);
+  return new Map(rows.map(({ digest, definition }) => [digest, annotationsIn(definition)]));
 }
 
 function annotationsIn(definition: string): JsonObject | null {
