@@ -22,8 +22,14 @@ export interface Path {
   offset: number;
 }
 
-/** This many parts of a macro's body are covered by one step. */
+/** This many parts of a condition, or of a macro's body, are covered by one step. */
 const PARTS_PER_STEP = 16;
+
+/**
+ * The instructions of all patterns together. Without repetitions a condition is too short for as many; with them, one of
+ * 4,000 characters took 0.7 s to compile.
+ */
+const MAX_INSTRUCTIONS = 5_000;
 
 const NO_FIELDS: Readonly<Record<string, never>> = Object.freeze({});
 const MACROS = ['all', 'exists', 'exists_one', 'filter', 'map'];
@@ -38,9 +44,16 @@ export class Compiler {
   readonly #locals: { name: string; type: Type }[] = [];
   /** How many parts were compiled. */
   #parts = 0;
+  /** How many instructions the patterns have. */
+  #instructions = 0;
 
   constructor(declarations: Declarations) {
     this.#declarations = declarations;
+  }
+
+  /** The steps that one evaluation takes, apart from what its functions and macros take. */
+  get cost(): number {
+    return Math.ceil(this.#parts / PARTS_PER_STEP);
   }
 
   /** A part that is used as a value, which a group of fields such as `tool` cannot be. */
@@ -273,6 +286,9 @@ export class Compiler {
       throw new ConditionFault('the pattern of "matches" has to be a literal string', pattern.offset);
     }
     const matcher = compilePattern(pattern.literal, pattern.offset);
+    this.#instructions += matcher.size;
+    if (this.#instructions > MAX_INSTRUCTIONS)
+      throw new ConditionFault('the patterns of this condition are too large together', pattern.offset);
     const run: Run = frame => {
       const value = text.run(frame);
       if (typeof value === 'string') return matcher(value, frame.steps);

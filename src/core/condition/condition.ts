@@ -68,10 +68,10 @@ export function compileCondition(
   const compiler = new Compiler(declarations);
   const { type, run } = compiler.value(parseCondition(source));
   wantResult(type, wanted);
-  const { reads, tested } = compiler;
+  const { reads, tested, cost } = compiler;
 
   const evaluate = (scope: Scope, steps: Steps) => {
-    if (!steps.spend(1)) return TOO_MUCH_WORK;
+    if (!steps.spend(cost)) return TOO_MUCH_WORK;
     const frame: Frame = { scope, steps, locals: [] };
     let value: Value;
     try {

@@ -48,12 +48,18 @@ interface Transition {
 
 /** Characters beyond ASCII are looked up anew each time. */
 const KINDS = 128;
+/** The end of the text is a kind of its own. */
+const END = KINDS;
 const NOT_KEPT = -1;
 
 /** Stands among instructions for one that says that the pattern is matched. */
 const FOUND = -1;
 
-export type Matcher = (text: string, steps: Steps) => boolean | Failure;
+export interface Matcher {
+  (text: string, steps: Steps): boolean | Failure;
+  /** How many instructions its program has. */
+  readonly size: number;
+}
 
 export function compilePattern(pattern: string, offset: number): Matcher {
   let repeated = 1;
@@ -71,10 +77,11 @@ export function compilePattern(pattern: string, offset: number): Matcher {
   }
   if (program.numInst() > MAX_INSTRUCTIONS) throw tooLarge();
   const machine = new Machine(program);
-  return (text, steps) => {
+  const matches = (text: string, steps: Steps) => {
     if (text.length > MAX_BYTES || utf8Length(text) > MAX_BYTES) return TOO_LONG;
     return machine.matches(text, steps);
   };
+  return Object.assign(matches, { size: program.numInst() });
 }
 
 function utf8Length(text: string): number {
@@ -115,14 +122,15 @@ class Machine {
     for (let at = 0; !state.isMatch; ) {
       const rune = at < text.length ? text.codePointAt(at)! : -1;
       const around = state.asserts ? assertions(before, rune) : 0;
-      if (rune < 0) return state.asserts && this.#closure(state.instructions, around).includes(FOUND);
-      const kind = rune < KINDS ? this.#kinds[rune]! * 64 + around : NOT_KEPT;
-      const transition = state.next.get(kind) ?? this.#step(state, rune, around, kind);
+      if (rune < 0 && !state.asserts) return false;
+      const kind = rune < 0 ? END : rune < KINDS ? this.#kinds[rune]! : NOT_KEPT;
+      const transition = state.next.get(kind * 64 + around) ?? this.#step(state, rune, around, kind);
       if (transition.paidBy !== steps.check) {
         transition.paidBy = steps.check;
         if (!steps.spend(transition.cost)) return TOO_MUCH_WORK;
       }
       if (transition.state === null) return true;
+      if (rune < 0) return false;
       state = transition.state;
       before = rune;
       at += rune > 0xffff ? 2 : 1;
@@ -132,11 +140,15 @@ class Machine {
 
   #step(from: State, rune: number, around: number, kind: number): Transition {
     const reached = from.asserts ? this.#closure(from.instructions, around) : from.instructions;
-    const state = reached.includes(FOUND) ? null : this.#stateOf(this.#after(reached, rune));
+    const state = reached.includes(FOUND)
+      ? null
+      : rune < 0
+        ? from
+        : this.#stateOf(this.#after(reached, rune));
     const instructions = reached.length + (state?.instructions.length ?? 0);
     const transition = { state, cost: Math.ceil(instructions / INSTRUCTIONS_PER_STEP), paidBy: 0 };
     if (kind !== NOT_KEPT) {
-      from.next.set(kind, transition);
+      from.next.set(kind * 64 + around, transition);
       this.#remembered++;
     }
     return transition;

@@ -48,12 +48,16 @@ export function endsWith(text: string, part: string, steps: Steps): Value {
 /** Only A to Z change. Where all is ASCII, the runtime's function does just that, and faster. */
 export function lowerAscii(text: string, steps: Steps): Value {
   if (!steps.characters(4 * text.length)) return TOO_MUCH_WORK;
-  return isAscii(text) ? text.toLowerCase() : text.replace(/[A-Z]+/g, found => found.toLowerCase());
+  if (isAscii(text)) return text.toLowerCase();
+  if (!steps.characters(12 * text.length)) return TOO_MUCH_WORK;
+  return text.replace(/[A-Z]+/g, found => found.toLowerCase());
 }
 
 export function upperAscii(text: string, steps: Steps): Value {
   if (!steps.characters(4 * text.length)) return TOO_MUCH_WORK;
-  return isAscii(text) ? text.toUpperCase() : text.replace(/[a-z]+/g, found => found.toUpperCase());
+  if (isAscii(text)) return text.toUpperCase();
+  if (!steps.characters(12 * text.length)) return TOO_MUCH_WORK;
+  return text.replace(/[a-z]+/g, found => found.toUpperCase());
 }
 
 const isAscii = (text: string) => /^[\x00-\x7f]*$/.test(text);

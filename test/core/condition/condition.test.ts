@@ -147,6 +147,10 @@ describe('what is refused, and where', () => {
     ['args.x.matches(args.y)', '15: the pattern of "matches" has to be a literal string'],
     ['args.x.matches("(")', '15: the pattern is not valid: missing closing ): `(`'],
     ['args.x.matches("(?:abcdefgh){1000}")', '15: the pattern is too large'],
+    [
+      new Array(6).fill('args.x.matches("a{900}")').join(' || '),
+      '155: the patterns of this condition are too large together',
+    ],
     ['size(1) == 1', '5: "size" does not take int here'],
     ['size(args.x, 1) == 1', '0: wrong number of arguments for "size"'],
     ['contains("a", "b")', '0: "contains" is called as value.contains(…)'],

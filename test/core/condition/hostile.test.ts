@@ -150,6 +150,32 @@ describe('arguments that would take long', () => {
     else expect([result, steps.left < 0]).toEqual([TOO_MUCH, true]);
   });
 
+  // A policy may have 2,000 conditions: they took seconds of one check when each cost a single step.
+  test.each([
+    ['terms', Array.from({ length: 170 }, (_, at) => `args.short == "${at}"`).join(' || ')],
+    ['letters outside ASCII', new Array(110).fill('args.mixed.lowerAscii() == "a"').join(' || ')],
+  ])('many long conditions: %s', (_, source) => {
+    const condition = compileCondition(source, DECLARATIONS, 'bool');
+    const steps = new Steps();
+    let evaluated = 0;
+    while (condition.evaluate({ args: { ...ARGS, mixed: `é${'aA'.repeat(30)}` } }, steps) === false)
+      evaluated++;
+    expect(evaluated).toBeGreaterThan(5);
+    expect(evaluated).toBeLessThan(200);
+  });
+
+  test('the end of a text is paid for where a pattern asks for it', () => {
+    const source = 'args.empty.all(x, !x.matches("(?:^a?){0,150}q"))';
+    const spent = [1, 100].map(length => {
+      const steps = new Steps();
+      expect(run(source, { empty: new Array(length).fill('') }, steps)).toBe(true);
+      return 4_999 - steps.left - length;
+    });
+    // Once in a check, as every other step of a pattern.
+    expect(spent[0]).toBeGreaterThan(9);
+    expect(spent[1]).toBe(spent[0]!);
+  });
+
   test('a text of more than 4 KiB is not matched', () => {
     const why = 'A text given to matches() is longer than 4 KiB.';
     expect(run('args.x.matches("^a*$")', { x: 'a'.repeat(4_096) })).toBe(true);
