@@ -11,7 +11,6 @@ import {
   type Node,
   parseDocument,
   type Scalar,
-  type YAMLError,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
@@ -28,6 +27,7 @@ import {
   reasonFault,
 } from './policy.ts';
 import { type Fault, type Path, policyFaults } from './rule-faults.ts';
+import { STAR_HINT, yamlFaults } from './yaml-faults.ts';
 import { placeInScalar } from './yaml-scalar.ts';
 
 export interface Problem {
@@ -56,12 +56,11 @@ export function parsePolicy(text: string): PolicyFile {
   return new Reader(text).read();
 }
 
-/** In YAML a bare `*` begins an alias. */
-const STAR_HINT = ' (a pattern that begins with * must be in quotes)';
-
 /** YAML allows none of these. The library takes them in comments, which are shown on terminals. */
 const NOT_PRINTABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]/;
 
+const LIMITS_FORM =
+  '"limits" must be an object of limits with their names, such as { sends: { calls: 20, within: 1h } }';
 const POLICY_FIELDS = ['name', 'description', 'limits', 'rules'];
 
 class Reader {
@@ -84,10 +83,11 @@ class Reader {
       uniqueKeys: false,
       version: '1.2',
     });
-    for (const error of document.errors) this.#yamlError(error);
+    const faults = yamlFaults(this.#text, document);
+    for (const { offset, message } of faults) this.#add('error', offset, message);
     const control = this.#text.search(NOT_PRINTABLE);
     if (control >= 0) this.#add('error', control, 'a policy must not contain control characters');
-    const policy = document.errors.length === 0 ? this.#policy(document.contents) : null;
+    const policy = faults.length === 0 ? this.#policy(document.contents) : null;
     if (policy !== null) this.#faults(policy);
     const failed = this.#problems.some(problem => problem.severity === 'error');
     if (policy !== null && !failed) this.#warnings(policy);
@@ -149,8 +149,7 @@ class Reader {
   #readLimits(root: YAMLMap): Limits {
     if (!root.has('limits')) return {};
     const limits = root.get('limits', true) as Node | undefined;
-    if (!isMap(limits))
-      return this.#error(limits ?? root, '"limits" must be an object with a limit to a name') ?? {};
+    if (!isMap(limits)) return this.#error(limits ?? root, LIMITS_FORM) ?? {};
     this.#lists['limits'] = limits;
     this.#uniqueKeys(limits);
     for (const { key, value } of limits.items as { key: Node; value: Node | null }[]) {
@@ -240,12 +239,6 @@ class Reader {
     if (limit !== undefined && fields.length === 0) return limit.key;
     const node = (typeof of === 'number' ? this.#rules[of]?.node : limit?.node) ?? null;
     return isMap(node) && fields.length > 0 ? (node.getIn(fields, true) as Node) : node;
-  }
-
-  #yamlError(error: YAMLError): void {
-    const message =
-      error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? 'cannot be read';
-    this.#add('error', error.pos[0], error.code === 'BAD_ALIAS' ? message + STAR_HINT : message);
   }
 
   #error(node: unknown, message: string): null {

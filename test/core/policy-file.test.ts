@@ -246,7 +246,10 @@ describe('reports, where it stands,', () => {
       `- { tool: a, action: require_approval, ask: ${'x'.repeat(301)} }`,
       '1:45 error "ask" must have 1 to 300 characters',
     ],
-    'limits that are a list': [limits('[l]'), '1:9 error "limits" must be an object with a limit to a name'],
+    'limits that are a list': [
+      limits('[l]'),
+      /^1:9 error "limits" must be an object of limits with their names, such as/,
+    ],
     'limits that are nothing': [limits(''), /^1:\d+ error "limits" must be an object/],
     'a limit that is no object': [
       limits('{ l: 5 }'),
@@ -351,6 +354,39 @@ describe('reports, where it stands,', () => {
       expect(found).toMatch(/^2:\d+ error /);
       expect(found).toContain('must be in quotes');
     }
+  });
+
+  test('an exclamation mark without quotes, which YAML would leave out of the condition', () => {
+    const texts = [
+      '! has(args.x)',
+      '!has(args.x)',
+      '!has(args.x) && args.y == 1',
+      '!path.within(args.p, "/srv")',
+    ];
+    for (const text of texts)
+      expect(problems(`rules:\n  - tool: a\n    action: deny\n    when: ${text}\n`)).toEqual([
+        '4:11 error a text that begins with ! must be in quotes',
+      ]);
+    expect(problems("- { tool: a, action: deny, when: [!x, ! y], reason: ! 'No' }")).toEqual([
+      '1:35 error a text that begins with ! must be in quotes',
+    ]);
+    expect(problems("- { tool: !!str a, action: deny, when: ['!has(args.x)'] }")).toEqual([]);
+  });
+
+  test('quotes and colons that YAML takes for its own, once and with advice', () => {
+    const found = (when: string) => problems(`rules:\n  - tool: a\n    action: deny\n    when: ${when}\n`);
+    const quote = ` (put the whole text in quotes, such as 'args.currency == "EUR"')`;
+    expect(found('"args.x == "EUR""')).toEqual([`4:23 error Unexpected scalar at node end${quote}`]);
+    expect(found('args.x ? true : false')).toEqual([
+      '4:11 error Nested mappings are not allowed in compact mappings (a text with ": " in it must be in quotes; otherwise the indentation is wrong)',
+    ]);
+    expect(found('"args.x.matches(\'\\d\')"')).toEqual([
+      '4:28 error Invalid escape sequence \\d (use single quotes, in which a backslash is a backslash)',
+    ]);
+    const rule = '  - { tool: a, action: deny, when: args.x in ["a", "b"] }\n';
+    expect(problems(`rules:\n${rule}${rule}`)).toEqual([
+      `2:46 error Unexpected flow-seq-start at node end${quote}`,
+    ]);
   });
 
   test('shadowed rules as warnings that leave the policy usable', () => {
