@@ -2,14 +2,14 @@
 // also notes which variables the condition reads.
 
 import { listPart, mapPart } from './containers.ts';
-import { ConditionFault, suggestion } from './fault.ts';
+import { ConditionFault, suggestion, unknownFunction, unknownVariable } from './fault.ts';
 import type { Part, Run } from './frame.ts';
 import { FUNCTIONS, type FunctionOfLanguage } from './functions.ts';
 import { macroRun } from './macros.ts';
 import { entryOf, fieldReader } from './maps.ts';
 import { binaryPart, checkIndex, choicePart, element, logicPart, negatePart, notPart } from './operators.ts';
 import { compilePattern } from './pattern-match.ts';
-import type { Node } from './syntax.ts';
+import { MACROS, type Node } from './syntax.ts';
 import { BOOL, DYN, type Field, fits, listOf, STRING, TYPE, type Type, typeText } from './types.ts';
 import { ABSENT, adopt, Failure, OUT_OF_RANGE, TYPE_NAMES, type Value, WRONG_TYPE } from './values.ts';
 
@@ -32,7 +32,6 @@ const PARTS_PER_STEP = 16;
 const MAX_INSTRUCTIONS = 5_000;
 
 const NO_FIELDS: Readonly<Record<string, never>> = Object.freeze({});
-const MACROS = ['all', 'exists', 'exists_one', 'filter', 'map'];
 
 type NodeOf<K extends Node['kind']> = Extract<Node, { kind: K }>;
 
@@ -150,12 +149,8 @@ export class Compiler {
     }
     const typeName = TYPE_NAMES.get(name);
     if (typeName !== undefined) return { type: TYPE, run: () => typeName, offset };
-    const variables = [...Object.keys(this.#declarations), ...this.#locals.map(each => each.name)];
-    const known = Object.keys(this.#declarations).join(', ');
-    throw new ConditionFault(
-      `unknown variable "${name}"; known: ${known}.${suggestion(name, variables)}`,
-      offset,
-    );
+    const locals = this.#locals.map(each => each.name);
+    throw new ConditionFault(unknownVariable(name, Object.keys(this.#declarations), locals), offset);
   }
 
   #select(node: NodeOf<'select'>): Part {
@@ -234,14 +229,14 @@ export class Compiler {
     if (name === 'matches') return this.#matches(parts, node);
     const found = FUNCTIONS.get(name);
     if (found?.forms.includes(form)) return this.#apply(found, parts, offset);
-    if (found === undefined && MACROS.includes(name)) {
+    if (found === undefined && MACROS.some(each => each === name)) {
       throw new ConditionFault(`"${name}" is written as list.${name}(x, …)`, nameOffset);
     }
     if (found === undefined) {
       const names = [...FUNCTIONS.keys(), ...MACROS, 'matches', 'has'];
       const written =
         target?.kind === 'name' && !this.#isVariable(target.name) ? `${target.name}.${name}` : name;
-      throw new ConditionFault(`unknown function "${written}".${suggestion(written, names)}`, nameOffset);
+      throw new ConditionFault(unknownFunction(written, names), nameOffset);
     }
     const usage = form === 'global' ? `value.${name}(…)` : `${name}(…)`;
     throw new ConditionFault(`"${name}" is called as ${usage}`, nameOffset);

@@ -11,6 +11,24 @@ export class ConditionFault extends Error {
   }
 }
 
+export function unknownVariable(
+  name: string,
+  declared: readonly string[],
+  locals: readonly string[],
+): string {
+  const meant = suggestion(name, [...declared, ...locals, 'true', 'false', 'null']);
+  const argument = declared.includes('args') ? ` For an argument, write args.${name}.` : '';
+  return `unknown variable "${name}"; known: ${declared.join(', ')}.${meant || argument}`;
+}
+
+/** Without a similar name, those of the same group are named, such as `url.host` for `url.domain`. */
+export function unknownFunction(name: string, known: readonly string[]): string {
+  const meant = suggestion(name, known);
+  const group = known.filter(each => name.includes('.') && each.startsWith(name.replace(/\..*/, '.')));
+  const listed = meant === '' && group.length > 0 ? `; known: ${group.join(', ')}` : '';
+  return `unknown function "${name}"${listed}.${meant}`;
+}
+
 /** ` Did you mean "amount"?` where a known name is close to the one that was written, otherwise nothing. */
 export function suggestion(written: string, known: Iterable<string>): string {
   let best = '';

@@ -19,6 +19,7 @@ const SPACE = /(?:[ \t\n\f\r]+|\/\/[^\n]*)+/y;
 const NAME = /[_a-zA-Z][_a-zA-Z0-9]*/y;
 const DOUBLE = /(?:[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)/y;
 const INT = /(?:0x[0-9a-fA-F]+|[0-9]+)/y;
+const CURLY_QUOTE = /[\u2018-\u201f]/;
 const SYMBOL = /(?:&&|\|\||[<>=!]=|[-+*/%<>!?:.,()[\]{}])/y;
 
 export function tokensOf(source: string): Token[] {
@@ -85,5 +86,6 @@ function symbolAt(source: string, offset: number, symbol: string | null): string
   const code = character.codePointAt(0)!;
   const shown =
     code > 0x20 && code < 0x7f ? `"${character}"` : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-  throw new ConditionFault(`unexpected character ${shown}`, offset);
+  const hint = CURLY_QUOTE.test(character) ? '; strings have straight quotes, " or \'' : '';
+  throw new ConditionFault(`unexpected character ${shown}${hint}`, offset);
 }

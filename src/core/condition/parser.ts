@@ -3,7 +3,7 @@
 
 import { ConditionFault } from './fault.ts';
 import { type Token, tokensOf } from './lexer.ts';
-import type { BinaryOperator, Macro, Node } from './syntax.ts';
+import { type BinaryOperator, MACROS, type Macro, type Node } from './syntax.ts';
 import { double, doubleOf, Failure, integer } from './values.ts';
 
 const MAX_DEPTH = 100;
@@ -13,7 +13,6 @@ const LEVELS: ReadonlyMap<string, number> = new Map([
   ...['+', '-'].map(each => [each, 2] as const),
   ...['*', '/', '%'].map(each => [each, 3] as const),
 ]);
-const MACROS = new Set<string>(['all', 'exists', 'exists_one', 'filter', 'map'] satisfies Macro[]);
 const WORDS: ReadonlyMap<string, boolean | null> = new Map([
   ['true', true],
   ['false', false],
@@ -24,6 +23,14 @@ const RESERVED = new Set(
     ' ',
   ),
 );
+
+/** Operators of other languages, and what is written here. */
+const OPERATORS: ReadonlyMap<string, string> = new Map([
+  ['and', '&&'],
+  ['or', '||'],
+  ['not', '!'],
+  ['is', '=='],
+]);
 
 export function parseCondition(source: string): Node {
   return new Parser(source).whole();
@@ -67,9 +74,15 @@ class Parser {
   }
 
   #unexpected(expected = ''): ConditionFault {
-    const { kind, text, offset } = this.#token;
+    for (const { text, offset } of this.#tokens.slice(Math.max(this.#at - 1, 0), this.#at + 1)) {
+      const operator = OPERATORS.get(text);
+      if (operator !== undefined)
+        return new ConditionFault(`"${text}" is not an operator; use "${operator}"`, offset);
+    }
+    const { kind, text, type, offset } = this.#token;
     const shown = text.length > 30 ? `${text.slice(0, 30)}…` : text;
-    return new ConditionFault(`unexpected ${kind === 'end' ? 'end' : shown}${expected}`, offset);
+    const found = kind === 'end' ? 'end' : type === 'string' ? shown : `"${shown}"`;
+    return new ConditionFault(`unexpected ${found}${expected}`, offset);
   }
 
   #made(node: Node, ...parts: readonly Node[]): Node {
@@ -146,7 +159,9 @@ class Parser {
         node = this.#made({ kind: 'index', offset, operand: node, index }, node, index);
       } else if (this.#take('.')) {
         const { kind, text, offset: fieldOffset } = this.#token;
-        if (kind !== 'name' || WORDS.has(text) || text === 'in') throw this.#unexpected(', expected a field');
+        if (WORDS.has(text) || text === 'in')
+          throw new ConditionFault(`"${text}" is a reserved word; write ["${text}"]`, fieldOffset);
+        if (kind !== 'name') throw this.#unexpected(', expected a field');
         this.#at++;
         node = this.#isNext('(')
           ? this.#call(node, text, offset, fieldOffset)
@@ -222,8 +237,8 @@ class Parser {
     }
     if (target === null && name === 'has') return this.#has(parts, offset);
     const parameters = name === 'map' && parts.length === 3 ? 3 : 2;
-    if (target !== null && MACROS.has(name) && parts.length === parameters) {
-      return this.#macro(target, name as Macro, parts, offset);
+    if (target !== null && isMacro(name) && parts.length === parameters) {
+      return this.#macro(target, name, parts, offset);
     }
     const all = target === null ? parts : [target, ...parts];
     return this.#made({ kind: 'call', offset, target, name, arguments: parts, nameOffset }, ...all);
@@ -254,6 +269,10 @@ class Parser {
       ...rest,
     );
   }
+}
+
+function isMacro(name: string): name is Macro {
+  return MACROS.some(each => each === name);
 }
 
 function intOf(text: string, negative: boolean, offset: number): number | bigint {

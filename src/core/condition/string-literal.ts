@@ -19,6 +19,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
   '`': '`',
 };
 const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, X: 2, u: 4, U: 8 };
+const UNKNOWN_ESCAPE = 'unknown escape in a string; in r"…", a backslash is a backslash';
 const OCTAL = /[0-3][0-7]{2}/y;
 
 export function readString(source: string, offset: number): { value: string; end: number } {
@@ -58,7 +59,7 @@ function readEscape(source: string, at: number): { value: string; end: number } 
   const octal = OCTAL.exec(source);
   if (octal !== null) return { value: String.fromCharCode(Number.parseInt(octal[0], 8)), end: at + 4 };
   const length = Object.hasOwn(HEX_DIGITS, kind) ? HEX_DIGITS[kind] : undefined;
-  if (length === undefined) throw new ConditionFault('unknown escape in a string', at);
+  if (length === undefined) throw new ConditionFault(UNKNOWN_ESCAPE, at);
   const digits = source.slice(at + 2, at + 2 + length);
   const code = Number.parseInt(digits, 16);
   if (

@@ -2,7 +2,8 @@
 
 import type { Value } from './values.ts';
 
-export type Macro = 'all' | 'exists' | 'exists_one' | 'filter' | 'map';
+export const MACROS = ['all', 'exists', 'exists_one', 'filter', 'map'] as const;
+export type Macro = (typeof MACROS)[number];
 export type BinaryOperator = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | '+' | '-' | '*' | '/' | '%';
 
 export type Node = { offset: number } & (
