@@ -2,7 +2,7 @@
 // came to. Nothing of it is stored, so it may show the values that conditions read. It decides nothing: the rules are
 // examined by the same code as for a decision (consider.ts).
 
-import type { CompiledRule } from './compiled-policy.ts';
+import type { CompiledLimit, CompiledRule } from './compiled-policy.ts';
 import {
   type Condition,
   decimalOf,
@@ -145,10 +145,10 @@ class Tracer {
     const { calls, atMost = calls } = limit.limit;
     const name = `limit "${limit.name}"`;
     const used = Object.hasOwn(this.#used, limit.name) ? this.#used[limit.name] : '0';
-    const outcome = (added: string) =>
-      meter === null || meter.subject === null ? 'not counted' : `adds ${added} to ${used} of ${atMost}`;
-    if (limit.sum === null) return [{ name, text: 'calls', outcome: outcome('1'), values: [] }];
-    return [this.#detail(name, limit.sum, outcome(noted.amount))];
+    const counted = meter !== null && meter.subject !== null;
+    const outcome = counted ? `adds ${noted.amount} to ${used} of ${atMost}` : notCounted(limit, noted.sum);
+    if (limit.sum === null) return [{ name, text: 'calls', outcome, values: [] }];
+    return [this.#detail(name, limit.sum, outcome)];
   }
 
   #detail(name: string, condition: Condition<unknown>, outcome: string): Detail {
@@ -169,13 +169,17 @@ export function hasRoom({ limit: { name, limit }, units }: Meter, used: Used): b
  */
 class Noted {
   readonly rule: CompiledRule;
-  /** What is added to the limit. */
-  amount = '';
+  /** What the limit adds up; undefined if it was not looked at, or if the limit counts calls. */
+  sum: NumberResult | Failure | undefined;
   readonly #results = new Map<Condition<boolean>, boolean | Failure>();
 
   constructor({ conditions, hours, limit }: CompiledRule) {
     const noting = conditions.map(each => this.#noting(each, result => this.#results.set(each, result)));
-    const sum = limit?.sum ? this.#noting(limit.sum, result => this.#noteAmount(result)) : null;
+    const sum = limit?.sum
+      ? this.#noting(limit.sum, result => {
+          this.sum = result;
+        })
+      : null;
     this.rule = { conditions: noting, hours, limit: limit === null ? null : { ...limit, sum } };
   }
 
@@ -195,9 +199,20 @@ class Noted {
     };
   }
 
-  #noteAmount(result: NumberResult | Failure): void {
-    this.amount = result instanceof Failure ? '' : (decimalOf(result) ?? '');
+  /** What is added to the limit. */
+  get amount(): string {
+    if (this.sum === undefined) return '1';
+    return this.sum instanceof Failure ? '' : (decimalOf(this.sum) ?? '');
   }
+}
+
+/** Why a limit does not count the call, if that is because of the amount. */
+function notCounted({ name, limit }: CompiledLimit, sum: NumberResult | Failure | undefined): string {
+  if (sum === undefined) return 'not counted';
+  if (sum instanceof Failure) return `not counted: ${clause(sum.why)}`;
+  const amount = decimalOf(sum);
+  if (amount !== null && unitsOf(limit, amount) !== null) return 'not counted';
+  return `not counted: "${name}" counts multiples of ${limit.unit ?? 1} that are not negative`;
 }
 
 function readsArguments({ conditions, limit }: CompiledRule): boolean {

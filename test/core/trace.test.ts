@@ -97,6 +97,8 @@ test('limits: what is added to what is used, and when it is too much', () => {
     simulate(policy, callOf(tool), { at: MONDAY, ...tried }).trace[0]?.details.at(-1)?.outcome;
   expect(details({ args, used: { refunds: '460.01' } })).toBe('adds 40 to 460.01 of 500');
   expect(details({ args })).toBe('adds 40 to 0 of 500');
+  const multiples = 'not counted: "refunds" counts multiples of 0.01 that are not negative';
+  expect(details({ args: { ...args, amount: 0.001 } })).toBe(multiples);
   expect(details({ session: 'run', used: { sends: '3' } }, 'mail__send')).toBe('adds 1 to 3 of 20');
   expect(traced('stripe__refund', { args: { ...args, amount: 0.001 } })[2]).toEqual([
     2,
