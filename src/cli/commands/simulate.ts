@@ -20,7 +20,7 @@ interface Options {
   session?: string;
   keyName?: string;
   person?: string;
-  used: Map<string, string>;
+  used?: ReadonlyMap<string, string>;
   exitCode?: boolean;
   json?: boolean;
 }
@@ -45,7 +45,7 @@ export function build(io: IO): Command {
     .option('--session <label>', 'it is made with a session that has this label', text(0, 200))
     .option('--key-name <name>', 'the name of the key', text(0, 200))
     .option('--person <email>', 'who signed in', text(1, 320))
-    .option('--used <limit>=<n>', 'how much of a limit is used already (repeatable)', used, new Map())
+    .option('--used <limit>=<n>', 'how much of a limit is used already (repeatable)', used)
     .option('--exit-code', 'report the decision by the exit code, as check does')
     .option(
       '--json',
@@ -68,7 +68,7 @@ function text(min: number, max: number): (given: string) => string {
   };
 }
 
-function used(given: string, before: ReadonlyMap<string, string>): Map<string, string> {
+function used(given: string, before: ReadonlyMap<string, string> = new Map()): Map<string, string> {
   const at = given.lastIndexOf('=');
   const name = given.slice(0, at);
   if (at < 0) throw new InvalidArgumentError('It must be a limit and an amount, such as refunds=460.');
@@ -90,7 +90,7 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
 }
 
 async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promise<Tried> {
-  const { args, at = Date.now(), session, keyName, person, used } = options;
+  const { args, at = Date.now(), session, keyName, person, used = new Map() } = options;
   for (const [name, amount] of used) {
     const fault = usedFault(policy, name, amount);
     if (fault !== null) throw usageError(`--used: ${fault}.`);

@@ -13,9 +13,9 @@ export function build(io: IO): Command {
   return command(
     'test',
     'Compare the decisions of policies with those you want. Works offline.\n\n' +
-      'A case file has a policy (in place, or the name of a policy file beside it), perhaps a session with\n' +
-      'scopeTools, and calls: { server, tool, args?, at?, session?, keyName?, person?, used?, want }.\n' +
-      '"want" is { decision, ruleIndex?, reason? }, where the reason may be a part of it; "session" is a label, "at"\n' +
+      'A case file has a policy (in place, or the name of a policy file beside it), perhaps a session with ' +
+      'scopeTools, and calls: { server, tool, args?, at?, session?, keyName?, person?, used?, want }. ' +
+      '"want" is { decision, ruleIndex?, reason? }, where the reason may be a part of it; "session" is a label, "at" ' +
       'a time, and "used" says how much of limits is used: { refunds: 460 }.\n\n' +
       'Exit code: 0 all as wanted, 1 some are not, 3 a file cannot be used.',
     ['toolgate test cases.yaml', 'toolgate test policies/*.cases.yaml --json'],
