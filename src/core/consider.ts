@@ -46,7 +46,8 @@ export interface Considered {
   passedOver: string;
 }
 
-const MOST_PASSED_OVER = 3;
+/** How many of the rules that were passed over a reason names. */
+const MOST_NAMED = 3;
 
 export function consider(
   policy: CompiledPolicy,
@@ -73,7 +74,7 @@ export function consider(
 function findRule(considered: Considered, situation: Situation): void {
   const { policy, call, name } = considered;
   let examiner: Examiner | null = null;
-  let passedOver = 0;
+  let named = 0;
   for (const index of policy.index.candidatesFor(name, call.toolName)) {
     const compiled = policy.compiled.get(index);
     if (compiled === undefined) {
@@ -93,8 +94,7 @@ function findRule(considered: Considered, situation: Situation): void {
       const { passedOver } = considered;
       considered.held ??= { index, condition: examined.condition as number, passedOver };
     }
-    if (passedOver++ < MOST_PASSED_OVER)
-      considered.passedOver += ` Rule ${index} did not apply: ${examined.why}.`;
+    if (named++ < MOST_NAMED) considered.passedOver += ` Rule ${index} did not apply: ${examined.why}.`;
   }
 }
 
