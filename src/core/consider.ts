@@ -44,6 +44,8 @@ export interface Considered {
   meter: Meter | null;
   /** One sentence for each of the first rules that matched by name and were passed over. */
   passedOver: string;
+  /** The steps that its conditions took. */
+  steps: number;
 }
 
 /** How many of the rules that were passed over a reason names. */
@@ -66,6 +68,7 @@ export function consider(
     held: null,
     meter: null,
     passedOver: '',
+    steps: 0,
   };
   if (considered.inScope && !call.relayed) findRule(considered, situation);
   return considered;
@@ -84,6 +87,7 @@ function findRule(considered: Considered, situation: Situation): void {
     examiner ??= new Examiner(policy.id, call, situation);
     const { action } = policy.rules[index] as Rule;
     const examined = examiner.examine(compiled);
+    considered.steps = examiner.steps;
     if (examined.applies === true || (examined.applies === null && action === 'deny')) {
       considered.index = index;
       considered.failed = examined.condition;
@@ -126,6 +130,11 @@ export class Examiner {
     this.#policyId = policyId;
     this.#situation = situation;
     this.#scope = scopeOf(call, situation);
+  }
+
+  /** The steps that were taken so far. */
+  get steps(): number {
+    return this.#steps.taken;
   }
 
   examine({ conditions, hours, limit }: CompiledRule): Examined {

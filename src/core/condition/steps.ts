@@ -13,6 +13,10 @@ export class Steps {
   readonly check = ++checks;
   #keys: Map<object, readonly string[]> | null = null;
 
+  get taken(): number {
+    return MAX_STEPS - this.left;
+  }
+
   /** Takes steps. False means that none are left, and then the condition fails, whatever its other parts say. */
   spend(steps: number): boolean {
     this.left -= steps;

@@ -22,7 +22,7 @@ import { keyLock, POLICIES_LOCK } from '../locks.ts';
 import { Annotations } from './annotations.ts';
 import { ApprovalFacts, type Asking } from './approval-facts.ts';
 import { type Case, type Group, type GroupMemory, readGroup } from './cases.ts';
-import { type GroupWork, MOVED, type Outcome } from './commit.ts';
+import { type GroupWork, LATER, MOVED, type Outcome } from './commit.ts';
 import { DefinitionFacts } from './facts.ts';
 import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
@@ -74,14 +74,14 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const { limitTime } = group;
     const limits =
       metered.length > 0 && limitTime !== null ? await LimitFacts.read(tx, metered, limitTime) : null;
-    const askers = group.cases.filter(each => !(each instanceof GuardError) && asks(each, limits)) as Case[];
+    const askers = group.cases.filter(each => isCase(each) && asks(each, limits)) as Case[];
     const asking = askers.length > 0 ? await this.#asking(tx, askers, group.definitions) : NONE_ASKING;
     const approvals =
       asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], group.now) : null;
     const entries: AuditEntry[] = [];
     const results: Outcome<Verdict>[] = [];
     for (const each of group.cases) {
-      if (each instanceof GuardError) results.push(each);
+      if (!isCase(each)) results.push(each);
       else if (each.metered !== null && limits === null) results.push(MOVED);
       else {
         const question = asking.get(each);
@@ -103,14 +103,14 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   committed(results: readonly Outcome<Verdict>[]): void {
     this.#log.committed();
     // A pending call has put an event and notifications into the outbox, and the worker is to send them now.
-    if (results.some(each => each !== MOVED && 'decision' in each && each.decision === 'pending'))
+    if (results.some(each => typeof each !== 'symbol' && 'decision' in each && each.decision === 'pending'))
       this.#deps.db.wake();
   }
 
   #metered({ cases }: Group): Metered[] {
     const metered: Metered[] = [];
     for (const each of cases) {
-      if (each instanceof GuardError) continue;
+      if (!isCase(each)) continue;
       this.#memory.meteredCalls.note(each.request, each.metered !== null);
       if (each.metered !== null) metered.push(each.metered);
     }
@@ -178,6 +178,10 @@ export function newMemory(): CheckMemory {
 }
 
 const NONE_ASKING: ReadonlyMap<Case, Asking> = new Map();
+
+function isCase(each: Group['cases'][number]): each is Case {
+  return each !== LATER && !(each instanceof GuardError);
+}
 
 function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): boolean {
   const usedUp = metered !== null && limits?.mayBeUsedUp(metered) === true;

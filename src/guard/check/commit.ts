@@ -35,8 +35,11 @@ interface Waiting<Item, Result> {
 /** Says that a request was not decided, because it belongs into the groups of the next GroupCommit. */
 export const MOVED = Symbol('moved');
 
+/** Says that a request was not decided, because its group has worked long enough: it belongs into the next group. */
+export const LATER = Symbol('later');
+
 /** What became of a request in its group. */
-export type Outcome<Result> = Result | GuardError | typeof MOVED;
+export type Outcome<Result> = Result | GuardError | typeof MOVED | typeof LATER;
 
 export interface GroupWork<Item, Result> {
   keyOf(request: Item): string;
@@ -60,6 +63,8 @@ export class GroupCommit<Item, Result> {
   readonly #next: GroupCommit<Item, Result> | null;
   #queue: Waiting<Item, Result>[] = [];
   #underWay: Waiting<Item, Result>[] = [];
+  /** Those of the group under way that are decided in the next one. */
+  readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
   readonly #apart = new Apart();
 
@@ -113,9 +118,18 @@ export class GroupCommit<Item, Result> {
       this.#take();
       if (this.#underWay.length > 0) await this.#commit(this.#underWay);
       this.#underWay = [];
+      this.#putBack();
     }
     clearInterval(sweeper);
     this.#running = null;
+  }
+
+  /** They have waited longest, and those that have waited too long are rejected. */
+  #putBack(): void {
+    if (this.#later.size === 0) return;
+    this.#queue.unshift(...this.#later);
+    this.#later.clear();
+    this.#expire();
   }
 
   /**
@@ -190,6 +204,10 @@ export class GroupCommit<Item, Result> {
       each.resolve((this.#next as GroupCommit<Item, Result>).submit(each.request, waitedMs));
       return;
     }
+    if (result === LATER) {
+      this.#later.add(each);
+      return;
+    }
     if (!(result instanceof GuardError)) {
       each.resolve(result);
       return;
@@ -210,9 +228,10 @@ export class GroupCommit<Item, Result> {
   }
 
   /** Rejecting a check that was already answered has no effect. */
-  #fail(group: readonly Waiting<Item, Result>[], error: unknown): void {
+  #fail(members: readonly Waiting<Item, Result>[], error: unknown): void {
     this.#observer.failed(error);
     const failed = auditFailed(error);
+    const group = members.filter(each => !this.#later.has(each));
     for (const each of group) each.reject(failed);
   }
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { GuardError } from '../../../src/core/errors.ts';
 import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approvals.ts';
 import { CheckWork } from '../../../src/guard/check/check.ts';
+import { LATER } from '../../../src/guard/check/commit.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
 import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
@@ -93,6 +94,22 @@ for (const engine of await engines()) {
       await approve(referenceOf(asked), grantMs);
       return referenceOf(asked);
     }
+
+    test('calls that keep conditions busy are left for the next group, and other keys do not wait for them', async () => {
+      const when = 'args.list.all(x, args.list.all(y, x == y))';
+      const rules = [{ tool: '*', action: 'allow' as const, when }];
+      const policy = await createPolicy(deps, 'admin', { name: 'busy', description: '', rules });
+      await changeKey(deps, 'admin', keyId, { policyId: policy.id });
+      await changeKey(deps, 'admin', otherKeyId, { policyId: policy.id });
+      const busy = Array.from({ length: 20 }, () => request({ args: { list: new Array(100).fill(1) } }));
+      const other = request({ principal: principal(null, otherKeyId), args: { list: [1] } });
+      const answers: unknown[] = await judged(...busy, other);
+      const left = answers.filter(each => each === LATER);
+      expect(outcome(answers.at(-1) as Answer)).toBe('allow');
+      expect(answers.slice(0, 3).map(each => outcome(each as Answer))).toEqual(['deny', 'deny', 'deny']);
+      expect(left.length).toBeGreaterThan(10);
+      expect(answers.slice(20 - left.length, 20)).toEqual(left);
+    });
 
     describe('an approval', () => {
       test('frees the very call that it was asked for, once', async () => {

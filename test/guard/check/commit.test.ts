@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { GroupCommit } from '../../../src/guard/check/commit.ts';
+import { GroupCommit, LATER } from '../../../src/guard/check/commit.ts';
 import type { Transaction } from '../../../src/store/db.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
@@ -84,6 +84,53 @@ for (const engine of await engines()) {
       expect(groups.flatMap(({ checks }) => checks.map(each => each.number))).toEqual([
         ...Array(1200).keys(),
       ]);
+    });
+
+    test('what a group leaves for later is decided in the next ones, before newer checks', async () => {
+      const decided: number[][] = [];
+      const work = {
+        keyOf: ({ keyId }: Check) => keyId,
+        callerOf: () => '',
+        shares: () => [],
+        decideGroup: async (tx: Transaction, checks: readonly Check[]) => {
+          await tx.all('SELECT 1');
+          decided.push(checks.map(each => each.number));
+          return checks.map((each, index) => (index < 2 ? each.number : LATER));
+        },
+        committed: () => {},
+      };
+      const commit = new GroupCommit<Check, number>(store.db, work, 10, observer);
+      const submit = (number: number) => commit.submit({ keyId: 'key', number });
+      const first = [0, 1, 2, 3, 4].map(submit);
+      const newer = first[0]?.then(() => submit(5));
+      expect(await Promise.all([...first, newer])).toEqual([0, 1, 2, 3, 4, 5]);
+      expect(decided.slice(0, 2)).toEqual([
+        [0, 1, 2, 3, 4],
+        [2, 3, 4, 5],
+      ]);
+      await commit.drain();
+      expect(commit.depth).toBe(0);
+    });
+
+    test('what is left for later again and again is rejected in the end', async () => {
+      let groups = 0;
+      const work = {
+        keyOf: ({ keyId }: Check) => keyId,
+        callerOf: () => '',
+        shares: () => [],
+        decideGroup: async (tx: Transaction, checks: readonly Check[]) => {
+          await tx.all('SELECT 1');
+          groups++;
+          return checks.map((): typeof LATER => LATER);
+        },
+        committed: () => {},
+      };
+      const commit = new GroupCommit<Check, number>(store.db, work, 10, observer);
+      // The first 2,800 of the 2,900 milliseconds that a check has are over.
+      const answer = commit.submit({ keyId: 'key', number: 0 }, 2800);
+      expect(await answer.catch((error: { code: string }) => error.code)).toBe('audit_failed');
+      await commit.drain();
+      expect([commit.depth, groups > 1]).toEqual([0, true]);
     });
 
     test('so many wait, the next is told to come again, and an answer makes room', async () => {
