@@ -55,8 +55,8 @@ const LOOK = EditorView.theme({
   '.cm-completionDetail': { fontStyle: 'normal', color: 'var(--soft)' },
   'li[aria-selected] .cm-completionDetail': { color: 'inherit' },
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '700' },
-  // Where there is no room beside the list, it would cover the names.
-  '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': { display: 'none' },
+  // Where there is no room beside the list, it would cover the names. It is still measured, to find out whether there is.
+  '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': { visibility: 'hidden' },
   '.cm-completionInfo': { maxWidth: 'min(24rem, 90vw)', padding: '0.4rem 0.6rem' },
 });
 
