@@ -18,7 +18,8 @@ const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const FIRST_WEEKDAY = 3;
 
 const MAX_TEXT = 100;
-const FORM = 'must be days, hours and a zone, such as mon-fri 08:00-18:00 Europe/Berlin';
+export const HOURS_FORM = 'days, hours and a zone, such as mon-fri 08:00-18:00 Europe/Berlin';
+const FORM = `must be ${HOURS_FORM}`;
 const DAYS = /^[a-z]{3}(?:[-,][a-z]{3})*$/i;
 const TIMES = /^(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)$/;
 

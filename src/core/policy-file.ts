@@ -14,6 +14,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { HOURS_FORM } from './hours.ts';
 import { LIMIT_FIELDS } from './limit.ts';
 import { warningsOf } from './lint.ts';
 import {
@@ -128,7 +129,8 @@ class Reader {
       (ACTIONS as readonly string[]).includes(value) ? null : `must be one of ${ACTIONS.join(', ')}`,
     );
     const when = this.#conditions(node);
-    const [during, limit, ask] = ['during', 'limit', 'ask'].map(field => this.#string(node, field));
+    const during = this.#string(node, 'during', () => null, HOURS_FORM);
+    const [limit, ask] = ['limit', 'ask'].map(field => this.#string(node, field));
     const reason = this.#string(node, 'reason', reasonFault);
     if (tool === undefined || action === undefined) return null;
     return defined({ tool, action: action as Action, when, during, limit, ask, reason });

@@ -222,7 +222,7 @@ describe('reports, where it stands,', () => {
     ],
     'hours that are a list': [
       '- { tool: a, action: deny, during: [mon] }',
-      '1:36 error "during" must be a string',
+      '1:36 error "during" must be days, hours and a zone, such as mon-fri 08:00-18:00 Europe/Berlin',
     ],
     'a limit on another rule': [
       allow('limit: l').replace('allow', 'deny'),
