@@ -35,7 +35,7 @@ interface Waiting<Item, Result> {
 /** Says that a request was not decided, because it belongs into the groups of the next GroupCommit. */
 export const MOVED = Symbol('moved');
 
-/** Says that a request was not decided, because its group has worked long enough: it belongs into the next group. */
+/** Says that a request was not decided, because its group has worked long enough: it belongs into a later group. */
 export const LATER = Symbol('later');
 
 /** What became of a request in its group. */
@@ -63,7 +63,7 @@ export class GroupCommit<Item, Result> {
   readonly #next: GroupCommit<Item, Result> | null;
   #queue: Waiting<Item, Result>[] = [];
   #underWay: Waiting<Item, Result>[] = [];
-  /** Those of the group under way that are decided in the next one. */
+  /** Those of the group under way that are decided in a later one. */
   readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
   readonly #apart = new Apart();
@@ -124,10 +124,13 @@ export class GroupCommit<Item, Result> {
     this.#running = null;
   }
 
-  /** They have waited longest, and those that have waited too long are rejected. */
+  /**
+   * They go behind all others, because a flood of checks that take long would otherwise fill every group. Those that have
+   * waited too long are rejected.
+   */
   #putBack(): void {
     if (this.#later.size === 0) return;
-    this.#queue.unshift(...this.#later);
+    this.#queue.push(...this.#later);
     this.#later.clear();
     this.#expire();
   }

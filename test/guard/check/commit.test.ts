@@ -86,7 +86,7 @@ for (const engine of await engines()) {
       ]);
     });
 
-    test('what a group leaves for later is decided in the next ones, before newer checks', async () => {
+    test('what a group leaves for later is decided in the next ones, behind newer checks', async () => {
       const decided: number[][] = [];
       const work = {
         keyOf: ({ keyId }: Check) => keyId,
@@ -106,7 +106,7 @@ for (const engine of await engines()) {
       expect(await Promise.all([...first, newer])).toEqual([0, 1, 2, 3, 4, 5]);
       expect(decided.slice(0, 2)).toEqual([
         [0, 1, 2, 3, 4],
-        [2, 3, 4, 5],
+        [5, 2, 3, 4],
       ]);
       await commit.drain();
       expect(commit.depth).toBe(0);
