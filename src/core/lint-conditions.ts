@@ -16,18 +16,21 @@ export function conditionWarnings(rule: Rule, index: number, shown: string): Fau
     const always = condition.constant;
     if (always === false) return [warn(`${shown} can never apply: its condition ${at} is always false`)];
     if (always === true) return [warn(`condition ${at} of ${shown} is always true; leave it out`)];
+    const remarks = condition.remarks.map(({ message, offset }) =>
+      warn(`condition ${at} of ${shown} ${message}`, offset),
+    );
     if (rule.action === 'allow') {
       const read = [...condition.reads, ...condition.tested].find(isAnnotation);
-      return read === undefined ? [] : [warn(`${shown} ${ANNOTATIONS}`, read.offset)];
+      return read === undefined ? remarks : [...remarks, warn(`${shown} ${ANNOTATIONS}`, read.offset)];
     }
-    if (rule.action !== 'deny') return [];
+    if (rule.action !== 'deny') return remarks;
     const unsure = condition.reads.flatMap(read => {
       const missing = untested(read, conditions);
-      return missing === null ? [] : [{ missing, offset: read.offset }];
+      if (missing === null) return [];
+      const message = `${shown} reads ${missing} without has(${missing}), so it also denies calls that lack it`;
+      return [warn(message, read.offset)];
     });
-    return unsure.map(({ missing, offset }) =>
-      warn(`${shown} reads ${missing} without has(${missing}), so it also denies calls that lack it`, offset),
-    );
+    return [...remarks, ...unsure];
   });
   const messages = found.map(each => each.message);
   return found.filter((each, at) => messages.indexOf(each.message) === at);

@@ -240,6 +240,25 @@ test('an allow that relies on annotations is told who wrote them', () => {
   }
 });
 
+test('a comparison with a number in quotes is told that it compares texts', () => {
+  const told = (when: string, action: Rule['action'] = 'allow') => conditionWarnings([{ action, when }]);
+  const quoted =
+    'condition 0 of rule 0 (t) compares with a number in quotes, which is a text, and as a text "100" is less than "50"; leave out the quotes';
+  expect(told('args.amount <= "50"')).toEqual([`rules 0 when 15: ${quoted}`]);
+  expect(told('"-0.5" > args.amount', 'require_approval')).toEqual([`rules 0 when 0: ${quoted}`]);
+  expect(told('has(args.list) && args.list.all(x, x < "1e3")', 'deny')).toEqual([
+    `rules 0 when 39: ${quoted}`,
+  ]);
+  for (const when of [
+    'args.a <= 50',
+    'args.a == "50"',
+    'args.a < "2026-11-16"',
+    'args.a > ""',
+    'args.a > " "',
+  ])
+    expect(told(when)).toEqual([]);
+});
+
 test('a condition that is always the same, and a limit that no rule names', () => {
   expect(conditionWarnings([{ when: ['args.a == 1', '1 > 2'] }, { action: 'deny', when: 'true' }])).toEqual([
     'rules 0 when 1 0: rule 0 (t) can never apply: its condition 1 is always false',

@@ -1,13 +1,22 @@
 // Checks a parsed condition against the declared variables and compiles it to closures, in one walk over the tree. It
-// also notes which variables the condition reads.
+// also notes which variables the condition reads, and what is odd about it.
 
 import { listPart, mapPart } from './containers.ts';
 import { ConditionFault, suggestion, unknownFunction, unknownVariable } from './fault.ts';
-import type { Part, Run } from './frame.ts';
+import type { Part, Remark, Run } from './frame.ts';
 import { FUNCTIONS, type FunctionOfLanguage } from './functions.ts';
 import { macroRun } from './macros.ts';
 import { entryOf, fieldReader } from './maps.ts';
-import { binaryPart, checkIndex, choicePart, element, logicPart, negatePart, notPart } from './operators.ts';
+import {
+  binaryPart,
+  checkIndex,
+  choicePart,
+  comparisonRemark,
+  element,
+  logicPart,
+  negatePart,
+  notPart,
+} from './operators.ts';
 import { compilePattern } from './pattern-match.ts';
 import { MACROS, type Node } from './syntax.ts';
 import { BOOL, DYN, type Field, fits, listOf, STRING, TYPE, type Type, typeText } from './types.ts';
@@ -38,6 +47,7 @@ type NodeOf<K extends Node['kind']> = Extract<Node, { kind: K }>;
 export class Compiler {
   readonly reads: Path[] = [];
   readonly tested: Path[] = [];
+  readonly remarks: Remark[] = [];
   readonly #declarations: Declarations;
   /** The variables of the macros around the node, the innermost last. */
   readonly #locals: { name: string; type: Type }[] = [];
@@ -98,7 +108,7 @@ export class Compiler {
       case 'negate':
         return negatePart(this.value(node.operand), offset);
       case 'binary':
-        return binaryPart(node.operator, this.value(node.left), this.value(node.right), node.operatorOffset);
+        return this.#binary(node);
       case 'and':
       case 'or':
         return logicPart(
@@ -118,6 +128,14 @@ export class Compiler {
           offset,
         );
     }
+  }
+
+  #binary({ operator, operatorOffset, left, right }: NodeOf<'binary'>): Part {
+    const [a, b] = [this.value(left), this.value(right)];
+    const part = binaryPart(operator, a, b, operatorOffset);
+    const remark = comparisonRemark(operator, a, b);
+    if (remark !== null) this.remarks.push(remark);
+    return part;
   }
 
   /** The variable and fields that a node names, or null if it is anything else. */

@@ -5,7 +5,7 @@ import type { Json } from '../json-parser.ts';
 import { Compiler, type Declarations, type Path } from './compile.ts';
 import { numberText } from './convert.ts';
 import { ConditionFault } from './fault.ts';
-import type { Frame, Scope } from './frame.ts';
+import type { Frame, Remark, Scope } from './frame.ts';
 import { entryOf } from './maps.ts';
 import { parseCondition } from './parser.ts';
 import { Steps } from './steps.ts';
@@ -39,6 +39,8 @@ export interface Condition<R> {
   readonly reads: readonly Path[];
   /** What `has()` asks for. */
   readonly tested: readonly Path[];
+  /** For whoever wrote it; they change nothing about its result. */
+  readonly remarks: readonly Remark[];
   /** What it always is, or null if that depends on variables. */
   readonly constant: R | null;
   evaluate(scope: Scope, steps: Steps): R | Failure;
@@ -68,7 +70,7 @@ export function compileCondition(
   const compiler = new Compiler(declarations);
   const { type, run } = compiler.value(parseCondition(source));
   wantResult(type, wanted);
-  const { reads, tested, cost } = compiler;
+  const { reads, tested, remarks, cost } = compiler;
 
   const evaluate = (scope: Scope, steps: Steps) => {
     if (!steps.spend(cost)) return TOO_MUCH_WORK;
@@ -91,6 +93,7 @@ export function compileCondition(
     source,
     reads,
     tested,
+    remarks,
     constant: always instanceof Failure ? null : always,
     evaluate,
     readings: scope => readingsOf([...reads, ...tested], scope),

@@ -24,3 +24,9 @@ export interface Part {
   /** Of a literal. */
   readonly literal?: Value;
 }
+
+/** Something about a condition that is valid, but probably not what its author meant. */
+export interface Remark {
+  readonly message: string;
+  readonly offset: number;
+}

@@ -4,7 +4,7 @@
 import { ARITHMETIC, add, negate } from './arithmetic.ts';
 import { equal, isIn, less } from './compare.ts';
 import { ConditionFault } from './fault.ts';
-import type { Part, Run } from './frame.ts';
+import type { Part, Remark, Run } from './frame.ts';
 import { entryOf, keyOf } from './maps.ts';
 import type { Steps } from './steps.ts';
 import type { BinaryOperator } from './syntax.ts';
@@ -19,6 +19,21 @@ export function binaryPart(operator: BinaryOperator, left: Part, right: Part, at
     throw new ConditionFault(`"${operator}" cannot be applied to ${types}`, at);
   }
   return { type, run: runOf(operator, left.run, right.run), offset: left.offset };
+}
+
+const ORDERED: readonly BinaryOperator[] = ['<', '<=', '>', '>='];
+
+export function comparisonRemark(operator: BinaryOperator, left: Part, right: Part): Remark | null {
+  if (!ORDERED.includes(operator)) return null;
+  const quoted = [left, right].find(({ literal }) => typeof literal === 'string' && isNumeric(literal));
+  return quoted === undefined ? null : { message: QUOTED_NUMBER, offset: quoted.offset };
+}
+
+const QUOTED_NUMBER =
+  'compares with a number in quotes, which is a text, and as a text "100" is less than "50"; leave out the quotes';
+
+function isNumeric(text: string): boolean {
+  return text.trim() !== '' && Number.isFinite(Number(text));
 }
 
 function resultOf(operator: BinaryOperator, a: Type, b: Type): Type | null {
