@@ -19,10 +19,10 @@ export interface Transaction extends Queries {
   /** Takes further locks, and waits for them. */
   lock(locks: Locks): Promise<void>;
   /**
-   * The time on the clock of the database server, which all replicas share; it is read once the locks are held. Null on
-   * SQLite, where the process and its store are on one machine.
+   * The time on the clock of the database server, which all replicas share, when the transaction had the locks that it
+   * began with. Null on SQLite, where the process and its store are on one machine.
    */
-  now(): Promise<number | null>;
+  lockedAt(): Promise<number | null>;
   /** Runs several statements without parameters. */
   script(sql: string): Promise<void>;
 }

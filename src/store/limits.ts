@@ -1,7 +1,7 @@
 // What limits have counted, by subject: the key, session, person or policy whose calls are counted together. A count
 // is stored with the time at which it ends; what is used is the sum of the counts that have not ended.
 
-import { padded, placeholders, type Queries, rowInserts, type Transaction, type Value } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction, type Value } from './db.ts';
 
 /** What one limit counts together. */
 export interface Counted {
@@ -31,45 +31,85 @@ const MOST = 2 ** 53;
 
 /** What is used of each limit, in the given order. */
 export async function usedOf(tx: Queries, wanted: readonly Counted[], now: number): Promise<number[]> {
-  if (wanted.length === 0) return [];
-  const asked = padded(wanted.map((_, index) => index)).map(index => wanted[index] as Counted);
-  const pairs = asked.map((_, index) => `(${placeholders(2, 1 + index * 2)})`);
-  const rows = await tx.all<Counted & { used: number }>(
-    `SELECT limit_id AS "limitId", subject, CAST(sum(amount) AS bigint) AS used FROM limit_counts
-     WHERE (limit_id, subject) IN (VALUES ${pairs.join(', ')}) AND ends_at > $1 GROUP BY limit_id, subject`,
-    [now, ...asked.flatMap(({ limitId, subject }) => [limitId, subject])],
-  );
-  const sums = new Map(rows.map(row => [keyOf(row), row.used]));
-  return wanted.map(each => sums.get(keyOf(each)) ?? 0);
+  const used = wanted.map(() => 0);
+  if (wanted.length === 0) return used;
+  const params: Value[] = [wanted.length, now];
+  const sql = sums(wanted, ({ limitId, subject }) => params.push(limitId, subject));
+  for (const row of await tx.all<{ at: number; used: number | null }>(sql, params))
+    used[row.at] = row.used ?? 0;
+  return used;
 }
 
-const keyOf = ({ limitId, subject }: Counted): string => `${limitId} ${subject}`;
-
-const upserts = rowInserts(
-  'limit_counts (limit_id, subject, ends_at, amount, policy_id, name, key_id)',
-  7,
-  `ON CONFLICT (limit_id, subject, ends_at) DO UPDATE SET amount =
-     CASE WHEN limit_counts.amount + excluded.amount > ${MOST} THEN ${MOST} ELSE limit_counts.amount + excluded.amount END`,
+/**
+ * One query for each of them makes either engine look them up in the primary key, whatever it assumes about the table.
+ */
+const sums = sized(
+  2,
+  2,
+  rows => `WITH wanted (at, limit_id, subject) AS (VALUES ${rows})
+    SELECT at, (SELECT CAST(sum(amount) AS bigint) FROM limit_counts AS counted
+      WHERE counted.limit_id = wanted.limit_id AND counted.subject = wanted.subject AND ends_at > $2) AS used
+    FROM wanted WHERE at < $1`,
 );
 
-/** Adds to the counts. The caller holds the lock that keeps others from reading and adding at the same time. */
+/**
+ * Adds to the counts. No two of them may be for the same row: PostgreSQL refuses a statement that changes a row twice.
+ * The caller holds the lock that keeps others from reading and adding at the same time.
+ */
 export function addCounts(tx: Transaction, counts: readonly LimitCount[]): void {
-  const rows = together(counts);
-  upserts(tx, rows.length, (params, index) => {
-    const { limitId, subject, endsAt, amount, policyId, name, keyId } = rows[index] as LimitCount;
-    params.push(limitId, subject, endsAt, Math.min(amount, MOST), policyId, name, keyId);
-  });
+  if (counts.length === 0) return;
+  const params: Value[] = [counts.length];
+  const sql = upserts(counts, ({ limitId, subject, endsAt, amount, policyId, name, keyId }) =>
+    params.push(limitId, subject, endsAt, String(Math.min(amount, MOST)), policyId, name, keyId),
+  );
+  tx.defer(sql, params);
 }
 
-/** One count for each row, because PostgreSQL refuses a statement that changes a row twice. */
-function together(counts: readonly LimitCount[]): LimitCount[] {
-  const rows = new Map<string, LimitCount>();
-  for (const count of counts) {
-    const key = `${count.endsAt} ${keyOf(count)}`;
-    const before = rows.get(key);
-    rows.set(key, before === undefined ? count : { ...count, amount: before.amount + count.amount });
-  }
-  return [...rows.values()];
+/**
+ * Amounts are sent as text. PostgreSQL's client prepares another statement for a number that needs more than four bytes,
+ * so callers who mix small and large amounts could have it prepare any number of statements.
+ */
+const upserts = sized(
+  7,
+  1,
+  rows => `WITH added (at, limit_id, subject, ends_at, amount, policy_id, name, key_id) AS (VALUES ${rows})
+    INSERT INTO limit_counts (limit_id, subject, ends_at, amount, policy_id, name, key_id)
+    SELECT limit_id, subject, ends_at, CAST(amount AS bigint), policy_id, name, key_id FROM added WHERE at < $1
+    ON CONFLICT (limit_id, subject, ends_at) DO UPDATE SET amount =
+      CASE WHEN limit_counts.amount + excluded.amount > ${MOST} THEN ${MOST} ELSE limit_counts.amount + excluded.amount END`,
+);
+
+/**
+ * A statement about any number of rows. It has room for a few more, which the last row fills up, and is told how many
+ * there are: so few statements are prepared, and one is sent. The rows follow `before` parameters.
+ */
+function sized(
+  fields: number,
+  before: number,
+  statement: (rows: string) => string,
+): <Each>(rows: readonly Each[], push: (row: Each) => void) => string {
+  const made = new Map<number, string>();
+  return (rows, push) => {
+    const size = roomFor(rows.length);
+    let sql = made.get(size);
+    if (sql === undefined) {
+      const values = Array.from(
+        { length: size },
+        (_, at) => `(${at}, ${placeholders(fields, before + at * fields)})`,
+      );
+      sql = statement(values.join(', '));
+      made.set(size, sql);
+    }
+    for (let at = 0; at < size; at++) push(rows[Math.min(at, rows.length - 1)] as (typeof rows)[number]);
+    return sql;
+  };
+}
+
+/** The next of 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, … */
+function roomFor(rows: number): number {
+  const power = 2 ** Math.floor(Math.log2(rows));
+  if (rows === power) return rows;
+  return rows <= power * 1.5 ? power * 1.5 : power * 2;
 }
 
 interface UsedFilter {

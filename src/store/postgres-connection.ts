@@ -35,6 +35,9 @@ export interface Server {
 
 const ISOLATION = { SET: 'default_transaction_isolation', 'SET LOCAL': 'transaction_isolation' } as const;
 
+/** PostgreSQL's now() would be the time at which the transaction began: it may have waited for locks since. */
+const CLOCK = 'CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS at';
+
 type Reserved = Awaited<ReturnType<SQL['reserve']>>;
 type Answer = Row[] & { count: number; command: string };
 
@@ -150,6 +153,8 @@ export class Connection implements Lane {
 class PostgresTransaction implements Transaction {
   readonly #connection: Reserved;
   readonly #sent: Promise<Answer>[] = [];
+  /** The answer to the first locks. */
+  #locked: Promise<Answer> | null = null;
 
   constructor(connection: Reserved) {
     this.#connection = connection;
@@ -159,17 +164,23 @@ class PostgresTransaction implements Transaction {
   begin(locks: Locks, settings = ''): void {
     const begun = settings === '' ? this.#connection`BEGIN` : this.#connection.unsafe(`BEGIN; ${settings}`);
     this.#track(begun.execute() as Promise<Answer>);
-    this.lock(locks).catch(() => {});
+    this.#locked = this.#lock(locks);
   }
 
-  async lock({ shared = [], exclusive = [] }: Locks): Promise<void> {
+  async lock(locks: Locks): Promise<void> {
+    await this.#lock(locks);
+  }
+
+  /** Takes the locks one after another and then reads the time, in one statement. */
+  #lock({ shared = [], exclusive = [] }: Locks): Promise<Answer> | null {
     const names = [...new Set([...shared, ...exclusive])].sort();
-    if (names.length === 0) return;
+    if (names.length === 0) return null;
+    const taken = new Set(exclusive);
     const calls = padded(names).map((name, index) => {
-      const lock = exclusive.includes(name) ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared';
+      const lock = taken.has(name) ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared';
       return `${lock}(hashtextextended($${index + 1}, 0))`;
     });
-    await this.#send(`SELECT ${calls.join(', ')}`, padded(names));
+    return this.#send(`SELECT ${calls.join(', ')}, ${CLOCK}`, padded(names));
   }
 
   async all<T = Row>(sql: string, params: readonly Value[] = []): Promise<T[]> {
@@ -184,12 +195,10 @@ class PostgresTransaction implements Transaction {
     this.#send(sql, params);
   }
 
-  async now(): Promise<number | null> {
-    // The time of the transaction, now(), is that of its beginning: it may have waited for locks since.
-    const [row] = await this.all<{ now: number }>(
-      'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now',
-    );
-    return row?.now ?? null;
+  async lockedAt(): Promise<number | null> {
+    this.#locked ??= this.#send(`SELECT ${CLOCK}`, []);
+    const [row] = plain<{ at: number }>(await this.#locked);
+    return row?.at ?? null;
   }
 
   async script(sql: string): Promise<void> {

@@ -37,7 +37,7 @@ export class Handle implements Queries, Transaction {
 
   async lock(): Promise<void> {}
 
-  async now(): Promise<null> {
+  async lockedAt(): Promise<null> {
     return null;
   }
 

@@ -151,7 +151,7 @@ for (const engine of await engines()) {
           run: (text, params) => tx.run(noted(text), params),
           defer: (text, params) => tx.defer(noted(text), params),
           lock: locks => tx.lock(locks),
-          now: () => tx.now(),
+          lockedAt: () => tx.lockedAt(),
           script: text => tx.script(text),
         };
         await writer.insert(noting, group);

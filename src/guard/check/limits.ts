@@ -28,51 +28,40 @@ export interface LimitTime {
 /** Asks the database for its time. */
 export async function readTime(tx: Transaction, now: () => number): Promise<LimitTime> {
   const before = now();
-  const storeTime = (await tx.now()) ?? before;
+  const storeTime = (await tx.lockedAt()) ?? before;
   return { decidedAt: Math.min(before, storeTime), aheadMs: Math.max(0, storeTime - now()) };
 }
 
 /** Other transactions wait for those that share a stripe with them. Each lock takes a place in PostgreSQL's memory. */
 const STRIPES = 256;
 
-interface Account {
+/** What one limit counts for one subject, in the transaction of a group. */
+interface Account extends Counted {
   used: number;
   /** What the group would add if it were allowed as a whole. */
   wanted: number;
-  added: Map<number, LimitCount>;
+  /** One for each end. Calls of one group stop counting at the same time, or at few different times. */
+  added: LimitCount[];
 }
 
 export class LimitFacts {
-  readonly #accounts: Map<string, Account>;
-  /** How far the database's clock is ahead of this replica's. */
+  readonly #accounts: ReadonlyMap<Metered, Account>;
   readonly #aheadMs: number;
+  readonly #added: LimitCount[] = [];
 
-  private constructor(accounts: Map<string, Account>, aheadMs: number) {
+  private constructor(accounts: ReadonlyMap<Metered, Account>, aheadMs: number) {
     this.#accounts = accounts;
     this.#aheadMs = aheadMs;
   }
 
   static async read(tx: Transaction, metered: readonly Metered[], time: LimitTime): Promise<LimitFacts> {
-    const accounts = new Map<string, Account>();
-    const wanted: Counted[] = [];
-    for (const each of metered) {
-      const name = accountOf(each);
-      const account = accounts.get(name);
-      if (account !== undefined) account.wanted += each.meter.units;
-      else {
-        accounts.set(name, { used: 0, wanted: each.meter.units, added: new Map() });
-        wanted.push({ limitId: limitIdOf(each), subject: each.meter.subject });
-      }
-    }
-    const locks = new Set(wanted.map(each => countLock(each.limitId, each.subject)));
-    const [, used] = await Promise.all([
-      tx.lock({ exclusive: [...locks] }),
-      usedOf(tx, wanted, time.decidedAt),
-    ]);
-    [...accounts.values()].forEach((account, index) => {
+    const { accounts, byCall } = accountsOf(metered);
+    const locks = accounts.map(each => countLock(each.limitId, each.subject));
+    const [, used] = await Promise.all([tx.lock({ exclusive: locks }), usedOf(tx, accounts, time.decidedAt)]);
+    accounts.forEach((account, index) => {
       account.used = used[index] as number;
     });
-    return new LimitFacts(accounts, time.aheadMs);
+    return new LimitFacts(byCall, time.aheadMs);
   }
 
   /** Whether the limit has no room for this call. */
@@ -92,39 +81,64 @@ export class LimitFacts {
     const { meter, policyId, keyId } = metered;
     const account = this.#of(metered);
     const endsAt = countsUntil(meter.limit.limit, at + this.#aheadMs);
-    const row = account.added.get(endsAt);
     account.used += meter.units;
-    if (row !== undefined) row.amount += meter.units;
-    else {
-      account.added.set(endsAt, {
-        limitId: limitIdOf(metered),
-        subject: meter.subject,
-        endsAt,
-        amount: meter.units,
-        policyId,
-        name: meter.limit.name,
-        keyId: ofOneKey(meter.limit) ? keyId : null,
-      });
+    const row = account.added.find(each => each.endsAt === endsAt);
+    if (row !== undefined) {
+      row.amount += meter.units;
+      return;
     }
+    const { limitId, subject } = account;
+    const added: LimitCount = {
+      limitId,
+      subject,
+      endsAt,
+      amount: meter.units,
+      policyId,
+      name: meter.limit.name,
+      keyId: ofOneKey(meter.limit) ? keyId : null,
+    };
+    account.added.push(added);
+    this.#added.push(added);
   }
 
   write(tx: Transaction): void {
-    const rows = [...this.#accounts.values()].flatMap(each => [...each.added.values()]);
-    if (rows.length > 0) addCounts(tx, rows);
+    addCounts(tx, this.#added);
   }
 
   #of(metered: Metered): Account {
-    return this.#accounts.get(accountOf(metered)) as Account;
+    return this.#accounts.get(metered) as Account;
   }
+}
+
+function accountsOf(metered: readonly Metered[]): { accounts: Account[]; byCall: Map<Metered, Account> } {
+  const accounts: Account[] = [];
+  const byCall = new Map<Metered, Account>();
+  const byLimit = new Map<string, Map<string, Account>>();
+  for (const each of metered) {
+    const limitId = limitIdOf(each);
+    const { subject, units } = each.meter;
+    let ofLimit = byLimit.get(limitId);
+    if (ofLimit === undefined) {
+      ofLimit = new Map();
+      byLimit.set(limitId, ofLimit);
+    }
+    let account = ofLimit.get(subject);
+    if (account === undefined) {
+      account = { limitId, subject, used: 0, wanted: 0, added: [] };
+      ofLimit.set(subject, account);
+      accounts.push(account);
+    }
+    account.wanted += units;
+    byCall.set(each, account);
+  }
+  return { accounts, byCall };
 }
 
 const ofOneKey = ({ limit: { per = 'key' } }: CompiledLimit): boolean => per === 'key' || per === 'session';
 
-const accountOf = (metered: Metered): string => `${limitIdOf(metered)} ${metered.meter.subject}`;
-
 /** The lock on what a limit has counted for a subject. */
 export function countLock(limitId: string, subject: string): string {
-  return limitLock(Number(BigInt(Bun.hash(`${limitId} ${subject}`)) % BigInt(STRIPES)));
+  return limitLock(Bun.hash.xxHash32(`${limitId} ${subject}`) % STRIPES);
 }
 
 const limitIds = new WeakMap<CompiledLimit, string>();
