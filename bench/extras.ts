@@ -37,7 +37,8 @@ export async function measureExtra(
   };
 }
 
-async function openLoop(order: object): Promise<OpenLoop> {
+/** The order has the request, the rate and the seconds. */
+export async function openLoop(order: object): Promise<OpenLoop> {
   const script = path.join(import.meta.dirname, 'open-loop.ts');
   const text = JSON.stringify({ ...order, connections: CONNECTIONS });
   const child = Bun.spawn(onCore(1, [process.execPath, script, text]), { stdout: 'pipe', stderr: 'inherit' });

@@ -3,7 +3,7 @@
 // line of JSON.
 
 import { connect } from 'node:net';
-import type { Load, Request } from './load.ts';
+import { type Load, type Request, single } from './load.ts';
 
 interface Order extends Request {
   seconds: number;
@@ -12,30 +12,30 @@ interface Order extends Request {
 
 const order = JSON.parse(process.argv[2] ?? '{}') as Order;
 const target = new URL(order.url);
-const request = encode(order);
+const requests = single(order).map(encode);
 const latencies: number[] = [];
 let failures = 0;
 
 const begun = performance.now();
 const deadline = begun + order.seconds * 1000;
-await Promise.all(Array.from({ length: order.connections }, converse));
+await Promise.all(Array.from({ length: order.connections }, (_, index) => converse(index)));
 console.log(JSON.stringify(figures((performance.now() - begun) / 1000)));
 
-function encode({ method, headers, body }: Order): Buffer {
+function encode({ method, headers, body }: Request): Buffer {
   const all = { host: target.host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`${method ?? 'POST'} ${target.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** One connection: sends a request, waits for the whole answer and repeats, until the time is over. */
-function converse(): Promise<void> {
+function converse(index: number): Promise<void> {
   return new Promise(resolve => {
     const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
     let received = '';
     let asked = 0;
     const ask = () => {
       asked = performance.now();
-      socket.write(request);
+      socket.write(requests[index % requests.length]!);
     };
     socket.setEncoding('latin1');
     socket.on('connect', ask);

@@ -11,6 +11,8 @@ export interface Request {
   method?: 'GET';
   url: string;
   headers: Record<string, string>;
+  /** Sent in turn, each with its own request. */
+  credentials?: string[];
   body: string;
 }
 
@@ -33,6 +35,16 @@ export const GENERATOR = Bun.which('wrk') ? 'wrk' : 'bench/generator.ts';
 export const ID = '"$id"';
 
 export const withId = (request: Request): Request => ({ ...request, body: request.body.replace(ID, '1') });
+
+/** One request for each credential. */
+export function single({ credentials, ...request }: Request): Request[] {
+  return (
+    credentials?.map(each => ({
+      ...request,
+      headers: { ...request.headers, authorization: `Bearer ${each}` },
+    })) ?? [request]
+  );
+}
 
 export async function drive(
   request: Request,
@@ -75,6 +87,7 @@ function luaScript(request: Request): string {
 wrk.method = '${request.method ?? 'POST'}'
 ${lines.join('\n')}
 ${bodyScript(request.body)}
+${credentialScript(request.credentials)}
 function done(summary, latency, requests)
   local e = summary.errors
   io.write(string.format(
@@ -93,5 +106,22 @@ local id = 0
 function request()
   id = id + 1
   return wrk.format(nil, nil, nil, ${quoted(before)} .. id .. ${quoted(after)})
+end`;
+}
+
+function credentialScript(credentials: string[] = []): string {
+  return credentials.length === 0
+    ? ''
+    : `
+local made, sent = {}, 0
+function init()
+  for index, each in ipairs({ ${credentials.map(quoted).join(', ')} }) do
+    wrk.headers['authorization'] = 'Bearer ' .. each
+    made[index] = wrk.format()
+  end
+end
+function request()
+  sent = sent % #made + 1
+  return made[sent]
 end`;
 }

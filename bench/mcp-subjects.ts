@@ -6,6 +6,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ID, type Request, withId } from './load.ts';
+import { plainPolicy } from './policies.ts';
 import { onCore, type Server, script } from './process.ts';
 import { ARGUMENTS, administer, createKey, type Place, SERVE, settings, start } from './service.ts';
 import type { Running, Subject } from './subjects.ts';
@@ -89,7 +90,7 @@ async function openToolgate(subject: Subject, place: Place, tool: object): Promi
   fs.writeFileSync(config, JSON.stringify({ stdioServers: { up } }));
   const env = { ...(await settings(subject.name, 'sqlite', place)), TOOLGATE_CONFIG: config };
   const server = await start(subject.name, script(...SERVE), env, place);
-  const { id, key } = await createKey(server.url, 'up__create_issue');
+  const { id, key } = await createKey(server.url, plainPolicy('up__create_issue'));
   await administer(server.url, `keys/${id}/connected-tools`, tool);
   const headers = await initialize(`${server.url}/mcp`, { ...HEADERS, authorization: `Bearer ${key}` });
   return running(subject, server, { url: `${server.url}/mcp`, headers, body: call('up__create_issue') });

@@ -3,7 +3,7 @@
 // the order as JSON; it prints the figures as one line of JSON.
 
 import { connect, type Socket } from 'node:net';
-import type { Request } from './load.ts';
+import { type Request, single } from './load.ts';
 
 export interface OpenLoop {
   rate: number;
@@ -15,6 +15,9 @@ export interface OpenLoop {
 }
 
 interface Order extends Request {
+  /** Another request, sent in turn with the first one; its waits are not measured. */
+  beside?: Request;
+  /** Of all requests together. */
   rate: number;
   seconds: number;
   connections: number;
@@ -24,11 +27,13 @@ if (import.meta.main) console.log(JSON.stringify(await ask(JSON.parse(process.ar
 
 async function ask(order: Order): Promise<OpenLoop> {
   const target = new URL(order.url);
-  const bytes = encode(order, target);
+  const measured = bytesOf(order, target);
+  const beside = order.beside && bytesOf(order.beside, target);
+  const isBeside = (index: number) => beside !== undefined && index % 2 === 1;
   const total = Math.floor(order.rate * order.seconds);
   const waits: number[] = [];
   const free: Socket[] = [];
-  let [next, failures] = [0, 0];
+  let [next, answers, failures] = [0, 0, 0];
   const begun = performance.now() + 100;
   const due = (index: number) => begun + (index * 1000) / order.rate;
   const done = Promise.withResolvers<void>();
@@ -37,16 +42,18 @@ async function ask(order: Order): Promise<OpenLoop> {
     while (next < total && due(next) <= performance.now()) {
       const socket = free.pop();
       if (socket === undefined) return;
+      const bytes = beside !== undefined && isBeside(next) ? beside : measured;
+      socket.write(bytes[(next >> 1) % bytes.length]!);
       asked.set(socket, next++);
-      socket.write(bytes);
     }
   };
   const asked = new Map<Socket, number>();
   const answered = (socket: Socket, status: number) => {
-    waits.push(performance.now() - due(asked.get(socket) as number));
+    const index = asked.get(socket) as number;
+    if (!isBeside(index)) waits.push(performance.now() - due(index));
     if (status !== 200) failures++;
     free.push(socket);
-    if (waits.length === total) done.resolve();
+    if (++answers === total) done.resolve();
     send();
   };
   for (let index = 0; index < order.connections; index++) open(target, free, answered);
@@ -62,7 +69,7 @@ async function ask(order: Order): Promise<OpenLoop> {
   const sorted = Float64Array.from(waits).sort();
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   setTimeout(() => process.exit(0), 50);
-  failures += total - waits.length;
+  failures += total - answers;
   return { rate: order.rate, requests: total, failures, p50Ms: at(0.5), p99Ms: at(0.99), p999Ms: at(0.999) };
 }
 
@@ -83,7 +90,11 @@ function open(target: URL, free: Socket[], answered: (socket: Socket, status: nu
   socket.on('error', () => {});
 }
 
-function encode({ headers, body }: Order, target: URL): Buffer {
+function bytesOf(request: Request, target: URL): Buffer[] {
+  return single(request).map(each => encode(each, target));
+}
+
+function encode({ headers, body }: Request, target: URL): Buffer {
   const all = { host: target.host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`POST ${target.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);

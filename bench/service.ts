@@ -2,7 +2,8 @@
 // is repeated. subjects.ts and the studies define the lines.
 
 import * as path from 'node:path';
-import type { Request } from './load.ts';
+import { type Request, single } from './load.ts';
+import { type Policy, plainPolicy } from './policies.ts';
 import { type Server, script, startServer } from './process.ts';
 
 /** The surroundings of a measurement: its folder, its PostgreSQL, and what is cleaned up at the end. */
@@ -57,6 +58,8 @@ export async function settings(name: string, engine: Engine, place: Place): Prom
     TOOLGATE_DATABASE_URL: await storeFor(dataDir, engine, place),
     TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
     TOOLGATE_LOG_LEVEL: 'warn',
+    // Checks do not use the pool, and PostgreSQL has 100 connections for all lines together.
+    TOOLGATE_DATABASE_POOL: '3',
   };
 }
 
@@ -68,12 +71,20 @@ async function storeFor(dataDir: string, engine: Engine, { postgres }: Place): P
 
 export const echoRequest = ({ url }: Server): Request => ({ url: `${url}/`, headers: HEADERS, body: CALL });
 
-export function checkRequest({ url }: Server, key: string): Request {
-  return { url: `${url}/v1/check`, headers: { ...HEADERS, authorization: `Bearer ${key}` }, body: CALL };
+/** One check after another, with each of the keys in turn. */
+export function checkRequest({ url }: Server, ...keys: string[]): Request {
+  return { url: `${url}/v1/check`, headers: HEADERS, credentials: keys, body: CALL };
 }
 
+/** The same call of another tool. */
+export const ofTool = (toolName: string, request: Request): Request => ({
+  ...request,
+  body: JSON.stringify({ ...JSON.parse(request.body), toolName }),
+});
+
 /** Verifies one answer in full, because a load with fast but wrong answers would look good. */
-export async function checkAnswer({ url, headers, body }: Request): Promise<void> {
+export async function checkAnswer(request: Request): Promise<void> {
+  const { url, headers, body } = single(request)[0]!;
   const response = await fetch(url, { method: 'POST', headers, body });
   const text = await response.text();
   if (response.status !== 200 || (JSON.parse(text) as { decision: string }).decision !== 'allow') {
@@ -81,26 +92,27 @@ export async function checkAnswer({ url, headers, body }: Request): Promise<void
   }
 }
 
-const FEW_RULES = 10;
-
-/** Patterns as people write them: mostly single tools, some whole servers, some kinds of tools on every server. */
-export function usualPattern(index: number): string {
-  if (index % 10 === 3) return `server${index}__*`;
-  if (index % 10 === 7) return `*__drop_${index}`;
-  return `server${index % 100}__tool_${index}`;
-}
-
-/** Makes a key whose policy allows the call by its last rule, so that all other rules have to be excluded. */
+/** Makes a key with a policy of its own. */
 export async function createKey(
   url: string,
-  tool = 'github__create_issue',
-  count = FEW_RULES,
-  pattern = usualPattern,
+  policy: Policy = plainPolicy(),
 ): Promise<{ id: string; key: string }> {
-  const others = Array.from({ length: count - 1 }, (_, index) => ({ tool: pattern(index), action: 'deny' }));
-  const rules = [...others, { tool, action: 'allow' }];
-  const policy = await administer(url, 'policies', { name: 'bench', rules });
-  return administer(url, 'keys', { name: 'bench', policyId: policy.id });
+  const [key] = await createKeys(url, policy, 1);
+  return key!;
+}
+
+/** Makes keys that share a policy. */
+export async function createKeys(
+  url: string,
+  policy: Policy,
+  count: number,
+): Promise<{ id: string; key: string }[]> {
+  const { id: policyId } = await administer(url, 'policies', { name: 'bench', ...policy });
+  return Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      administer(url, 'keys', { name: `bench-${index}`, policyId }),
+    ),
+  );
 }
 
 export async function administer(

@@ -1,15 +1,24 @@
-// The lines of the rounds: a bare echo server, a policy engine, and the service on each engine with few and many rules
-// and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has the forwarded tool calls;
-// rounds.ts measures the lines.
+// The lines of the rounds: a bare echo server, a policy engine, and the service on each engine with few and many rules,
+// with conditions and limits, and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has
+// the forwarded tool calls; rounds.ts measures the lines.
 
 import { fillAudit } from './fill.ts';
 import type { Request } from './load.ts';
 import { MCP_SUBJECTS, openMcp, type Road } from './mcp-subjects.ts';
+import {
+  conditions,
+  limited,
+  manyConditions,
+  manyRules,
+  manyStars,
+  type Policy,
+  plainPolicy,
+} from './policies.ts';
 import { type Server, script } from './process.ts';
 import {
   checkAnswer,
   checkRequest,
-  createKey,
+  createKeys,
   type Engine,
   echoRequest,
   type Place,
@@ -17,7 +26,6 @@ import {
   settings,
   start,
   startEcho,
-  usualPattern,
 } from './service.ts';
 
 export interface Subject {
@@ -39,8 +47,11 @@ export interface Subject {
 
 interface Service {
   engine: Engine;
-  rules: number;
-  pattern: (index: number) => string;
+  policy: () => Policy;
+  /** The keys that share the policy and take turns. */
+  keys: number;
+  /** More than one process is possible only on PostgreSQL. */
+  replicas: number;
   entries: number;
 }
 
@@ -54,10 +65,7 @@ export interface Running {
   databaseMicroseconds: () => number | null;
 }
 
-const MANY_RULES = 10_000;
-
-/** A pattern with a star in the middle, which cannot be looked up in a table. */
-const middlePattern = (index: number): string => `server${index}__*_tool_${index}`;
+const MANY_KEYS = 64;
 
 export const SUBJECTS: Subject[] = [
   { name: 'echo', label: 'echo', kind: 'floor', audits: 'nothing', script: 'echo.ts' },
@@ -67,7 +75,7 @@ export const SUBJECTS: Subject[] = [
 ];
 
 function forEngine(engine: Engine): Subject[] {
-  const usual = { engine, rules: 10, pattern: usualPattern, entries: 0 };
+  const usual = { engine, policy: plainPolicy, keys: 1, replicas: 1, entries: 0 };
   const line = (name: string, label: string, service: Partial<Service>, slow = false): Subject => ({
     name: `${engine}${name}`,
     label: `check ${engine}, ${label}`,
@@ -78,10 +86,27 @@ function forEngine(engine: Engine): Subject[] {
   });
   return [
     line('', '10 rules, empty log', {}),
-    line('-rules', '10,000 rules', { rules: MANY_RULES }),
-    line('-stars', '10,000 rules like a*b', { rules: MANY_RULES, pattern: middlePattern }),
+    line('-rules', '10,000 rules', { policy: manyRules }),
+    line('-stars', '10,000 rules like a*b', { policy: manyStars }),
+    line('-conditions', '10 rules with conditions', { policy: conditions }),
+    line('-many-conditions', '10,000 rules with conditions', { policy: manyConditions }),
+    ...limitLines(engine, line),
     line('-entries', '1,000,000 entries', { entries: 1_000_000 }),
     line('-10m-entries', '10,000,000 entries', { entries: 10_000_000 }, true),
+  ];
+}
+
+/** Limits are measured with many keys, and where that is possible on two replicas, which wait for each other. */
+function limitLines(
+  engine: Engine,
+  line: (name: string, label: string, service: Partial<Service>) => Subject,
+): Subject[] {
+  const many = { keys: MANY_KEYS, replicas: engine === 'postgres' ? 2 : 1 };
+  const told = `${MANY_KEYS} keys${many.replicas > 1 ? `, ${many.replicas} replicas` : ''}`;
+  return [
+    line('-keys', told, many),
+    line('-limits', `${told}, a limit for each`, { ...many, policy: () => limited('key') }),
+    line('-shared-limit', `${told}, one limit for all`, { ...many, policy: () => limited('policy') }),
   ];
 }
 
@@ -98,18 +123,20 @@ function running(subject: Subject, server: Server, request: Request): Running {
 
 async function openService(subject: Subject, service: Service, place: Place): Promise<Running> {
   const env = await settings(subject.name, service.engine, place);
-  let server = await start(subject.name, script(...SERVE), env, place);
-  const { key } = await createKey(server.url, undefined, service.rules, service.pattern);
+  const command = script(...SERVE, ...(service.replicas > 1 ? ['--workers', String(service.replicas)] : []));
+  let server = await start(subject.name, command, env, place);
+  const made = await createKeys(server.url, service.policy(), service.keys);
+  const keys = made.map(({ key }) => key);
   if (service.entries > 0) {
     // One real entry, which the fill multiplies.
-    await checkAnswer(checkRequest(server, key));
+    await checkAnswer(checkRequest(server, ...keys));
     await server.stop();
     await fillAudit(env.TOOLGATE_DATABASE_URL!, service.entries, done => {
       place.tell(`filling the log of ${subject.label}: ${done.toLocaleString('en')}`);
     });
-    server = await start(subject.name, script(...SERVE), env, place);
+    server = await start(subject.name, command, env, place);
   }
-  const opened = running(subject, server, checkRequest(server, key));
+  const opened = running(subject, server, checkRequest(server, ...keys));
   if (service.engine === 'sqlite') return opened;
   return { ...opened, databaseMicroseconds: () => place.postgres?.cpuMicroseconds() ?? null };
 }

@@ -44,6 +44,25 @@ export const TARGETS: Target[] = [
       atMost: 1.1,
     })),
   ),
+  ...['sqlite', 'postgres'].flatMap(engine =>
+    [
+      ['3 conditions against none', 'conditions', '', 1.15] as const,
+      ['10,000 rules with conditions against 10', 'many-conditions', '-conditions', 1.1] as const,
+      ['a limit for each key against none', 'limits', '-keys', 1.3] as const,
+      ['one limit for all keys against none', 'shared-limit', '-keys', 2] as const,
+    ].map(([what, name, against, atMost]) => ({
+      label: `${what}, ${engine}`,
+      of: `${engine}-${name}`,
+      against: `${engine}${against}`,
+      atMost,
+    })),
+  ),
+  {
+    label: 'wait of checks without limits beside a shared limit, against beside none',
+    finding: 'beside',
+    unit: '×',
+    atMost: 1.1,
+  },
   ...['sqlite', 'postgres'].map(engine => ({
     label: `check on ${engine}, durable, against cedar-wasm without audit`,
     of: engine,
