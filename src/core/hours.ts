@@ -11,6 +11,8 @@ export interface Hours {
   begin: number;
   end: number;
   zone: Zone;
+  /** As it is written. */
+  zoneName: string;
 }
 
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
@@ -41,7 +43,7 @@ export function parseHours(text: string): Hours | string {
   const [name = 'UTC'] = parts;
   const zone = findZone(name);
   if (zone === null) return `names an unknown time zone, "${name}"; it ${FORM}`;
-  return { days: days ?? WEEKDAYS.map(() => true), ...span, zone };
+  return { days: days ?? WEEKDAYS.map(() => true), ...span, zone, zoneName: name };
 }
 
 /** Whether the hours are open at a time. The first millisecond is inside, the one at which they end is not. */
@@ -54,7 +56,20 @@ export function isWithin({ days, begin, end, zone }: Hours, now: number): boolea
 }
 
 function isOn(days: readonly boolean[], day: number): boolean {
-  return days[(((day + FIRST_WEEKDAY) % 7) + 7) % 7] === true;
+  return days[weekdayOf(day)] === true;
+}
+
+function weekdayOf(day: number): number {
+  return (((day + FIRST_WEEKDAY) % 7) + 7) % 7;
+}
+
+/** What a clock on the wall shows in the zone of the hours: `mon 08:06 in Europe/Berlin`. */
+export function localTime({ zone, zoneName }: Hours, now: number): string {
+  const shown = zone.wallClock(now);
+  const day = Math.floor(shown / DAY);
+  const minutes = Math.floor((shown - day * DAY) / MINUTE);
+  const [hour, minute] = [Math.floor(minutes / 60), minutes % 60].map(each => String(each).padStart(2, '0'));
+  return `${WEEKDAYS[weekdayOf(day)]} ${hour}:${minute} in ${zoneName}`;
 }
 
 /** `mon-wed,fri`; a span may go around the end of the week, as `sat-mon`. */

@@ -12,7 +12,7 @@ import {
   Steps,
 } from './condition/condition.ts';
 import { type Considered, type Examined, Examiner, type Meter } from './consider.ts';
-import { isWithin } from './hours.ts';
+import { isWithin, localTime } from './hours.ts';
 import { unitsAllowed, unitsOf } from './limit.ts';
 import { ANY_SERVER } from './name.ts';
 import type { Action, Rule } from './policy.ts';
@@ -137,7 +137,8 @@ class Tracer {
     if (hours === null) return [];
     const { now } = this.#situation;
     const outcome = isWithin(hours, now) ? 'inside' : 'outside';
-    return [{ name: 'hours', text, outcome, values: [`the time is ${new Date(now).toISOString()}`] }];
+    const time = `the time is ${new Date(now).toISOString()}, ${localTime(hours, now)}`;
+    return [{ name: 'hours', text, outcome, values: [time] }];
   }
 
   #limit({ limit }: CompiledRule, { meter }: Examined, noted: Noted): Detail[] {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Hours, isWithin, parseHours } from '../../src/core/hours.ts';
+import { type Hours, isWithin, localTime, parseHours } from '../../src/core/hours.ts';
 import { CHANGES, clockOf } from './zones.ts';
 
 const MINUTE = 60_000;
@@ -119,4 +119,12 @@ test('they are open exactly when a clock on the wall says so', () => {
     });
     fc.assert(property, { numRuns: 4, seed: 14 });
   }
+});
+
+test('the time that a clock on the wall shows in their zone', () => {
+  const shown = (text: string, now: string) => localTime(hours(text), Date.parse(now));
+  expect(shown('mon-fri Europe/Berlin', '2026-11-16T07:06:45.900Z')).toBe('mon 08:06 in Europe/Berlin');
+  expect(shown('mon-fri europe/berlin', '2026-06-14T22:00:00Z')).toBe('mon 00:00 in europe/berlin');
+  expect(shown('08:00-18:00', '1969-12-31T23:59:59Z')).toBe('wed 23:59 in UTC');
+  expect(shown('mon Europe/Berlin', '9999-12-31T23:30:00Z')).toBe('sat 00:30 in Europe/Berlin');
 });

@@ -112,18 +112,23 @@ test('hours and sessions', () => {
   expect(traced('mail__send', { session: '' })).toEqual([
     'allow',
     5,
-    [5, true, [], 'it applies (the time is 2026-03-02T08:00:00.000Z)'],
+    [5, true, [], 'it applies (the time is 2026-03-02T08:00:00.000Z, mon 09:00 in Europe/Berlin)'],
   ]);
   expect(traced('mail__send', {})[2]).toEqual([
     5,
     true,
     [],
-    'it applies, but its limit "sends" counts per session, and this call has none (the time is 2026-03-02T08:00:00.000Z)',
+    'it applies, but its limit "sends" counts per session, and this call has none (the time is 2026-03-02T08:00:00.000Z, mon 09:00 in Europe/Berlin)',
   ]);
   expect(traced('mail__send', { session: '', at: SUNDAY })).toEqual([
     'deny',
     null,
-    [5, false, [], 'it is outside its hours (the time is 2026-03-01T08:00:00.000Z)'],
+    [
+      5,
+      false,
+      [],
+      'it is outside its hours (the time is 2026-03-01T08:00:00.000Z, sun 09:00 in Europe/Berlin)',
+    ],
   ]);
 });
 
