@@ -14,9 +14,10 @@ export function traceLines({ rules }: { rules: readonly Rule[] }, trace: readonl
   });
 }
 
-function detailLines({ name, text, outcome, values }: Detail): string[] {
+function detailLines({ name, text, outcome, why, values }: Detail): string[] {
+  const came = why === null ? outcome : `${outcome}: ${why}`;
   const read = values.length === 0 ? '' : ` (${values.join(', ')})`;
-  return [`  ${name}: ${shortened(text)}`, `    ${outcome}${read}`];
+  return [`  ${name}: ${shortened(text)}`, `    ${came}${read}`];
 }
 
 const MOST_SHOWN = 200;

@@ -62,7 +62,7 @@ export const compileSum = (source: string): Condition<NumberResult> =>
 
 function compileLimit(name: string, limit: Limit): CompiledLimit {
   const fault = limitFault(limit);
-  if (fault !== null) throw new Error(`limit "${name}": ${fault}`);
+  if (fault !== null) throw new Error(`limit "${name}": ${fault.message}`);
   return { name, limit, sum: limit.sum === undefined ? null : compileSum(limit.sum) };
 }
 

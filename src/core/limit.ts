@@ -53,48 +53,64 @@ const SPANS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
 /** A limit of which nothing is known yet. */
 type Unread = { readonly [field in keyof Limit]?: unknown };
 
+export interface LimitFault {
+  /** The field that is wrong; null if one is missing. */
+  field: keyof Limit | null;
+  message: string;
+}
+
 /** What is wrong with a limit, or null. Whether `sum` is a condition with a number as its result, the caller checks. */
-export function limitFault(limit: Unread): string | null {
+export function limitFault(limit: Unread): LimitFault | null {
   return amountFault(limit) ?? windowFault(limit) ?? choiceFault(limit);
 }
 
-function amountFault({ calls, sum, atMost, unit }: Unread): string | null {
-  if ((calls === undefined) === (sum === undefined)) return 'a limit has either "calls" or "sum"';
+function amountFault({ calls, sum, atMost, unit }: Unread): LimitFault | null {
+  if (calls === undefined && sum === undefined) return fault(null, EITHER_AMOUNT);
+  if (calls !== undefined && sum !== undefined) return fault('calls', EITHER_AMOUNT);
   if (sum === undefined) {
     const stray = atMost !== undefined ? 'atMost' : unit !== undefined ? 'unit' : null;
-    if (stray !== null) return `"${stray}" goes with "sum", not with "calls"`;
+    if (stray !== null) return fault(stray, `"${stray}" goes with "sum", not with "calls"`);
     const whole = Number.isInteger(calls) && (calls as number) >= 1 && (calls as number) <= MAX_UNITS;
-    return whole ? null : `"calls" must be a whole number from 1 to ${MAX_UNITS}`;
+    return whole ? null : fault('calls', `"calls" must be a whole number from 1 to ${MAX_UNITS}`);
   }
-  if (typeof sum !== 'string' || sum.trim() === '') return '"sum" must be a condition that gives a number';
-  if (atMost === undefined) return 'a limit with "sum" needs "atMost"';
-  if (unit !== undefined && !isPositive(unit)) return '"unit" must be a number greater than 0';
-  if (!isPositive(atMost)) return '"atMost" must be a number greater than 0';
+  if (typeof sum !== 'string' || sum.trim() === '')
+    return fault('sum', '"sum" must be a condition that gives a number');
+  if (atMost === undefined) return fault('sum', 'a limit with "sum" needs "atMost"');
+  if (unit !== undefined && !isPositive(unit)) return fault('unit', '"unit" must be a number greater than 0');
+  if (!isPositive(atMost)) return fault('atMost', '"atMost" must be a number greater than 0');
   const units = unitsIn(readDecimal(String(atMost)), readDecimal(String(unit ?? 1)));
-  if (units === null) return `"atMost" must be a multiple of "unit", which is ${unit ?? 1}`;
-  return units <= MAX_UNITS ? null : `"atMost" must be at most ${MAX_UNITS} times "unit"`;
+  if (units === null) return fault('atMost', `"atMost" must be a multiple of "unit", which is ${unit ?? 1}`);
+  return units <= MAX_UNITS ? null : fault('atMost', `"atMost" must be at most ${MAX_UNITS} times "unit"`);
 }
+const EITHER_AMOUNT = 'a limit has either "calls" or "sum"';
 
-function windowFault({ within, each, zone }: Unread): string | null {
-  if ((within === undefined) === (each === undefined)) return 'a limit has either "within" or "each"';
+function windowFault({ within, each, zone }: Unread): LimitFault | null {
+  if (within === undefined && each === undefined) return fault(null, EITHER_WINDOW);
+  if (within !== undefined && each !== undefined) return fault('within', EITHER_WINDOW);
   if (within !== undefined) {
-    if (zone !== undefined) return '"zone" goes with "each", not with "within"';
+    if (zone !== undefined) return fault('zone', '"zone" goes with "each", not with "within"');
     const length = typeof within === 'string' ? windowLength(within) : null;
-    return length === null
-      ? '"within" must be 1m to 31d: a number of minutes (m), hours (h) or days (d)'
-      : null;
+    return length === null ? fault('within', WITHIN_FORM) : null;
   }
-  if (!isOneOf(PERIODS, each)) return `"each" must be one of ${PERIODS.join(', ')}`;
+  if (!isOneOf(PERIODS, each)) return fault('each', `"each" must be one of ${PERIODS.join(', ')}`);
   if (zone === undefined) return null;
   const found = typeof zone === 'string' ? findZone(zone) : null;
-  return found === null ? '"zone" must be the IANA name of a time zone, such as Europe/Berlin' : null;
+  return found === null ? fault('zone', ZONE_FORM) : null;
+}
+const EITHER_WINDOW = 'a limit has either "within" or "each"';
+const WITHIN_FORM = '"within" must be 1m to 31d: a number of minutes (m), hours (h) or days (d)';
+const ZONE_FORM = '"zone" must be the IANA name of a time zone, such as Europe/Berlin';
+
+function choiceFault({ per, beyond }: Unread): LimitFault | null {
+  if (per !== undefined && !isOneOf(SUBJECTS, per))
+    return fault('per', `"per" must be one of ${SUBJECTS.join(', ')}`);
+  if (beyond !== undefined && !isOneOf(BEYONDS, beyond))
+    return fault('beyond', `"beyond" must be one of ${BEYONDS.join(', ')}`);
+  return null;
 }
 
-function choiceFault({ per, beyond }: Unread): string | null {
-  if (per !== undefined && !isOneOf(SUBJECTS, per)) return `"per" must be one of ${SUBJECTS.join(', ')}`;
-  if (beyond !== undefined && !isOneOf(BEYONDS, beyond))
-    return `"beyond" must be one of ${BEYONDS.join(', ')}`;
-  return null;
+function fault(field: LimitFault['field'], message: string): LimitFault {
+  return { field, message };
 }
 
 function isPositive(value: unknown): value is number {

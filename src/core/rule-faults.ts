@@ -92,18 +92,12 @@ function limitFaults(name: string, limit: unknown): Fault[] {
   if (stray !== undefined)
     return [fault([...path, stray], `is an unknown field; known: ${LIMIT_FIELDS.join(', ')}`)];
   const wrong = limitFault(limit);
-  if (wrong !== null) return [fault([...path, ...fieldIn(wrong, limit)], wrong)];
+  if (wrong !== null) return [fault(wrong.field === null ? path : [...path, wrong.field], wrong.message)];
   const sum = partOf(limit, 'sum');
   return typeof sum === 'string' ? conditionFaults([...path, 'sum'], sum, compileSum) : [];
 }
 const NAME_FORM =
   'is no name for a limit: it has 1 to 64 letters, digits, _, . and -, and begins with a letter or a digit';
-
-/** The first field that the message names, if the limit has it. */
-function fieldIn(message: string, limit: object): string[] {
-  const named = Array.from(message.matchAll(/"(\w+)"/g), found => found[1] ?? '');
-  return named.filter(field => isLimitField(field) && Object.hasOwn(limit, field)).slice(0, 1);
-}
 
 const isLimitField = (field: string): boolean => LIMIT_FIELDS.some(each => each === field);
 

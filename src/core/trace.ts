@@ -37,10 +37,15 @@ export interface Detail {
   name: string;
   /** As it is written in the policy. */
   text: string;
+  /** `true`, `outside`, `adds 40 to 460 of 500`. */
   outcome: string;
+  /** Why it failed, or why the limit does not count the call; null if there is nothing to say. */
+  why: string | null;
   /** What was read, such as `args.amount is 60`. */
   values: string[];
 }
+
+type Outcome = Pick<Detail, 'outcome' | 'why'>;
 
 /** How much of limits is used, by their names, as decimal numbers. */
 export type Used = Readonly<Record<string, string>>;
@@ -107,7 +112,7 @@ class Tracer {
     const details = [
       ...this.#hours(rule, during),
       ...rule.conditions.map((each, at) =>
-        this.#detail(`condition ${at}`, each, given + outcomeOf(results[at])),
+        this.#detail(`condition ${at}`, each, outcomeOf(results[at], given)),
       ),
       ...this.#limit(rule, examined, noted),
     ];
@@ -138,7 +143,7 @@ class Tracer {
     const { now } = this.#situation;
     const outcome = isWithin(hours, now) ? 'inside' : 'outside';
     const time = `the time is ${new Date(now).toISOString()}, ${localTime(hours, now)}`;
-    return [{ name: 'hours', text, outcome, values: [time] }];
+    return [{ name: 'hours', text, outcome, why: null, values: [time] }];
   }
 
   #limit({ limit }: CompiledRule, { meter }: Examined, noted: Noted): Detail[] {
@@ -147,14 +152,16 @@ class Tracer {
     const name = `limit "${limit.name}"`;
     const used = Object.hasOwn(this.#used, limit.name) ? this.#used[limit.name] : '0';
     const counted = meter !== null && meter.subject !== null;
-    const outcome = counted ? `adds ${noted.amount} to ${used} of ${atMost}` : notCounted(limit, noted.sum);
-    if (limit.sum === null) return [{ name, text: 'calls', outcome, values: [] }];
-    return [this.#detail(name, limit.sum, outcome)];
+    const came: Outcome = counted
+      ? { outcome: `adds ${noted.amount} to ${used} of ${atMost}`, why: null }
+      : { outcome: 'not counted', why: whyNotCounted(limit, noted.sum) };
+    if (limit.sum === null) return [{ name, text: 'calls', ...came, values: [] }];
+    return [this.#detail(name, limit.sum, came)];
   }
 
-  #detail(name: string, condition: Condition<unknown>, outcome: string): Detail {
+  #detail(name: string, condition: Condition<unknown>, came: Outcome): Detail {
     const values = condition.readings(this.#scope).map(({ text, value }) => `${text} ${shown(value)}`);
-    return { name, text: condition.source, outcome, values };
+    return { name, text: condition.source, ...came, values };
   }
 }
 
@@ -208,12 +215,15 @@ class Noted {
 }
 
 /** Why a limit does not count the call, if that is because of the amount. */
-function notCounted({ name, limit }: CompiledLimit, sum: NumberResult | Failure | undefined): string {
-  if (sum === undefined) return 'not counted';
-  if (sum instanceof Failure) return `not counted: ${clause(sum.why)}`;
+function whyNotCounted(
+  { name, limit }: CompiledLimit,
+  sum: NumberResult | Failure | undefined,
+): string | null {
+  if (sum === undefined) return null;
+  if (sum instanceof Failure) return clause(sum.why);
   const amount = decimalOf(sum);
-  if (amount !== null && unitsOf(limit, amount) !== null) return 'not counted';
-  return `not counted: "${name}" counts multiples of ${limit.unit ?? 1} that are not negative`;
+  if (amount !== null && unitsOf(limit, amount) !== null) return null;
+  return `"${name}" counts multiples of ${limit.unit ?? 1} that are not negative`;
 }
 
 function readsArguments({ conditions, limit }: CompiledRule): boolean {
@@ -223,8 +233,9 @@ function readsArguments({ conditions, limit }: CompiledRule): boolean {
   );
 }
 
-function outcomeOf(result: boolean | Failure | undefined): string {
-  return result instanceof Failure ? `failed: ${clause(result.why)}` : String(result);
+function outcomeOf(result: boolean | Failure | undefined, given: string): Outcome {
+  if (result instanceof Failure) return { outcome: `${given}failed`, why: clause(result.why) };
+  return { outcome: given + String(result), why: null };
 }
 
 /** A sentence as a part of another one. */

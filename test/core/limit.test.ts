@@ -73,7 +73,19 @@ test.each<[object, string | null]>([
   [{ ...CALLS, per: 'tool' }, '"per" must be one of key, session, person, policy'],
   [{ ...CALLS, beyond: 'allow' }, '"beyond" must be one of deny, require_approval'],
 ] as [object, string | null][])('%j: %p', (limit, fault) => {
-  expect(limitFault(limit)).toBe(fault);
+  expect(limitFault(limit)?.message ?? null).toBe(fault);
+});
+
+test('a fault names the field that is wrong, if the limit has it', () => {
+  const wrong = { calls: 0, sum: 5, atMost: 500.005, unit: 0, within: '1s', each: 'year', zone: 'Mars' };
+  const field = (limit: object) => limitFault(limit)?.field;
+  for (const name of ['calls', 'atMost', 'unit', 'within', 'zone', 'each'] as const)
+    expect(field({ ...CALLS, [name]: wrong[name] })).toBe(name === 'each' ? 'within' : name);
+  for (const name of ['calls', 'sum', 'atMost', 'unit', 'within', 'each', 'zone'] as const)
+    expect(field({ ...REFUNDS, [name]: wrong[name] })).toBe(name);
+  for (const name of ['per', 'beyond']) expect(field({ ...CALLS, [name]: 'x' })).toBe(name as 'per');
+  expect(field({ ...REFUNDS, atMost: undefined })).toBe('sum');
+  expect([field({ within: '1h' }), field({ calls: 1 }), field(CALLS)]).toEqual([null, null, undefined]);
 });
 
 test('a reason names the window, and the allowance is counted in units', () => {

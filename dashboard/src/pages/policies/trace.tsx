@@ -69,16 +69,15 @@ function StepBadge({ step: { applies, conditions }, decides }: { step: TraceStep
   return <Badge tone="pending">{conditions.includes('error') ? 'failed' : 'depends on arguments'}</Badge>;
 }
 
-/** A condition, the hours or the limit of the rule; `failed` is followed by the reason. */
-function Part({ detail: { name, text, outcome, values } }: { detail: Detail }) {
-  const [word = '', why] = outcome.split(': ');
+/** A condition, the hours or the limit of the rule. */
+function Part({ detail: { name, text, outcome, why, values } }: { detail: Detail }) {
   return (
     <li>
-      <Badge tone={toneOf(word)}>{word}</Badge> <span class="soft">{name}:</span>{' '}
+      <Badge tone={toneOf(outcome)}>{outcome}</Badge> <span class="soft">{name}:</span>{' '}
       <code>
         <Named text={text} />
       </code>
-      {why !== undefined && <p class="soft">{why}</p>}
+      {why !== null && <p class="soft">{why}</p>}
       {values.length > 0 && (
         <p class="soft">
           <Named text={values.join(', ')} />
@@ -96,7 +95,7 @@ const TONES: Record<string, Tone> = {
   failed: 'pending',
 };
 
-const toneOf = (word: string): Tone => TONES[word] ?? 'plain';
+const toneOf = (outcome: string): Tone => TONES[outcome] ?? 'plain';
 
 /** The words of the core as a sentence of its own. */
 function sentence(words: string): string {
