@@ -1,7 +1,7 @@
 // A policy version made ready for decisions: its patterns are indexed, its conditions compiled, its hours and limits
 // parsed. It is made once and kept as long as the version is current.
 
-import { type Condition, compileCondition, type NumberResult } from './condition/condition.ts';
+import { type Condition, compileCondition, type NumberResult, readOf } from './condition/condition.ts';
 import { type Hours, parseHours } from './hours.ts';
 import { type Limit, limitFault } from './limit.ts';
 import { conditionsOf, hasMore, type Policy, type Rule } from './policy.ts';
@@ -43,7 +43,7 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
     ...policy,
     index: new RuleIndex(rules, limits),
     compiled,
-    readsAnnotations: [...compiled.values()].some(readsAnnotations),
+    readsAnnotations: [...compiled.values()].some(rule => ruleReads(rule, 'tool', 'annotations')),
   };
 }
 
@@ -66,11 +66,8 @@ function compileLimit(name: string, limit: Limit): CompiledLimit {
   return { name, limit, sum: limit.sum === undefined ? null : compileSum(limit.sum) };
 }
 
-function readsAnnotations({ conditions, limit }: CompiledRule): boolean {
+/** Whether a condition or the limit of a rule reads a variable, or a field of it. */
+export function ruleReads({ conditions, limit }: CompiledRule, ...wanted: readonly string[]): boolean {
   const all = limit?.sum ? [...conditions, limit.sum] : conditions;
-  return all.some(({ reads, tested }) =>
-    [...reads, ...tested].some(
-      ({ path: [variable, field] }) => variable === 'tool' && field === 'annotations',
-    ),
-  );
+  return all.some(each => readOf(each, ...wanted) !== undefined);
 }

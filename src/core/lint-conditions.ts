@@ -1,12 +1,10 @@
 // Warnings about the conditions and limits of a policy: what is valid, but probably not what its author meant.
 
 import { compileWhen } from './compiled-policy.ts';
-import type { Condition } from './condition/condition.ts';
+import { type Condition, isName, type Path, readOf } from './condition/condition.ts';
 import { conditionsOf, type Limits, type Rule } from './policy.ts';
 import type { Fault } from './rule-faults.ts';
 import { VARIABLES } from './situation.ts';
-
-type Read = Condition<boolean>['reads'][number];
 
 export function conditionWarnings(rule: Rule, index: number, shown: string): Fault[] {
   const conditions = conditionsOf(rule).map(compileWhen);
@@ -20,7 +18,7 @@ export function conditionWarnings(rule: Rule, index: number, shown: string): Fau
       warn(`condition ${at} of ${shown} ${message}`, offset),
     );
     if (rule.action === 'allow') {
-      const read = [...condition.reads, ...condition.tested].find(isAnnotation);
+      const read = readOf(condition, 'tool', 'annotations');
       return read === undefined ? remarks : [...remarks, warn(`${shown} ${ANNOTATIONS}`, read.offset)];
     }
     if (rule.action !== 'deny') return remarks;
@@ -39,18 +37,13 @@ export function conditionWarnings(rule: Rule, index: number, shown: string): Fau
 const ANNOTATIONS =
   'relies on tool.annotations, which the server wrote about its own tool: it can say what it likes there';
 
-const isAnnotation = ({ path: [variable, field] }: Read): boolean =>
-  variable === 'tool' && field === 'annotations';
-
-const NAME = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
-
 /** The first part of what is read that may be absent and that no condition of the rule tests, or null. */
-function untested({ path }: Read, conditions: readonly Condition<boolean>[]): string | null {
+function untested({ path }: Path, conditions: readonly Condition<boolean>[]): string | null {
   const tested = new Set(conditions.flatMap(each => each.tested.map(({ path }) => JSON.stringify(path))));
   for (let length = 2; length <= path.length; length++) {
     const part = path.slice(0, length);
     // has() takes names only, and `"a-b" in args` is not told from other uses of `args`.
-    if (!NAME.test(part.at(-1) ?? '')) return null;
+    if (!isName(part.at(-1) ?? '')) return null;
     if (mayBeAbsent(part) && !tested.has(JSON.stringify(part))) return part.join('.');
   }
   return null;

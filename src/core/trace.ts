@@ -2,7 +2,7 @@
 // came to. Nothing of it is stored, so it may show the values that conditions read. It decides nothing: the rules are
 // examined by the same code as for a decision (consider.ts).
 
-import type { CompiledLimit, CompiledRule } from './compiled-policy.ts';
+import { type CompiledLimit, type CompiledRule, ruleReads } from './compiled-policy.ts';
 import {
   type Condition,
   decimalOf,
@@ -107,7 +107,7 @@ class Tracer {
     const noted = new Noted(rule);
     const examined = this.#examiner.examine(noted.rule);
     const results = rule.conditions.map(each => noted.of(each) ?? each.evaluate(this.#scope, new Steps()));
-    const depends = this.#situation.args === undefined && readsArguments(rule);
+    const depends = this.#situation.args === undefined && ruleReads(rule, 'args');
     const given = depends ? 'without arguments ' : '';
     const details = [
       ...this.#hours(rule, during),
@@ -224,13 +224,6 @@ function whyNotCounted(
   const amount = decimalOf(sum);
   if (amount !== null && unitsOf(limit, amount) !== null) return null;
   return `"${name}" counts multiples of ${limit.unit ?? 1} that are not negative`;
-}
-
-function readsArguments({ conditions, limit }: CompiledRule): boolean {
-  const all = limit?.sum ? [...conditions, limit.sum] : conditions;
-  return all.some(({ reads, tested }) =>
-    [...reads, ...tested].some(({ path: [variable] }) => variable === 'args'),
-  );
 }
 
 function outcomeOf(result: boolean | Failure | undefined, given: string): Outcome {

@@ -18,18 +18,13 @@ import {
   notPart,
 } from './operators.ts';
 import { compilePattern } from './pattern-match.ts';
+import type { Path } from './reads.ts';
 import { MACROS, type Node } from './syntax.ts';
 import { BOOL, DYN, type Field, fits, listOf, STRING, TYPE, type Type, typeText } from './types.ts';
 import { ABSENT, adopt, Failure, OUT_OF_RANGE, TYPE_NAMES, type Value, WRONG_TYPE } from './values.ts';
 
 /** The variables of a condition and their types. */
 export type Declarations = Readonly<Record<string, Type>>;
-
-/** A variable, and the fields that are read from it. */
-export interface Path {
-  path: readonly string[];
-  offset: number;
-}
 
 /** This many parts of a condition, or of a macro's body, are covered by one step. */
 const PARTS_PER_STEP = 16;

@@ -1,13 +1,12 @@
 // Conditions of rules: CEL, a sound subset. What is accepted means what the CEL specification says; everything else is
 // refused when the policy is saved. It is pure, so that the policy editor runs it too, and knows nothing of policies.
 
-import type { Json } from '../json-parser.ts';
-import { Compiler, type Declarations, type Path } from './compile.ts';
+import { Compiler, type Declarations } from './compile.ts';
 import { numberText } from './convert.ts';
 import { ConditionFault } from './fault.ts';
 import type { Frame, Remark, Scope } from './frame.ts';
-import { entryOf } from './maps.ts';
 import { parseCondition } from './parser.ts';
+import { type Path, type Reading, readingsOf } from './reads.ts';
 import { Steps } from './steps.ts';
 import { BOOL, DOUBLE, fits, INT, type Type, typeText } from './types.ts';
 import {
@@ -21,9 +20,10 @@ import {
   type Value,
 } from './values.ts';
 
-export type { Declarations, Path } from './compile.ts';
+export type { Declarations } from './compile.ts';
 export { ConditionFault } from './fault.ts';
 export type { Scope } from './frame.ts';
+export { isName, type Path, readOf } from './reads.ts';
 export { Steps } from './steps.ts';
 export * as types from './types.ts';
 export { Failure } from './values.ts';
@@ -44,8 +44,8 @@ export interface Condition<R> {
   /** What it always is, or null if that depends on variables. */
   readonly constant: R | null;
   evaluate(scope: Scope, steps: Steps): R | Failure;
-  /** What it reads with the values, for a trace that is shown and never stored. An absent one is undefined. */
-  readings(scope: Scope): { text: string; value: Json | undefined }[];
+  /** What it reads with the values, for a trace that is shown and never stored. */
+  readings(scope: Scope): Reading[];
 }
 
 /** Throws a ConditionFault that says what is wrong, and where. */
@@ -114,27 +114,4 @@ export function decimalOf(number: NumberResult): string | null {
   if (number instanceof Double && number.written !== null) return number.written;
   const text = numberText(number);
   return text instanceof Failure ? null : text;
-}
-
-function readingsOf(paths: readonly Path[], scope: Scope): { text: string; value: Json | undefined }[] {
-  const readings = new Map<string, Json | undefined>();
-  for (const { path } of paths) {
-    let value: unknown = scope;
-    for (const name of path) {
-      value = entryOf(value, name);
-      if (value instanceof Failure) value = undefined;
-    }
-    readings.set(textOf(path), value as Json | undefined);
-  }
-  return Array.from(readings, ([text, value]) => ({ text, value }));
-}
-
-const NAME = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
-
-/** A path as it is written in a condition. */
-function textOf([variable = '', ...fields]: readonly string[]): string {
-  return fields.reduce(
-    (text, field) => text + (NAME.test(field) ? `.${field}` : `[${JSON.stringify(field)}]`),
-    variable,
-  );
 }
