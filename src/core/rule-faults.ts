@@ -2,7 +2,7 @@
 // as it reads. Policy files, the administration and the guard all ask here, so they refuse the same policies.
 
 import { compileSum, compileWhen } from './compiled-policy.ts';
-import { ConditionFault } from './condition/condition.ts';
+import { ConditionFault, suggestion } from './condition/condition.ts';
 import { parseHours } from './hours.ts';
 import { LIMIT_FIELDS, limitFault } from './limit.ts';
 import { textFault } from './name.ts';
@@ -21,17 +21,26 @@ export interface Fault {
 /** Limits of which only the names are known. */
 type UnreadLimits = Readonly<Record<string, unknown>>;
 
+/** ` Did you mean "refunds"?`, or nothing. */
+type Suggest = (name: string) => string;
+
 export const MAX_CONDITIONS = 2_000;
 export const MAX_LIMITS = 1_000;
 const MAX_ASK = 300;
+/** So many wrong names are compared with those of all limits, which takes milliseconds each. */
+const MAX_SUGGESTED = 20;
+const MAX_SHOWN = 20;
 const LIMIT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
   const counted = countFaults(rules, limits);
   if (counted.length > 0) return counted;
+  let suggested = 0;
+  const similarLimit = (name: string) =>
+    ++suggested > MAX_SUGGESTED ? '' : suggestion(name, Object.keys(limits));
   return [
     ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit)),
-    ...rules.flatMap((rule, index) => below(['rules', index], ruleFaults(rule, limits))),
+    ...rules.flatMap((rule, index) => below(['rules', index], ruleFaults(rule, limits, similarLimit))),
   ];
 }
 
@@ -46,7 +55,7 @@ function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
     : [];
 }
 
-function ruleFaults(rule: Rule, limits: UnreadLimits): Fault[] {
+function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest): Fault[] {
   const { when, during, limit, ask } = rule;
   const found: Fault[] = [];
   if (when !== undefined && conditionsOf(rule).length === 0)
@@ -57,20 +66,27 @@ function ruleFaults(rule: Rule, limits: UnreadLimits): Fault[] {
   });
   const hours = during === undefined ? null : parseHours(during);
   if (typeof hours === 'string') found.push(fault(['during'], hours));
-  const wrongLimit = limit === undefined ? null : namedLimitFault(rule, limit, limits);
+  const wrongLimit = limit === undefined ? null : namedLimitFault(rule, limit, limits, similarLimit);
   if (wrongLimit !== null) found.push(fault(['limit'], wrongLimit));
   const wrongAsk = ask === undefined ? null : askFault(rule, ask, limits);
   if (wrongAsk !== null) found.push(fault(['ask'], wrongAsk));
   return found;
 }
 
-function namedLimitFault({ action }: Rule, limit: string, limits: UnreadLimits): string | null {
+function namedLimitFault(
+  { action }: Rule,
+  limit: string,
+  limits: UnreadLimits,
+  similarLimit: Suggest,
+): string | null {
   if (action !== 'allow') return 'is only for allow rules';
   if (Object.hasOwn(limits, limit)) return null;
-  const known = Object.keys(limits).slice(0, MAX_SHOWN).join(', ');
-  return `names no limit of this policy${known === '' ? ', which has none' : `; known: ${known}`}`;
+  const known = Object.keys(limits);
+  if (known.length === 0) return 'names no limit of this policy, which has none';
+  const shown = known.length > MAX_SHOWN ? [...known.slice(0, MAX_SHOWN), '…'] : known;
+  const meant = similarLimit(limit);
+  return `names no limit of this policy; known: ${shown.join(', ')}${meant && `.${meant}`}`;
 }
-const MAX_SHOWN = 20;
 
 function askFault({ action, limit }: Rule, ask: string, limits: UnreadLimits): string | null {
   const held =

@@ -168,6 +168,7 @@ describe('reports, where it stands,', () => {
   };
   const allow = (rest: string) =>
     `limits: { l: { calls: 1, within: 1h } }\nrules:\n- { tool: a, action: allow, ${rest} }\n`;
+  const numbered = Array.from({ length: 25 }, (_, at) => `limit${at}`);
   const limits = (text: string) => `limits: ${text}\nrules:\n- { tool: a, action: allow, limit: l }\n`;
   Object.assign(wrong, {
     'a typo in a condition': [
@@ -229,6 +230,10 @@ describe('reports, where it stands,', () => {
       '3:35 error "limit" is only for allow rules',
     ],
     'an unknown limit': [allow('limit: m'), '3:36 error "limit" names no limit of this policy; known: l'],
+    'a limit with a typo': [
+      `limits: {${numbered.map(name => ` ${name}: { calls: 1, within: 1h }`)} }\nrules:\n- { tool: a, action: allow, limit: limits24 }`,
+      `3:36 error "limit" names no limit of this policy; known: ${numbered.slice(0, 20).join(', ')}, …. Did you mean "limit24"?`,
+    ],
     'a limit that only an object would have': [
       '- { tool: a, action: allow, limit: constructor }',
       '1:36 error "limit" names no limit of this policy, which has none',

@@ -5,6 +5,7 @@ import { listPart, mapPart } from './containers.ts';
 import { ConditionFault, suggestion, unknownFunction, unknownVariable } from './fault.ts';
 import type { Part, Remark, Run } from './frame.ts';
 import { FUNCTIONS, type FunctionOfLanguage } from './functions.ts';
+import { firstName, hyphenatedField } from './hyphen.ts';
 import { macroRun } from './macros.ts';
 import { entryOf, fieldReader } from './maps.ts';
 import {
@@ -125,7 +126,14 @@ export class Compiler {
     }
   }
 
-  #binary({ operator, operatorOffset, left, right }: NodeOf<'binary'>): Part {
+  #binary(node: NodeOf<'binary'>): Part {
+    const { operator, operatorOffset, left, right } = node;
+    const name = firstName(right);
+    if (name !== null && !this.#isVariable(name) && !TYPE_NAMES.has(name)) {
+      const meant = hyphenatedField(node);
+      if (meant !== null)
+        throw new ConditionFault(`unknown variable "${name}". Did you mean ${meant}?`, right.offset);
+    }
     const [a, b] = [this.value(left), this.value(right)];
     const part = binaryPart(operator, a, b, operatorOffset);
     const remark = comparisonRemark(operator, a, b);

@@ -21,18 +21,37 @@ export function unknownVariable(
   return `unknown variable "${name}"; known: ${declared.join(', ')}.${meant || argument}`;
 }
 
+/** Functions of other languages, and what they are called here. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['len', 'size'],
+  ['length', 'size'],
+  ['lower', 'lowerAscii'],
+  ['toLowerCase', 'lowerAscii'],
+  ['upper', 'upperAscii'],
+  ['toUpperCase', 'upperAscii'],
+  ['includes', 'contains'],
+  ['every', 'all'],
+  ['some', 'exists'],
+]);
+
 /** Without a similar name, those of the same group are named, such as `url.host` for `url.domain`. */
 export function unknownFunction(name: string, known: readonly string[]): string {
-  const meant = suggestion(name, known);
+  const other = OTHER_NAMES.get(name);
+  const meant = other === undefined ? suggestion(name, known) : ` Did you mean "${other}"?`;
   const group = known.filter(each => name.includes('.') && each.startsWith(name.replace(/\..*/, '.')));
   const listed = meant === '' && group.length > 0 ? `; known: ${group.join(', ')}` : '';
   return `unknown function "${name}"${listed}.${meant}`;
 }
 
+/** Longer names are not compared, because that takes the product of their lengths. */
+const MAX_COMPARED = 64;
+
 /** ` Did you mean "amount"?` where a known name is close to the one that was written, otherwise nothing. */
 export function suggestion(written: string, known: Iterable<string>): string {
   let best = '';
-  let least = written.length > 4 ? 3 : 2;
+  if (written.length > MAX_COMPARED) return '';
+  // Of a name of one letter, nothing would be left that is similar.
+  let least = Math.min(written.length, written.length > 4 ? 3 : 2);
   for (const name of known) {
     if (Math.abs(name.length - written.length) >= least) continue;
     const changes = distance(written.toLowerCase(), name.toLowerCase());
