@@ -1,10 +1,10 @@
 // Checks a parsed condition against the declared variables and compiles it to closures, in one walk over the tree. It
 // also notes which variables the condition reads, and what is odd about it.
 
+import { calledFunction, functionPart, matchesPart } from './calls.ts';
 import { listPart, mapPart } from './containers.ts';
-import { ConditionFault, suggestion, unknownFunction, unknownVariable } from './fault.ts';
+import { ConditionFault, suggestion, unknownVariable } from './fault.ts';
 import type { Part, Remark, Run } from './frame.ts';
-import { FUNCTIONS, type FunctionOfLanguage } from './functions.ts';
 import { firstName, hyphenatedField } from './hyphen.ts';
 import { macroRun } from './macros.ts';
 import { entryOf, fieldReader } from './maps.ts';
@@ -18,11 +18,10 @@ import {
   negatePart,
   notPart,
 } from './operators.ts';
-import { compilePattern } from './pattern-match.ts';
 import type { Path } from './reads.ts';
-import { MACROS, type Node } from './syntax.ts';
+import type { Node, NodeOf } from './syntax.ts';
 import { BOOL, DYN, type Field, fits, listOf, STRING, TYPE, type Type, typeText } from './types.ts';
-import { ABSENT, adopt, Failure, OUT_OF_RANGE, TYPE_NAMES, type Value, WRONG_TYPE } from './values.ts';
+import { ABSENT, adopt, Failure, OUT_OF_RANGE, TYPE_NAMES } from './values.ts';
 
 /** The variables of a condition and their types. */
 export type Declarations = Readonly<Record<string, Type>>;
@@ -37,8 +36,6 @@ const PARTS_PER_STEP = 16;
 const MAX_INSTRUCTIONS = 5_000;
 
 const NO_FIELDS: Readonly<Record<string, never>> = Object.freeze({});
-
-type NodeOf<K extends Node['kind']> = Extract<Node, { kind: K }>;
 
 export class Compiler {
   readonly reads: Path[] = [];
@@ -241,76 +238,18 @@ export class Compiler {
   }
 
   #call(node: NodeOf<'call'>): Part {
-    const { target, name, nameOffset, offset } = node;
-    // As in CEL, a function with a qualified name comes before a method of a variable.
-    const qualified = target?.kind === 'name' ? FUNCTIONS.get(`${target.name}.${name}`) : undefined;
-    if (qualified !== undefined) return this.#apply(qualified, node.arguments, offset);
-    const form = target === null ? 'global' : 'method';
-    const parts = target === null ? node.arguments : [target, ...node.arguments];
-    if (name === 'matches') return this.#matches(parts, node);
-    const found = FUNCTIONS.get(name);
-    if (found?.forms.includes(form)) return this.#apply(found, parts, offset);
-    if (found === undefined && MACROS.some(each => each === name)) {
-      throw new ConditionFault(`"${name}" is written as list.${name}(x, …)`, nameOffset);
-    }
-    if (found === undefined) {
-      const names = [...FUNCTIONS.keys(), ...MACROS, 'matches', 'has'];
-      const written =
-        target?.kind === 'name' && !this.#isVariable(target.name) ? `${target.name}.${name}` : name;
-      throw new ConditionFault(unknownFunction(written, names), nameOffset);
-    }
-    const usage = form === 'global' ? `value.${name}(…)` : `${name}(…)`;
-    throw new ConditionFault(`"${name}" is called as ${usage}`, nameOffset);
+    const { called, operands } = calledFunction(node, name => this.#isVariable(name));
+    const parts = operands.map(each => this.value(each));
+    if (called !== 'matches') return functionPart(called, parts, node.offset);
+    const { part, size, patternOffset } = matchesPart(parts, node);
+    this.#instructions += size;
+    if (this.#instructions > MAX_INSTRUCTIONS)
+      throw new ConditionFault('the patterns of this condition are too large together', patternOffset);
+    return part;
   }
 
   #isVariable(name: string): boolean {
     return this.#localOf(name) >= 0 || Object.hasOwn(this.#declarations, name);
-  }
-
-  #apply({ name, overloads, call }: FunctionOfLanguage, nodes: readonly Node[], offset: number): Part {
-    const parts = nodes.map(each => this.value(each));
-    const counted = overloads.filter(each => each.takes.length === parts.length);
-    if (counted.length === 0) throw new ConditionFault(`wrong number of arguments for "${name}"`, offset);
-    const fitting = counted.find(({ takes }) => takes.every((type, at) => fits(type, parts[at]!.type)));
-    if (fitting === undefined) {
-      const wrong =
-        parts.find((part, at) => !counted.some(({ takes }) => fits(takes[at]!, part.type))) ?? parts[0]!;
-      throw new ConditionFault(`"${name}" does not take ${typeText(wrong.type)} here`, wrong.offset);
-    }
-    const runs = parts.map(each => each.run);
-    const run: Run = frame => {
-      const values: Value[] = [];
-      for (let at = 0; at < runs.length; at++) {
-        const value = runs[at]!(frame);
-        if (value instanceof Failure) return value;
-        values.push(value);
-      }
-      return call(values, frame.steps);
-    };
-    return { type: fitting.gives, run, offset };
-  }
-
-  #matches(nodes: readonly Node[], { nameOffset, offset }: NodeOf<'call'>): Part {
-    const [text, pattern] = nodes.map(each => this.value(each));
-    if (nodes.length !== 2 || text === undefined || pattern === undefined) {
-      throw new ConditionFault('wrong number of arguments for "matches"', nameOffset);
-    }
-    if (!fits(text.type, STRING)) {
-      throw new ConditionFault(`"matches" does not take ${typeText(text.type)} here`, text.offset);
-    }
-    if (typeof pattern.literal !== 'string') {
-      throw new ConditionFault('the pattern of "matches" has to be a literal string', pattern.offset);
-    }
-    const matcher = compilePattern(pattern.literal, pattern.offset);
-    this.#instructions += matcher.size;
-    if (this.#instructions > MAX_INSTRUCTIONS)
-      throw new ConditionFault('the patterns of this condition are too large together', pattern.offset);
-    const run: Run = frame => {
-      const value = text.run(frame);
-      if (typeof value === 'string') return matcher(value, frame.steps);
-      return value instanceof Failure ? value : WRONG_TYPE;
-    };
-    return { type: BOOL, run, offset };
   }
 }
 

@@ -29,3 +29,5 @@ export type Node = { offset: number } & (
   | { kind: 'list'; items: Node[] }
   | { kind: 'map'; entries: { key: Node; value: Node }[] }
 );
+
+export type NodeOf<K extends Node['kind']> = Extract<Node, { kind: K }>;
