@@ -43,7 +43,7 @@ export function unknownFunction(name: string, known: readonly string[]): string 
   return `unknown function "${name}"${listed}.${meant}`;
 }
 
-/** Longer names are not compared, because that takes the product of their lengths. */
+/** Longer names are not compared: two of 2,000 characters, which a condition can have, took 40 to 130 ms. */
 const MAX_COMPARED = 64;
 
 /** ` Did you mean "amount"?` where a known name is close to the one that was written, otherwise nothing. */
