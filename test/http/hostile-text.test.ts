@@ -23,15 +23,22 @@ const ANY_TEXT: Patch = {
 
 const EMAIL = 'someone@example.com';
 const PASSWORD = 'a long enough password';
-const RULES = [{ tool: 'x', action: 'allow', reason: 'why' }];
+const RULES = {
+  rules: [
+    { tool: 'x', action: 'allow', reason: 'why', when: 'true', during: 'mon-fri', limit: 'sends' },
+    { tool: 'x', action: 'require_approval', when: ['true'], ask: 'Send it?' },
+  ],
+  limits: { sends: { sum: 'args.amount', atMost: 1, each: 'day', zone: 'UTC', per: 'key', beyond: 'deny' } },
+};
 const HOOK = { url: 'https://example.com/hook', keyId: UUID, events: ['approval.created'] };
 /** A body that each route takes. */
 const BODIES: Record<string, object> = {
   'POST /v1/check': { serverName: 'x', toolName: 'y', args: { a: 'b' }, referenceId: UUID },
   'POST /v1/sessions': { label: 'run', scopeTools: ['x__y'] },
   'POST /v1/approve/:token': { action: 'approve', duration: '1h' },
-  'POST /admin/v1/policies': { name: 'p', description: 'd', rules: RULES },
-  'PUT /admin/v1/policies/:id': { name: 'p', description: 'd', rules: RULES },
+  'POST /admin/v1/policies': { name: 'p', description: 'd', ...RULES },
+  'PUT /admin/v1/policies/:id': { name: 'p', description: 'd', ...RULES },
+  'POST /admin/v1/limits/reset': { policyId: UUID, name: 'sends', subject: UUID },
   'POST /admin/v1/keys': { name: 'k', policyId: UUID, notify: { emails: [EMAIL] } },
   'PATCH /admin/v1/keys/:id': {
     name: 'k',
