@@ -166,7 +166,11 @@ class Living implements Week {
     const { name, limit } = meter.limit;
     const endsAt = countsUntil(limit, at);
     const id = limitId(policy.id, name, limit);
-    this.counts.push({ limitId: id, subject, endsAt, amount, policyId: policy.id, name, keyId });
+    const counted = this.counts.find(
+      each => each.limitId === id && each.subject === subject && each.endsAt === endsAt,
+    );
+    if (counted !== undefined) counted.amount += amount;
+    else this.counts.push({ limitId: id, subject, endsAt, amount, policyId: policy.id, name, keyId });
   }
 
   /** Usually one or two milliseconds, and occasionally more, as with a slow disk. */
