@@ -31,7 +31,7 @@ export function guardedTool<A extends object>(
     try {
       return await guarded(args);
     } catch (error) {
-      if (error instanceof ToolCallDenied) return `Denied: ${error.message} Do not try again.`;
+      if (error instanceof ToolCallDenied) return `Denied: ${error.message} Do not make this call again.`;
       if (error instanceof ToolCallPending) return 'Nobody has answered yet. Tell the user that it waits.';
       throw error;
     }

@@ -28,6 +28,7 @@ const DATA = {
   expiresAt: '2026-01-01T01:00:00.000Z',
   resolvedAt: '2026-01-01T00:01:00.000Z',
   resolvedBy: 'link',
+  note: 'Fine, for once.',
   grantExpiresAt: null,
 };
 
@@ -64,6 +65,11 @@ describe('a delivery is believed', () => {
         expect(await verifyWebhook(given, as, secret)).toEqual(JSON.parse(body));
       }
     }
+  });
+
+  test('without a note, from an older service', async () => {
+    const body = eventText({ note: undefined });
+    expect(await verifyWebhook(signed(body), body, secret)).toMatchObject({ data: { note: null } });
   });
 
   test('under any of several secrets and signatures', async () => {
@@ -134,6 +140,7 @@ describe('a delivery is not believed', () => {
   test.each<[string, string, string]>([
     ['no JSON', 'approved', 'webhook_body'],
     ['no data', '{"type":"approval.resolved","timestamp":"t"}', 'webhook_body'],
+    ['a note that is no text', eventText({ note: 1 }), 'webhook_body'],
     ['an unknown outcome', eventText({ status: 'allowed' }), 'webhook_body'],
     ['resolved, yet pending', eventText({ status: 'pending' }), 'webhook_body'],
     ['created, yet approved', eventText({}, 'approval.created'), 'webhook_body'],

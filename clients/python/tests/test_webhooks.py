@@ -32,6 +32,7 @@ DATA = {
     "resolvedAt": "2026-01-01T00:01:00.000Z",
     "resolvedBy": "link",
     "grantExpiresAt": None,
+    "note": "Fine, for once.",
 }
 
 
@@ -78,8 +79,15 @@ class VerifyTest(unittest.TestCase):
                 event = verify_webhook(headers, given, SECRET)
                 self.assertIsInstance(event, toolgate.ApprovalResolved)
                 self.assertEqual(
-                    (event.data.status, event.data.tool_name), ("approved", "déploy ☕")
+                    (event.data.status, event.data.tool_name, event.data.note),
+                    ("approved", "déploy ☕", "Fine, for once."),
                 )
+
+    def test_without_a_note_from_an_older_service(self):
+        older = {name: value for name, value in DATA.items() if name != "note"}
+        event = {"type": "approval.resolved", "timestamp": DATA["createdAt"], "data": older}
+        body = json.dumps(event).encode()
+        self.assertIsNone(verify_webhook(signed(body), body, SECRET).data.note)
 
     def test_under_any_of_several_secrets_and_signatures(self):
         body = event_text()
@@ -119,6 +127,7 @@ class VerifyTest(unittest.TestCase):
             (b"approved", "webhook_body"),
             (b"\xff", "webhook_body"),
             (b'{"type":"approval.resolved","timestamp":"t"}', "webhook_body"),
+            (event_text(note=1), "webhook_body"),
             (event_text(status="allowed"), "webhook_body"),
             (event_text(status="pending"), "webhook_body"),
             (event_text("approval.created"), "webhook_body"),

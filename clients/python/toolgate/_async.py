@@ -113,7 +113,7 @@ class AsyncToolgate:
             raise ToolCallPending(verdict) from error
         if outcome.status != "approved":
             raise ToolCallDenied(verdict, outcome)
-        return await self.guard(
+        freed = await self.check(
             server,
             tool,
             args,
@@ -121,6 +121,7 @@ class AsyncToolgate:
             retries=retries,
             retry_unknown=retry_unknown,
         )
+        return allowed(freed, outcome.note)
 
     def guarded(
         self,

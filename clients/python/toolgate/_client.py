@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ._answer import read_answer, read_nothing
@@ -116,7 +117,7 @@ class Toolgate:
         if outcome.status != "approved":
             raise ToolCallDenied(verdict, outcome)
         # The approval frees nothing by itself: only this check records that the call went ahead.
-        return self.guard(
+        freed = self.check(
             server,
             tool,
             args,
@@ -124,6 +125,7 @@ class Toolgate:
             retries=retries,
             retry_unknown=retry_unknown,
         )
+        return allowed(freed, outcome.note)
 
     def guarded(
         self,
@@ -167,11 +169,11 @@ class Toolgate:
         return exchange(self._settings, ask, most, deadline)
 
 
-def allowed(verdict: Verdict) -> Verdict:
-    """The verdict, if it is an allow."""
+def allowed(verdict: Verdict, note: str | None = None) -> Verdict:
+    """The verdict, if it is an allow; with the note of whoever approved the call."""
     if verdict.decision == "allow":
-        return verdict
-    raise refusal_of(verdict)
+        return verdict if note is None else replace(verdict, note=note)
+    raise refusal_of(verdict, note)
 
 
 def held_as(verdict: Verdict) -> str:

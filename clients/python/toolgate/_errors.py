@@ -47,14 +47,20 @@ class ToolCallDenied(ToolgateError):
         self.verdict = verdict
         #: How the question to a person ended; None when the policy itself denied.
         self.approval = approval
+        #: What the person wrote with their answer; the message has it too.
+        self.note = None if approval is None else approval.note
 
 
 class ToolCallPending(ToolgateError):
     """A person has to decide first; nothing may run yet."""
 
-    def __init__(self, verdict: Verdict) -> None:
-        super().__init__("pending", verdict.reason)
+    def __init__(self, verdict: Verdict, note: str | None = None) -> None:
+        super().__init__("pending", _with_note(verdict.reason, note))
         self.verdict = verdict
+        #: After guard_and_wait, what the person wrote who approved the call that is now held
+        #: again, because its arguments changed meanwhile or the approval was withdrawn. None when
+        #: nobody has answered, or without a note.
+        self.note = note
 
 
 class RequestRefused(ToolgateError):
@@ -144,9 +150,11 @@ class ProofRejected(ToolgateError):
     """A proof that does not show what it should."""
 
 
-def refusal_of(verdict: Verdict) -> ToolgateError:
+def refusal_of(verdict: Verdict, note: str | None = None) -> ToolgateError:
     """The error that a verdict other than an allow is."""
-    return ToolCallPending(verdict) if verdict.decision == "pending" else ToolCallDenied(verdict)
+    if verdict.decision == "pending":
+        return ToolCallPending(verdict, note)
+    return ToolCallDenied(verdict)
 
 
 def invalid(message: str) -> InvalidRequest:
@@ -157,4 +165,9 @@ def invalid(message: str) -> InvalidRequest:
 def _refusal_by(approval: Approval) -> str:
     if approval.status == "timed_out":
         return "Nobody approved the call in time."
-    return f"The call was denied by {approval.resolved_by or 'an approver'}."
+    denied = f"The call was denied by {approval.resolved_by or 'an approver'}."
+    return _with_note(denied, approval.note)
+
+
+def _with_note(message: str, note: str | None) -> str:
+    return message if note is None else f'{message} The approver\'s note says: "{note}"'

@@ -34,6 +34,8 @@ class Approval:
     resolved_by: str | None
     #: When the approval opened a grant: until when.
     grant_expires_at: str | None
+    #: What the person wrote with their answer, for the agent to read.
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,4 +104,6 @@ def _read_approval(data: Fields, statuses: tuple[str, ...]) -> Approval:
         resolved_at=text_or_none(data, "resolvedAt"),
         resolved_by=text_or_none(data, "resolvedBy"),
         grant_expires_at=text_or_none(data, "grantExpiresAt"),
+        # An older service sends no notes.
+        note=text_or_none(data, "note") if "note" in data else None,
     )

@@ -27,6 +27,8 @@ class Verdict:
     reference_id: str | None = None
     #: Only when pending: says that this is not the final outcome.
     message: str | None = None
+    #: Only from guard_and_wait: what the person wrote who approved the call, if anything.
+    note: str | None = None
 
     @property
     def allowed(self) -> bool:

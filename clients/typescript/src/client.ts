@@ -88,7 +88,9 @@ export class Toolgate {
     const outcome = await outcomeOf(verdict, listener, timeoutMs, more.signal);
     if (outcome.status !== 'approved') throw new ToolCallDenied(verdict, outcome);
     // The approval frees nothing by itself: only this check records that the call went ahead, and just once.
-    return this.guard(server, tool, args, { ...more, referenceId: verdict.referenceId });
+    const freed = await this.check(server, tool, args, { ...more, referenceId: verdict.referenceId });
+    if (freed.decision !== 'allow') throw refusalOf(freed, outcome.note);
+    return outcome.note === null ? freed : { ...freed, note: outcome.note };
   }
 
   /** The function with the guard in front. */

@@ -35,35 +35,50 @@ export class ToolCallDenied extends ToolgateError {
   readonly verdict: DenyVerdict | PendingVerdict;
   /** How the question to a person ended; null when the policy itself denied. */
   readonly approval: ApprovalOutcome | null;
+  /** What the person wrote with their answer; the message has it too. */
+  readonly note: string | null;
 
   constructor(verdict: DenyVerdict | PendingVerdict, approval: ApprovalOutcome | null = null) {
     super('denied', approval === null ? verdict.reason : refusalBy(approval));
     this.verdict = verdict;
     this.approval = approval;
+    this.note = approval?.note ?? null;
   }
 }
 
-function refusalBy({ status, resolvedBy }: ApprovalOutcome): string {
+function refusalBy({ status, resolvedBy, note }: ApprovalOutcome): string {
   if (status === 'timed_out') return 'Nobody approved the call in time.';
-  return `The call was denied by ${resolvedBy ?? 'an approver'}.`;
+  return withNote(`The call was denied by ${resolvedBy ?? 'an approver'}.`, note);
+}
+
+function withNote(message: string, note: string | null): string {
+  return note === null ? message : `${message} The approver's note says: "${note}"`;
 }
 
 /** A person has to decide first; nothing may run yet. */
 export class ToolCallPending extends ToolgateError {
   override readonly name = 'ToolCallPending';
   readonly verdict: PendingVerdict;
+  /**
+   * After `guardAndWait`, what the person wrote who approved the call that is now held again, because its arguments
+   * changed meanwhile or the approval was withdrawn. Null when nobody has answered, or without a note.
+   */
+  readonly note: string | null;
 
-  constructor(verdict: PendingVerdict, options?: { cause?: unknown }) {
-    super('pending', verdict.reason, options);
+  constructor(verdict: PendingVerdict, options: { cause?: unknown; note?: string | null } = {}) {
+    const { note = null, ...more } = options;
+    super('pending', withNote(verdict.reason, note), more);
     this.verdict = verdict;
+    this.note = note;
   }
 }
 
 /** The error that a verdict other than `allow` is. */
 export function refusalOf(
   verdict: Exclude<Verdict, { decision: 'allow' }>,
+  note: string | null = null,
 ): ToolCallDenied | ToolCallPending {
-  return verdict.decision === 'deny' ? new ToolCallDenied(verdict) : new ToolCallPending(verdict);
+  return verdict.decision === 'deny' ? new ToolCallDenied(verdict) : new ToolCallPending(verdict, { note });
 }
 
 /** The service answered, and its answer is an error. */

@@ -1,7 +1,7 @@
 // The events a webhook receives, and reading one strictly. Whether a delivery is genuine is webhook.ts's.
 
 import { WebhookRejected } from './errors.ts';
-import { type Fields, fieldsOf, id, oneOf, ShapeFault, text, textOrNull } from './shape.ts';
+import { type Fields, fieldsOf, id, oneOf, own, ShapeFault, text, textOrNull } from './shape.ts';
 
 /** An approval: the question to a person. Times are ISO 8601. */
 export interface Approval {
@@ -20,6 +20,8 @@ export interface Approval {
   resolvedAt: string | null;
   /** `link`, `operator:<email>`, `admin`, or null: still pending, or timed out. */
   resolvedBy: string | null;
+  /** What the person wrote with their answer, for the agent to read. */
+  note: string | null;
   /** When the approval opened a grant: until when. */
   grantExpiresAt: string | null;
 }
@@ -93,6 +95,8 @@ function readApproval(data: Fields): Omit<Approval, 'status'> {
     expiresAt: text(data, 'expiresAt'),
     resolvedAt: textOrNull(data, 'resolvedAt'),
     resolvedBy: textOrNull(data, 'resolvedBy'),
+    // An older service sends no notes.
+    note: own(data, 'note') === undefined ? null : textOrNull(data, 'note'),
     grantExpiresAt: textOrNull(data, 'grantExpiresAt'),
   };
 }

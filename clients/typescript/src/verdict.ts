@@ -10,6 +10,8 @@ export interface AllowVerdict {
   /** The id of the audit entry of this call. */
   toolCallId: string;
   latencyMs: number;
+  /** Only from `guardAndWait`: what the person wrote who approved the call, if anything. */
+  note?: string;
 }
 
 export interface DenyVerdict {
