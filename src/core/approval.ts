@@ -41,3 +41,13 @@ export function parseGrantDuration(text: string): number | null {
   const ms = parseDuration(text);
   return ms !== null && ms <= GRANT_MAX ? ms : null;
 }
+
+/** The durations that people are offered, in the inbox and behind an approval link, with their words. */
+export const GRANT_DURATIONS: readonly (readonly [string, string])[] = [
+  ['15m', '15 minutes'],
+  ['1h', '1 hour'],
+  ['4h', '4 hours'],
+  ['8h', '8 hours'],
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+];

@@ -1,6 +1,7 @@
 // The pages behind an approval link: the question, the answer, or why there is nothing to answer. They are pure
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
+import { GRANT_DURATIONS } from '../core/approval.ts';
 import { joinName } from '../core/name.ts';
 import { visible } from '../core/visible.ts';
 import { card, type Html, html, named, page } from './page.ts';
@@ -30,13 +31,6 @@ const OTHER = { approve: 'deny', deny: 'approve' } as const;
 const HEADINGS = { approve: 'Approve this tool call?', deny: 'Deny this tool call?' };
 const BUTTONS = { approve: 'Approve this call', deny: 'Deny this call' };
 const INSTEAD = { approve: 'Approve it instead', deny: 'Deny it instead' };
-const DURATIONS = [
-  ['15m', '15 minutes'],
-  ['1h', '1 hour'],
-  ['8h', '8 hours'],
-  ['24h', '24 hours'],
-  ['7d', '7 days'],
-] as const;
 
 // A browser may run a page before anybody has clicked its link (prerendering); the script then waits for the click.
 const SUBMIT_AT_ONCE = `
@@ -93,7 +87,7 @@ function openForms(token: string, facts: ApprovalFacts): Html {
 <p class="soft">Besides this call, further calls of the key ${named(facts.keyName)} to ${fullName(facts)}
 that would need approval are then allowed without asking, until the time is over. What the policy denies stays denied.</p>
 <div><label for="duration">For</label>
-<select id="duration" name="duration">${DURATIONS.map(([value, words]) => html`<option value="${value}">${words}</option>`)}</select></div>
+<select id="duration" name="duration">${GRANT_DURATIONS.map(([value, words]) => html`<option value="${value}">${words}</option>`)}</select></div>
 <div class="row"><button class="plain">Approve for this long</button></div>
 </form>
 </details>`;

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
   durationText,
+  GRANT_DURATIONS,
   isReference,
   parseDuration,
   parseGrantDuration,
@@ -53,6 +54,12 @@ describe('durations', () => {
       '1d',
       '1h',
     ]);
+  });
+
+  test('that people are offered are ones that a grant can have, the shortest first', () => {
+    const lengths = GRANT_DURATIONS.map(([text]) => parseGrantDuration(text) ?? -1);
+    expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
+    expect(lengths).not.toContain(-1);
   });
 
   test('of grants go from 1 minute to 7 days and have no seconds', () => {

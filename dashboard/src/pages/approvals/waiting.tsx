@@ -1,6 +1,7 @@
 // The calls that wait for an answer, the newest first, with the time left and the possible answers.
 
 import { useRef, useState } from 'preact/hooks';
+import { GRANT_DURATIONS } from '../../../../src/core/approval.ts';
 import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
 import { post, Refusal } from '../../api.ts';
@@ -135,15 +136,6 @@ function TimeLeft({ approval: { createdAt, expiresAt } }: { approval: Approval }
   );
 }
 
-const DURATIONS: [string, string][] = [
-  ['15m', '15 minutes'],
-  ['1h', '1 hour'],
-  ['4h', '4 hours'],
-  ['12h', '12 hours'],
-  ['1d', '1 day'],
-  ['7d', '7 days'],
-];
-
 interface HowLongProps {
   approval: Approval;
   open: boolean;
@@ -166,7 +158,7 @@ function HowLong({ approval: { keyId, serverName, toolName }, open, onClose, ans
       <Field label="For how long">
         {ties => (
           <select name="duration" {...ties}>
-            {DURATIONS.map(([value, words]) => (
+            {GRANT_DURATIONS.map(([value, words]) => (
               <option key={value} value={value} selected={value === '1h'}>
                 {words}
               </option>
