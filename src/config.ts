@@ -5,8 +5,9 @@
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { ConfigError, readServerFile, type ServerFile, type StdioServer } from './server-file.ts';
+import type { Setting } from './setting.ts';
 import { Wrong } from './setting-readers.ts';
-import { SETTINGS, type Setting, type Values } from './settings.ts';
+import { SETTINGS, type Values } from './settings.ts';
 
 export { ConfigError };
 

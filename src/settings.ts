@@ -1,48 +1,23 @@
-// Every setting with its name, meaning, default and reader. config.ts finds the texts and compares settings with each
-// other.
+// Every setting with its name, meaning, default and reader. people-settings.ts has those about people; config.ts finds
+// the texts and compares settings with each other.
 
+import { NOTIFY_SETTINGS, SIGN_ON_SETTINGS } from './people-settings.ts';
+import { optional, secret, setting } from './setting.ts';
 import {
   cidrs,
   databaseUrl,
-  domains,
   duration,
-  emails,
-  groupRoles,
   host,
-  issuerUrl,
   longText,
   masterKey,
   oneOf,
   retention,
   s3Key,
-  scopes,
-  smtpUrl,
   text,
   trueOrFalse,
   webUrl,
   wholeNumber,
 } from './setting-readers.ts';
-
-export interface Setting<T> {
-  env: string;
-  meaning: string;
-  /** The default as text; null when there is none. */
-  fallback: string | null;
-  secret: boolean;
-  read: (text: string) => T;
-}
-
-function setting<T>(env: string, fallback: string, read: (text: string) => T, meaning: string): Setting<T> {
-  return { env, fallback, read, meaning, secret: false };
-}
-
-function optional<T>(env: string, read: (text: string) => T, meaning: string): Setting<T | null> {
-  return { env, fallback: null, read, meaning, secret: false };
-}
-
-function secret<T>(env: string, read: (text: string) => T, meaning: string): Setting<T | null> {
-  return { env, fallback: null, read, meaning, secret: true };
-}
 
 const MIB = 1024 * 1024;
 
@@ -165,65 +140,13 @@ export const SETTINGS = {
     cidrs,
     'Networks (CIDR, comma-separated) whose X-Forwarded-For is trusted.',
   ),
-  smtpUrl: secret(
-    'TOOLGATE_SMTP_URL',
-    smtpUrl,
-    'Mail server for notifications: smtp://user:password@host:587.',
-  ),
-  mailFrom: optional('TOOLGATE_MAIL_FROM', text, 'Sender of notifications by e-mail.'),
-  approverEmails: setting(
-    'TOOLGATE_APPROVER_EMAILS',
-    '',
-    emails,
-    'Who gets approval e-mails, comma-separated.',
-  ),
-  slackWebhookUrl: secret('TOOLGATE_SLACK_WEBHOOK_URL', webUrl, 'Slack incoming webhook for notifications.'),
-  notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'URL that receives each notification as a JSON POST.'),
+  ...NOTIFY_SETTINGS,
   allowPrivateNetworks: optional(
     'TOOLGATE_ALLOW_PRIVATE_NETWORKS',
     trueOrFalse,
     'Whether webhooks and Connected Tools may be on private addresses. Default: only while listening on loopback.',
   ),
-  oidcIssuer: optional(
-    'TOOLGATE_OIDC_ISSUER',
-    issuerUrl,
-    'OpenID Connect provider that operators can sign in with; https, or http on loopback.',
-  ),
-  oidcClientId: optional('TOOLGATE_OIDC_CLIENT_ID', text, 'The name of this service at the provider.'),
-  oidcClientSecret: secret(
-    'TOOLGATE_OIDC_CLIENT_SECRET',
-    text,
-    'Its secret at the provider; unset for a public client.',
-  ),
-  oidcScopes: setting(
-    'TOOLGATE_OIDC_SCOPES',
-    'openid email',
-    scopes,
-    'Scopes requested from the provider; some list groups only with an additional scope.',
-  ),
-  oidcAllowedDomains: setting(
-    'TOOLGATE_OIDC_ALLOWED_DOMAINS',
-    '',
-    domains,
-    'E-mail domains that may use single sign-on, comma-separated. Default: all.',
-  ),
-  oidcRoleClaim: setting(
-    'TOOLGATE_OIDC_ROLE_CLAIM',
-    'groups',
-    text,
-    'Claim that lists a person’s groups; a path such as realm_access.roles is followed.',
-  ),
-  oidcRoles: setting(
-    'TOOLGATE_OIDC_ROLES',
-    '',
-    groupRoles,
-    'Roles that groups give: admin=platform,approver=on-call,viewer=staff.',
-  ),
-  oidcDefaultRole: optional(
-    'TOOLGATE_OIDC_DEFAULT_ROLE',
-    oneOf('admin', 'approver', 'viewer'),
-    'Role of people of the allowed domains to whom no group gives a role. Default: none, they need an invitation.',
-  ),
+  ...SIGN_ON_SETTINGS,
   toolsList: setting(
     'TOOLGATE_TOOLS_LIST',
     'all',

@@ -1,0 +1,76 @@
+// The settings about people: how approvers are told, and single sign-on. settings.ts lists them with all others.
+
+import { optional, secret, setting } from './setting.ts';
+import {
+  domains,
+  emails,
+  groupRoles,
+  issuerUrl,
+  oneOf,
+  scopes,
+  smtpUrl,
+  text,
+  webUrl,
+} from './setting-readers.ts';
+
+/** How approvers are told. */
+export const NOTIFY_SETTINGS = {
+  smtpUrl: secret(
+    'TOOLGATE_SMTP_URL',
+    smtpUrl,
+    'Mail server for notifications: smtp://user:password@host:587.',
+  ),
+  mailFrom: optional('TOOLGATE_MAIL_FROM', text, 'Sender of notifications by e-mail.'),
+  approverEmails: setting(
+    'TOOLGATE_APPROVER_EMAILS',
+    '',
+    emails,
+    'Who gets approval e-mails, comma-separated.',
+  ),
+  slackWebhookUrl: secret('TOOLGATE_SLACK_WEBHOOK_URL', webUrl, 'Slack incoming webhook for notifications.'),
+  notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'URL that receives each notification as a JSON POST.'),
+};
+
+/** Single sign-on. */
+export const SIGN_ON_SETTINGS = {
+  oidcIssuer: optional(
+    'TOOLGATE_OIDC_ISSUER',
+    issuerUrl,
+    'OpenID Connect provider that operators can sign in with; https, or http on loopback.',
+  ),
+  oidcClientId: optional('TOOLGATE_OIDC_CLIENT_ID', text, 'The name of this service at the provider.'),
+  oidcClientSecret: secret(
+    'TOOLGATE_OIDC_CLIENT_SECRET',
+    text,
+    'Its secret at the provider; unset for a public client.',
+  ),
+  oidcScopes: setting(
+    'TOOLGATE_OIDC_SCOPES',
+    'openid email',
+    scopes,
+    'Scopes requested from the provider; some list groups only with an additional scope.',
+  ),
+  oidcAllowedDomains: setting(
+    'TOOLGATE_OIDC_ALLOWED_DOMAINS',
+    '',
+    domains,
+    'E-mail domains that may use single sign-on, comma-separated. Default: all.',
+  ),
+  oidcRoleClaim: setting(
+    'TOOLGATE_OIDC_ROLE_CLAIM',
+    'groups',
+    text,
+    'Claim that lists a person’s groups; a path such as realm_access.roles is followed.',
+  ),
+  oidcRoles: setting(
+    'TOOLGATE_OIDC_ROLES',
+    '',
+    groupRoles,
+    'Roles that groups give: admin=platform,approver=on-call,viewer=staff.',
+  ),
+  oidcDefaultRole: optional(
+    'TOOLGATE_OIDC_DEFAULT_ROLE',
+    oneOf('admin', 'approver', 'viewer'),
+    'Role of people of the allowed domains to whom no group gives a role. Default: none, they need an invitation.',
+  ),
+};
