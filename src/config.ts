@@ -4,6 +4,8 @@
 
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { readChannels } from './channel-settings.ts';
+import type { Channel, Channels } from './core/channel.ts';
 import { ConfigError, readServerFile, type ServerFile, type StdioServer } from './server-file.ts';
 import type { Setting } from './setting.ts';
 import { Wrong } from './setting-readers.ts';
@@ -13,6 +15,8 @@ export { ConfigError };
 
 export interface Config extends Values {
   stdioServers: Record<string, StdioServer>;
+  /** The named channels of the server file. */
+  channels: Channels;
   /** Where each setting comes from, to be shown to people. */
   origins: Origin[];
   /** The file that was read, and whether it contains a secret. */
@@ -57,8 +61,9 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const unknown = Object.keys(env).filter(
     name => name.startsWith('TOOLGATE_') && !known.has(name) && !ELSEWHERE.test(name),
   );
-  const serverFile = file.path === null ? null : { path: file.path, secret: holdsSecret(file) };
-  const config = { ...(values as Values), stdioServers: file.stdioServers, origins, serverFile };
+  const channels = readChannels(file.path, file.channels);
+  const serverFile = file.path === null ? null : { path: file.path, secret: holdsSecret(file, channels) };
+  const config = { ...(values as Values), stdioServers: file.stdioServers, channels, origins, serverFile };
   checkTogether(config);
   return { config, unknown, file: file.path };
 }
@@ -94,7 +99,7 @@ function readSetting(name: string, each: Setting<unknown>, raw: string): unknown
   }
 }
 
-function holdsSecret({ values, stdioServers }: ServerFile): boolean {
+function holdsSecret({ values, stdioServers }: ServerFile, channels: Channels): boolean {
   const settings = SETTINGS as Record<string, Setting<unknown>>;
   const hidden = ([name, raw]: [string, string | undefined]) => {
     const each = settings[name];
@@ -102,7 +107,12 @@ function holdsSecret({ values, stdioServers }: ServerFile): boolean {
   };
   // The environment of a tool server mostly contains a token.
   const given = Object.values(stdioServers).some(({ env }) => Object.keys(env).length > 0);
-  return given || Object.entries(values).some(hidden);
+  return given || Object.values(channels).some(isSecret) || Object.entries(values).some(hidden);
+}
+
+/** Who knows the address of a webhook can post to it. */
+function isSecret(channel: Channel): boolean {
+  return 'url' in channel || 'webhookUrl' in channel;
 }
 
 /** The text as people may see it: without secrets and without the password in a URL. */
@@ -117,6 +127,7 @@ function checkTogether(config: Config): void {
     );
   }
   checkMail(config);
+  checkChannels(config);
   checkSignOn(config);
 }
 
@@ -141,9 +152,22 @@ function checkMail(config: Config): void {
       'TOOLGATE_SMTP_URL is set but TOOLGATE_MAIL_FROM is not: set it to the sender, for example toolgate@example.com.',
     );
   }
-  if (config.approverEmails.length === 0) {
+  if (config.approverEmails.length === 0 && !Object.values(config.channels).some(isMail)) {
     throw new ConfigError(
       'TOOLGATE_SMTP_URL is set but TOOLGATE_APPROVER_EMAILS is not: set it to the approvers, for example ops@example.com.',
     );
+  }
+}
+
+const isMail = ({ type }: Channel): boolean => type === 'email';
+
+function checkChannels({ channels, smtpUrl }: Config): void {
+  for (const [name, channel] of Object.entries(channels)) {
+    if (isMail(channel) && smtpUrl === null) {
+      throw new ConfigError(
+        `channels.${name} sends e-mail but TOOLGATE_SMTP_URL is not set: set it to your mail server, for example ` +
+          'smtp://user:password@host:587.',
+      );
+    }
   }
 }

@@ -44,14 +44,15 @@ export async function openDeps(config: Config, db: Db, now: () => number): Promi
   const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
   if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
   await migrate(db, now());
-  const deps: Deps = { db, vault, now, settings: { ...config, channels: channels(config) } };
+  const deps: Deps = { db, vault, now, settings: { ...config, defaultChannels: defaultChannels(config) } };
   await claimStore(deps, from);
   return deps;
 }
 
-function channels(config: Config): ChannelKind[] {
+/** What the channel `default` consists of. */
+function defaultChannels(config: Config): ChannelKind[] {
   const found: ChannelKind[] = [];
-  if (config.smtpUrl !== null) found.push('email');
+  if (config.smtpUrl !== null && config.approverEmails.length > 0) found.push('email');
   if (config.slackWebhookUrl !== null) found.push('slack');
   if (config.notifyUrl !== null) found.push('http');
   return found.length > 0 ? found : ['terminal'];

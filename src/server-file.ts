@@ -1,5 +1,5 @@
 // Reads the optional server file in YAML: settings in camelCase, and the commands that Connected Tools of transport
-// stdio may name. config.ts interprets the texts of settings.
+// stdio may name. config.ts interprets the texts of settings, and channel-settings.ts the channels.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,6 +17,8 @@ export interface ServerFile {
   path: string | null;
   values: Record<string, string | undefined>;
   stdioServers: Record<string, StdioServer>;
+  /** The channels as they stand in the file. */
+  channels: unknown;
 }
 
 /** `named` is the value of TOOLGATE_CONFIG, if it is set. */
@@ -28,7 +30,7 @@ export function readServerFile(
   const file = named ? resolve(cwd, named) : join(cwd, 'toolgate.yaml');
   if (!existsSync(file)) {
     if (named) throw new ConfigError(`TOOLGATE_CONFIG is ${JSON.stringify(named)}: there is no such file.`);
-    return { path: null, values: {}, stdioServers: {} };
+    return { path: null, values: {}, stdioServers: {}, channels: {} };
   }
   let content: unknown;
   try {
@@ -37,14 +39,19 @@ export function readServerFile(
     throw new ConfigError(`${file} cannot be read: ${(error as Error).message.split('\n')[0]}`);
   }
   if (!isObject(content)) throw new ConfigError(`${file}: expected settings as "name: value" lines.`);
-  const { stdioServers, ...rest } = content;
+  const { stdioServers, channels, ...rest } = content;
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(rest)) {
     if (!isSetting(name))
       throw new ConfigError(`${file}: unknown setting "${name}"; \`toolgate config\` lists them.`);
     values[name] = Array.isArray(value) ? value.join(',') : String(value ?? '');
   }
-  return { path: file, values, stdioServers: readStdioServers(file, stdioServers ?? {}) };
+  return {
+    path: file,
+    values,
+    stdioServers: readStdioServers(file, stdioServers ?? {}),
+    channels: channels ?? {},
+  };
 }
 
 function readStdioServers(file: string, value: unknown): Record<string, StdioServer> {

@@ -113,9 +113,12 @@ function list(raw: string): string[] {
 
 export function emails(raw: string): string[] {
   const found = list(raw);
-  const odd = found.find(each => !/^[^\s@<>,]+@[^\s@<>,]+$/.test(each));
-  if (odd !== undefined) throw new Wrong('e-mail addresses, comma-separated');
+  if (!found.every(isEmail)) throw new Wrong('e-mail addresses, comma-separated');
   return found;
+}
+
+export function isEmail(text: string): boolean {
+  return /^[^\s@<>,]+@[^\s@<>,]+$/.test(text);
 }
 
 export function domains(raw: string): string[] {

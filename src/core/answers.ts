@@ -523,6 +523,10 @@ export interface Answers {
       origin: 'default' | 'environment' | 'file';
     }[];
     stdioServers: string[];
+    channels: {
+      name: string;
+      type: 'email' | 'slack' | 'teams' | 'http';
+    }[];
   };
   'POST /admin/v1/setup': {
     id: string;

@@ -1,6 +1,7 @@
 // What every operation of the guard depends on: the store, the secrets, the clock and the settings. Operations are
 // functions that take it as their first argument, and each is one transaction.
 
+import type { Channels } from '../core/channel.ts';
 import type { Drift } from '../core/decide.ts';
 import type { Db } from '../store/db.ts';
 import type { ChannelKind } from '../store/notifications.ts';
@@ -15,8 +16,10 @@ export interface GuardSettings {
   maxOpenApprovalsPerSession: number;
   maxOpenApprovalsPerKey: number;
   maxSessionsPerKey: number;
-  /** The channels that carry approval links if a key has none of its own. */
-  channels: readonly ChannelKind[];
+  /** What the channel `default` consists of: it carries approval links unless a rule or a key names others. */
+  defaultChannels: readonly ChannelKind[];
+  /** The named channels of the server file. */
+  channels: Channels;
 }
 
 export interface Deps {

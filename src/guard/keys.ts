@@ -100,12 +100,12 @@ export function decryptTargets(vault: Vault, keyId: string, encrypted: string | 
 /** The channels that carry a key's approval links. */
 export function channelsOf(deps: Deps, keyId: string, encrypted: string | null): readonly ChannelKind[] {
   const targets = decryptTargets(deps.vault, keyId, encrypted);
-  if (targets === null) return deps.settings.channels;
+  if (targets === null) return deps.settings.defaultChannels;
   const own: ChannelKind[] = [];
   if (targets.emails?.length) own.push('email');
   if (targets.slackWebhookUrl) own.push('slack');
   if (targets.url) own.push('http');
-  return own.length > 0 ? own : deps.settings.channels;
+  return own.length > 0 ? own : deps.settings.defaultChannels;
 }
 
 export function noSuchKey(): GuardError {

@@ -103,7 +103,8 @@ class Bench {
       maxOpenApprovalsPerSession: 1000,
       maxSessionsPerKey: 100,
       maxOpenApprovalsPerKey: 1000,
-      channels: [],
+      defaultChannels: [],
+      channels: {},
     };
     const deps: Deps = { db, vault: new Vault(new Uint8Array(32)), settings, now: () => bench.now };
     const rules = { allowPrivate: true };

@@ -12,7 +12,8 @@ const settings = {
   maxOpenApprovalsPerSession: 20,
   maxOpenApprovalsPerKey: 100,
   maxSessionsPerKey: 10_000,
-  channels: [],
+  defaultChannels: [],
+  channels: {},
 };
 
 export function depsAt(db: Db, now = () => NOW): Deps {

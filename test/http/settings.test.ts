@@ -1,13 +1,20 @@
 // What the dashboard looks at besides lists: settings, one audit entry, delivery health.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { SETTINGS } from '../../src/settings.ts';
+import { newDataDir } from '../support/faults.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const PASSWORD = 'smtp-password-canary';
+const CHANNELS = { 'on-call': { type: 'http', url: `https://example.com/${PASSWORD}` } };
 let service: TestService;
 beforeAll(async () => {
+  const dataDir = newDataDir();
+  writeFileSync(join(dataDir, 'toolgate.yaml'), JSON.stringify({ channels: CHANNELS }));
   service = await startService({
+    dataDir,
     env: {
       TOOLGATE_SMTP_URL: `smtp://toolgate:${PASSWORD}@mail.example.com`,
       TOOLGATE_MAIL_FROM: 'toolgate@example.com',
@@ -34,6 +41,7 @@ test('every setting, with its meaning and origin; secrets are masked', async () 
   expect(named.get('smtpUrl')).toMatchObject({ value: '********', origin: 'environment' });
   expect(reply.text).not.toContain(PASSWORD);
   expect(reply.body.stdioServers).toEqual([]);
+  expect(reply.body.channels).toEqual([{ name: 'on-call', type: 'http' }]);
 });
 
 test('one audit entry, as in the list; nothing is known of a call that was not forwarded', async () => {

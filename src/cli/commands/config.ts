@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config.ts';
+import type { Channel } from '../../core/channel.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
@@ -43,7 +44,24 @@ function text(io: IO, { file, unknown, config }: LoadedConfig): string {
   const servers = Object.keys(config.stdioServers);
   lines.push(`${bold('stdioServers')} = ${servers.length > 0 ? servers.join(', ') : '(none)'}  ${dim('(file only)')}
     Commands that Connected Tools of transport stdio may name: { <name>: { command, args, env } }.`);
+  const channels = Object.entries(config.channels).map(
+    ([name, each]) => `\n    ${name}: ${channelText(each)}`,
+  );
+  lines.push(`${bold('channels')} = ${channels.length > 0 ? '' : '(none)  '}${dim('(file only)')}${channels.join('')}
+    Where questions are sent; rules and keys name them: { <name>: { type, …, details } }.`);
   lines.push(dim(file === null ? 'No server file (toolgate.yaml) is read.' : `Server file: ${file}`));
   for (const name of unknown) lines.push(`Unknown setting in the environment: ${name}`);
   return `${lines.join('\n\n')}\n`;
+}
+
+/** Addresses of webhooks and the values of headers are secrets. */
+function channelText(channel: Channel): string {
+  const details = channel.details ? ', with details' : '';
+  const fields = Object.entries(channel).flatMap(([name, value]) => {
+    if (name === 'type' || name === 'details') return [];
+    if (name === 'to') return [`to ${value.join(', ')}`];
+    if (name === 'headers') return Object.keys(value).map(each => `${each}: ********`);
+    return [`${name} ${name === 'channel' ? value : '********'}`];
+  });
+  return `${channel.type}, ${fields.join(', ')}${details}`;
 }

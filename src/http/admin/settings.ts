@@ -1,6 +1,7 @@
 // /admin/v1/settings: shows how the service is configured, as `toolgate config` prints it. Secrets are masked.
 
 import { z } from 'zod';
+import { CHANNEL_TYPES } from '../../core/channel.ts';
 import { type Route, route } from '../route.ts';
 
 const setting = z.object({
@@ -28,12 +29,16 @@ export const settingRoutes: Route[] = [
           stdioServers: z
             .array(z.string())
             .meta({ description: 'Names of the commands that Connected Tools may use.' }),
+          channels: z
+            .array(z.object({ name: z.string(), type: z.enum(CHANNEL_TYPES) }))
+            .meta({ description: 'The named channels of the server file, which rules and keys may name.' }),
         }),
       },
     },
     handle: ({ services: { config, version } }) => {
       const settings = config.origins.map(({ fallback, ...rest }) => ({ ...rest, default: fallback }));
-      return Response.json({ version, settings, stdioServers: Object.keys(config.stdioServers) });
+      const channels = Object.entries(config.channels).map(([name, { type }]) => ({ name, type }));
+      return Response.json({ version, settings, stdioServers: Object.keys(config.stdioServers), channels });
     },
   }),
 ];

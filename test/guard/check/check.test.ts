@@ -408,7 +408,7 @@ for (const engine of await engines()) {
     });
 
     test('the link of a pending call goes through the key’s own channels, or through the service’s if it has none', async () => {
-      under({ channels: ['terminal'] });
+      under({ defaultChannels: ['terminal'] });
       const KEYS: [NotifyTargets | null, string[]][] = [
         [null, ['terminal']],
         [{}, ['terminal']],
