@@ -263,8 +263,82 @@ export interface Answers {
       spentAt: string | null;
       withdrawnAt: string | null;
       usableUntil: string | null;
+      note: string | null;
+      approverGroup: string | null;
+      votes: {
+        needed: number;
+        approved: {
+          by: string;
+          at: string;
+        }[];
+      };
     }[];
     nextCursor: string | null;
+  };
+  'GET /admin/v1/approvals/{referenceId}': {
+    referenceId: string;
+    toolCallId: string;
+    policyId: string;
+    keyId: string;
+    sessionId: string | null;
+    surface: 'check' | 'mcp';
+    serverName: string;
+    toolName: string;
+    status: 'pending' | 'approved' | 'denied' | 'timed_out';
+    reason: string;
+    createdAt: string;
+    expiresAt: string;
+    resolvedAt: string | null;
+    resolvedBy: string | null;
+    grantExpiresAt: string | null;
+    spentAt: string | null;
+    withdrawnAt: string | null;
+    usableUntil: string | null;
+    note: string | null;
+    approverGroup: string | null;
+    votes: {
+      needed: number;
+      approved: {
+        by: string;
+        at: string;
+      }[];
+    };
+    context: {
+      toolDescription: string | null;
+      drifted: boolean;
+      rule: {
+        policyId: string;
+        policyName: string;
+        policyVersion: number;
+        index: number;
+        tool: string;
+        action: 'allow' | 'deny' | 'require_approval';
+        when: string[];
+        reason: string | null;
+      } | null;
+      earlier: {
+        asked: number;
+        approved: number;
+        denied: number;
+        timedOut: number;
+        lastBy: string | null;
+        lastAt: string | null;
+      };
+      recentCalls: {
+        at: string;
+        serverName: string;
+        toolName: string;
+        decision: 'allow' | 'deny' | 'pending';
+      }[];
+      keyName: string;
+      sessionLabel: string | null;
+    };
+    notifications: {
+      channel: string;
+      state: 'pending' | 'sent' | 'failed' | 'dropped';
+      time: string | null;
+      lastError: string | null;
+    }[];
   };
   'POST /admin/v1/approvals/{referenceId}/resolve': {
     referenceId: string;
@@ -285,6 +359,15 @@ export interface Answers {
     spentAt: string | null;
     withdrawnAt: string | null;
     usableUntil: string | null;
+    note: string | null;
+    approverGroup: string | null;
+    votes: {
+      needed: number;
+      approved: {
+        by: string;
+        at: string;
+      }[];
+    };
   };
   'GET /admin/v1/grants': {
     grants: {

@@ -26,6 +26,8 @@ export interface ApprovalView {
   resolvedAt: string | null;
   resolvedBy: string | null;
   grantExpiresAt: string | null;
+  /** What the person who answered wrote to the agent. */
+  note: string | null;
 }
 
 export interface Event {

@@ -17,8 +17,28 @@ export interface Rule {
   during?: string | undefined;
   /** The name of the limit that an `allow` counts against. */
   limit?: string | undefined;
+  /** Which arguments the approver sees (details.ts): their paths, or all of them. */
+  show?: 'all' | readonly string[] | undefined;
   /** The question to the approver. */
   ask?: string | undefined;
+  /** Whose approval is needed, and of how many of them: 1 unless it says more. */
+  approvers?: Approvers | undefined;
+  /** How long the approval stays open, such as `15m`, if not as long as the service's setting says. */
+  timeout?: string | undefined;
+  /** The channels that tell people about it, instead of those of the key. */
+  notify?: readonly string[] | undefined;
+  /** Further channels that tell people, once it has waited so long. */
+  escalate?: Escalation | undefined;
+}
+
+export interface Approvers {
+  group: string;
+  count?: number | undefined;
+}
+
+export interface Escalation {
+  after: string;
+  notify: readonly string[];
 }
 
 /** In the order in which they are written. */

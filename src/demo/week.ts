@@ -192,7 +192,8 @@ class Living implements Week {
     const { keyId, sessionId, policyId, surface, serverName, toolName, reason, at } = entry;
     const about = { keyId, sessionId, policyId, surface, serverName, toolName, reason };
     const ends = { grantExpiresAt: null, spentAt: null, withdrawnAt: null };
-    const answer = { resolvedAt: null, resolvedBy: null, ...ends };
+    const answer = { resolvedAt: null, resolvedBy: null, note: null, ...ends };
+    const asked = { shows: 0, personEmail: null, approverGroup: null, votesNeeded: 1, valueDigests: null };
     const times = { createdAt: at, expiresAt: at + this.#timeout };
     return {
       id,
@@ -204,6 +205,7 @@ class Living implements Week {
       ...about,
       ...times,
       ...answer,
+      ...asked,
     };
   }
 

@@ -5,6 +5,7 @@ import type { ApprovalStatus } from '../core/approval.ts';
 import type { ApprovalView, Surface } from '../core/event.ts';
 import type { ListedApproval } from '../core/resources.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import type { VoteRecord } from './votes.ts';
 
 export interface ApprovalRecord {
   id: string;
@@ -32,19 +33,33 @@ export interface ApprovalRecord {
   grantExpiresAt: number | null;
   spentAt: number | null;
   withdrawnAt: number | null;
+  /** What the person who answered wrote to the agent. */
+  note: string | null;
+  /** 1 if the rule shows details of the call, which are only in memory. */
+  shows: number;
+  /** In whose name the call was made; null if in nobody's. */
+  personEmail: string | null;
+  /** The group whose members have to answer; null if every approver may. */
+  approverGroup: string | null;
+  /** How many different people have to approve. */
+  votesNeeded: number;
+  /** Keyed digests of the call's values, for grants that are bound to some of them. */
+  valueDigests: string | null;
 }
 
 const COLUMNS = `id, tool_call_id AS "toolCallId", key_id AS "keyId", session_id AS "sessionId",
   policy_id AS "policyId", surface, server_name AS "serverName", tool_name AS "toolName",
   args_digest AS "argsDigest", definition_digest AS "definitionDigest", rule_digest AS "ruleDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
   resolved_at AS "resolvedAt", resolved_by AS "resolvedBy", grant_expires_at AS "grantExpiresAt",
-  spent_at AS "spentAt", withdrawn_at AS "withdrawnAt"`;
+  spent_at AS "spentAt", withdrawn_at AS "withdrawnAt", note, shows, person_email AS "personEmail",
+  approver_group AS "approverGroup", votes_needed AS "votesNeeded", value_digests AS "valueDigests"`;
 
 export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenHash: string): void {
   tx.defer(
     `INSERT INTO approvals (id, tool_call_id, token_hash, key_id, session_id, policy_id, surface, server_name,
-       tool_name, args_digest, definition_digest, rule_digest, reason, status, created_at, expires_at)
-     VALUES (${placeholders(16)})`,
+       tool_name, args_digest, definition_digest, rule_digest, reason, status, created_at, expires_at, shows,
+       person_email, approver_group, votes_needed, value_digests)
+     VALUES (${placeholders(21)})`,
     [
       approval.id,
       approval.toolCallId,
@@ -62,6 +77,11 @@ export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenH
       approval.status,
       approval.createdAt,
       approval.expiresAt,
+      approval.shows,
+      approval.personEmail,
+      approval.approverGroup,
+      approval.votesNeeded,
+      approval.valueDigests,
     ],
   );
 }
@@ -154,6 +174,42 @@ export function countOpen(db: Queries, keyIds: readonly string[], now: number): 
   );
 }
 
+interface Earlier {
+  asked: number;
+  approved: number;
+  denied: number;
+  timedOut: number;
+  lastBy: string | null;
+  lastAt: number | null;
+}
+
+/** The most questions that are counted. */
+const MOST_EARLIER = 10_000;
+
+/** How the questions about a tool of a key ended that were asked after an id, this one not counted. */
+export async function earlierApprovals(
+  db: Queries,
+  { id, keyId, serverName, toolName }: ApprovalRecord,
+  after: string,
+): Promise<Earlier> {
+  const [row] = await db.all<Earlier>(
+    `WITH earlier AS (
+       SELECT status, resolved_at, resolved_by FROM approvals
+       WHERE key_id = $1 AND server_name = $2 AND tool_name = $3 AND id >= $4 AND id < $5
+       ORDER BY id DESC LIMIT ${MOST_EARLIER}),
+     answered AS (
+       SELECT resolved_at, resolved_by FROM earlier WHERE status IN ('approved', 'denied')
+       ORDER BY resolved_at DESC LIMIT 1)
+     SELECT count(*) AS asked, count(CASE WHEN status = 'approved' THEN 1 END) AS approved,
+       count(CASE WHEN status = 'denied' THEN 1 END) AS denied,
+       count(CASE WHEN status = 'timed_out' THEN 1 END) AS "timedOut",
+       (SELECT resolved_by FROM answered) AS "lastBy", (SELECT resolved_at FROM answered) AS "lastAt"
+     FROM earlier`,
+    [keyId, serverName, toolName, after, id],
+  );
+  return row as Earlier;
+}
+
 export interface Spendable {
   id: string;
   keyId: string;
@@ -217,15 +273,27 @@ export async function withdrawApproval(tx: Transaction, id: string, now: number)
   return changed === 1;
 }
 
-/** An approval as the admin API lists it. `approvedFor` is how long an approval of one call can be spent. */
-export function approvalListed(approval: ApprovalRecord, approvedFor: number): ListedApproval {
-  const { status, resolvedAt, grantExpiresAt, spentAt, withdrawnAt } = approval;
+/**
+ * An approval as the admin API lists it, with its votes. `approvedFor` is how long an approval of one call can be spent.
+ */
+export function approvalListed(
+  approval: ApprovalRecord,
+  votes: readonly VoteRecord[],
+  approvedFor: number,
+): ListedApproval {
+  const { id, status, resolvedAt, grantExpiresAt, spentAt, withdrawnAt } = approval;
+  const cast = votes.filter(each => each.approvalId === id);
   const once = status === 'approved' && grantExpiresAt === null && resolvedAt !== null;
   return {
     ...approvalView(approval),
     spentAt: spentAt === null ? null : iso(spentAt),
     withdrawnAt: withdrawnAt === null ? null : iso(withdrawnAt),
     usableUntil: once ? iso(resolvedAt + approvedFor) : null,
+    approverGroup: approval.approverGroup,
+    votes: {
+      needed: approval.votesNeeded,
+      approved: cast.map(({ by, at }) => ({ by, at: iso(at) })),
+    },
   };
 }
 
@@ -247,6 +315,7 @@ export function approvalView(approval: ApprovalRecord): ApprovalView {
     resolvedAt: approval.resolvedAt === null ? null : iso(approval.resolvedAt),
     resolvedBy: approval.resolvedBy,
     grantExpiresAt: approval.grantExpiresAt === null ? null : iso(approval.grantExpiresAt),
+    note: approval.note,
   };
 }
 

@@ -109,6 +109,20 @@ export function acceptedDefinitions(
   );
 }
 
+/** The accepted definition of a tool, with its text, and whether the tool has another one now. */
+export async function findDefinition(
+  db: Queries,
+  { keyId, serverName, toolName }: { keyId: string; serverName: string; toolName: string },
+): Promise<{ definition: string; drifted: boolean } | null> {
+  const [row] = await db.all<{ definition: string; changedDigest: string | null }>(
+    `SELECT definition, changed_digest AS "changedDigest" FROM tool_definitions
+     JOIN connected_tools ON connected_tools.id = tool_definitions.connected_tool_id
+     WHERE key_id = $1 AND name = $2 AND tool_name = $3`,
+    [keyId, serverName, toolName],
+  );
+  return row === undefined ? null : { definition: row.definition, drifted: row.changedDigest !== null };
+}
+
 /** A pinned (accepted) definition without its text, which may be large. */
 export interface Pin {
   toolName: string;

@@ -14,6 +14,7 @@ import boundApprovals from './migrations/0008_bound_approvals.sql' with { type: 
 import connections from './migrations/0011_connections.sql' with { type: 'text' };
 import rules from './migrations/0013_rules.sql' with { type: 'text' };
 import limits from './migrations/0014_limits.sql' with { type: 'text' };
+import informedApprovals from './migrations/0015_informed_approvals.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -33,6 +34,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: 'connections', sql: connections },
   { version: 13, name: 'rules', sql: rules },
   { version: 14, name: 'limits', sql: limits },
+  { version: 15, name: 'informed approvals', sql: informedApprovals },
 ];
 
 const RETRY_MS = 1000;

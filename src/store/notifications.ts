@@ -76,13 +76,13 @@ export function leaseNotifications(
 export async function recordNotificationAttempt(
   db: Queries,
   id: string,
-  then: { status: NotificationStatus; nextAttemptAt: number | null; error: string | null },
+  then: { status: NotificationStatus; at: number; nextAttemptAt: number | null; error: string | null },
 ): Promise<void> {
   const token = then.status === 'pending' ? 'token_sealed' : 'NULL';
   await db.run(
     `UPDATE notifications SET status = $2, next_attempt_at = $3, last_error = $4, leased_until = 0,
-       attempts = attempts + 1, token_sealed = ${token} WHERE id = $1 AND status = 'pending'`,
-    [id, then.status, then.nextAttemptAt, then.error],
+       attempts = attempts + 1, attempted_at = $5, token_sealed = ${token} WHERE id = $1 AND status = 'pending'`,
+    [id, then.status, then.nextAttemptAt, then.error, then.at],
   );
 }
 
@@ -98,12 +98,15 @@ export function dropNotifications(tx: Transaction, approvalId: string): void {
 interface NotificationRecord {
   id: string;
   approvalId: string;
+  /** Its name, or its kind if it has none. */
   channel: string;
   status: NotificationStatus;
   attempts: number;
   nextAttemptAt: number | null;
   lastError: string | null;
   createdAt: number;
+  /** When it was last tried to be sent. */
+  attemptedAt: number | null;
 }
 
 export function listNotifications(
@@ -123,8 +126,9 @@ export function listNotifications(
     conditions += ` AND ${column} = $${params.length}`;
   }
   return db.all(
-    `SELECT id, approval_id AS "approvalId", channel, status, attempts, next_attempt_at AS "nextAttemptAt",
-       last_error AS "lastError", created_at AS "createdAt"
+    `SELECT id, approval_id AS "approvalId", COALESCE(channel_name, channel) AS channel, status, attempts,
+       next_attempt_at AS "nextAttemptAt", last_error AS "lastError", created_at AS "createdAt",
+       attempted_at AS "attemptedAt"
      FROM notifications WHERE ${conditions} ORDER BY id DESC LIMIT $2`,
     params,
   );

@@ -78,6 +78,10 @@ const OVER = {
     'id',
     "status <> 'pending' AND expires_at < $2 AND (grant_expires_at IS NULL OR grant_expires_at < $2)",
   ],
+  approval_votes: [
+    'approval_id',
+    'NOT EXISTS (SELECT 1 FROM approvals WHERE approvals.id = approval_votes.approval_id)',
+  ],
   grants: ['id', 'expires_at < $2'],
   notifications: ['id', "status <> 'pending'"],
   sessions: ['id', 'expires_at < $2'],

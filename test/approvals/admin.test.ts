@@ -41,6 +41,9 @@ for (const engine of await engines()) {
         spentAt: null,
         withdrawnAt: null,
         usableUntil: null,
+        note: null,
+        approverGroup: null,
+        votes: { needed: 1, approved: [] },
       });
       expect((await list('?status=denied')).approvals[0]).toMatchObject({
         referenceId: first.referenceId,

@@ -65,6 +65,7 @@ for (const engine of await engines()) {
         serverName: 'prod',
         toolName: 'deploy',
         reason: expect.stringContaining('requires approval for prod__deploy'),
+        note: null,
         createdAt: expect.any(String),
         expiresAt: expect.any(String),
       };

@@ -159,6 +159,12 @@ class Bench {
       grantExpiresAt: null,
       spentAt: null,
       withdrawnAt: null,
+      note: null,
+      shows: 0,
+      personEmail: null,
+      approverGroup: null,
+      votesNeeded: 1,
+      valueDigests: null,
     };
     const approval = { ...ids, ...call, ...times, status: 'pending' as const, resolvedBy: null };
     await this.db.transaction({}, async tx =>

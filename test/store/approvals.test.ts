@@ -62,7 +62,7 @@ await onEachEngine(store => {
 });
 
 test('what was never answered, spent or withdrawn has no such times', () => {
-  expect(approvals.approvalListed(approvalRecord(), 1000)).toMatchObject({
+  expect(approvals.approvalListed(approvalRecord(), [], 1000)).toMatchObject({
     createdAt: iso(NOW),
     expiresAt: iso(NOW + 60_000),
     resolvedAt: null,
@@ -76,7 +76,7 @@ test('what was never answered, spent or withdrawn has no such times', () => {
 test('an approval of one call is usable for a while after it was given; no other is', () => {
   const given = { status: 'approved', resolvedAt: NOW + 5, resolvedBy: 'ann' } as const;
   const listed = (more: Partial<approvals.ApprovalRecord>) =>
-    approvals.approvalListed(approvalRecord({ ...given, ...more }), 1000);
+    approvals.approvalListed(approvalRecord({ ...given, ...more }), [], 1000);
   expect(listed({ spentAt: NOW + 6, withdrawnAt: NOW + 7 })).toMatchObject({
     resolvedAt: iso(NOW + 5),
     spentAt: iso(NOW + 6),

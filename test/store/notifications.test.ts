@@ -41,7 +41,12 @@ await onEachEngine(store => {
       'SELECT id, status, token_sealed AS token FROM notifications ORDER BY id',
     );
   const settle = (id: string, status: notifications.NotificationStatus, nextAttemptAt: number | null) =>
-    notifications.recordNotificationAttempt(store.db, id, { status, nextAttemptAt, error: 'no answer' });
+    notifications.recordNotificationAttempt(store.db, id, {
+      status,
+      at: NOW,
+      nextAttemptAt,
+      error: 'no answer',
+    });
 
   test('a target is due from the very millisecond of an attempt on, and once however many wait', async () => {
     await add(
@@ -117,6 +122,7 @@ await onEachEngine(store => {
       nextAttemptAt: NOW + 5,
       lastError: 'no answer',
       createdAt: NOW,
+      attemptedAt: NOW,
     });
     // Its lease ended with the attempt.
     expect([await lease(NOW + 4), await lease(NOW + 5)]).toEqual([[], ['n1']]);

@@ -162,6 +162,12 @@ export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalReco
     grantExpiresAt: null,
     spentAt: null,
     withdrawnAt: null,
+    note: null,
+    shows: 0,
+    personEmail: null,
+    approverGroup: null,
+    votesNeeded: 1,
+    valueDigests: null,
     ...more,
   };
 }

@@ -86,6 +86,12 @@ export function resolver(operator: SignedIn | null): Actor {
   return `operator:${operator.email}`;
 }
 
+export async function wantApproval(deps: Deps, referenceId: string): Promise<ApprovalRecord> {
+  const approval = await findApproval(deps.db, referenceId);
+  if (approval === null) throw noSuchApproval();
+  return approval;
+}
+
 /** Answers through the administration. */
 export async function resolveByOperator(
   deps: Deps,
@@ -93,8 +99,7 @@ export async function resolveByOperator(
   referenceId: string,
   resolve: Resolve,
 ): Promise<ApprovalRecord> {
-  const approval = await findApproval(deps.db, referenceId);
-  if (approval === null) throw noSuchApproval();
+  const approval = await wantApproval(deps, referenceId);
   const resolved = await resolveOnce(deps, approval, resolve, actor);
   if (resolved === null) throw new GuardError('conflict', 'This approval is already answered or has lapsed.');
   return resolved;

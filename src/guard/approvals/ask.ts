@@ -2,6 +2,7 @@
 // transaction of the audit entry that says `pending`. approvals.ts handles the answers.
 
 import { auditFailed, type GuardError } from '../../core/errors.ts';
+import type { Rule } from '../../core/policy.ts';
 import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
@@ -22,6 +23,11 @@ export interface Binding {
   ruleDigest: string;
 }
 
+/** A call whose rule asks for approval. */
+export interface Asked extends Binding {
+  rule: Rule;
+}
+
 /** The channels that carry the key's links. If they cannot be decrypted, only the calls of this key fail. */
 export function channelsFor(
   deps: Deps,
@@ -39,7 +45,7 @@ export function ask(
   deps: Deps,
   tx: Transaction,
   entry: AuditEntry,
-  { argsDigest, definitionDigest, ruleDigest }: Binding,
+  { rule, argsDigest, definitionDigest, ruleDigest }: Asked,
   {
     channels,
     subscribers,
@@ -67,6 +73,12 @@ export function ask(
     grantExpiresAt: null,
     spentAt: null,
     withdrawnAt: null,
+    note: null,
+    shows: rule.show !== undefined || rule.ask !== undefined ? 1 : 0,
+    personEmail: null,
+    approverGroup: rule.approvers?.group ?? null,
+    votesNeeded: rule.approvers?.count ?? 1,
+    valueDigests: null,
   };
   const { token, hash } = mintToken('approval');
   insertApproval(tx, approval, hash);

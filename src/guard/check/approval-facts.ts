@@ -2,7 +2,7 @@
 // that can be spent, and how many approvals are open. It compares them with the call.
 
 import type { Drift, Freedom } from '../../core/decide.ts';
-import { hasMore, type Rule } from '../../core/policy.ts';
+import { hasMore } from '../../core/policy.ts';
 import {
   type ApprovalRecord,
   countOpen,
@@ -15,7 +15,7 @@ import {
 import type { Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import { type GrantRecord, openGrants } from '../../store/grants.ts';
-import type { Binding } from '../approvals/ask.ts';
+import type { Asked } from '../approvals/ask.ts';
 import type { Deps } from '../deps.ts';
 import { approvalsLock } from '../locks.ts';
 import type { CheckRequest } from './request.ts';
@@ -25,11 +25,9 @@ import { whyUnusable } from './unusable.ts';
  * A call whose rule asks for approval: it is pending unless a grant or an approval frees it. Its digests are computed
  * once, because the arguments may be large and are compared with many approvals.
  */
-export interface Asking extends Binding {
+export interface Asking extends Asked {
   request: CheckRequest;
   drift: Drift | null;
-  /** The rule that asks. */
-  rule: Rule;
 }
 
 /** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */

@@ -2,12 +2,20 @@
 
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
+import { DECISIONS } from '../../core/decide.ts';
 import { SURFACES } from '../../core/event.ts';
-import { resolveByOperator, withdraw } from '../../guard/approvals/approvals.ts';
-import { approvalListed, listApprovals } from '../../store/approvals.ts';
+import { ACTIONS } from '../../core/policy.ts';
+import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
+import { type Context, contextOf } from '../../guard/approvals/context.ts';
+import type { Deps } from '../../guard/deps.ts';
+import { type ApprovalRecord, approvalListed, listApprovals } from '../../store/approvals.ts';
+import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
+import { listVotes } from '../../store/votes.ts';
 import { resolution } from '../approve.ts';
-import { before, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
+
+const time = isoTime.nullable();
 
 const approval = z.object({
   referenceId: uuid,
@@ -31,7 +39,99 @@ const approval = z.object({
     description:
       'For an approval that frees a single call: when it becomes unusable, if it is not spent or withdrawn before.',
   }),
+  note: z.string().nullable().meta({ description: 'What the person who answered wrote to the agent.' }),
+  approverGroup: z.string().nullable().meta({ description: 'The group whose members have to answer.' }),
+  votes: z
+    .object({ needed: z.int(), approved: z.array(z.object({ by: z.string(), at: isoTime })) })
+    .meta({ description: 'How many people have to approve, and who has, if the rule names a group.' }),
 });
+
+const context = z
+  .object({
+    toolDescription: z.string().nullable(),
+    drifted: z
+      .boolean()
+      .meta({ description: 'Whether the tool’s definition differs from the accepted one.' }),
+    rule: z
+      .object({
+        policyId: uuid,
+        policyName: z.string(),
+        policyVersion: z.int(),
+        index: z.int(),
+        tool: z.string(),
+        action: z.enum(ACTIONS),
+        when: z.array(z.string()),
+        reason: z.string().nullable(),
+      })
+      .nullable()
+      .meta({ description: 'The rule that asks, in the version of the policy that was in force.' }),
+    earlier: z
+      .object({
+        asked: z.int(),
+        approved: z.int(),
+        denied: z.int(),
+        timedOut: z.int(),
+        lastBy: z.string().nullable(),
+        lastAt: time,
+      })
+      .meta({ description: 'Questions of the same key about the same tool, in the 30 days before.' }),
+    recentCalls: z
+      .array(
+        z.object({
+          at: isoTime,
+          serverName: z.string(),
+          toolName: z.string(),
+          decision: z.enum(DECISIONS),
+        }),
+      )
+      .meta({ description: 'The last ten calls of the session, or of the key.' }),
+    keyName: z.string(),
+    sessionLabel: z.string().nullable(),
+  })
+  .meta({ description: 'What is known about the question from what is stored anyway.' });
+
+const wholeApproval = approval.extend({
+  context,
+  notifications: z
+    .array(
+      z.object({
+        channel: z.string(),
+        state: z.enum(NOTIFICATION_STATUSES),
+        time: time.meta({ description: 'When it was tried, or will be.' }),
+        lastError: z.string().nullable(),
+      }),
+    )
+    .meta({ description: 'Who was told about the question: oldest first.' }),
+});
+
+function showContext({ earlier, recentCalls, ...rest }: Context): z.output<typeof context> {
+  return {
+    ...rest,
+    rule: rest.rule && { ...rest.rule, when: [...rest.rule.when] },
+    earlier: { ...earlier, lastAt: isoOrNull(earlier.lastAt) },
+    recentCalls: recentCalls.map(each => ({ ...each, at: iso(each.at) })),
+  };
+}
+
+async function listed(deps: Deps, record: ApprovalRecord): Promise<z.output<typeof approval>> {
+  return approvalListed(record, await listVotes(deps.db, [record.id]), deps.settings.approvedFor);
+}
+
+/** More messages than a question can have. */
+const MOST_NOTIFICATIONS = 1000;
+
+async function told(
+  deps: Deps,
+  approvalId: string,
+): Promise<z.output<typeof wholeApproval>['notifications']> {
+  const sent = await listNotifications(deps.db, { status: null, approvalId }, MOST_NOTIFICATIONS, before({}));
+  return sent.reverse().map(({ channel, status, nextAttemptAt, attemptedAt, createdAt, lastError }) => ({
+    channel,
+    state: status,
+    time: iso(nextAttemptAt ?? attemptedAt ?? createdAt),
+    lastError,
+  }));
+}
 
 export const approvalAdminRoutes: Route[] = [
   route({
@@ -44,8 +144,29 @@ export const approvalAdminRoutes: Route[] = [
     answers: { 200: { description: 'Approvals.', schema: list('approvals', approval) } },
     handle: async ({ services: { deps }, query }) => {
       const rows = await listApprovals(deps.db, query.status ?? null, query.limit + 1, before(query));
-      const show = (row: (typeof rows)[number]) => approvalListed(row, deps.settings.approvedFor);
+      const votes = await listVotes(
+        deps.db,
+        rows.filter(each => each.approverGroup !== null).map(each => each.id),
+      );
+      const show = (row: ApprovalRecord) => approvalListed(row, votes, deps.settings.approvedFor);
       return Response.json(paged('approvals', rows, query.limit, row => row.id, show));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/approvals/:referenceId',
+    access: 'view',
+    tag: 'approvals (administration)',
+    summary: 'Read one approval, with what helps to answer it',
+    answers: { 200: { description: 'The approval.', schema: wholeApproval } },
+    handle: async ({ services: { deps }, params }) => {
+      const found = await wantApproval(deps, params['referenceId'] ?? '');
+      const [shown, context, notifications] = await Promise.all([
+        listed(deps, found),
+        contextOf(deps, found),
+        told(deps, found.id),
+      ]);
+      return Response.json({ ...shown, context: showContext(context), notifications });
     },
   }),
   route({
@@ -65,7 +186,7 @@ export const approvalAdminRoutes: Route[] = [
       const referenceId = incoming.params['referenceId'] ?? '';
       const { deps } = incoming.services;
       const resolved = await resolveByOperator(deps, actorOf(incoming), referenceId, resolve);
-      return Response.json(approvalListed(resolved, deps.settings.approvedFor));
+      return Response.json(await listed(deps, resolved));
     },
   }),
   route({

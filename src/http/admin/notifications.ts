@@ -40,7 +40,7 @@ export const notificationRoutes: Route[] = [
           rows,
           query.limit,
           row => row.id,
-          ({ approvalId, ...row }) => ({
+          ({ approvalId, attemptedAt: _, ...row }) => ({
             ...row,
             referenceId: approvalId,
             nextAttemptAt: isoOrNull(row.nextAttemptAt),

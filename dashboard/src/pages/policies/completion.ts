@@ -38,7 +38,12 @@ const RULE_HELP: Record<keyof Rule, string> = {
   when: 'A condition, or a list of conditions that must all hold.',
   during: 'Days, hours and a zone: mon-fri 08:00-18:00 Europe/Berlin.',
   limit: 'The name of a limit that an allowed call counts against.',
+  show: 'Paths of arguments that the approver sees, or all.',
   ask: 'The question to the approver.',
+  approvers: 'The group that has to approve, and how many of it.',
+  timeout: 'How long the approval stays open: 15m, 8h.',
+  notify: 'The channels that tell people about it.',
+  escalate: 'Further channels that tell people, once it has waited so long.',
 };
 
 const LIMIT_HELP: Record<keyof Limit, string> = {

@@ -67,6 +67,7 @@ export async function notify(
   if (approval === null || approval.status !== 'pending' || approval.expiresAt <= deps.now()) {
     await recordNotificationAttempt(deps.db, leased.id, {
       status: 'dropped',
+      at: deps.now(),
       nextAttemptAt: null,
       error: null,
     });
@@ -75,7 +76,8 @@ export async function notify(
   const key = await findKey(deps.db, approval.keyId);
   const secrets = opened(deps, leased, key);
   const error = secrets === null ? LOST : await attempt(deps, settings, leased, approval, key, secrets);
-  await recordNotificationAttempt(deps.db, leased.id, { ...next(deps, error, leased, approval), error });
+  const then = next(deps, error, leased, approval);
+  await recordNotificationAttempt(deps.db, leased.id, { ...then, at: deps.now(), error });
   return error;
 }
 

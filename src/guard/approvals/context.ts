@@ -1,0 +1,124 @@
+// What is known about a question from what is stored anyway: the tool, the rule that asks, how earlier questions about the
+// tool ended, and what the agent did just before. People read it before they answer.
+
+import type { Decision } from '../../core/decide.ts';
+import { isObject } from '../../core/json.ts';
+import { conditionsOf, type Rule } from '../../core/policy.ts';
+import { type ApprovalRecord, earlierApprovals } from '../../store/approvals.ts';
+import { findAudit, firstIdAt } from '../../store/audit.ts';
+import { searchAudit } from '../../store/audit-search.ts';
+import { findDefinition } from '../../store/connected-tools.ts';
+import type { Queries } from '../../store/db.ts';
+import { findKey } from '../../store/keys.ts';
+import { findPolicyVersion } from '../../store/policies.ts';
+import { findSession } from '../../store/sessions.ts';
+import type { Deps } from '../deps.ts';
+
+/** The rule that asks, in the version of the policy that was in force. */
+interface AskingRule {
+  policyId: string;
+  policyName: string;
+  policyVersion: number;
+  index: number;
+  tool: string;
+  action: Rule['action'];
+  when: readonly string[];
+  reason: string | null;
+}
+
+export interface Context {
+  /** Null if the service does not forward the call itself. */
+  toolDescription: string | null;
+  /** Whether the tool's definition differs from the accepted one. */
+  drifted: boolean;
+  rule: AskingRule | null;
+  /** The questions of the same key about the same tool, in the 30 days before this one. */
+  earlier: {
+    asked: number;
+    approved: number;
+    denied: number;
+    timedOut: number;
+    lastBy: string | null;
+    lastAt: number | null;
+  };
+  /** The last calls of the session, or of the key. */
+  recentCalls: { at: number; serverName: string; toolName: string; decision: Decision }[];
+  keyName: string;
+  sessionLabel: string | null;
+}
+
+const EARLIER_MS = 30 * 86_400_000;
+const RECENT_CALLS = 10;
+const DESCRIPTION_CHARS = 2000;
+/** Sorts after every id. */
+const NEWEST = 'g';
+
+export async function contextOf(deps: Deps, approval: ApprovalRecord): Promise<Context> {
+  const { db } = deps;
+  const { keyId, sessionId } = approval;
+  const [definition, rule, earlier, recent, key, session] = await Promise.all([
+    findDefinition(db, approval),
+    ruleOf(deps, approval),
+    earlierApprovals(db, approval, firstIdAt(approval.createdAt - EARLIER_MS)),
+    searchAudit(db, sessionId === null ? { keyId } : { sessionId }, RECENT_CALLS, NEWEST),
+    findKey(db, keyId),
+    sessionId === null ? null : findSession(db, sessionId),
+  ]);
+  return {
+    toolDescription: definition === null ? null : descriptionIn(definition.definition),
+    drifted: definition?.drifted ?? false,
+    rule,
+    earlier,
+    recentCalls: recent.entries.map(({ at, serverName, toolName, decision }) => ({
+      at,
+      serverName,
+      toolName,
+      decision,
+    })),
+    keyName: key?.name ?? '',
+    sessionLabel: session?.label || null,
+  };
+}
+
+/** A definition is what the tool server sent, so it may say anything. */
+function descriptionIn(definition: string): string | null {
+  const read: unknown = JSON.parse(definition);
+  const description = isObject(read) ? read['description'] : null;
+  if (typeof description !== 'string' || description === '') return null;
+  if (description.length <= DESCRIPTION_CHARS) return description;
+  return `${description.slice(0, DESCRIPTION_CHARS).toWellFormed()}…`;
+}
+
+/** A policy can be large, and a version of it never changes, so the rules that were looked for last are remembered. */
+const known = new Map<string, AskingRule>();
+const MOST_KNOWN = 1000;
+
+async function ruleOf({ db }: Deps, { toolCallId }: ApprovalRecord): Promise<AskingRule | null> {
+  const entry = await findAudit(db, toolCallId);
+  if (entry === null || entry.ruleIndex === null) return null;
+  const { policyId, policyVersion, ruleIndex: index } = entry;
+  const place = `${policyId} ${policyVersion} ${index}`;
+  const found = known.get(place) ?? (await readRule(db, policyId, policyVersion, index));
+  if (found === null) return null;
+  known.delete(place);
+  known.set(place, found);
+  for (const oldest of known.keys()) {
+    if (known.size <= MOST_KNOWN) break;
+    known.delete(oldest);
+  }
+  return found;
+}
+
+async function readRule(
+  db: Queries,
+  policyId: string,
+  policyVersion: number,
+  index: number,
+): Promise<AskingRule | null> {
+  const policy = await findPolicyVersion(db, policyId, policyVersion);
+  const rule = policy?.rules[index];
+  if (policy === null || rule === undefined) return null;
+  const { tool, action, reason = null } = rule;
+  const when = conditionsOf(rule);
+  return { policyId, policyName: policy.name, policyVersion, index, tool, action, when, reason };
+}

@@ -1,0 +1,31 @@
+// Votes: who has approved, where a rule wants a group, or several people of it, to approve.
+
+import { padded, placeholders, type Queries } from './db.ts';
+
+export interface VoteRecord {
+  approvalId: string;
+  operatorId: string;
+  by: string;
+  at: number;
+}
+
+/** False if this operator has voted before. */
+export async function insertVote(db: Queries, vote: VoteRecord): Promise<boolean> {
+  const inserted = await db.run(
+    `INSERT INTO approval_votes (approval_id, operator_id, voted_by, at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (approval_id, operator_id) DO NOTHING`,
+    [vote.approvalId, vote.operatorId, vote.by, vote.at],
+  );
+  return inserted === 1;
+}
+
+/** The votes for these approvals, oldest first. */
+export function listVotes(db: Queries, approvalIds: readonly string[]): Promise<VoteRecord[]> {
+  if (approvalIds.length === 0) return Promise.resolve([]);
+  const wanted = padded(approvalIds);
+  return db.all(
+    `SELECT approval_id AS "approvalId", operator_id AS "operatorId", voted_by AS "by", at FROM approval_votes
+     WHERE approval_id IN (${placeholders(wanted.length)}) ORDER BY at, operator_id`,
+    wanted,
+  );
+}
