@@ -55,8 +55,6 @@ interface PageParts {
   /** Style in addition to that of the frame. */
   style?: string;
   script?: string;
-  /** Whether the script may send requests to this service. */
-  connects?: boolean;
   headers?: Record<string, string>;
 }
 
@@ -84,12 +82,11 @@ ${script}
   return new Response(whole.markup, { status: parts.status ?? 200, headers });
 }
 
-function safeHeaders(nonce: string, { script, connects }: PageParts): Record<string, string> {
+function safeHeaders(nonce: string, { script }: PageParts): Record<string, string> {
   const policy = [
     "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
     ...(script === undefined ? [] : [`script-src 'nonce-${nonce}'`]),
-    ...(connects === true ? ["connect-src 'self'"] : []),
     'img-src data:',
     "form-action 'self'",
     "base-uri 'none'",

@@ -25,26 +25,33 @@ export interface Complaint {
   retryAfter?: number | undefined;
 }
 
-interface SignInPage {
+export interface SignInPage {
   email: string;
   /** The name of the page to return to; empty: the dashboard. */
   next: string;
   joined: boolean;
   /** The provider's host, or null if single sign-on is not configured. */
   provider: string | null;
+  /** No admin can sign in yet. */
+  setupIsOpen: boolean;
   complaint: Complaint | null;
 }
 
-export function signInPage({ email, next, joined, provider, complaint }: SignInPage): Response {
+const SET_UP_FIRST = html`<p class="notice">No admin can sign in yet. To create the first one, open the set-up link that
+the service printed when it started. If you do not have it, restart the service: it then prints a new one.</p>`;
+
+export function signInPage(given: SignInPage): Response {
+  const { email, next, joined, provider, setupIsOpen, complaint } = given;
   const why = joined
     ? html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`
     : next === ''
       ? null
       : html`<p class="soft">This link is for signed-in operators. Sign in, and you go on to it.</p>`;
-  return form(
+  return formPage(
     'Sign in',
     complaint,
-    html`${why}
+    html`${setupIsOpen ? SET_UP_FIRST : null}
+${why}
 ${provider === null ? null : singleSignOn(provider, next)}
 <form method="post" action="/dashboard/sign-in">
 <div><label for="email">E-mail</label>
@@ -65,6 +72,11 @@ function singleSignOn(provider: string, next: string): Html {
 <p class="or soft small">or with your password</p>`;
 }
 
+export const NEW_PASSWORD = html`<div><label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="15" maxlength="1000"
+ aria-describedby="password-hint" required>
+<p id="password-hint" class="soft small">At least 15 characters. A few unrelated words make a good one.</p></div>`;
+
 interface JoinPage {
   token: string;
   email: string;
@@ -73,15 +85,12 @@ interface JoinPage {
 }
 
 export function joinPage({ token, email, role, complaint }: JoinPage): Response {
-  return form(
+  return formPage(
     'Choose your password',
     complaint,
     html`<p class="soft">You sign in as <b>${named(email)}</b>, in the role ${role}. This link works once.</p>
 <form method="post" action="/dashboard/join">
-<div><label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="new-password" minlength="15" maxlength="1000"
- aria-describedby="password-hint" required>
-<p id="password-hint" class="soft small">At least 15 characters. A few unrelated words make a good one.</p></div>
+${NEW_PASSWORD}
 <input type="hidden" name="token" value="${token}">
 ${problem(complaint)}
 <div class="row"><button>Set the password</button></div>
@@ -89,17 +98,21 @@ ${problem(complaint)}
   );
 }
 
-/** A page with an error and no form. */
-export function refusedPage(heading: string, { status, message }: Complaint): Response {
+/** A page with an error and no form. `then` says where to go on. */
+export function refusedPage(
+  heading: string,
+  { status, message }: Complaint,
+  then: Html | null = null,
+): Response {
   return page({
     title: `${heading} · Toolgate`,
     status,
     headers: HEADERS,
-    body: card(heading, html`<p class="soft">${message}</p>`),
+    body: card(heading, html`<p class="soft">${message}</p>${then}`),
   });
 }
 
-function form(heading: string, complaint: Complaint | null, body: Html): Response {
+export function formPage(heading: string, complaint: Complaint | null, body: Html): Response {
   const wait = complaint?.retryAfter;
   return page({
     title: `${heading} · Toolgate`,
@@ -110,6 +123,6 @@ function form(heading: string, complaint: Complaint | null, body: Html): Respons
   });
 }
 
-function problem(complaint: Complaint | null): Html | null {
+export function problem(complaint: Complaint | null): Html | null {
   return complaint === null ? null : html`<p class="notice problem" role="alert">${complaint.message}</p>`;
 }

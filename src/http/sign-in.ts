@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { GuardError } from '../core/errors.ts';
 import { invitedBy, joinOperators } from '../guard/people/operators.ts';
 import { takeReturnPath } from '../guard/people/return-targets.ts';
+import { adminExists } from '../guard/people/setup.ts';
 import { signOut } from '../guard/people/sign-ins.ts';
 import { credentials, joining, signInFrom } from './admin/sign-ins.ts';
 import { requireOwnPage } from './auth.ts';
@@ -12,7 +13,7 @@ import { cookieGone, readCookie } from './cookie.ts';
 import { HOME } from './dashboard.ts';
 import { asGuardError, STATUS } from './errors.ts';
 import { type Incoming, type Route, route, type Services } from './route.ts';
-import { type Complaint, joinPage, refusedPage, signInPage } from './sign-in-page.ts';
+import { type Complaint, joinPage, refusedPage, type SignInPage, signInPage } from './sign-in-page.ts';
 
 export const next = z.string().max(100).default('');
 const tag = 'operators';
@@ -51,13 +52,7 @@ export const signInPageRoutes: Route[] = [
     answers: { 200: asPage },
     refusal,
     handle: ({ services, query }) =>
-      signInPage({
-        email: '',
-        next: query.continue,
-        joined: query.joined === '1',
-        provider: providerHost(services),
-        complaint: null,
-      }),
+      signInForm(services, { next: query.continue, joined: query.joined === '1' }),
   }),
   route({
     method: 'POST',
@@ -106,9 +101,7 @@ async function signInByForm(incoming: Incoming<z.output<typeof form>, unknown>):
     const target = body.continue === '' ? null : await takeReturnPath(services.deps, body.continue);
     return seeOther(target ?? HOME, { 'Set-Cookie': cookie });
   } catch (error) {
-    const complaint = expected(error);
-    const provider = providerHost(services);
-    return signInPage({ email: body.email, next: body.continue, joined: false, provider, complaint });
+    return signInForm(services, { email: body.email, next: body.continue, complaint: expected(error) });
   }
 }
 
@@ -134,8 +127,15 @@ async function invitationPage(
   return refusedPage('This invitation does not work', { status: 410, message });
 }
 
+/** The page to sign in on, which also says whether anybody can. */
+export async function signInForm(services: Services, given: Partial<SignInPage>): Promise<Response> {
+  const setupIsOpen = !(await adminExists(services.deps));
+  const provider = providerHost(services);
+  return signInPage({ email: '', next: '', joined: false, complaint: null, ...given, provider, setupIsOpen });
+}
+
 /** The host of the provider, by which people recognise it. */
-export function providerHost({ signOn }: Services): string | null {
+function providerHost({ signOn }: Services): string | null {
   return signOn === null ? null : new URL(signOn.settings.oidcIssuer).host;
 }
 

@@ -7,11 +7,11 @@ import type { Provider } from '../guard/people/provider.ts';
 import { takeReturnPath } from '../guard/people/return-targets.ts';
 import { beginSignOn, finishSignOn, takeReturned } from '../guard/people/single-sign-on.ts';
 import { baseUrl } from './admin/operators.ts';
-import { cookieFor, readCookie, readSignOnCookie, signOnCookie, signOnCookieGone } from './cookie.ts';
+import { browserOf } from './admin/sign-ins.ts';
+import { cookieFor, readSignOnCookie, signOnCookie, signOnCookieGone } from './cookie.ts';
 import { HOME } from './dashboard.ts';
 import { clientOf, type Incoming, type Route, route, type Services } from './route.ts';
-import { expected, next, providerHost, refusal, seeOther } from './sign-in.ts';
-import { signInPage } from './sign-in-page.ts';
+import { expected, next, refusal, seeOther, signInForm } from './sign-in.ts';
 
 const BEGIN = '/dashboard/sign-in/oidc';
 const BACK = `${BEGIN}/callback`;
@@ -86,11 +86,8 @@ async function finish(incoming: Incoming<unknown, { state: string }>): Promise<R
   try {
     const returned = await takeReturned(deps, query.state, readSignOnCookie(config, request) ?? '');
     goesOn = returned.next;
-    const { secret } = await finishSignOn(deps, provider, returned, new URL(request.url).searchParams, {
-      ip: clientOf(incoming),
-      userAgent: request.headers.get('user-agent') ?? '',
-      replaces: readCookie(config, request),
-    });
+    const { searchParams } = new URL(request.url);
+    const { secret } = await finishSignOn(deps, provider, returned, searchParams, browserOf(incoming));
     const target = goesOn === '' ? null : await takeReturnPath(deps, goesOn);
     const response = seeOther(target ?? HOME, { 'Set-Cookie': cookieFor(config, secret) });
     response.headers.append('Set-Cookie', signOnCookieGone(config));
@@ -105,10 +102,9 @@ function wantProvider({ signOn }: Services): Provider {
   return signOn;
 }
 
-function complain(services: Services, error: unknown, goesOn: string): Response {
+function complain(services: Services, error: unknown, goesOn: string): Promise<Response> {
   const complaint = expected(error);
   const { cause } = error as GuardError;
   services.log.warn({ status: complaint.status, err: cause ?? error }, 'a single sign-on failed');
-  const provider = providerHost(services);
-  return signInPage({ email: '', next: goesOn, joined: false, provider, complaint });
+  return signInForm(services, { next: goesOn, complaint });
 }

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, PASSWORD, type Person, send } from '../operators/people.ts';
-import { expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const POLICY =
@@ -108,19 +108,43 @@ describe.if(withBrowser)('the way in', () => {
 });
 
 describe.if(withBrowser)('a first start', () => {
-  test('its link makes the first operator, who signs in to pages that say what to do next', async () => {
+  test('its link makes the first operator, who is then signed in to pages that say what to do next', async () => {
     const [browser, service] = await Promise.all([launch(), startService()]);
     try {
       const link = /\S+\/dashboard\/setup\?token=\S+/.exec(service.output)?.[0] ?? '';
+      for (const options of [PHONE, DARK]) {
+        await visit(
+          browser,
+          service,
+          null,
+          async page => {
+            await page.goto('/dashboard');
+            await page.getByText('open the set-up link that the service printed').waitFor();
+            await expectUsable(page);
+            for (const wrong of ['/dashboard/setup', `${link.slice(0, -1)}-`]) {
+              expect((await page.goto(wrong))?.status()).toBe(410);
+              await heading(page, 'This set-up link does not work');
+              await page.getByText('restart the service to get a fresh one').waitFor();
+              await expectUsable(page);
+            }
+            await page.goto(link);
+            await expectUsable(page);
+          },
+          options,
+        );
+      }
+      const fill = async (page: Page, password: string) => {
+        await page.getByLabel('Password').fill(password);
+        await page.getByRole('button', { name: 'Create operator' }).click();
+      };
       await visit(browser, service, null, async page => {
         await page.goto(link);
         await page.getByLabel('E-mail').fill('first@example.com');
-        await page.getByLabel('Password').fill(PASSWORD);
-        await page.getByRole('button', { name: 'Create operator' }).click();
-        await page.getByRole('link', { name: '/dashboard' }).click();
-        await page.getByLabel('E-mail').fill('first@example.com');
-        await page.getByLabel('Password').fill(PASSWORD);
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        await fill(page, 'first@example.com');
+        await page.getByRole('alert').filter({ hasText: 'Password' }).waitFor();
+        await expectUsable(page);
+        expect(await page.getByLabel('E-mail').inputValue()).toBe('first@example.com');
+        await fill(page, PASSWORD);
         await page.getByRole('heading', { name: 'No verdict in the last 24 hours' }).waitFor();
         await expectUsable(page);
         await page.getByRole('link', { name: 'Approvals' }).first().click();
@@ -130,6 +154,15 @@ describe.if(withBrowser)('a first start', () => {
         await page.getByRole('link', { name: 'Audit' }).first().click();
         await page.getByText('No verdict yet').waitFor();
         await expectUsable(page);
+        expect((await page.goto(link))?.status()).toBe(410);
+        await page.getByText('There is an admin already').waitFor();
+        await page.getByRole('link', { name: 'Go to the dashboard' }).click();
+        await page.getByRole('heading', { name: 'No verdict in the last 24 hours' }).waitFor();
+      });
+      await visit(browser, service, null, async page => {
+        await page.goto('/dashboard');
+        await heading(page, 'Sign in');
+        expect(await page.getByText('set-up link').count()).toBe(0);
       });
     } finally {
       await service.close();

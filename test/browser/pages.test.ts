@@ -19,7 +19,6 @@ import { docsPage } from '../../src/http/docs.ts';
 import { openapi } from '../../src/http/openapi.ts';
 import { card, html, page, trusted } from '../../src/http/page.ts';
 import { routes } from '../../src/http/server.ts';
-import { setupPage } from '../../src/http/setup-page.ts';
 import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 
@@ -72,7 +71,6 @@ const PAGES: Record<string, () => Response> = {
   'gone-lapsed': () => gonePage(FACTS, 'timed_out'),
   'too-many': () => tooManyPage(41),
   'sign-in-needed': () => signInNeededPage(),
-  setup: () => setupPage({ token: 'one-time' }),
 };
 /** Set like one of the pages above, or not to be looked at in peace. */
 const OTHERS: Record<string, () => Response> = {
@@ -98,13 +96,12 @@ interface Post {
   body: string;
 }
 const posts: Post[] = [];
-let setupAnswer: () => Response = () => new Response(null, { status: 500 });
 
 async function serve(request: Request): Promise<Response> {
   const path = new URL(request.url).pathname;
   if (request.method === 'POST') {
     posts.push({ path, type: request.headers.get('content-type') ?? '', body: await request.text() });
-    return path === '/admin/v1/setup' ? setupAnswer() : resolvedPage(FACTS, 'approved', null);
+    return resolvedPage(FACTS, 'approved', null);
   }
   const made = PAGES[path.slice(1)] ?? OTHERS[path.slice(1)];
   return made?.() ?? new Response('nothing here', { status: 404 });
@@ -372,63 +369,6 @@ describe.if(hasBrowser())('in a browser', () => {
       const parts = page.locator('dd bdi[dir=ltr] > bdi');
       const [first, second] = [await parts.nth(0).boundingBox(), await parts.nth(1).boundingBox()];
       expect(first?.x).toBeLessThan(second?.x ?? 0);
-    });
-  });
-
-  describe('setting up the first operator', () => {
-    const fill = async (page: Page, password: string) => {
-      await page.goto('setup');
-      await page.getByLabel('E-mail').fill('ada@example.com');
-      await page.getByLabel('Password').fill(password);
-      await page.getByRole('button').click();
-    };
-
-    test('sends JSON with the token of the link, and says where to sign in', async () => {
-      posts.length = 0;
-      setupAnswer = () => Response.json({ id: '1' }, { status: 201 });
-      await visit({}, async ({ page, refused, strays }) => {
-        await fill(page, 'four unrelated words');
-        await page.getByRole('heading', { name: 'The operator exists' }).waitFor();
-        expect(posts).toHaveLength(1);
-        expect(posts[0]).toMatchObject({ path: '/admin/v1/setup', type: 'application/json' });
-        expect(JSON.parse(posts[0]?.body ?? '')).toEqual({
-          token: 'one-time',
-          email: 'ada@example.com',
-          password: 'four unrelated words',
-        });
-        expect(await page.locator('#done').innerText()).toContain('/dashboard, as ada@example.com');
-        expect(await page.locator('#setup').isVisible()).toBe(false);
-        expect(await violationsOf(page)).toEqual([]);
-        expect([...refused, ...strays]).toEqual([]);
-      });
-    });
-
-    test('shows what the API has against it, as text, and lets one try again', async () => {
-      setupAnswer = () => Response.json({ detail: 'The link <b>is</b> used.' }, { status: 410 });
-      await visit({}, async ({ page }) => {
-        await fill(page, 'four unrelated words');
-        await page.getByRole('alert').waitFor();
-        expect(await page.getByRole('alert').textContent()).toBe('The link <b>is</b> used.');
-        expect(await page.getByRole('button').isEnabled()).toBe(true);
-        expect(await violationsOf(page)).toEqual([]);
-      });
-    });
-
-    test('sends no password that is too short', async () => {
-      posts.length = 0;
-      await visit({}, async ({ page }) => {
-        await fill(page, 'fourteen chars');
-        expect(await page.evaluate("document.getElementById('password').validity.tooShort")).toBe(true);
-        expect(posts).toEqual([]);
-      });
-    });
-
-    test('without script says so and offers no form', async () => {
-      await visit({ javaScriptEnabled: false }, async ({ page }) => {
-        await page.goto('setup');
-        expect(await page.locator('noscript p').isVisible()).toBe(true);
-        expect(await page.locator('form').isVisible()).toBe(false);
-      });
     });
   });
 });

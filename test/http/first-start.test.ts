@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { cookieOf, send } from '../operators/people.ts';
 import { newDataDir, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
@@ -13,6 +14,7 @@ import {
   engines,
   failToStart,
   onPath,
+  type Reply,
   startService,
   type TestService,
 } from '../support/service.ts';
@@ -181,6 +183,8 @@ for (const engine of await engines()) {
       const made = replies.find(reply => reply.status === 201);
       expect(made?.body).toMatchObject({ role: 'admin', email: expect.stringContaining('@example.com') });
       expect(made?.text).not.toContain(PASSWORD);
+      const me = await send(service, 'GET', '/admin/v1/me', { cookie: cookieOf(made as Reply) });
+      expect(JSON.parse(made?.text ?? '')).toMatchObject({ email: me.body.email });
       const changes = await service.admin('GET', '/changes?limit=1');
       expect(changes.body.changes[0]).toMatchObject({ actor: 'system', action: 'operator.setup' });
       await service.kill('SIGTERM');

@@ -61,6 +61,7 @@ const BODIES: Record<string, object> = {
   'POST /admin/v1/join': { token: 'x', password: PASSWORD },
   'POST /admin/v1/sign-in': { email: EMAIL, password: PASSWORD },
   'POST /admin/v1/me/password': { current: PASSWORD, password: PASSWORD },
+  'POST /dashboard/setup': { token: 'x', email: EMAIL, password: PASSWORD },
   'POST /dashboard/sign-in': { email: EMAIL, password: PASSWORD, continue: 'x' },
   'POST /dashboard/join': { token: 'x', password: PASSWORD },
 };

@@ -27,7 +27,7 @@ import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators } from './admins.ts';
 import { hashPassword, passwordFaults } from './passwords.ts';
-import { newSecret } from './sign-ins.ts';
+import { type Browser, newSecret, openSignIn } from './sign-ins.ts';
 
 /** A new one-time token, which invalidates earlier ones; null if there is an admin. */
 export async function offerSetup(deps: Deps): Promise<string | null> {
@@ -40,22 +40,36 @@ export async function offerSetup(deps: Deps): Promise<string | null> {
   });
 }
 
+/** Throws if the link of this token does not work, and says what to do. */
+export async function wantSetupLink(deps: Deps, token: string): Promise<void> {
+  if ((await anyAdmin(deps.db)) || !(await setupLinkStands(deps.db, hashToken(token))))
+    throw await setupGone(deps.db);
+}
+
+/** Whether an admin can sign in. Anybody may learn this: the answer to a wrong set-up link tells it too. */
+export function adminExists(deps: Deps): Promise<boolean> {
+  return anyAdmin(deps.db);
+}
+
+/** The new admin is signed in at once, since they have just proven who they are. `secret` is for their cookie. */
 export async function setUpFirstAdmin(
   deps: Deps,
   input: { token: string; email: string; password: string },
-): Promise<OperatorRecord> {
+  browser: Browser,
+): Promise<{ operator: OperatorRecord; secret: string }> {
   const email = normalEmail(input.email);
   const link = hashToken(input.token);
   const faults = passwordFaults(input.password, email, '/password');
   if (faults.length > 0) throw invalidInput(faults);
   // The link is checked before the expensive hashing, which only the holder of a valid link may cause.
-  if (!(await setupLinkStands(deps.db, link))) throw await setupGone(deps.db);
+  await wantSetupLink(deps, input.token);
   const passwordHash = await hashPassword(input.password);
   return changeOperators(deps, async tx => {
     if ((await anyAdmin(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
     const operator = await makeAdmin(tx, deps, email, passwordHash);
     await recordChange(tx, deps, 'system', 'operator.setup', operator.id, { email });
-    return operator;
+    const { secret } = await openSignIn(tx, deps, operator, browser);
+    return { operator, secret };
   });
 }
 
@@ -88,6 +102,6 @@ async function makeAdmin(
 async function setupGone(db: Queries): Promise<GuardError> {
   const message = (await anyAdmin(db))
     ? 'There is an admin already; ask them for an invitation.'
-    : 'This set-up link is used, unknown, or was replaced by that of a later start. Use the link that was printed last, or restart the service to get a fresh one.';
+    : 'This set-up link is incomplete, unknown, or was replaced by that of a later start. Use the link that was printed last, or restart the service to get a fresh one.';
   return new GuardError('gone', message);
 }

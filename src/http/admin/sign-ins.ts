@@ -3,7 +3,13 @@
 
 import { z } from 'zod';
 import { changePassword, joinOperators } from '../../guard/people/operators.ts';
-import { signIn, signInsAlive, signOut, signOutEverywhere } from '../../guard/people/sign-ins.ts';
+import {
+  type Browser,
+  signIn,
+  signInsAlive,
+  signOut,
+  signOutEverywhere,
+} from '../../guard/people/sign-ins.ts';
 import { listSignIns } from '../../store/sign-ins.ts';
 import { refuseForeignPage, requireOwnPage } from '../auth.ts';
 import { cookieFor, cookieGone, readCookie } from '../cookie.ts';
@@ -27,15 +33,18 @@ export async function signInFrom(
   incoming: Incoming<unknown, unknown>,
   { email, password }: z.output<typeof credentials>,
 ) {
+  const { deps, config } = incoming.services;
+  const { operator, secret } = await signIn(deps, { email, password, ...browserOf(incoming) });
+  return { operator, cookie: cookieFor(config, secret) };
+}
+
+export function browserOf(incoming: Incoming<unknown, unknown>): Browser {
   const { services, request } = incoming;
-  const { operator, secret } = await signIn(services.deps, {
-    email,
-    password,
+  return {
     ip: clientOf(incoming),
     userAgent: request.headers.get('user-agent') ?? '',
     replaces: readCookie(services.config, request),
-  });
-  return { operator, cookie: cookieFor(services.config, secret) };
+  };
 }
 
 const me = z.object({
