@@ -7,3 +7,7 @@ export interface Details {
   /** How many fields were left out, because they would be too much to show. */
   omitted?: number;
 }
+
+/** What is said where the details of a call are gone. */
+export const DETAILS_GONE =
+  'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';

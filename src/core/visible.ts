@@ -14,6 +14,18 @@ export function visible(text: string): string {
   });
 }
 
+/** The most line breaks of a value that are kept: more of them could push what stands below it out of sight. */
+const MOST_BREAKS = 20;
+
+/** The same, but the first line breaks stay, for values of several lines. */
+export function visibleLines(text: string): string {
+  const lines = text.split('\n');
+  const rest = lines.slice(MOST_BREAKS).join('\n');
+  return [...lines.slice(0, MOST_BREAKS), ...(lines.length > MOST_BREAKS ? [rest] : [])]
+    .map(visible)
+    .join('\n');
+}
+
 /** JSON in which invisible characters are escaped; it reads back as the same value. */
 export function safeJson(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent).replace(/[^\x20-\x7e\n]/gu, each =>

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { visible } from '../../src/core/visible.ts';
+import { visible, visibleLines } from '../../src/core/visible.ts';
 import {
   type ApprovalAction,
   type ApprovalFacts,
@@ -195,6 +195,13 @@ describe('headers and text, without a browser', () => {
     );
     const plain = 'create_issue für 東京 עברית <b> 😀 a  b';
     expect(visible(plain)).toBe(plain);
+  });
+
+  test('a value keeps its first line breaks, and the rest are written out', () => {
+    expect(visibleLines('one\n\n  two\u202E\r\nthree')).toBe('one\n\n  two\\u{202E}\\u{000D}\nthree');
+    const tall = visibleLines(`${'\n'.repeat(500)}end`);
+    expect(tall.split('\n')).toHaveLength(21);
+    expect(tall).toEndWith(`${'\\u{000A}'.repeat(480)}end`);
   });
 
   test('a page that submits itself has its button for browsers without script only', async () => {

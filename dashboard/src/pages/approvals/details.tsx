@@ -1,0 +1,53 @@
+// What a call would do: the question of its rule and the arguments that the rule shows. An agent chose the values, so
+// each is isolated and shows its invisible characters. The service keeps them in memory only, so they can be gone.
+
+import { DETAILS_GONE, type Details } from '../../../../src/core/details.ts';
+import { visibleLines } from '../../../../src/core/visible.ts';
+import { Named } from '../../components/text.tsx';
+
+interface Held {
+  details?: Details | null;
+  detailsGone?: boolean;
+}
+
+/** Nothing if the rule shows nothing, or the reader may not see it. */
+export function CallDetails({ of: { details, detailsGone } }: { of: Held }) {
+  if (detailsGone === true) return <p class="notice gone">{DETAILS_GONE}</p>;
+  if (details === undefined || details === null) return null;
+  return (
+    <div class="call-details">
+      {details.question !== null && (
+        <p class="call-question">
+          <Named text={details.question} />
+        </p>
+      )}
+      {details.fields.length > 0 && <Fields fields={details.fields} />}
+      {details.omitted !== undefined && details.omitted > 0 && (
+        <p class="soft small">{omittedWords(details.omitted)}</p>
+      )}
+    </div>
+  );
+}
+
+function Fields({ fields }: { fields: Details['fields'] }) {
+  return (
+    <dl class="call-fields">
+      {fields.map(({ path, value }) => (
+        <div key={path}>
+          <dt>
+            <Named text={path} />
+          </dt>
+          <dd>
+            <bdi>{visibleLines(value)}</bdi>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function omittedWords(omitted: number): string {
+  return omitted === 1
+    ? '1 more field is not shown, because there is too much to show.'
+    : `${omitted} more fields are not shown, because there is too much to show.`;
+}

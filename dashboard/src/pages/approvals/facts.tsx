@@ -1,0 +1,103 @@
+// What is known about a question from what is stored anyway, in small pieces: the tool's description, whether the tool
+// has changed, the rule that asks, earlier answers, and the latest calls of the agent.
+
+import { Ago, Badge, DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
+import type { WholeApproval } from '../../resources.ts';
+
+type Context = WholeApproval['context'];
+
+/** Who did something, as the service records it. */
+export function By({ by }: { by: string | null }) {
+  if (by === null) return <span class="soft">nobody</span>;
+  if (by === 'link') return <>somebody with the link</>;
+  if (by === 'admin') return <>the admin token</>;
+  return <Named text={by.replace(/^operator:/, '')} />;
+}
+
+/** Warns that the tool is not what it was when somebody accepted its definition. */
+export function DriftMark({ drifted, keyId }: { drifted: boolean; keyId: string }) {
+  if (!drifted) return null;
+  return (
+    <p class="notice drift">
+      <span>
+        <Badge tone="pending">changed</Badge> This tool’s definition differs from the one that was accepted.{' '}
+        <a href={`/dashboard/keys/${keyId}`}>See what changed</a>
+      </span>
+    </p>
+  );
+}
+
+/** What the tool server says that the tool does. */
+export function ToolDescription({ text }: { text: string | null }) {
+  if (text === null) return null;
+  if (text.length <= SHORT) return <p class="tool-description">{<Named text={text} />}</p>;
+  return (
+    <details class="tool-description">
+      <summary>
+        <Named text={`${text.slice(0, SHORT).toWellFormed()}…`} />
+      </summary>
+      <p>
+        <Named text={text} />
+      </p>
+    </details>
+  );
+}
+
+const SHORT = 160;
+
+/** The rule that asks, with a link to its policy. */
+export function RuleLink({ rule }: { rule: Context['rule'] }) {
+  if (rule === null) return <span class="soft">no longer known</span>;
+  const { policyId, policyName, policyVersion, index } = rule;
+  return (
+    <>
+      <a href={`/dashboard/policies/${policyId}`}>
+        <Named text={policyName} />
+      </a>
+      , version {policyVersion}, rule {index}
+    </>
+  );
+}
+
+/** How the same key's questions about the same tool ended. */
+export function Earlier({ earlier }: { earlier: Context['earlier'] }) {
+  const { asked, lastAt, lastBy } = earlier;
+  if (asked === 0) return <>not asked in the last 30 days</>;
+  return (
+    <>
+      asked {asked === 1 ? 'once' : `${asked} times`} in the last 30 days: {countsOf(earlier)}
+      {lastAt !== null && (
+        <>
+          ; last answered by <By by={lastBy} />, <Ago at={lastAt} />
+        </>
+      )}
+    </>
+  );
+}
+
+function countsOf({ asked, approved, denied, timedOut }: Context['earlier']): string {
+  const waiting = asked - approved - denied - timedOut;
+  const counts: [number, string][] = [
+    [approved, 'approved'],
+    [denied, 'denied'],
+    [timedOut, 'timed out'],
+    [waiting, 'waiting'],
+  ];
+  return counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ');
+}
+
+/** The latest calls of the session, or of the key. */
+export function RecentCalls({ calls }: { calls: Context['recentCalls'] }) {
+  if (calls.length === 0) return <p class="soft">None.</p>;
+  return (
+    <ul class="recent-calls">
+      {calls.map(({ at, serverName, toolName, decision }) => (
+        <li key={`${at} ${serverName} ${toolName}`}>
+          <Time at={at} />
+          <DecisionBadge decision={decision} />
+          <Tool serverName={serverName} toolName={toolName} />
+        </li>
+      ))}
+    </ul>
+  );
+}
