@@ -62,6 +62,11 @@ export const SIGN_ON_SETTINGS = {
     text,
     'Claim that lists a person’s groups; a path such as realm_access.roles is followed.',
   ),
+  oidcGroupsClaim: optional(
+    'TOOLGATE_OIDC_GROUPS_CLAIM',
+    text,
+    'Claim that lists the groups a person is in here, for rules with approvers. Default: admins manage them.',
+  ),
   oidcRoles: setting(
     'TOOLGATE_OIDC_ROLES',
     '',

@@ -622,6 +622,7 @@ export interface Answers {
       id: string;
       email: string;
       role: 'admin' | 'approver' | 'viewer';
+      groups: string[];
       status: 'active' | 'invited';
       createdAt: string;
     }[];
@@ -631,6 +632,7 @@ export interface Answers {
     id: string;
     email: string;
     role: 'admin' | 'approver' | 'viewer';
+    groups: string[];
     status: 'active' | 'invited';
     createdAt: string;
     inviteUrl: string;
@@ -640,6 +642,7 @@ export interface Answers {
     id: string;
     email: string;
     role: 'admin' | 'approver' | 'viewer';
+    groups: string[];
     status: 'active' | 'invited';
     createdAt: string;
   };
@@ -647,6 +650,7 @@ export interface Answers {
     id: string;
     email: string;
     role: 'admin' | 'approver' | 'viewer';
+    groups: string[];
     status: 'active' | 'invited';
     createdAt: string;
     resetUrl: string;
@@ -656,6 +660,7 @@ export interface Answers {
   'POST /admin/v1/sign-in': {
     email: string | null;
     role: 'admin' | 'approver' | 'viewer';
+    groups: string[];
     actor: string;
   };
   'GET /admin/v1/me': Answers['POST /admin/v1/sign-in'];

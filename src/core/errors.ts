@@ -8,6 +8,8 @@ export type ErrorCode =
   | 'unauthenticated'
   | 'sign_in_required'
   | 'forbidden'
+  | 'not_an_approver'
+  | 'own_call'
   | 'not_found'
   | 'method_not_allowed'
   | 'conflict'

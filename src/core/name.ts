@@ -29,6 +29,14 @@ export function serverNameFault(name: string): string | null {
   return null;
 }
 
+/** The most groups that an operator can be in. */
+export const MAX_GROUPS = 200;
+
+/** What is wrong with the name of a group of operators, or null. */
+export function groupFault(name: string): string | null {
+  return textFault(name, 1, MAX_CODE_POINTS);
+}
+
 export function joinName(serverName: string, toolName: string): string {
   return serverName + SEPARATOR + toolName;
 }

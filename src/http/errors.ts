@@ -9,6 +9,8 @@ export const STATUS: Record<ErrorCode, number> = {
   unauthenticated: 401,
   sign_in_required: 401,
   forbidden: 403,
+  not_an_approver: 403,
+  own_call: 403,
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,

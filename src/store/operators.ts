@@ -19,11 +19,19 @@ type OperatorStatus = (typeof OPERATOR_STATUSES)[number];
 
 export interface ListedOperator extends OperatorRecord {
   status: OperatorStatus;
+  groups: string[];
+}
+
+/** A row that has an operator's groups as they are stored. */
+export type WithGroupNames<T extends { groups: string[] }> = Omit<T, 'groups'> & { groupNames: string };
+
+export function withGroups<T extends { groups: string[] }>({ groupNames, ...row }: WithGroupNames<T>): T {
+  return { ...row, groups: JSON.parse(groupNames) } as unknown as T;
 }
 
 const CAN_SIGN_IN = `(password_hash IS NOT NULL
   OR EXISTS (SELECT 1 FROM identities WHERE identities.operator_id = operators.id))`;
-const COLUMNS = `id, email, role, created_at AS "createdAt",
+const COLUMNS = `id, email, role, created_at AS "createdAt", group_names AS "groupNames",
   CASE WHEN ${CAN_SIGN_IN} THEN 'active' ELSE 'invited' END AS status`;
 
 export async function insertOperator(
@@ -42,15 +50,19 @@ export async function anyOperator(db: Queries): Promise<boolean> {
 }
 
 export async function findOperator(db: Queries, id: string): Promise<ListedOperator | null> {
-  const [row] = await db.all<ListedOperator>(`SELECT ${COLUMNS} FROM operators WHERE id = $1`, [id]);
-  return row ?? null;
+  const [row] = await db.all<WithGroupNames<ListedOperator>>(
+    `SELECT ${COLUMNS} FROM operators WHERE id = $1`,
+    [id],
+  );
+  return row === undefined ? null : withGroups(row);
 }
 
 export async function listOperators(db: Queries, limit: number, before: string): Promise<ListedOperator[]> {
-  return db.all<ListedOperator>(`SELECT ${COLUMNS} FROM operators WHERE id < $1 ORDER BY id DESC LIMIT $2`, [
-    before,
-    limit,
-  ]);
+  const rows = await db.all<WithGroupNames<ListedOperator>>(
+    `SELECT ${COLUMNS} FROM operators WHERE id < $1 ORDER BY id DESC LIMIT $2`,
+    [before, limit],
+  );
+  return rows.map(row => withGroups(row));
 }
 
 /** What a sign-in is compared with. */
@@ -58,15 +70,17 @@ export interface OperatorCredential {
   id: string;
   email: string;
   role: Role;
+  groups: string[];
   passwordHash: string | null;
 }
 
 export async function findOperatorCredential(db: Queries, email: string): Promise<OperatorCredential | null> {
-  const [row] = await db.all<OperatorCredential>(
-    'SELECT id, email, role, password_hash AS "passwordHash" FROM operators WHERE email = $1',
+  const [row] = await db.all<WithGroupNames<OperatorCredential>>(
+    `SELECT id, email, role, group_names AS "groupNames", password_hash AS "passwordHash" FROM operators
+     WHERE email = $1`,
     [email],
   );
-  return row ?? null;
+  return row === undefined ? null : withGroups(row);
 }
 
 /** Whether there is an admin who can sign in. */
@@ -85,6 +99,14 @@ export async function otherAdmins(db: Queries, id: string): Promise<boolean> {
 
 export async function updateOperatorRole(db: Queries, id: string, role: Role): Promise<void> {
   await db.run('UPDATE operators SET role = $2 WHERE id = $1', [id, role]);
+}
+
+export async function updateOperatorGroups(
+  db: Queries,
+  id: string,
+  groups: readonly string[],
+): Promise<void> {
+  await db.run('UPDATE operators SET group_names = $2 WHERE id = $1', [id, JSON.stringify(groups)]);
 }
 
 /** Null means that no password is valid any more. */

@@ -2,7 +2,7 @@
 // cookies and links, only the SHA-256 is stored.
 
 import { placeholders, type Queries } from './db.ts';
-import type { Role } from './operators.ts';
+import { type Role, type WithGroupNames, withGroups } from './operators.ts';
 
 export interface SignInRecord {
   id: string;
@@ -17,6 +17,7 @@ export interface SignInRecord {
 interface SignInWithOperator extends SignInRecord {
   email: string;
   role: Role;
+  groups: string[];
 }
 
 const COLUMNS = `sign_ins.id, operator_id AS "operatorId", sign_ins.created_at AS "createdAt", used_at AS "usedAt",
@@ -31,12 +32,12 @@ export async function insertSignIn(db: Queries, signIn: SignInRecord, hash: stri
 }
 
 export async function findSignIn(db: Queries, hash: string): Promise<SignInWithOperator | null> {
-  const [row] = await db.all<SignInWithOperator>(
-    `SELECT ${COLUMNS}, email, role FROM sign_ins JOIN operators ON operators.id = sign_ins.operator_id
-     WHERE hash = $1`,
+  const [row] = await db.all<WithGroupNames<SignInWithOperator>>(
+    `SELECT ${COLUMNS}, email, role, group_names AS "groupNames"
+     FROM sign_ins JOIN operators ON operators.id = sign_ins.operator_id WHERE hash = $1`,
     [hash],
   );
-  return row ?? null;
+  return row === undefined ? null : withGroups(row);
 }
 
 /** Whether a sign-in with this id was used after one time and begun after another. */

@@ -107,6 +107,12 @@ describe.if(hasBrowser())('looking after things', () => {
       await expectUsable(page);
       await confirm(page, 'Change');
       expect((await signIn(service, 'colleague@example.com')).body.role).toBe('viewer');
+      await row.getByRole('button', { name: 'Change the groups of colleague@example.com' }).click();
+      await page.getByLabel('Groups', { exact: true }).fill('finance\n\n on call \n');
+      await expectUsable(page);
+      await confirm(page, 'Save');
+      await row.getByText('on call', { exact: true }).waitFor();
+      expect((await signIn(service, 'colleague@example.com')).body.groups).toEqual(['finance', 'on call']);
       await row.getByRole('button', { name: 'Remove' }).click();
       await confirm(page, 'Remove');
       await row.waitFor({ state: 'detached' });

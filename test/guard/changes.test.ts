@@ -215,7 +215,7 @@ for (const engine of await engines()) {
       await changeKey(deps, EVE, keyId, { requireSignInToApprove: true });
       await recorded();
       const closed = await asked();
-      const eve = { signInId: 's', operatorId: 'o', email: 'eve@example.com' };
+      const eve = { signInId: 's', operatorId: 'o', email: 'eve@example.com', groups: [] };
       expect(await codeOf(resolveByLink(deps, closed.token, APPROVE))).toBe('sign_in_required');
       const as = (role: 'viewer' | 'approver') =>
         resolveByLink(deps, closed.token, APPROVE, { ...eve, role });

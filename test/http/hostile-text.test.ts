@@ -57,7 +57,7 @@ const BODIES: Record<string, object> = {
   'PATCH /admin/v1/webhooks/:id': HOOK,
   'POST /admin/v1/setup': { token: 'x', email: EMAIL, password: PASSWORD },
   'POST /admin/v1/operators': { email: EMAIL, role: 'viewer' },
-  'PATCH /admin/v1/operators/:id': { role: 'viewer' },
+  'PATCH /admin/v1/operators/:id': { role: 'viewer', groups: ['finance'] },
   'POST /admin/v1/join': { token: 'x', password: PASSWORD },
   'POST /admin/v1/sign-in': { email: EMAIL, password: PASSWORD },
   'POST /admin/v1/me/password': { current: PASSWORD, password: PASSWORD },

@@ -39,6 +39,7 @@ for (const engine of await engines()) {
       expect(reply.body).toEqual({
         email: 'ada@example.com',
         role: 'admin',
+        groups: [],
         actor: 'operator:ada@example.com',
       });
       ada = { id: made.body.id, email: 'ada@example.com', cookie: cookieOf(reply) };
@@ -80,7 +81,7 @@ for (const engine of await engines()) {
       const rest = await send(service, 'GET', `/admin/v1/operators?cursor=${first.body.nextCursor}`, ada);
       const all = [...first.body.operators, ...rest.body.operators];
       expect(all.map(each => each.email)).toEqual(['bob@example.com', 'ada@example.com']);
-      expect(Object.keys(all[0]).sort()).toEqual(['createdAt', 'email', 'id', 'role', 'status']);
+      expect(Object.keys(all[0]).sort()).toEqual(['createdAt', 'email', 'groups', 'id', 'role', 'status']);
     });
 
     test('a new role counts at once, and the actor is the operator', async () => {
@@ -95,6 +96,30 @@ for (const engine of await engines()) {
       expect((await changes())[0]).toMatchObject({ action: 'policy.create', actor: `operator:${dee.email}` });
       expect((await send(service, 'PATCH', path, ada, { role: 'viewer' })).status).toBe(200);
       expectProblem(await policy(), 403, 'forbidden');
+    });
+
+    test('groups are set as a whole, each name once, and are seen by the person at once', async () => {
+      const flo = await newPerson(service, 'approver');
+      const put = (body: object) => send(service, 'PATCH', `/admin/v1/operators/${flo.id}`, ada, body);
+      const changed = await put({ groups: ['finance', 'on call', 'finance'] });
+      expect(changed.body).toMatchObject({ id: flo.id, role: 'approver', groups: ['finance', 'on call'] });
+      expect((await me(flo.cookie)).body.groups).toEqual(['finance', 'on call']);
+      expect((await changes())[0]).toMatchObject({
+        actor: `operator:${ada.email}`,
+        action: 'operator.groups',
+        target: flo.id,
+        detail: { email: flo.email, from: [], to: ['finance', 'on call'] },
+      });
+      // What is as it was is no change.
+      await put({ groups: ['finance', 'on call'], role: 'approver' });
+      expect((await changes())[0].detail.from).toEqual([]);
+      const both = await put({ groups: [], role: 'viewer' });
+      expect(both.body).toMatchObject({ role: 'viewer', groups: [] });
+      const many = Array.from({ length: 201 }, (_, index) => `g${index}`);
+      for (const wrong of [{}, { groups: null }, { groups: 'finance' }, { groups: many }])
+        expectProblem(await put(wrong), 400, 'invalid_input');
+      for (const name of ['', 'x'.repeat(129), 'a\nb', 1])
+        expectProblem(await put({ groups: ['ok', name] }), 400, 'invalid_input', ['/groups/1']);
     });
 
     test('a deleted operator is out at once', async () => {

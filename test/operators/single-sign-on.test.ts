@@ -70,6 +70,25 @@ for (const engine of await engines()) {
       expect(await door.me(visitor)).toMatchObject({ role: 'approver' });
     });
 
+    test('groups follow the claim that is named for them, at every sign-on', async () => {
+      const { login, email } = door.person({ groups: ['staff'], teams: ['finance', 'books', 'finance'] });
+      const { visitor } = await door.signOn(login);
+      expect(await door.me(visitor)).toMatchObject({ groups: ['finance', 'books'] });
+      const { id, groups } = await operatorOf(email);
+      expect(groups).toEqual(['finance', 'books']);
+      expect((await changesOf(id))[0]).toMatchObject({
+        actor: 'system',
+        action: 'operator.groups',
+        detail: { email, from: [], to: ['finance', 'books'] },
+      });
+      await door.service.admin('PATCH', `/operators/${id}`, { groups: ['finance', 'board'] });
+      await door.signOn(login);
+      expect((await operatorOf(email)).groups).toEqual(['finance', 'books']);
+      Object.assign(door.provider.people[login] ?? {}, { teams: undefined });
+      await door.signOn(login);
+      expect((await operatorOf(email)).groups).toEqual([]);
+    });
+
     test('an invited person comes in their role, and the link is used up', async () => {
       const { login, email } = door.person({});
       const { id, token } = await invite(door.service, email.toUpperCase(), 'admin');

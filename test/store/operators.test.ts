@@ -29,19 +29,24 @@ await onEachEngine(store => {
     const account = { issuer: 'i', subject: 's', operatorId: 'invited-2', decidesRole: true };
     await insertIdentity(db, account, NOW);
     expect(await operators.listOperators(db, 2, 'z')).toEqual([
-      { ...operator('invited-2'), status: 'active' },
-      { ...operator('invited-1'), status: 'invited' },
+      { ...operator('invited-2'), status: 'active', groups: [] },
+      { ...operator('invited-1'), status: 'invited', groups: [] },
     ]);
-    expect(await operators.listOperators(db, 2, 'ben')).toEqual([{ ...operator('ann'), status: 'active' }]);
+    await operators.updateOperatorGroups(db, 'ben', ['finance', 'on "call"']);
+    expect(await operators.listOperators(db, 2, 'ben')).toEqual([
+      { ...operator('ann'), status: 'active', groups: [] },
+    ]);
     expect(await operators.findOperator(db, 'ben')).toEqual({
       ...operator('ben', 'approver'),
       status: 'active',
+      groups: ['finance', 'on "call"'],
     });
     expect(await operators.findOperator(db, 'unknown')).toBeNull();
     expect(await operators.findOperatorCredential(db, 'ben@example.com')).toEqual({
       id: 'ben',
       email: 'ben@example.com',
       role: 'approver',
+      groups: ['finance', 'on "call"'],
       passwordHash: 'password',
     });
     expect(await operators.findOperatorCredential(db, 'unknown')).toBeNull();

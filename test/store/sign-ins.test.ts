@@ -35,6 +35,7 @@ await onEachEngine(store => {
       ...(rows[1] as signIns.SignInRecord),
       email: 'ben@example.com',
       role: 'viewer',
+      groups: [],
     });
     expect((await signIns.findSignIn(db, 'hash of s1'))?.email).toBe('ann@example.com');
     expect(await signIns.findSignIn(db, 's1')).toBeNull();

@@ -54,7 +54,7 @@ export class IdentityProvider {
           redirect_uris: services.map(each => `${each.url}/dashboard/sign-in/oidc/callback`),
         },
       ],
-      claims: { openid: ['sub'], email: ['email', 'email_verified', 'groups'] },
+      claims: { openid: ['sub'], email: ['email', 'email_verified', 'groups', 'teams'] },
       cookies: { keys: ['a key for cookies'] },
       ttl: { Interaction: 600, Session: 600, Grant: 600, AccessToken: 600, IdToken: 600 },
       findAccount: async (_, id) => ({

@@ -1,4 +1,4 @@
-// Operators: the people who may sign in, their roles, and a form to invite others.
+// Operators: the people who may sign in, their roles and groups, and a form to invite others.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -26,6 +26,7 @@ export default function Operators() {
   const { query, route } = useLocation();
   const [link, setLink] = useState<string | null>(null);
   const [change, setChange] = useState<RoleChange | null>(null);
+  const [regrouped, setRegrouped] = useState<Operator | null>(null);
   const invite = async (form: FormData) => {
     const wanted = { email: String(form.get('email')), role: String(form.get('role')) };
     const { inviteUrl } = await post<InvitedOperator>('/operators', wanted);
@@ -49,7 +50,7 @@ export default function Operators() {
         <Shown of={list} empty={<Empty title="Nobody can sign in">Invite the first operator.</Empty>}>
           <Table
             caption="Operators, newest first"
-            columns={columns(admin, setChange, list.reload)}
+            columns={columns(admin, setChange, setRegrouped, list.reload)}
             rows={list.data ?? []}
             keyOf={each => each.id}
           />
@@ -66,6 +67,7 @@ export default function Operators() {
         <Invitation />
       </FormDialog>
       <ChangeRole of={change} onClose={() => setChange(null)} onChanged={list.reload} />
+      <ChangeGroups of={regrouped} onClose={() => setRegrouped(null)} onChanged={list.reload} />
       <Once title="The invitation’s link" name="link" secret={link} onClose={() => setLink(null)}>
         Send it to the person you invited. It works once, within 7 days, and is never shown again.
       </Once>
@@ -131,9 +133,48 @@ function ChangeRole({ of: change, onClose, onChanged }: ChangeRoleProps) {
   );
 }
 
+interface ChangeGroupsProps {
+  of: Operator | null;
+  onClose: () => void;
+  onChanged: () => void;
+}
+
+function ChangeGroups({ of: operator, onClose, onChanged }: ChangeGroupsProps) {
+  const submit = async (form: FormData) => {
+    if (operator === null) return;
+    const lines = String(form.get('groups')).split('\n');
+    const groups = lines.map(line => line.trim()).filter(line => line !== '');
+    await patch(`/operators/${operator.id}`, { groups });
+    announce(`Groups changed: ${operator.email}`);
+    onChanged();
+    await loadMe();
+  };
+  return (
+    <FormDialog title="Groups" open={operator !== null} onClose={onClose} action="Save" submit={submit}>
+      <p>
+        A rule can let only the operators of a group answer its approvals. A change takes effect at once.
+        Where single sign-on lists groups, the next sign-on of <Named text={operator?.email ?? ''} /> replaces
+        these.
+      </p>
+      <Field label="Groups" hint="One on each line.">
+        {ties => (
+          <textarea
+            {...ties}
+            name="groups"
+            rows={4}
+            spellcheck={false}
+            defaultValue={operator?.groups.join('\n')}
+          />
+        )}
+      </Field>
+    </FormDialog>
+  );
+}
+
 function columns(
   admin: boolean,
   change: (change: RoleChange) => void,
+  regroup: (operator: Operator) => void,
   reload: () => void,
 ): Column<Operator>[] {
   const shown: Column<Operator>[] = [
@@ -142,6 +183,10 @@ function columns(
       head: 'Role',
       cell: operator =>
         admin ? <RoleChoice of={operator} change={role => change({ operator, role })} /> : operator.role,
+    },
+    {
+      head: 'Groups',
+      cell: operator => <Groups of={operator} regroup={admin ? () => regroup(operator) : null} />,
     },
     {
       head: 'State',
@@ -156,6 +201,29 @@ function Person({ of: { email } }: { of: Operator }) {
   return (
     <span>
       <Named text={email} /> {email === me.value?.email && <Badge tone="accent">you</Badge>}
+    </span>
+  );
+}
+
+function Groups({ of: { email, groups }, regroup }: { of: Operator; regroup: (() => void) | null }) {
+  return (
+    <span class="row">
+      {groups.length === 0 && <span class="soft">none</span>}
+      {groups.map(group => (
+        <Badge key={group} tone="plain">
+          <Named text={group} />
+        </Badge>
+      ))}
+      {regroup !== null && (
+        <button
+          type="button"
+          class="plain small"
+          aria-label={`Change the groups of ${email}`}
+          onClick={regroup}
+        >
+          Change
+        </button>
+      )}
     </span>
   );
 }

@@ -17,9 +17,16 @@ const WHO = 'their e-mail or id';
 export function build(io: IO): Command {
   return group(
     'operators',
-    'The people who sign in: invite them, give them a role, let them in again.',
+    'The people who sign in: invite them, give them a role and groups, let them in again.',
     ['toolgate operators invite ops@example.com --role approver', 'toolgate operators reset ops@example.com'],
-    [listCommand(io), inviteCommand(io), setRoleCommand(io), resetCommand(io), removeCommand(io)],
+    [
+      listCommand(io),
+      inviteCommand(io),
+      setRoleCommand(io),
+      setGroupsCommand(io),
+      resetCommand(io),
+      removeCommand(io),
+    ],
   );
 }
 
@@ -34,6 +41,7 @@ function listCommand(io: IO): Command {
         ['ID', operator => operator.id],
         ['E-MAIL', operator => visible(operator.email)],
         ['ROLE', operator => operator.role],
+        ['GROUPS', operator => operator.groups.map(visible).join(', ') || '-'],
         ['STATE', operator => operator.status],
         ['SINCE', operator => time(operator.createdAt, '-')],
       ],
@@ -72,6 +80,23 @@ function setRoleCommand(io: IO): Command {
     const changed = await http.patch<Operator>(`/operators/${await operatorId(http, who)}`, { role });
     if (options.json) return printJson(io, changed);
     say(io, `${visible(changed.email)} is ${changed.role} now.`);
+  });
+}
+
+function setGroupsCommand(io: IO): Command {
+  const what = 'Set the groups that an operator is in, at once. Rules name them under approvers.';
+  const made = command('set-groups', `${what} Without a group, they are in none.`, [
+    'toolgate operators set-groups ops@example.com finance on-call',
+    'toolgate operators set-groups ops@example.com',
+  ])
+    .argument('<operator>', WHO)
+    .argument('[groups...]', 'all groups that they are in from now on');
+  return withAdmin(made).action(async (who: string, groups: string[], options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    const changed = await http.patch<Operator>(`/operators/${await operatorId(http, who)}`, { groups });
+    if (options.json) return printJson(io, changed);
+    const now = changed.groups.length === 0 ? 'no group' : changed.groups.map(visible).join(', ');
+    say(io, `${visible(changed.email)} is in ${now} now.`);
   });
 }
 

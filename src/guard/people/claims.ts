@@ -1,8 +1,9 @@
-// Reads the claims of a single sign-on provider about a person: an e-mail that can be relied on, and the role that the
-// person's groups give. The functions are pure. single-sign-on.ts decides who becomes an operator.
+// Reads the claims of a single sign-on provider about a person: an e-mail that can be relied on, the role that the
+// person's groups give, and the groups that the person is in here. The functions are pure. single-sign-on.ts decides who becomes an operator.
 
 import { hidesCharacters, normalEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
+import { groupFault, MAX_GROUPS } from '../../core/name.ts';
 import { ROLES, type Role } from '../../store/operators.ts';
 
 export type Claims = Record<string, unknown>;
@@ -12,6 +13,8 @@ export interface ClaimRules {
   oidcAllowedDomains: readonly string[];
   /** The claim that lists a person's groups. */
   oidcRoleClaim: string;
+  /** The claim that lists the groups that a person is in here; null if admins manage them. */
+  oidcGroupsClaim: string | null;
   oidcRoles: readonly { role: Role; group: string }[];
   /** The role of people in the allowed domains who get no role from a group. */
   oidcDefaultRole: Role | null;
@@ -23,6 +26,8 @@ export interface Person {
   emailVerified: boolean;
   /** The role that the claims give, or null. */
   role: Role | null;
+  /** The groups that the claims give; null if claims do not decide about groups. */
+  groups: readonly string[] | null;
 }
 
 const EMAIL = /^[^\s@<>,]+@[^\s@<>,]+$/;
@@ -44,7 +49,15 @@ export function readPerson(claims: Claims, rules: ClaimRules): Person {
   if (allowed.length > 0 && !allowed.includes(domain)) {
     throw refused('People of your e-mail’s domain cannot sign in here.');
   }
-  return { email, emailVerified, role: byGroup ?? (emailVerified ? rules.oidcDefaultRole : null) };
+  const role = byGroup ?? (emailVerified ? rules.oidcDefaultRole : null);
+  return { email, emailVerified, role, groups: givenGroups(claims, rules) };
+}
+
+/** Names that no group can have here, and those beyond the most that a person can have, are left out. */
+function givenGroups(claims: Claims, { oidcGroupsClaim }: ClaimRules): readonly string[] | null {
+  if (oidcGroupsClaim === null) return null;
+  const names = groupsIn(claims, oidcGroupsClaim).filter(each => typeof each === 'string');
+  return names.filter(each => groupFault(each) === null).slice(0, MAX_GROUPS);
 }
 
 function emailOf({ email }: Claims): string {

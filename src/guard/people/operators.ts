@@ -17,6 +17,7 @@ import {
   type Role,
   removeInvitations,
   removeOperator,
+  updateOperatorGroups,
   updateOperatorPassword,
   updateOperatorRole,
 } from '../../store/operators.ts';
@@ -55,7 +56,7 @@ export async function inviteOperator(
     await insertOperator(tx, operator, null);
     await insertInvitation(tx, { hash: hashToken(token), operatorId: operator.id, createdAt, expiresAt });
     await recordChange(tx, deps, actor, 'operator.invite', operator.id, { email, role: input.role });
-    return { operator: { ...operator, status: 'invited' as const }, token, expiresAt };
+    return { operator: { ...operator, status: 'invited' as const, groups: [] }, token, expiresAt };
   });
 }
 
@@ -79,7 +80,7 @@ export async function joinOperators(
     await removeInvitations(tx, operator.id);
     await updateOperatorPassword(tx, operator.id, passwordHash);
     await recordChange(tx, deps, `operator:${operator.email}`, 'operator.join', operator.id, {});
-    return { ...operator, status: 'active' as const };
+    return wantOperator(tx, operator.id);
   });
 }
 
@@ -87,17 +88,48 @@ function invitationGone(): GuardError {
   return new GuardError('gone', 'This invitation is used, unknown or too old. Ask for a new one.');
 }
 
-export async function changeRole(deps: Deps, actor: Actor, id: string, role: Role): Promise<ListedOperator> {
+/** A role that is set here is no longer decided by single sign-on. Groups are, if a claim of it lists them. */
+export async function changeOperator(
+  deps: Deps,
+  actor: Actor,
+  id: string,
+  { role, groups }: { role?: Role | undefined; groups?: readonly string[] | undefined },
+): Promise<ListedOperator> {
   return changeOperators(deps, async tx => {
     const operator = await wantOperator(tx, id);
-    if (operator.role === role) return operator;
-    await keepAnAdmin(tx, operator);
-    await updateOperatorRole(tx, id, role);
-    await endRoleByClaim(tx, id);
-    const { email, role: before } = operator;
-    await recordChange(tx, deps, actor, 'operator.role', id, { email, from: before, to: role });
-    return { ...operator, role };
+    if (role !== undefined && role !== operator.role) await changeRole(tx, deps, actor, operator, role);
+    if (groups !== undefined) await changeGroups(tx, deps, actor, operator, groups);
+    return wantOperator(tx, id);
   });
+}
+
+async function changeRole(
+  tx: Transaction,
+  deps: Deps,
+  actor: Actor,
+  operator: ListedOperator,
+  role: Role,
+): Promise<void> {
+  const { id, email, role: before } = operator;
+  await keepAnAdmin(tx, operator);
+  await updateOperatorRole(tx, id, role);
+  await endRoleByClaim(tx, id);
+  await recordChange(tx, deps, actor, 'operator.role', id, { email, from: before, to: role });
+}
+
+/** Writes the groups, each once, and records the change, if it is one. Returns the groups. */
+export async function changeGroups(
+  tx: Transaction,
+  deps: Deps,
+  actor: Actor,
+  { id, email, groups: before }: Pick<ListedOperator, 'id' | 'email' | 'groups'>,
+  groups: readonly string[],
+): Promise<string[]> {
+  const after = [...new Set(groups)];
+  if (JSON.stringify(before) === JSON.stringify(after)) return before;
+  await updateOperatorGroups(tx, id, after);
+  await recordChange(tx, deps, actor, 'operator.groups', id, { email, from: before, to: after });
+  return after;
 }
 
 /** Ends their sign-ins and invitations too, at once. Single sign-on does not create the operator again. */

@@ -12,7 +12,7 @@ import {
   findOperatorCredential,
   insertOperator,
   insertSetupLink,
-  type OperatorRecord,
+  type ListedOperator,
   removeInvitations,
   removeSetupLinks,
   setupLinkStands,
@@ -56,7 +56,7 @@ export async function setUpFirstAdmin(
   deps: Deps,
   input: { token: string; email: string; password: string },
   browser: Browser,
-): Promise<{ operator: OperatorRecord; secret: string }> {
+): Promise<{ operator: ListedOperator; secret: string }> {
   const email = normalEmail(input.email);
   const link = hashToken(input.token);
   const faults = passwordFaults(input.password, email, '/password');
@@ -82,12 +82,12 @@ async function makeAdmin(
   deps: Deps,
   email: string,
   passwordHash: string,
-): Promise<OperatorRecord> {
+): Promise<ListedOperator> {
   const known = await findOperatorCredential(tx, email);
   if (known === null) {
-    const operator: OperatorRecord = { id: newId(), email, role: 'admin', createdAt: deps.now() };
+    const operator = { id: newId(), email, role: 'admin' as const, createdAt: deps.now() };
     await insertOperator(tx, operator, passwordHash);
-    return operator;
+    return { ...operator, status: 'active', groups: [] };
   }
   const { id } = known;
   await removeSignIns(tx, id, null);
@@ -95,8 +95,7 @@ async function makeAdmin(
   await removeIdentities(tx, id);
   await updateOperatorPassword(tx, id, passwordHash);
   await updateOperatorRole(tx, id, 'admin');
-  const { createdAt } = (await findOperator(tx, id)) as OperatorRecord;
-  return { id, email, role: 'admin', createdAt };
+  return (await findOperator(tx, id)) as ListedOperator;
 }
 
 async function setupGone(db: Queries): Promise<GuardError> {

@@ -7,8 +7,8 @@ import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/db.ts';
 import {
   findOperatorCredential,
+  type ListedOperator,
   type OperatorCredential,
-  type OperatorRecord,
   type Role,
 } from '../../store/operators.ts';
 import {
@@ -42,6 +42,7 @@ export interface SignedIn {
   operatorId: string;
   email: string;
   role: Role;
+  groups: readonly string[];
 }
 
 /** The browser in which somebody signs in. */
@@ -90,7 +91,7 @@ async function open(deps: Deps, known: OperatorCredential, browser: Browser) {
 export async function openSignIn(
   tx: Transaction,
   deps: Deps,
-  { id: operatorId, email, role }: Pick<OperatorRecord, 'id' | 'email' | 'role'>,
+  { id: operatorId, email, role, groups }: Pick<ListedOperator, 'id' | 'email' | 'role' | 'groups'>,
   { ip, userAgent, replaces }: Browser,
 ): Promise<{ operator: SignedIn; secret: string }> {
   const secret = newSecret();
@@ -101,7 +102,7 @@ export async function openSignIn(
   const shortened = userAgent.slice(0, MAX_USER_AGENT);
   const record = { id: signInId, operatorId, createdAt: now, usedAt: now, userAgent: shortened, ip };
   await insertSignIn(tx, record, hashToken(secret));
-  return { operator: { signInId, operatorId, email, role }, secret };
+  return { operator: { signInId, operatorId, email, role, groups }, secret };
 }
 
 function wrong(): GuardError {
@@ -116,8 +117,8 @@ export async function recognise(deps: Deps, secret: string): Promise<SignedIn | 
   const { usedAfter, createdAfter } = signInsAlive(now);
   if (found === null || found.usedAt <= usedAfter || found.createdAt <= createdAfter) return null;
   if (now - found.usedAt >= NOTE_EVERY_MS) await touchSignIn(deps.db, found.id, now);
-  const { id: signInId, operatorId, email, role } = found;
-  return { signInId, operatorId, email, role };
+  const { id: signInId, operatorId, email, role, groups } = found;
+  return { signInId, operatorId, email, role, groups };
 }
 
 /** Whether a sign-in is still valid. Asking does not count as use. */
@@ -141,8 +142,13 @@ export async function signOutEverywhere(deps: Deps, operatorId: string): Promise
 
 const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };
 
-/** Throws if the operator's role is lower than the one needed. */
+/** An error if the operator's role is lower than the one needed, or null. */
+export function roleFault(operator: { role: Role }, needed: Role): GuardError | null {
+  if (RANK[operator.role] >= RANK[needed]) return null;
+  return new GuardError('forbidden', `This needs the role ${needed}; yours is ${operator.role}.`);
+}
+
 export function requireRole(operator: { role: Role }, needed: Role): void {
-  if (RANK[operator.role] >= RANK[needed]) return;
-  throw new GuardError('forbidden', `This needs the role ${needed}; yours is ${operator.role}.`);
+  const fault = roleFault(operator, needed);
+  if (fault !== null) throw fault;
 }

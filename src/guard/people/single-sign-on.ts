@@ -20,7 +20,6 @@ import {
   findOperatorCredential,
   insertOperator,
   type ListedOperator,
-  type OperatorRecord,
   removeInvitations,
   updateOperatorRole,
 } from '../../store/operators.ts';
@@ -30,6 +29,7 @@ import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators, isLastAdmin } from './admins.ts';
 import { type Person, readPerson } from './claims.ts';
+import { changeGroups } from './operators.ts';
 import type { Provider, SignOnBinding } from './provider.ts';
 import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
 import { admitAttempt, forgetFailures } from './throttle.ts';
@@ -105,8 +105,10 @@ export async function finishSignOn(
   const account = { issuer: String(claims['iss']), subject: String(claims['sub']) };
   return changeOperators(deps, async tx => {
     const operator = await operatorFor(tx, deps, account, person);
+    const { groups: given } = person;
+    const groups = given === null ? operator.groups : await changeGroups(tx, deps, 'system', operator, given);
     await forget(tx);
-    return openSignIn(tx, deps, operator, browser);
+    return openSignIn(tx, deps, { ...operator, groups }, browser);
   });
 }
 
@@ -115,7 +117,7 @@ async function operatorFor(
   deps: Deps,
   account: Account,
   person: Person,
-): Promise<OperatorRecord> {
+): Promise<ListedOperator> {
   const identity = await findIdentity(tx, account);
   if (identity !== null) {
     const operator = await findOperator(tx, identity.operatorId);
@@ -134,7 +136,7 @@ async function withRole(
   deps: Deps,
   operator: ListedOperator,
   { role }: Person,
-): Promise<OperatorRecord> {
+): Promise<ListedOperator> {
   if (role === null) throw noRole();
   if (role === operator.role || (await isLastAdmin(tx, operator))) return operator;
   const { id, email, role: before } = operator;
@@ -152,7 +154,7 @@ async function link(
   account: Account,
   { email, emailVerified }: Person,
   operatorId: string,
-): Promise<OperatorRecord> {
+): Promise<ListedOperator> {
   if (!isPlainEmail(email)) {
     throw forbidden(
       'There is an operator with your e-mail, and it has characters that can be mistaken for others. Ask an admin to remove the operator, or to invite you with another e-mail.',
@@ -170,7 +172,7 @@ async function link(
   // They have signed in, so an invitation in some mailbox must not let anybody choose a password for them.
   await removeInvitations(tx, operatorId);
   await recordChange(tx, deps, `operator:${email}`, 'operator.link', operatorId, { ...account });
-  return (await findOperator(tx, operatorId)) as OperatorRecord;
+  return (await findOperator(tx, operatorId)) as ListedOperator;
 }
 
 async function provision(
@@ -178,14 +180,14 @@ async function provision(
   deps: Deps,
   account: Account,
   { email, role }: Person,
-): Promise<OperatorRecord> {
+): Promise<ListedOperator> {
   if (await wasRemoved(tx, email)) throw removed();
   if (role === null) throw noRole();
-  const operator: OperatorRecord = { id: newId(), email, role, createdAt: deps.now() };
+  const operator = { id: newId(), email, role, createdAt: deps.now() };
   await insertOperator(tx, operator, null);
   await insertIdentity(tx, { ...account, operatorId: operator.id, decidesRole: true }, deps.now());
   await recordChange(tx, deps, 'system', 'operator.provision', operator.id, { email, role, ...account });
-  return operator;
+  return { ...operator, status: 'active', groups: [] };
 }
 
 const forbidden = (message: string): GuardError => new GuardError('forbidden', message);

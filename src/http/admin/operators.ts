@@ -2,9 +2,15 @@
 // answer that creates it and nowhere else.
 
 import { z } from 'zod';
-import { changeRole, deleteOperator, inviteOperator, resetOperator } from '../../guard/people/operators.ts';
+import { groupFault, MAX_GROUPS } from '../../core/name.ts';
+import {
+  changeOperator,
+  deleteOperator,
+  inviteOperator,
+  resetOperator,
+} from '../../guard/people/operators.ts';
 import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '../../store/operators.ts';
-import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { before, iso, isoTime, list, page, paged, text, uuid } from '../fields.ts';
 import { actorOf, type Route, route, type Services } from '../route.ts';
 
 const email = z.email().max(320);
@@ -12,10 +18,16 @@ export const role = z
   .enum(ROLES)
   .meta({ description: '`admin` may do everything, `approver` also resolve approvals, `viewer` only read.' });
 
+const groups = z
+  .array(text(groupFault, 'The name of a group.', 'finance'))
+  .max(MAX_GROUPS)
+  .meta({ description: 'The groups that rules can name under `approvers`.' });
+
 export const operator = z.object({
   id: uuid,
   email: z.string(),
   role,
+  groups: z.array(z.string()),
   status: z
     .enum(OPERATOR_STATUSES)
     .meta({ description: '`invited` until they choose a password or sign in through single sign-on.' }),
@@ -26,10 +38,11 @@ export function showOperator({
   id,
   email,
   role,
+  groups,
   status,
   createdAt,
 }: ListedOperator): z.output<typeof operator> {
-  return { id, email, role, status, createdAt: iso(createdAt) };
+  return { id, email, role, groups, status, createdAt: iso(createdAt) };
 }
 
 const tag = 'operators';
@@ -79,16 +92,20 @@ export const operatorRoutes: Route[] = [
     path: '/admin/v1/operators/:id',
     access: 'admin',
     tag,
-    summary: 'Change an operator’s role',
-    description: 'The change takes effect at once, also for open sign-ins.',
-    body: z.strictObject({ role }),
+    summary: 'Change an operator’s role, groups, or both',
+    description:
+      'The change takes effect at once, also for open sign-ins. Where `TOOLGATE_OIDC_GROUPS_CLAIM` is set, an ' +
+      'operator’s next single sign-on replaces `groups`.',
+    body: z
+      .strictObject({ role: role.optional(), groups: groups.optional() })
+      .refine(({ role, groups }) => role !== undefined || groups !== undefined, 'must change something'),
     answers: {
       200: { description: 'The operator.', schema: operator },
       409: { description: 'The last admin cannot be demoted.' },
     },
     handle: async incoming => {
       const { services, params, body } = incoming;
-      const changed = await changeRole(services.deps, actorOf(incoming), params['id'] ?? '', body.role);
+      const changed = await changeOperator(services.deps, actorOf(incoming), params['id'] ?? '', body);
       return Response.json(showOperator(changed));
     },
   }),

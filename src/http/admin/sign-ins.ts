@@ -50,6 +50,7 @@ export function browserOf(incoming: Incoming<unknown, unknown>): Browser {
 const me = z.object({
   email: z.string().nullable().meta({ description: 'Null for the admin token.' }),
   role,
+  groups: z.array(z.string()),
   actor: z.string().meta({ description: 'Your name in the log of changes.' }),
 });
 
@@ -99,9 +100,9 @@ export const signInRoutes: Route[] = [
     handle: async incoming => {
       refuseForeignPage(incoming.services.config, incoming.request);
       const { operator, cookie } = await signInFrom(incoming, incoming.body);
-      const { email, role } = operator;
+      const { email, role, groups } = operator;
       const headers = { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
-      return Response.json({ email, role, actor: `operator:${email}` }, { headers });
+      return Response.json({ email, role, groups, actor: `operator:${email}` }, { headers });
     },
   }),
   route({
@@ -129,8 +130,8 @@ export const signInRoutes: Route[] = [
     handle: incoming => {
       const actor = actorOf(incoming);
       const signedIn = incoming.who.kind === 'operator' ? incoming.who.signedIn : null;
-      const { email, role } = signedIn ?? { email: null, role: 'admin' };
-      return Response.json({ email, role, actor }, { headers: { 'Cache-Control': 'no-store' } });
+      const { email, role, groups } = signedIn ?? { email: null, role: 'admin', groups: [] };
+      return Response.json({ email, role, groups, actor }, { headers: { 'Cache-Control': 'no-store' } });
     },
   }),
   route({

@@ -7,6 +7,7 @@ import { type ClaimRules, type Claims, readPerson } from '../../../src/guard/peo
 const RULES: ClaimRules = {
   oidcAllowedDomains: [],
   oidcRoleClaim: 'groups',
+  oidcGroupsClaim: null,
   oidcRoles: [
     { role: 'viewer', group: 'staff' },
     { role: 'admin', group: 'platform' },
@@ -37,6 +38,19 @@ describe('roles', () => {
   for (const [what, claims, rules, role] of CASES) {
     test(`${what}: ${role ?? 'none'}`, () => expect(read(claims, rules).role).toBe(role as never));
   }
+});
+
+test('groups come from a claim only where one is named, and only names that a group can have', () => {
+  const teams = { oidcGroupsClaim: 'realm.teams' };
+  const groups = (value: unknown) => read({ realm: { teams: value } }, teams).groups;
+  expect(read({ groups: ['finance'] }).groups).toBeNull();
+  expect(groups(undefined)).toEqual([]);
+  expect(groups('finance')).toEqual(['finance']);
+  expect(groups(['finance', '', 1, null, ['x'], 'a\nb', 'x'.repeat(129), 'Finance '])).toEqual([
+    'finance',
+    'Finance ',
+  ]);
+  expect(groups(Array.from({ length: 500 }, (_, index) => `g${index}`))).toHaveLength(200);
 });
 
 describe('e-mails', () => {

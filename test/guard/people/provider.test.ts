@@ -29,6 +29,7 @@ test('a provider that was down when it was first asked is asked again some secon
       oidcScopes: 'openid',
       oidcRoles: [],
       oidcRoleClaim: 'groups',
+      oidcGroupsClaim: null,
       oidcDefaultRole: null,
       oidcAllowedDomains: [],
     },

@@ -62,7 +62,7 @@ for (const engine of await engines()) {
       'the operator is deleted': ({ id }) => deleteOperator(deps(), 'admin', id),
       'the operator is reset': ({ id }) => resetOperator(deps(), 'admin', id),
       'the password is changed': async ({ id, email }) => {
-        const who = { signInId: newId(), operatorId: id, email, role: 'viewer' as const };
+        const who = { signInId: newId(), operatorId: id, email, role: 'viewer' as const, groups: [] };
         await changePassword(deps(), who, { current: PASSWORD, password: OTHER_PASSWORD, ip: '192.0.2.2' });
       },
       'the operator is deleted and another of the same e-mail joins, with the same password': async each => {

@@ -1,0 +1,37 @@
+// Decides who may answer an approval, and so who may see what it is about: operators with the role of an approver; if
+// the rule names a group, only those of the group; and nobody about a call that was made in their own name. approvals.ts
+// takes the answers.
+
+import { normalEmail } from '../../core/email.ts';
+import { GuardError } from '../../core/errors.ts';
+import type { ApprovalRecord } from '../../store/approvals.ts';
+import { roleFault, type SignedIn } from '../people/sign-ins.ts';
+
+/** An operator, or the admin token, which is nobody in particular and in no group. */
+export type Answerer = Pick<SignedIn, 'operatorId' | 'email' | 'role' | 'groups'> | 'admin';
+
+type Asked = Pick<ApprovalRecord, 'approverGroup' | 'personEmail'>;
+
+/** Why somebody may not answer; null if they may. */
+export function answerFault({ approverGroup, personEmail }: Asked, who: Answerer): GuardError | null {
+  if (who !== 'admin') {
+    const fault = roleFault(who, 'approver');
+    if (fault !== null) return fault;
+    if (personEmail !== null && normalEmail(personEmail) === normalEmail(who.email)) return ownCall();
+  }
+  if (approverGroup === null) return null;
+  const isMember = who !== 'admin' && who.groups.includes(approverGroup);
+  return isMember ? null : notAnApprover(approverGroup);
+}
+
+export function mayAnswer(asked: Asked, who: Answerer): boolean {
+  return answerFault(asked, who) === null;
+}
+
+function ownCall(): GuardError {
+  return new GuardError('own_call', 'This call was made in your own name, so somebody else has to answer.');
+}
+
+function notAnApprover(group: string): GuardError {
+  return new GuardError('not_an_approver', `Only operators of the group "${group}" may answer this.`);
+}
