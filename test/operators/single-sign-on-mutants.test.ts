@@ -67,8 +67,8 @@ const CASES: Record<string, Case> = {
   'somebody without a role': {
     patch: {
       file: 'src/guard/people/single-sign-on.ts',
-      find: '  if (role === null) throw noRole();\n  const operator: OperatorRecord = { id: newId(), email, role,',
-      replace: "  const operator: OperatorRecord = { id: newId(), email, role: role ?? 'viewer',",
+      find: '  if (role === null) throw noRole();\n  const operator = { id: newId(), email, role,',
+      replace: "  const operator = { id: newId(), email, role: role ?? 'viewer',",
     },
     getsThrough: door => entered(door.signOn(door.person({}).login)),
   },

@@ -150,7 +150,13 @@ function ChangeGroups({ of: operator, onClose, onChanged }: ChangeGroupsProps) {
     await loadMe();
   };
   return (
-    <FormDialog title="Groups" open={operator !== null} onClose={onClose} action="Save" submit={submit}>
+    <FormDialog
+      title="Change the groups"
+      open={operator !== null}
+      onClose={onClose}
+      action="Save"
+      submit={submit}
+    >
       <p>
         A rule can let only the operators of a group answer its approvals. A change takes effect at once.
         Where single sign-on lists groups, the next sign-on of <Named text={operator?.email ?? ''} /> replaces
