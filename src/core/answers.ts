@@ -57,7 +57,18 @@ export interface Answers {
       when?: string | string[];
       during?: string;
       limit?: string;
+      show?: 'all' | string[];
       ask?: string;
+      approvers?: {
+        group: string;
+        count?: number;
+      };
+      timeout?: string;
+      notify?: string[];
+      escalate?: {
+        after: string;
+        notify: string[];
+      };
       reason?: string;
     }[];
     limits: Record<
@@ -88,7 +99,18 @@ export interface Answers {
         when?: string | string[];
         during?: string;
         limit?: string;
+        show?: 'all' | string[];
         ask?: string;
+        approvers?: {
+          group: string;
+          count?: number;
+        };
+        timeout?: string;
+        notify?: string[];
+        escalate?: {
+          after: string;
+          notify: string[];
+        };
         reason?: string;
       }[];
       limits: Record<

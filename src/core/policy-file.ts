@@ -14,6 +14,8 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { ASKING_FIELDS, ASKING_PARTS } from './asking-faults.ts';
+import { suggestion } from './condition/condition.ts';
 import { HOURS_FORM } from './hours.ts';
 import { LIMIT_FIELDS } from './limit.ts';
 import { warningsOf } from './lint.ts';
@@ -130,10 +132,24 @@ class Reader {
     );
     const when = this.#conditions(node);
     const during = this.#string(node, 'during', () => null, HOURS_FORM);
-    const [limit, ask] = ['limit', 'ask'].map(field => this.#string(node, field));
+    const limit = this.#string(node, 'limit');
+    const asking = this.#asking(node, index);
     const reason = this.#string(node, 'reason', reasonFault);
     if (tool === undefined || action === undefined) return null;
-    return defined({ tool, action: action as Action, when, during, limit, ask, reason });
+    return defined({ tool, action: action as Action, when, during, limit, ...asking, reason });
+  }
+
+  /** The fields about the question to people as they are written; asking-faults.ts looks at the values. */
+  #asking(rule: YAMLMap, index: number): Partial<Rule> {
+    const present = ASKING_FIELDS.filter(field => rule.has(field));
+    return Object.fromEntries(
+      present.map(field => {
+        const node = rule.get(field, true);
+        const known = ASKING_PARTS[field] ?? [];
+        if (isMap(node) && known.length > 0) this.#knownFields(node, known, `"${field}" of rule ${index}`);
+        return [field, plainOf(node, known)];
+      }),
+    );
   }
 
   /** The value of `when`: a string, or a list of strings. */
@@ -163,7 +179,10 @@ class Reader {
       }
     }
     return Object.fromEntries(
-      Array.from(this.#limits, ([name, { node }]) => [name, plainOf(node)]),
+      Array.from(this.#limits, ([name, { node }]) => [
+        name,
+        isMap(node) ? plainOf(node, LIMIT_FIELDS) : null,
+      ]),
     ) as Limits;
   }
 
@@ -193,8 +212,12 @@ class Reader {
     for (const pair of map.items) {
       const key = pair.key as Node;
       const name = isScalar(key) ? String(key.value) : '?';
-      if (!known.includes(name))
-        this.#error(key, `unknown field "${name}" in ${what}; known: ${known.join(', ')}`);
+      if (known.includes(name)) continue;
+      const meant = suggestion(name, known);
+      this.#error(
+        key,
+        `unknown field "${name}" in ${what}; known: ${known.join(', ')}${meant && `.${meant}`}`,
+      );
     }
   }
 
@@ -220,11 +243,11 @@ class Reader {
   }
 
   /** What a message about a part of the policy begins with. */
-  #subject({ path: [, of, field, index], offset }: Fault): string {
+  #subject({ path: [, of, field, ...rest], offset }: Fault): string {
     if (of === undefined) return '';
     const number = typeof of === 'number' ? (this.#rules[of]?.number ?? of) : 0;
-    if (field === 'when' && offset !== null) return `condition ${index ?? 0} of rule ${number}: `;
-    if (typeof of === 'number') return `"${field}" `;
+    if (field === 'when' && offset !== null) return `condition ${rest[0] ?? 0} of rule ${number}: `;
+    if (typeof of === 'number') return `"${field}${rest.map(stepText).join('')}" `;
     if (offset !== null) return `"${field}" of limit "${of}": `;
     return `limit "${of}": `;
   }
@@ -258,16 +281,21 @@ function offsetOf(node: Node | null | undefined): number {
   return node?.range?.[0] ?? 0;
 }
 
-/** The known fields of a limit as they are written; one that is no scalar becomes null, which no field may be. */
-function plainOf(node: Node | null): unknown {
+/**
+ * What is written there: a scalar, a list, or the known fields of a map, which have no maps in them. What is none of
+ * these becomes null, which no field may be.
+ */
+function plainOf(node: unknown, known: readonly string[]): unknown {
+  if (isScalar(node)) return node.value;
+  if (isSeq(node)) return node.items.map(item => (isScalar(item) ? item.value : null));
   if (!isMap(node)) return null;
-  const known = LIMIT_FIELDS.filter(field => node.has(field));
-  return Object.fromEntries(
-    known.map(field => {
-      const value = node.get(field, true);
-      return [field, isScalar(value) ? value.value : null];
-    }),
-  );
+  const present = known.filter(field => node.has(field));
+  return Object.fromEntries(present.map(field => [field, plainOf(node.get(field, true), [])]));
+}
+
+/** A step behind a field, as in `escalate.notify[0]`. */
+function stepText(step: string | number): string {
+  return typeof step === 'number' ? `[${step}]` : `.${step}`;
 }
 
 /** The rule without the fields that are left out. */

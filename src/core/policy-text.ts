@@ -1,6 +1,7 @@
 // Writes policies as text that reads back the same: for files, for the editor, and for comparing versions.
 // policy-file.ts reads them.
 
+import { ASKING_PARTS } from './asking-faults.ts';
 import { LIMIT_FIELDS, type Limit } from './limit.ts';
 import { type Limits, RULE_FIELDS, type Rule } from './policy.ts';
 import { safeJson } from './visible.ts';
@@ -15,20 +16,23 @@ export function limitLine(name: string, limit: Limit): string {
   return `  ${safeJson(name)}: ${fieldsText(limit, LIMIT_FIELDS)}`;
 }
 
-/** Names that a program knows need no quotes. */
-const BARE = new Set(['action', 'within', 'each', 'per', 'beyond']);
+/** Names that a program knows, and durations, need no quotes. */
+const BARE = new Set(['action', 'within', 'each', 'per', 'beyond', 'timeout', 'after']);
 
 function fieldsText<T extends object>(value: T, fields: readonly (keyof T & string)[]): string {
   const written = fields.flatMap(field => {
     const part: unknown = value[field];
     if (part === undefined) return [];
-    return [`${field}: ${BARE.has(field) ? part : inline(part)}`];
+    return [`${field}: ${BARE.has(field) ? part : inline(part, ASKING_PARTS[field])}`];
   });
   return `{ ${written.join(', ')} }`;
 }
 
-function inline(part: unknown): string {
-  return Array.isArray(part) ? `[${part.map(each => safeJson(each)).join(', ')}]` : safeJson(part);
+/** `fields` are those of a part that is an object. */
+function inline(part: unknown, fields: readonly string[] = []): string {
+  if (Array.isArray(part)) return `[${part.map(each => safeJson(each)).join(', ')}]`;
+  if (typeof part !== 'object' || part === null) return safeJson(part);
+  return fieldsText<Record<string, unknown>>({ ...part }, fields);
 }
 
 interface Written {

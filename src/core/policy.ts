@@ -17,9 +17,10 @@ export interface Rule {
   during?: string | undefined;
   /** The name of the limit that an `allow` counts against. */
   limit?: string | undefined;
-  /** Which arguments the approver sees (details.ts): their paths, or all of them. */
+  // The rest is about the question to people, for rules that lead to one (asking-faults.ts).
+  /** Paths of the arguments that approvers see, or all of them (details.ts). */
   show?: 'all' | readonly string[] | undefined;
-  /** The question to the approver. */
+  /** The question to the approver, with `{path}` in it. */
   ask?: string | undefined;
   /** Whose approval is needed, and of how many of them: 1 unless it says more. */
   approvers?: Approvers | undefined;
@@ -48,7 +49,12 @@ export const RULE_FIELDS = [
   'when',
   'during',
   'limit',
+  'show',
   'ask',
+  'approvers',
+  'timeout',
+  'notify',
+  'escalate',
   'reason',
 ] as const satisfies (keyof Rule)[];
 

@@ -1,11 +1,11 @@
-// What is wrong with the rules and limits of a policy, apart from the types of a rule's fields, which each reader checks
-// as it reads. Policy files, the administration and the guard all ask here, so they refuse the same policies.
+// What is wrong with the rules and limits of a policy, apart from the types of those fields of a rule that are texts,
+// which each reader checks as it reads. asking-faults.ts knows the fields about questions to people. Policy files, the administration and the guard all ask here, so they refuse the same policies.
 
+import { askingFaults } from './asking-faults.ts';
 import { compileSum, compileWhen } from './compiled-policy.ts';
 import { ConditionFault, suggestion } from './condition/condition.ts';
 import { parseHours } from './hours.ts';
 import { LIMIT_FIELDS, limitFault } from './limit.ts';
-import { textFault } from './name.ts';
 import { conditionsOf, type Rule } from './policy.ts';
 
 /** The names and indexes that lead to a part of a policy, such as `rules 3 when 0`. */
@@ -26,7 +26,8 @@ type Suggest = (name: string) => string;
 
 export const MAX_CONDITIONS = 2_000;
 export const MAX_LIMITS = 1_000;
-const MAX_ASK = 300;
+/** Of all rules together. */
+export const MAX_LISTED = 20_000;
 /** So many wrong names are compared with those of all limits: with 1,000 long ones, that takes 75 ms each. */
 const MAX_SUGGESTED = 5;
 const MAX_SHOWN = 20;
@@ -49,14 +50,26 @@ function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
   const all = Object.values(limits);
   if (all.length > MAX_LIMITS) return [fault(['limits'], `a policy has at most ${MAX_LIMITS} limits`)];
   let conditions = all.filter(limit => partOf(limit, 'sum') !== undefined).length;
-  for (const rule of rules) conditions += conditionsOf(rule).length;
-  return conditions > MAX_CONDITIONS
-    ? [fault(['rules'], `a policy has at most ${MAX_CONDITIONS} conditions`)]
+  let listed = 0;
+  for (const rule of rules) {
+    conditions += conditionsOf(rule).length;
+    for (const list of [rule.show, rule.notify, partOf(rule.escalate, 'notify')])
+      if (Array.isArray(list)) listed += list.length;
+  }
+  if (conditions > MAX_CONDITIONS)
+    return [fault(['rules'], `a policy has at most ${MAX_CONDITIONS} conditions`)];
+  return listed > MAX_LISTED
+    ? [
+        fault(
+          ['rules'],
+          `the lists "show" and "notify" of a policy have at most ${MAX_LISTED} items together`,
+        ),
+      ]
     : [];
 }
 
 function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest): Fault[] {
-  const { when, during, limit, ask } = rule;
+  const { when, during, limit } = rule;
   const found: Fault[] = [];
   if (when !== undefined && conditionsOf(rule).length === 0)
     found.push(fault(['when'], 'must not be an empty list'));
@@ -68,8 +81,7 @@ function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest): Fa
   if (typeof hours === 'string') found.push(fault(['during'], hours));
   const wrongLimit = limit === undefined ? null : namedLimitFault(rule, limit, limits, similarLimit);
   if (wrongLimit !== null) found.push(fault(['limit'], wrongLimit));
-  const wrongAsk = ask === undefined ? null : askFault(rule, ask, limits);
-  if (wrongAsk !== null) found.push(fault(['ask'], wrongAsk));
+  for (const { path, message } of askingFaults(rule, canAsk(rule, limits))) found.push(fault(path, message));
   return found;
 }
 
@@ -88,15 +100,14 @@ function namedLimitFault(
   return `names no limit of this policy; known: ${shown.join(', ')}${meant && `.${meant}`}`;
 }
 
-function askFault({ action, limit }: Rule, ask: string, limits: UnreadLimits): string | null {
-  const held =
-    action === 'require_approval' ||
-    (limit !== undefined &&
-      Object.hasOwn(limits, limit) &&
-      partOf(limits[limit], 'beyond') === 'require_approval');
-  if (!held)
-    return 'is only for require_approval rules, and for allow rules whose limit has beyond: require_approval';
-  return textFault(ask, 1, MAX_ASK);
+/** Whether a rule can lead to a question to people. */
+function canAsk({ action, limit }: Rule, limits: UnreadLimits): boolean {
+  if (action === 'require_approval') return true;
+  return (
+    limit !== undefined &&
+    Object.hasOwn(limits, limit) &&
+    partOf(limits[limit], 'beyond') === 'require_approval'
+  );
 }
 
 function limitFaults(name: string, limit: unknown): Fault[] {
@@ -127,9 +138,9 @@ function conditionFaults(path: Path, source: string, compile: (source: string) =
   }
 }
 
-function partOf(limit: unknown, field: string): unknown {
-  if (typeof limit !== 'object' || limit === null || !Object.hasOwn(limit, field)) return undefined;
-  return (limit as Record<string, unknown>)[field];
+function partOf(value: unknown, field: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, field)) return undefined;
+  return (value as Record<string, unknown>)[field];
 }
 
 function fault(path: Path, message: string): Fault {

@@ -2,9 +2,10 @@
 // in the OpenAPI document.
 
 import { z } from 'zod';
+import { MAX_CHANNELS, MAX_SHOWN_PATHS, MAX_VOTES } from '../core/asking-faults.ts';
 import { BEYONDS, PERIODS, SUBJECTS } from '../core/limit.ts';
 import { textFault } from '../core/name.ts';
-import { ACTIONS, type Limits, MAX_RULES, patternFault, reasonFault } from '../core/policy.ts';
+import { ACTIONS, type Limits, MAX_RULES, patternFault, type Rule, reasonFault } from '../core/policy.ts';
 
 /** A string that is validated by one of the functions in core/. */
 export function text(fault: (value: string) => string | null, description: string, example?: string) {
@@ -30,6 +31,14 @@ export const timeIn = z.iso
   .transform(value => Date.parse(value))
   .meta({ description: 'ISO 8601, in UTC or with an offset.' });
 
+/** A field that core/ checks together with all others; the schema is for the document. */
+function checkedLater<T>(schema: z.ZodType, description: string, example: unknown) {
+  return z
+    .custom<NonNullable<T>>(() => true)
+    .optional()
+    .meta({ ...jsonSchemaOf(schema), description, example });
+}
+
 const rule = z.strictObject({
   tool: text(
     patternFault,
@@ -49,9 +58,36 @@ const rule = z.strictObject({
     example: 'mon-fri 08:00-18:00 Europe/Berlin',
   }),
   limit: z.string().optional().meta({ description: 'The name of the limit that an `allow` counts against.' }),
-  ask: z.string().optional().meta({
-    description: 'The question to the approver, for `require_approval` or a limit that leads to it.',
-  }),
+  show: checkedLater<Rule['show']>(
+    z.union([z.enum(['all']), z.array(z.string()).min(1).max(MAX_SHOWN_PATHS)]),
+    'Paths of the arguments that approvers see, or `all`. This and the fields up to `escalate` are for `require_approval` and for a limit that leads to it.',
+    ['amount', 'customer.name', 'items[0].sku'],
+  ),
+  ask: checkedLater<Rule['ask']>(
+    z.string(),
+    'The question to the approver, in which `{path}` stands for the value of an argument. At most 300 characters.',
+    'Refund {amount} {currency} to {customer.name}?',
+  ),
+  approvers: checkedLater<Rule['approvers']>(
+    z.strictObject({ group: z.string(), count: z.int().min(1).max(MAX_VOTES).optional() }),
+    'Only operators of this group may answer, and so many different ones have to approve (1 when left out).',
+    { group: 'finance', count: 2 },
+  ),
+  timeout: checkedLater<Rule['timeout']>(
+    z.string(),
+    'How long the question waits for an answer, 1m to 7d, in place of `TOOLGATE_APPROVAL_TIMEOUT`.',
+    '15m',
+  ),
+  notify: checkedLater<Rule['notify']>(
+    z.array(z.string()).min(1).max(MAX_CHANNELS),
+    'The names of the channels that are told, in place of those of the key.',
+    ['finance-mail'],
+  ),
+  escalate: checkedLater<Rule['escalate']>(
+    z.strictObject({ after: z.string(), notify: z.array(z.string()).min(1).max(MAX_CHANNELS) }),
+    'Further channels that are told once the question has waited so long, 1m to 7d.',
+    { after: '10m', notify: ['on-call'] },
+  ),
   reason: text(reasonFault, 'The reason in the verdict, for `deny` and `require_approval`.').optional(),
 });
 

@@ -1,6 +1,6 @@
 // Policies and their versions. A version never changes once it is written; the policy's row names the current one.
 
-import type { Limits, Policy, Rule } from '../core/policy.ts';
+import { type Limits, type Policy, RULE_FIELDS, type Rule } from '../core/policy.ts';
 import type { Queries } from './db.ts';
 
 export interface PolicyRecord {
@@ -82,21 +82,31 @@ export function listPolicies(db: Queries, limit: number, before: string): Promis
 /**
  * The rules as they are stored. A policy that uses conditions, hours, limits or questions is not stored as a list: a
  * replica of an older program, which knows only lists, then cannot read it and gives no verdict by it, where it would
- * otherwise take a rule with a condition for one that always applies.
+ * otherwise take a rule with a condition for one that always applies. For the same reason a policy that names approvers
+ * has a form of its own: a replica that does not know them would let anybody answer.
  */
 function rulesColumn({ rules, limits }: Pick<PolicyVersion, 'rules' | 'limits'>): string {
+  if (rules.some(rule => rule.approvers !== undefined)) return JSON.stringify({ voted: { rules, limits } });
   const isPlain = Object.keys(limits).length === 0 && rules.every(hasOldFieldsOnly);
   return JSON.stringify(isPlain ? rules : { rules, limits });
 }
 
-function hasOldFieldsOnly({ when, during, limit, ask }: Rule): boolean {
-  return when === undefined && during === undefined && limit === undefined && ask === undefined;
+function hasOldFieldsOnly(rule: Rule): boolean {
+  return RULE_FIELDS.every(field => OLD_FIELDS.has(field) || rule[field] === undefined);
+}
+const OLD_FIELDS: ReadonlySet<keyof Rule> = new Set<keyof Rule>(['tool', 'action', 'reason']);
+
+interface StoredRules {
+  rules: Rule[];
+  limits: Limits;
 }
 
 /** Throws if the column is damaged. */
 export function readRulesColumn(column: string): Pick<PolicyVersion, 'rules' | 'limits'> {
-  const read: Rule[] | { rules: Rule[]; limits: Limits } = JSON.parse(column);
-  return Array.isArray(read) ? { rules: read, limits: {} } : { rules: read.rules, limits: read.limits };
+  const read: Rule[] | StoredRules | { voted: StoredRules } = JSON.parse(column);
+  if (Array.isArray(read)) return { rules: read, limits: {} };
+  const { rules, limits } = 'voted' in read ? read.voted : read;
+  return { rules, limits };
 }
 
 interface VersionRow extends Omit<PolicyVersion, 'rules' | 'limits'> {

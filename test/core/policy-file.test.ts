@@ -98,6 +98,38 @@ rules:
     });
   });
 
+  test('what people see of a call, who may answer, and who is told', () => {
+    const text = `rules:
+  - tool: a
+    action: require_approval
+    show: [amount, 'items[0].sku', '["odd name"]']
+    ask: Refund {amount} to {customer.name}?
+    approvers: { group: Finance Team, count: 2 }
+    timeout: 15m
+    notify: [default, finance-mail]
+    escalate:
+      after: 10m
+      notify:
+        - on-call
+  - { tool: b, action: require_approval, show: all, approvers: { group: "/ops" }, reason: R }
+`;
+    const { policy, problems } = parsePolicy(text);
+    expect(problems).toEqual([]);
+    expect(policy?.rules).toEqual([
+      {
+        tool: 'a',
+        action: 'require_approval',
+        show: ['amount', 'items[0].sku', '["odd name"]'],
+        ask: 'Refund {amount} to {customer.name}?',
+        approvers: { group: 'Finance Team', count: 2 },
+        timeout: '15m',
+        notify: ['default', 'finance-mail'],
+        escalate: { after: '10m', notify: ['on-call'] },
+      },
+      { tool: 'b', action: 'require_approval', show: 'all', approvers: { group: '/ops' }, reason: 'R' },
+    ]);
+  });
+
   test('an empty list of rules, which denies everything', () => {
     const { policy, lines } = parsePolicy('rules: []');
     expect({ policy, lines }).toEqual({
@@ -122,7 +154,7 @@ describe('reports, where it stands,', () => {
     ],
     'an unknown field of a rule': [
       'rules:\n  - tool: a\n    action: deny\n    resaon: x\n',
-      '4:5 error unknown field "resaon" in rule 0; known: tool, action, when, during, limit, ask, reason',
+      '4:5 error unknown field "resaon" in rule 0; known: tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "reason"?',
     ],
     'a rule that is no object': [`rules:\n${RULE}\n  - deny\n`, /^3:5 error rule 1 must be an object/],
     'a rule without a tool': ['rules:\n  - action: deny\n', '2:5 error rule 0 lacks "tool"'],
@@ -168,6 +200,7 @@ describe('reports, where it stands,', () => {
   };
   const allow = (rest: string) =>
     `limits: { l: { calls: 1, within: 1h } }\nrules:\n- { tool: a, action: allow, ${rest} }\n`;
+  const asks = (rest: string) => `rules:\n- tool: a\n  action: require_approval\n  ${rest}\n`;
   const numbered = Array.from({ length: 25 }, (_, at) => `limit${at}`);
   const limits = (text: string) => `limits: ${text}\nrules:\n- { tool: a, action: allow, limit: l }\n`;
   Object.assign(wrong, {
@@ -300,9 +333,88 @@ describe('reports, where it stands,', () => {
       'rules:\n  # \x1b[2J\n  - { tool: a, action: deny }\n',
       '2:5 error a policy must not contain control characters',
     ],
-    'a field that comes later': [
-      '- { tool: a, action: require_approval, approvers: [x] }',
-      /^1:40 error unknown field "approvers" in rule 0; known: tool, action, when, during, limit, ask, reason$/,
+    'an unknown field of who may answer': [
+      asks('approvers: { group: finance, cuont: 2 }'),
+      '4:32 error unknown field "cuont" in "approvers" of rule 0; known: group, count. Did you mean "count"?',
+    ],
+    'a field of who may answer twice': [
+      asks('approvers: { group: a, group: b }'),
+      '4:26 error Map keys must be unique',
+    ],
+    'who may answer without a group': [
+      asks('approvers: { count: 2 }'),
+      '4:14 error "approvers" needs "group"; it must be an object, such as { group: finance, count: 2 }',
+    ],
+    'who may answer as a name': [
+      asks('approvers: finance'),
+      '4:14 error "approvers" must be an object, such as { group: finance, count: 2 }',
+    ],
+    'a group that is a number, and too many of it': [
+      asks('approvers: { group: 5, count: 6 }'),
+      '4:23 error "approvers.group" must be a string',
+      '4:33 error "approvers.count" must be a whole number from 1 to 5',
+    ],
+    'an empty group and a part of a person': [
+      asks('approvers: { group: "", count: 1.5 }'),
+      '4:23 error "approvers.group" must have 1 to 128 characters',
+      '4:34 error "approvers.count" must be a whole number from 1 to 5',
+    ],
+    'an argument to show that is in no list': [
+      asks('show: amount'),
+      '4:9 error "show" must be all, or a list of paths to arguments, such as [amount, customer.name]',
+    ],
+    'nothing to show': [asks('show:'), /^4:\d+ error "show" must be all, or a list/],
+    'an empty list to show': [asks('show: []'), /^4:9 error "show" must be all, or a list/],
+    'all in a list': [
+      asks('show: [all]'),
+      /^4:10 error "show\[0\]" means all arguments only outside of a list/,
+    ],
+    'paths to show that are none': [
+      asks('show: [a, b..c, { d: e }, a]'),
+      /^4:13 error "show\[1\]" is no path to an argument; /,
+      '4:19 error "show[2]" must be a string',
+      '4:29 error "show[3]" is in the list twice',
+    ],
+    'too many paths to show': [
+      asks(`show: [${Array.from({ length: 51 }, (_, at) => `a${at}`)}]`),
+      '4:9 error "show" must have at most 50 items',
+    ],
+    'a question with a brace that is not closed': [
+      asks('ask: "Pay {amount?"'),
+      '4:8 error "ask" has a "{" at character 5 that is not closed',
+    ],
+    'a question with braces around something else': [
+      asks('ask: "Pay {the amount}?"'),
+      /^4:8 error "ask" has a "\{" at character 5 that begins no path to an argument/,
+    ],
+    'a question that is a list': [asks('ask: [Why]'), '4:8 error "ask" must be a string'],
+    'an unknown unit of time': [
+      asks('timeout: 90s'),
+      '4:12 error "timeout" must be 1m to 7d: a number of minutes (m), hours (h) or days (d)',
+    ],
+    'a time that is too long': [asks('timeout: 169h'), /^4:12 error "timeout" must be 1m to 7d/],
+    'a time that is a number': [asks('timeout: 15'), /^4:12 error "timeout" must be 1m to 7d/],
+    'a channel outside of a list': [
+      asks('notify: on-call'),
+      '4:11 error "notify" must be a list of names of channels, such as [finance-mail]',
+    ],
+    'channels with names that none has': [
+      asks('notify: [a, -b, "c d"]'),
+      /^4:15 error "notify\[1\]" is no name for a channel: /,
+      /^4:19 error "notify\[2\]" is no name for a channel: /,
+    ],
+    'an escalation without a time': [
+      asks('escalate: { notify: [a] }'),
+      '4:13 error "escalate" needs "after"; it must be an object, such as { after: 10m, notify: [on-call] }',
+    ],
+    'an escalation that comes too late': [
+      asks('timeout: 10m\n  escalate: { after: 10m, notify: [a, a] }'),
+      '5:22 error "escalate.after" must be shorter than "timeout", 10m',
+      '5:39 error "escalate.notify[1]" is in the list twice',
+    ],
+    'who may answer where nobody is asked': [
+      '- { tool: a, action: deny, approvers: [x] }',
+      /^1:39 error "approvers" is only for require_approval rules, and for allow rules whose limit/,
     ],
   } satisfies typeof wrong);
   for (const [what, [text, ...wanted]] of Object.entries(wrong)) {
@@ -324,13 +436,13 @@ describe('reports, where it stands,', () => {
       '2:11 error "tool" must be a string',
       '3:13 error "action" must be one of allow, deny, require_approval',
       '4:5 error rule 1 lacks "tool"',
-      '7:5 error unknown field "show" in rule 2; known: tool, action, when, during, limit, ask, reason',
+      '7:11 error "show" is only for require_approval rules, and for allow rules whose limit has beyond: require_approval',
     ]);
     // Only what could be read as a rule has a line.
     expect(parsePolicy(`${text}  - { tool: b, action: deny }`).lines).toEqual([5, 8]);
     expect(problems('[{"tool":5,"actio":"x","action":"no"}]')).toEqual([
       '1:10 error "tool" must be a string',
-      '1:12 error unknown field "actio" in rule 0; known: tool, action, when, during, limit, ask, reason',
+      '1:12 error unknown field "actio" in rule 0; known: tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "action"?',
       '1:33 error "action" must be one of allow, deny, require_approval',
     ]);
   });

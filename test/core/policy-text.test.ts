@@ -48,6 +48,27 @@ rules:
 `);
 });
 
+test('what is about the question to people is written in one order', () => {
+  const rule: Rule = {
+    tool: 'a',
+    action: 'require_approval',
+    reason: 'R',
+    escalate: { notify: ['on-call'], after: '10m' },
+    notify: ['default', 'finance'],
+    timeout: '15m',
+    approvers: { count: 2, group: 'finance' },
+    ask: '{a}?',
+    show: ['a', '["b\u200b"]'],
+  };
+  expect(
+    policyText({ name: 'p', rules: [rule, { tool: 'b', action: 'require_approval', show: 'all' }] }),
+  ).toBe(`name: "p"
+rules:
+  - { tool: "a", action: require_approval, show: ["a", "[\\"b\\u200b\\"]"], ask: "{a}?", approvers: { group: "finance", count: 2 }, timeout: 15m, notify: ["default", "finance"], escalate: { after: 10m, notify: ["on-call"] }, reason: "R" }
+  - { tool: "b", action: require_approval, show: "all" }
+`);
+});
+
 test('whatever is written reads back the same', () => {
   const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
   const condition = fc.oneof(
@@ -68,6 +89,31 @@ test('whatever is written reads back the same', () => {
     },
     { requiredKeys: [] },
   );
+  const channels = fc.uniqueArray(
+    fc.constantFrom('default', 'on-call', '1', '1e5', 'true', 'null', 'a.b_c'),
+    {
+      minLength: 1,
+    },
+  );
+  const asking = fc.record(
+    {
+      show: fc.oneof(
+        fc.constant('all' as const),
+        fc.uniqueArray(fc.constantFrom('a', 'a.b[0]', 'null', '["é \\" \u200b"]', 'user-id'), {
+          minLength: 1,
+        }),
+      ),
+      ask: text.map(each => each.replaceAll('{', '{a}')),
+      approvers: fc.record(
+        { group: text, count: fc.integer({ min: 1, max: 5 }) },
+        { requiredKeys: ['group'] },
+      ),
+      timeout: fc.constantFrom('20m', '7d', '168h'),
+      notify: channels,
+      escalate: fc.record({ after: fc.constantFrom('1m', '19m'), notify: channels }),
+    },
+    { requiredKeys: [] },
+  );
   const amount = fc.constantFrom(0.01, 0.5, 1e-7, 3, 1000);
   const limit = fc.oneof(
     fc.record({ calls: fc.integer({ min: 1, max: 2 ** 50 }), within: fc.constantFrom('1m', '1h', '31d') }),
@@ -84,10 +130,9 @@ test('whatever is written reads back the same', () => {
     ),
   );
   const limits = fc.array(fc.tuple(name, limit, fc.boolean()), { maxLength: 4 });
-  const rules = fc.array(
-    fc.tuple(text, fc.constantFrom(...ACTIONS), rest, fc.nat(), fc.option(text, { nil: undefined })),
-    { maxLength: 5 },
-  );
+  const rules = fc.array(fc.tuple(text, fc.constantFrom(...ACTIONS), rest, fc.nat(), asking), {
+    maxLength: 5,
+  });
   fc.assert(
     fc.property(text, text, limits, rules, (name, description, someLimits, someRules) => {
       const limits = Object.fromEntries(
@@ -100,7 +145,7 @@ test('whatever is written reads back the same', () => {
         }),
       ) as Limits;
       const names = Object.keys(limits);
-      const rules = someRules.map(([tool, action, more, which, ask]) => {
+      const rules = someRules.map(([tool, action, more, which, asking]) => {
         const used = action === 'allow' && names.length > 0 ? names[which % names.length] : undefined;
         const asks = action === 'require_approval' || (used && limits[used]?.beyond === 'require_approval');
         return defined({
@@ -108,7 +153,7 @@ test('whatever is written reads back the same', () => {
           action,
           ...more,
           limit: used,
-          ask: asks ? ask : undefined,
+          ...(asks ? asking : {}),
         }) as unknown as Rule;
       });
       const written = policyText({ name, description, rules, limits });

@@ -89,7 +89,7 @@ for (const engine of await engines()) {
       await policies.insertPolicy(db, { ...first, id: idAt(NOW, 99), name: 'renamed' });
     });
 
-    test('policies with conditions and limits, which an older program cannot read', async () => {
+    test('policies with conditions, limits and approvers, which an older program cannot read', async () => {
       const { db } = store;
       const id = idAt(NOW, 7);
       const plain: Rule = { tool: 'a', action: 'require_approval', reason: 'Why.' };
@@ -101,6 +101,8 @@ for (const engine of await engines()) {
         { rules: [{ ...plain, during: 'mon-fri' }], limits: {} },
         { rules: [plain, { ...plain, ask: 'Really?' }], limits: {} },
         { rules: [{ tool: 'a', action: 'allow', limit: 'sends' }], limits },
+        { rules: [{ ...plain, show: 'all', timeout: '15m' }], limits: {} },
+        { rules: [plain, { ...plain, approvers: { group: 'finance', count: 2 } }], limits },
       ];
       const text = '# A comment, é\r\nrules: []\n';
       for (const [version, content] of contents.entries()) {
@@ -120,6 +122,8 @@ for (const engine of await engines()) {
         const asBefore = () => (JSON.parse(stored) as Rule[]).forEach(rule => void rule.tool);
         if (version === 0) asBefore();
         else expect(asBefore).toThrow(TypeError);
+        // The program before approvers, which knew conditions, would have let anybody answer.
+        if (version > 0) expect('rules' in JSON.parse(stored)).toBe(version < contents.length - 1);
       }
     });
 

@@ -168,10 +168,14 @@ function isSameTool(about: About, { principal, call }: CheckRequest): boolean {
 /**
  * A grant covers what the same rule holds, for the accepted definition of the tool. It covers a changed definition only
  * if that one was shown when the approval was asked for. A grant that does not know its rule is older than conditions,
- * hours and limits, so it covers a rule without them.
+ * hours, limits and approvers, so it covers a rule without them.
  */
 function grantCovers(grant: GrantRecord, { drift, definitionDigest, rule, ruleDigest }: Asking): boolean {
-  if (grant.ruleDigest === null ? hasMore(rule) : grant.ruleDigest !== ruleDigest) return false;
+  const isOther =
+    grant.ruleDigest === null
+      ? hasMore(rule) || rule.approvers !== undefined
+      : grant.ruleDigest !== ruleDigest;
+  if (isOther) return false;
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }
 

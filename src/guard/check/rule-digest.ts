@@ -1,5 +1,5 @@
-// A digest of what makes a rule this rule: pattern, action, conditions, hours and limit. A grant frees only calls that the
-// same rule holds, so a rule that changes ends its grants.
+// A digest of what makes a rule this rule: pattern, action, conditions, hours, limit and who may answer. A grant frees only
+// calls that the same rule holds, so a rule that changes ends its grants.
 
 import { conditionsOf, type Rule } from '../../core/policy.ts';
 
@@ -8,8 +8,11 @@ const known = new WeakMap<Rule, string>();
 export function ruleDigest(rule: Rule): string {
   let digest = known.get(rule);
   if (digest === undefined) {
-    const { tool, action, during = null, limit = null } = rule;
-    const text = JSON.stringify([tool, action, conditionsOf(rule), during, limit]);
+    const { tool, action, during = null, limit = null, approvers } = rule;
+    const parts = [tool, action, conditionsOf(rule), during, limit];
+    // Rules that name no approvers keep the digest that they had before rules could.
+    if (approvers !== undefined) parts.push([approvers.group, String(approvers.count ?? 1)]);
+    const text = JSON.stringify(parts);
     digest = new Bun.CryptoHasher('sha256').update(text).digest('base64url');
     known.set(rule, digest);
   }

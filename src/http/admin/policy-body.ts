@@ -2,12 +2,13 @@
 // was written. The guard checks the rules.
 
 import type { z } from 'zod';
+import { ASKING_PARTS } from '../../core/asking-faults.ts';
 import { type InputFault, invalidInput } from '../../core/errors.ts';
 import { LIMIT_FIELDS } from '../../core/limit.ts';
 import { textFault } from '../../core/name.ts';
 import { type Limits, MAX_RULES, MAX_TEXT, RULE_FIELDS, type Rule } from '../../core/policy.ts';
 import { parsePolicy, type WrittenPolicy } from '../../core/policy-file.ts';
-import { MAX_CONDITIONS, MAX_LIMITS } from '../../core/rule-faults.ts';
+import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED } from '../../core/rule-faults.ts';
 import { label, limitsIn, rules, text } from '../fields.ts';
 
 const MAX_NAME = 200;
@@ -30,7 +31,11 @@ export const TEXT_OR_RULES =
 
 /** How many JSON values the largest policy has: each rule is an object with its fields. Only admins send policies. */
 export const MAX_POLICY_VALUES =
-  50 + MAX_RULES * (1 + RULE_FIELDS.length) + MAX_LIMITS * (1 + LIMIT_FIELDS.length) + MAX_CONDITIONS;
+  50 +
+  MAX_RULES * (1 + RULE_FIELDS.length + Object.values(ASKING_PARTS).flat().length) +
+  MAX_LIMITS * (1 + LIMIT_FIELDS.length) +
+  MAX_CONDITIONS +
+  MAX_LISTED;
 
 type Body = { [field in keyof typeof policyFields]?: z.output<(typeof policyFields)[field]> };
 

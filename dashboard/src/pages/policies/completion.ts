@@ -38,12 +38,12 @@ const RULE_HELP: Record<keyof Rule, string> = {
   when: 'A condition, or a list of conditions that must all hold.',
   during: 'Days, hours and a zone: mon-fri 08:00-18:00 Europe/Berlin.',
   limit: 'The name of a limit that an allowed call counts against.',
-  show: 'Paths of arguments that the approver sees, or all.',
-  ask: 'The question to the approver.',
-  approvers: 'The group that has to approve, and how many of it.',
-  timeout: 'How long the approval stays open: 15m, 8h.',
-  notify: 'The channels that tell people about it.',
-  escalate: 'Further channels that tell people, once it has waited so long.',
+  show: 'Arguments that approvers see: all, or paths such as [amount, customer.name].',
+  ask: 'The question to the approver; {amount} in it stands for the value of that argument.',
+  approvers: 'Who may answer: { group: finance, count: 2 } wants two of that group.',
+  timeout: 'How long the question waits for an answer: 15m, 1h, 7d.',
+  notify: 'The names of the channels that are told, in place of those of the key.',
+  escalate: 'Further channels, once it has waited: { after: 10m, notify: [on-call] }.',
 };
 
 const LIMIT_HELP: Record<keyof Limit, string> = {

@@ -1,0 +1,260 @@
+// What approvers see of a call: paths, values as text, questions, and the bounds, which hold whatever an agent sends.
+
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  type Details,
+  detailsOf,
+  type Path,
+  parsePath,
+  parseQuestion,
+  valueAt,
+} from '../../src/core/details.ts';
+import { ExactNumber } from '../../src/core/exact-number.ts';
+import { type Json, parseJson } from '../../src/core/json.ts';
+import type { Rule } from '../../src/core/policy.ts';
+import { LONG } from '../support/need.ts';
+
+const rule = (more: Partial<Rule>): Rule => ({ tool: 'a', action: 'require_approval', ...more });
+const shown = (show: Rule['show'], args: string | undefined) =>
+  detailsOf(rule({ show }), args === undefined ? undefined : parseJson(args)) as Details;
+const pairs = (show: Rule['show'], args: string | undefined) =>
+  shown(show, args).fields.map(({ path, value }) => [path, value]);
+const asked = (ask: string, args: string) => detailsOf(rule({ ask }), parseJson(args))?.question;
+
+test.each<[string, Path]>([
+  ['amount', ['amount']],
+  ['customer.name', ['customer', 'name']],
+  ['items[0].sku', ['items', 0, 'sku']],
+  ['items[10][2]', ['items', 10, 2]],
+  ['$ref.user-id._x', ['$ref', 'user-id', '_x']],
+  ['["odd key"].a', ['odd key', 'a']],
+  ['a["b.c"]["\\u00e9\\""][0]', ['a', 'b.c', 'é"', 0]],
+  ['[""]', ['']],
+  ['a.__proto__', ['a', '__proto__']],
+])('the path %s is read', (text, path) => {
+  expect(parsePath(text)).toEqual(path);
+});
+
+test.each([
+  '',
+  ' amount',
+  'a..b',
+  '.a',
+  'a.',
+  'a.0',
+  'a[01]',
+  'a[-1]',
+  'a[b]',
+  'a[',
+  'a[0]b',
+  'a[9999999999]',
+  '["a]',
+  '["\\q"]',
+  '["a\nb"]',
+  'a b',
+  'é',
+  'a{b}',
+])('%p is no path', text => {
+  expect(parsePath(text)).toStartWith('is no path to an argument');
+});
+
+test('a path may have 500 characters', () => {
+  expect(parsePath('x'.repeat(500))).toEqual(['x'.repeat(500)]);
+  expect(parsePath('x'.repeat(501))).toBe('must have at most 500 characters');
+});
+
+test('a question is cut into texts and paths', () => {
+  expect(parseQuestion('Why?')).toEqual(['Why?']);
+  expect(parseQuestion('{a.b}{c[0]} } for ["x"] {["}{"]}!')).toEqual([
+    '',
+    ['a', 'b'],
+    '',
+    ['c', 0],
+    ' } for ["x"] ',
+    ['}{'],
+    '!',
+  ]);
+  expect(parseQuestion('Pay {amount to {x')).toBe('has a "{" at character 5 that is not closed');
+  for (const ask of ['Pay {}', 'Pay { amount }', 'Pay {{amount}}', 'Pay {a b}', 'Pay {a.}'])
+    expect(parseQuestion(ask)).toStartWith('has a "{" at character 5 that begins no path');
+});
+
+test('only what the arguments have themselves is found', () => {
+  const args = parseJson('{"a":{"b":[{"c":1}],"__proto__":{"x":2}},"length":3}') as Json;
+  const found = (path: string) => valueAt(args, parsePath(path) as Path);
+  expect(found('a.b[0].c')).toBe(1);
+  expect(found('a.__proto__.x')).toBe(2);
+  expect(found('length')).toBe(3);
+  for (const path of ['b', 'a.c', 'a[0]', 'a.b.length', 'a.b[1]', 'a.b[0].c.d', 'constructor', 'a.toString'])
+    expect([path, found(path)]).toEqual([path, undefined]);
+  expect(valueAt(undefined, ['a'])).toBeUndefined();
+});
+
+test('a rule without show and ask shows nothing', () => {
+  expect(detailsOf(rule({}), { a: 1 })).toBeNull();
+  expect(detailsOf(rule({ ask: 'Why?' }), { a: 1 })).toEqual({ question: 'Why?', fields: [] });
+  expect(detailsOf(rule({ show: 'all' }), undefined)).toEqual({ question: null, fields: [] });
+  expect(detailsOf(rule({ show: 'all' }), {})).toEqual({ question: null, fields: [] });
+});
+
+test('values at paths are shown as text, in the order of the rule', () => {
+  const args = `{"text":"a \\"b\\"\\n","no":null,"yes":true,"n":-1.5,"big":12345678901234567890.10,
+    "list":[1, "é", {"x": 0.1000000000000000055}],"map":{"b":1,"a":{}},"empty":""}`;
+  const paths = ['map', 'list', 'text', 'no', 'yes', 'n', 'big', 'list[2].x', 'empty', 'gone', 'list[9]'];
+  expect(pairs(paths, args)).toEqual([
+    ['map', '{"b":1,"a":{}}'],
+    ['list', '[1,"é",{"x":0.1000000000000000055}]'],
+    ['text', 'a "b"\n'],
+    ['no', 'null'],
+    ['yes', 'true'],
+    ['n', '-1.5'],
+    ['big', '12345678901234567890.10'],
+    ['list[2].x', '0.1000000000000000055'],
+    ['empty', ''],
+    ['gone', '(not given)'],
+    ['list[9]', '(not given)'],
+  ]);
+  expect(pairs(['a'], undefined)).toEqual([['a', '(not given)']]);
+});
+
+test('all arguments are shown with their paths, in their order', () => {
+  const args = `{"z":1,"customer":{"name":"Ann","odd key":true},"items":[{"sku":"x"},[],{}],"":"e","a\\"b":2,"__proto__":3}`;
+  expect(pairs('all', args)).toEqual([
+    ['z', '1'],
+    ['customer.name', 'Ann'],
+    ['customer["odd key"]', 'true'],
+    ['items[0].sku', 'x'],
+    ['items[1]', '[]'],
+    ['items[2]', '{}'],
+    ['[""]', 'e'],
+    ['["a\\"b"]', '2'],
+    ['__proto__', '3'],
+  ]);
+});
+
+test('a question has the values in it', () => {
+  const args = '{"amount":60.00,"currency":"EUR","to":{"name":"Ann"},"lines":[1,2]}';
+  expect(asked('Refund {amount} {currency} to {to.name}?', args)).toBe('Refund 60 EUR to Ann?');
+  expect(asked('{lines} of {to} for {nobody}', args)).toBe('[1,2] of {"name":"Ann"} for (not given)');
+  // A value is not read as a question again.
+  expect(asked('{a}{b}', '{"a":"{b}","b":"x"}')).toBe('{b}x');
+  // A question that was saved before paths were checked.
+  expect(asked('Really {now', '{}')).toBe('Really {now');
+});
+
+test('a value is cut at 500 characters and says so', () => {
+  const value = (text: Json) => detailsOf(rule({ show: ['a'] }), { a: text })?.fields[0]?.value;
+  expect(value('x'.repeat(500))).toBe('x'.repeat(500));
+  expect(value('x'.repeat(501))).toBe(`${'x'.repeat(500)} … (cut, 501 characters)`);
+  expect(value('x'.repeat(12_345))).toEndWith('x … (cut, 12,345 characters)');
+  expect(value('😀'.repeat(500))).toBe('😀'.repeat(500));
+  expect(value(`x${'😀'.repeat(500)}`)).toBe(`x${'😀'.repeat(499)} … (cut, 501 characters)`);
+  expect(value('a\ud800b')).toBe('a\ufffdb');
+  expect(value(Array.from({ length: 300 }, () => 1))).toBe(`[${'1,'.repeat(249)}1 … (cut)`);
+  expect(value([['😀'.repeat(600)]])).toBe(`[["${'😀'.repeat(497)} … (cut)`);
+  expect(value({ ['k'.repeat(600)]: 1 })).toBe(`{"${'k'.repeat(498)} … (cut)`);
+  const digits = '9'.repeat(600);
+  expect(pairs(['a'], `{"a":${digits}}`)).toEqual([['a', `${'9'.repeat(500)} … (cut, 600 characters)`]]);
+  expect(asked('Run {a}?', `{"a":"${'x'.repeat(501)}"}`)).toBe(
+    `Run ${'x'.repeat(500)} … (cut, 501 characters)?`,
+  );
+  expect(asked('{a}'.repeat(90), `{"a":"${'é'.repeat(501)}"}`)).toMatch(/^é{500} …[^…]+é+ … \(cut\)$/);
+});
+
+test('all in all there are 8 KiB, and what has no room is counted', () => {
+  const args = JSON.stringify(
+    Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`k${at}`, 'é'.repeat(250)])),
+  );
+  const all = shown('all', args);
+  expect([all.fields.length, all.omitted]).toEqual([16, 34]);
+  expect(all.fields.at(-1)?.path).toBe('k15');
+  const some = shown(
+    Array.from({ length: 20 }, (_, at) => `k${at}`),
+    args,
+  );
+  expect([some.fields.length, some.omitted]).toEqual([16, 4]);
+  expect(shown('all', '{"a":1}')).not.toHaveProperty('omitted');
+  // A path that is too long to show is cut, too, and reads as none.
+  const [field] = shown('all', `{"${'k'.repeat(20_000)}":1}`).fields;
+  expect(field?.path).toBe(`["${'k'.repeat(498)} … (cut)`);
+  expect(parsePath(field?.path ?? '')).toBeString();
+});
+
+test('the largest arguments are looked at once', () => {
+  const wide = detailsOf(rule({ show: 'all', ask: '{a} {b}' }), {
+    a: Array.from({ length: 250_000 }, () => 0),
+    b: 'x'.repeat(4_000_000),
+    ['k'.repeat(1_000_000)]: Array.from({ length: 10_000 }, () => null),
+  }) as Details;
+  expect(wide.fields.length + (wide.omitted ?? 0)).toBe(260_001);
+  const deep = parseJson(`${'{"a":['.repeat(31)}1${']}'.repeat(31)}`);
+  expect(detailsOf(rule({ show: 'all' }), deep)?.fields).toEqual([
+    { path: `a${'[0].a'.repeat(30)}[0]`, value: '1' },
+  ]);
+});
+
+test('whatever an agent sends: bounded, well-formed, and every path leads to its value', () => {
+  const key = fc.oneof(
+    fc.constantFrom('a', 'b', 'customer', '__proto__', '', '0', 'x-y', 'a b', 'é', '"', ']', '\ud800'),
+    fc.string({ unit: 'binary', maxLength: 5 }),
+    fc.nat({ max: 700 }).map(length => 'k'.repeat(length)),
+  );
+  const leaf = fc.oneof(
+    fc.constantFrom('1', '-0.5', '1e400', 'null', 'true', '[]', '{}', '12345678901234567890'),
+    fc.string({ unit: 'binary', maxLength: 10 }).map(each => JSON.stringify(each)),
+    fc.nat({ max: 3000 }).map(length => JSON.stringify('😀x'.repeat(length))),
+  );
+  const { tree } = fc.letrec<{ tree: string }>(tie => ({
+    tree: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      leaf,
+      fc.array(tie('tree'), { maxLength: 6 }).map(items => `[${items}]`),
+      fc.dictionary(key, tie('tree'), { maxKeys: 6 }).map(objectText),
+    ),
+  }));
+  const args = fc.dictionary(key, tree, { maxKeys: 12 }).map(objectText);
+  const path = fc.constantFrom(
+    'a',
+    'b.a',
+    'customer',
+    'a[0]',
+    '["0"]',
+    '[""]',
+    'a.b.customer',
+    '["__proto__"].a',
+  );
+  const show = fc.oneof(fc.constant('all' as const), fc.uniqueArray(path, { minLength: 1 }));
+  const ask = fc.array(path, { maxLength: 20 }).map(paths => paths.map(each => `{${each}} `).join(''));
+  fc.assert(
+    fc.property(args, show, ask, (text, show, ask) => {
+      const args = parseJson(text);
+      const { question, fields, omitted = 0 } = detailsOf(rule({ show, ask }), args) as Details;
+      const texts = [question ?? '', ...fields.flatMap(({ path, value }) => [path, value])];
+      expect(texts.every(each => each.isWellFormed())).toBe(true);
+      expect(Buffer.byteLength(texts.join(''))).toBeLessThanOrEqual(8192);
+      for (const { path, value } of fields) {
+        expect(Array.from(value).length).toBeLessThanOrEqual(540);
+        if (path.endsWith(' … (cut)')) continue;
+        expect(textOf(valueAt(args, parsePath(path) as Path))).toStartWith(value.replace(/ … \(cut.*$/s, ''));
+      }
+      expect(fields.length + omitted).toBe(show !== 'all' ? show.length : text === '{}' ? 0 : leavesOf(args));
+    }),
+    { numRuns: LONG ? 10_000 : 50 },
+  );
+});
+
+function objectText(members: Record<string, string>): string {
+  return `{${Object.entries(members).map(([key, value]) => `${JSON.stringify(key)}:${value}`)}}`;
+}
+
+function textOf(value: Json | undefined): string {
+  if (value === undefined) return '(not given)';
+  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value);
+}
+
+function leavesOf(value: Json): number {
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return 1;
+  const parts: Json[] = Object.values(value);
+  return parts.length === 0 ? 1 : parts.reduce<number>((sum, part) => sum + leavesOf(part), 0);
+}
