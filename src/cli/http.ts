@@ -4,12 +4,17 @@
 import { CliError, EXIT } from './exit.ts';
 
 /** The service answered and refused the request. */
-class Refused extends CliError {
+export class Refused extends CliError {
   readonly status: number;
+  readonly code: string;
+  /** What the service says. */
+  readonly detail: string;
 
-  constructor(status: number, message: string) {
-    super(EXIT.failed, message);
+  constructor(status: number, code: string, detail: string, from: string) {
+    super(EXIT.failed, `${detail}${from} (${status})`);
     this.status = status;
+    this.code = code;
+    this.detail = detail;
   }
 }
 
@@ -27,6 +32,8 @@ export interface Page<T> {
   nextCursor: string | null;
 }
 
+/** The token is wrong, or is not for this. */
+const TOKEN_REFUSED = ['unauthenticated', 'forbidden'];
 const TIMEOUT_MS = 30_000;
 const PAGE = 1000;
 
@@ -114,13 +121,13 @@ export class Http {
 
   async #refusal(response: Response): Promise<CliError> {
     const { status } = response;
-    const problem = (await response.json().catch(() => null)) as { detail?: unknown } | null;
+    const problem = (await response.json().catch(() => null)) as { detail?: unknown; code?: unknown } | null;
     if (typeof problem?.detail !== 'string') {
       return new Unreachable(`${this.#root} answered ${status} and gave no reason; is Toolgate there?`);
     }
-    const from =
-      this.#from !== null && (status === 401 || status === 403) ? ` It is from ${this.#from}.` : '';
-    return new Refused(status, `${problem.detail}${from} (${status})`);
+    const code = String(problem.code);
+    const from = this.#from !== null && TOKEN_REFUSED.includes(code) ? ` It is from ${this.#from}.` : '';
+    return new Refused(status, code, problem.detail, from);
   }
 
   #lost(error: Error): Unreachable {

@@ -1,13 +1,16 @@
-// toolgate approvals: lists the approvals that wait for a human, and resolves them.
+// toolgate approvals: lists the approvals that wait for a human, shows one, and resolves them.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVAL_STATUSES, parseGrantDuration, type Resolution } from '../../core/approval.ts';
 import { joinName } from '../../core/name.ts';
-import type { ListedApproval } from '../../core/resources.ts';
+import type { ListedApproval, WholeApproval } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { keyNames } from '../admin.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { approvalText, votesText } from '../approval-lines.ts';
+import { type AdminOptions, asAdmin, baseUrl, withAdmin } from '../connect.ts';
+import { CliError, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
+import { Refused } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { type Column, printJson, time, word } from '../print.ts';
@@ -17,9 +20,9 @@ const REFERENCE = '01890000-0000-7000-8000-000000000000';
 export function build(io: IO): Command {
   return group(
     'approvals',
-    'Calls that wait for approval by a human: list, approve or deny them.',
+    'Calls that wait for approval by a human: list, show, approve or deny them.',
     ['toolgate approvals list', `toolgate approvals approve ${REFERENCE} --for 1h`],
-    [listCommand(io), approveCommand(io), denyCommand(io), withdrawCommand(io)],
+    [listCommand(io), showCommand(io), approveCommand(io), denyCommand(io), withdrawCommand(io)],
   );
 }
 
@@ -43,6 +46,7 @@ function listCommand(io: IO): Command {
           ['REFERENCE', approval => approval.referenceId],
           ['STATUS', (approval, output) => word(output, approval.status)],
           ['TOOL', approval => visible(joinName(approval.serverName, approval.toolName))],
+          ['VOTES', votesText],
           ['KEY', approval => visible(keys.get(approval.keyId) ?? approval.keyId)],
           ['ASKED', approval => time(approval.createdAt)],
           ['EXPIRES', approval => time(approval.expiresAt)],
@@ -63,18 +67,49 @@ function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ListedApprov
   return usableUntil === null ? '-' : `one call until ${time(usableUntil)}`;
 }
 
+function showCommand(io: IO): Command {
+  const what = 'Show one approval: what is asked, what is known about it, and what happened to it so far.';
+  const examples = [`toolgate approvals show ${REFERENCE}`, `toolgate approvals show ${REFERENCE} --json`];
+  const made = command('show', what, examples).argument('<referenceId>', 'as listed');
+  return withAdmin(made).action(async (referenceId: string, options: AdminOptions) => {
+    const approval = await asAdmin(io, options).get<WholeApproval>(pathOf(referenceId));
+    if (options.json) return printJson(io, approval);
+    io.stdout.write(approvalText(approval, io.stdout));
+  });
+}
+
+interface AnswerOptions extends AdminOptions {
+  note?: string;
+}
+
+interface ApproveOptions extends AnswerOptions {
+  for?: string;
+  sessionOnly?: boolean;
+  same?: string[];
+}
+
+const NOTE = 'a text for the agent, at most 500 characters';
+
 function approveCommand(io: IO): Command {
   const what = 'Approve a call: that call only, or with --for every such call of its key until then.';
   const examples = [
-    `toolgate approvals approve ${REFERENCE}`,
+    `toolgate approvals approve ${REFERENCE} --note "Only this once."`,
     `toolgate approvals approve ${REFERENCE} --for 1h`,
+    `toolgate approvals approve ${REFERENCE} --for 1h --session-only --same customer.id`,
   ];
   const made = command('approve', what, examples)
     .argument('<referenceId>', 'as listed')
-    .option('--for <duration>', 'open a grant: 30m, 1h, 7d at most', grantDuration);
-  return withAdmin(made).action((referenceId: string, options: AdminOptions & { for?: string }) =>
-    answer(io, referenceId, 'approve', options),
-  );
+    .option('--note <text>', NOTE)
+    .option('--for <duration>', 'open a grant: 30m, 1h, 7d at most', grantDuration)
+    .option('--session-only', 'with --for: only for the session that asked')
+    .option('--same <path...>', 'with --for: only for calls with the same values at these paths');
+  return withAdmin(made).action((referenceId: string, options: ApproveOptions) => {
+    const { for: duration, sessionOnly, same } = options;
+    if (duration === undefined && (sessionOnly || same !== undefined))
+      throw usageError('--session-only and --same say what a grant frees: give --for, too.');
+    const only = sessionOnly ? 'session' : undefined;
+    return answer(io, referenceId, options, { action: 'approve', note: options.note, duration, only, same });
+  });
 }
 
 function grantDuration(text: string): string {
@@ -83,9 +118,15 @@ function grantDuration(text: string): string {
 }
 
 function denyCommand(io: IO): Command {
-  const made = command('deny', 'Deny a call.', [`toolgate approvals deny ${REFERENCE}`]);
-  return withAdmin(made.argument('<referenceId>', 'as listed')).action(
-    (referenceId: string, options: AdminOptions) => answer(io, referenceId, 'deny', options),
+  const examples = [
+    `toolgate approvals deny ${REFERENCE}`,
+    `toolgate approvals deny ${REFERENCE} --note "Refund at most 50, and ask again."`,
+  ];
+  const made = command('deny', 'Deny a call. One denial is enough, however many votes it needs.', examples)
+    .argument('<referenceId>', 'as listed')
+    .option('--note <text>', NOTE);
+  return withAdmin(made).action((referenceId: string, options: AnswerOptions) =>
+    answer(io, referenceId, options, { action: 'deny', note: options.note }),
   );
 }
 
@@ -94,24 +135,55 @@ function withdrawCommand(io: IO): Command {
   const made = command('withdraw', what, [`toolgate approvals withdraw ${REFERENCE}`]);
   return withAdmin(made.argument('<referenceId>', 'as listed')).action(
     async (referenceId: string, options: AdminOptions) => {
-      await asAdmin(io, options).post(`/approvals/${encodeURIComponent(referenceId)}/withdraw`);
+      await asAdmin(io, options).post(`${pathOf(referenceId)}/withdraw`);
       if (options.json) return printJson(io, { referenceId, withdrawn: true });
       say(io, `Approval ${referenceId} is withdrawn.`);
     },
   );
 }
 
-async function answer(
-  io: IO,
-  referenceId: string,
-  action: Resolution,
-  options: AdminOptions & { for?: string },
-): Promise<void> {
-  const path = `/approvals/${encodeURIComponent(referenceId)}/resolve`;
-  const body = { action, ...(options.for === undefined ? {} : { duration: options.for }) };
-  const approval = await asAdmin(io, options).post<ListedApproval>(path, body);
+interface Answer {
+  action: Resolution;
+  note: string | undefined;
+  duration?: string | undefined;
+  only?: 'session' | undefined;
+  same?: string[] | undefined;
+}
+
+async function answer(io: IO, referenceId: string, options: AdminOptions, body: Answer): Promise<void> {
+  const path = `${pathOf(referenceId)}/resolve`;
+  const approval = await asAdmin(io, options)
+    .post<ListedApproval>(path, body)
+    .catch(error => {
+      throw isForPeople(error)
+        ? askPeople(error, `${baseUrl(io, options)}/dashboard${pathOf(referenceId)}`)
+        : error;
+    });
   if (options.json) return printJson(io, approval);
-  const until =
-    approval.grantExpiresAt === null ? '' : `, and until ${time(approval.grantExpiresAt)} every such call`;
-  say(io, `${joinName(approval.serverName, approval.toolName)} is ${approval.status}${until}.`);
+  say(io, answered(approval));
+}
+
+function answered(approval: ListedApproval): string {
+  const { serverName, toolName, status, grantExpiresAt, votes, approverGroup } = approval;
+  const name = visible(joinName(serverName, toolName));
+  if (status === 'pending') {
+    const group = visible(approverGroup ?? '');
+    return `${name} still waits: ${votes.approved.length} of ${votes.needed} approvals by ${group}.`;
+  }
+  const until = grantExpiresAt === null ? '' : `, and until ${time(grantExpiresAt)} every such call`;
+  return `${name} is ${status}${until}.`;
+}
+
+/** Where a rule names approvers, only they can answer, as people who signed in. */
+function isForPeople(error: unknown): error is Refused {
+  return error instanceof Refused && error.code === 'not_an_approver';
+}
+
+function askPeople({ detail, exitCode, status }: Refused, page: string): CliError {
+  const how = 'The admin token is not a person: let somebody of the group sign in and answer';
+  return new CliError(exitCode, `${detail} ${how} at ${page} (${status})`);
+}
+
+function pathOf(referenceId: string): string {
+  return `/approvals/${encodeURIComponent(referenceId)}`;
 }

@@ -1,0 +1,126 @@
+// One approval as text: what is asked, what is known about it, and its course so far. Everything that an agent, a tool
+// server or a person wrote is made visible, so that it can neither hide a part of itself nor steer the terminal.
+
+import { joinName } from '../core/name.ts';
+import type { ListedApproval, WholeApproval } from '../core/resources.ts';
+import { visible } from '../core/visible.ts';
+import type { Output } from './io.ts';
+import { time, word } from './print.ts';
+import { table } from './table.ts';
+
+/** `1/2 finance`; a dash where one answer of anybody is enough. */
+export function votesText({ approverGroup, votes }: ListedApproval): string {
+  if (approverGroup === null) return '-';
+  return `${votes.approved.length}/${votes.needed} ${visible(approverGroup)}`;
+}
+
+export function approvalText(approval: WholeApproval, output: Output): string {
+  const { status, serverName, toolName } = approval;
+  const name = output.style('bold', visible(joinName(serverName, toolName)));
+  const parts = [
+    `${name}: ${word(output, status)}\n${detailsText(approval)}`,
+    table(factRows(approval)),
+    `Course:\n${indented(table(courseRows(approval)))}`,
+    recentText(approval, output),
+  ];
+  return parts.filter(part => part !== '').join('\n');
+}
+
+const GONE =
+  'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
+
+function detailsText({ details, detailsGone }: WholeApproval): string {
+  if (detailsGone === true) return `${GONE}\n`;
+  if (details === undefined) return '';
+  const { question, fields, omitted = 0 } = details;
+  const asked = question === null ? '' : `${visible(question)}\n`;
+  const rows = fields.map(({ path, value }) => [visible(path), visible(value)]);
+  const more =
+    omitted === 0 ? '' : `  Further values that are not shown, because they are too much: ${omitted}.\n`;
+  return `${asked}${indented(table(rows))}${more}`;
+}
+
+function factRows(approval: WholeApproval): string[][] {
+  const { context, reason, referenceId, surface } = approval;
+  const { rule, sessionLabel, toolDescription, drifted } = context;
+  const rows = [
+    ['Reference', referenceId],
+    ['Reason', visible(reason)],
+    ['Key', visible(context.keyName)],
+    ['Session', sessionLabel === null ? null : visible(sessionLabel)],
+    ['Asked on', surface === 'mcp' ? '/mcp' : '/v1/check'],
+    ['Rule', rule === null ? null : ruleText(rule)],
+    ['Tool', toolDescription === null ? null : visible(toolDescription.replace(/\s+/g, ' '))],
+    ['Changed', drifted ? 'The definition of the tool differs from the one that was accepted.' : null],
+    ['Votes', approval.approverGroup === null ? null : votesText(approval)],
+    ['Earlier', earlierText(context.earlier)],
+  ];
+  return rows.filter((row): row is string[] => row[1] !== null);
+}
+
+type Rule = NonNullable<WholeApproval['context']['rule']>;
+
+function ruleText({ index, policyName, policyVersion, action, tool }: Rule): string {
+  return `${index} of policy "${visible(policyName)}", version ${policyVersion} (${action} ${visible(tool)})`;
+}
+
+function earlierText({
+  asked,
+  approved,
+  denied,
+  timedOut,
+  lastBy,
+  lastAt,
+}: WholeApproval['context']['earlier']) {
+  if (asked === 0) return 'This key has not asked for this tool in the last 30 days.';
+  const times = asked === 1 ? 'once' : `${asked} times`;
+  const counts = `asked ${times} in the last 30 days: ${approved} approved, ${denied} denied, ${timedOut} timed out`;
+  return lastAt === null ? counts : `${counts}; last ${time(lastAt)} by ${visible(lastBy ?? 'nobody')}`;
+}
+
+/** What happened to the question, in order. */
+function courseRows(approval: WholeApproval): string[][] {
+  const { votes, resolvedAt, status, note, grantExpiresAt, spentAt, withdrawnAt } = approval;
+  const rows: [at: string | null, what: string][] = [
+    [approval.createdAt, 'asked'],
+    ...approval.notifications.map(toldRow),
+    ...votes.approved.map(({ by, at }): [string, string] => [at, `approval by ${visible(by)}`]),
+    [resolvedAt, `${status}${byWhom(approval)}${note === null ? '' : `: "${visible(note)}"`}`],
+    [grantExpiresAt === null ? null : resolvedAt, `opened a grant until ${time(grantExpiresAt)}`],
+    [spentAt, 'spent: the call was allowed'],
+    [withdrawnAt, 'withdrawn'],
+    [status === 'pending' ? approval.expiresAt : null, 'lapses, if nobody answers before'],
+    [canBeSpent(approval) ? approval.usableUntil : null, 'can no longer be spent'],
+  ];
+  return rows.flatMap(([at, what]) => (at === null ? [] : [[time(at), what]])).sort(byTime);
+}
+
+const byTime = ([a = '']: string[], [b = '']: string[]): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function toldRow({ channel, state, time: at, lastError }: WholeApproval['notifications'][number]) {
+  const why = lastError === null ? '' : `: ${visible(lastError)}`;
+  const row: [string | null, string] = [at, `message to ${visible(channel)}: ${state}${why}`];
+  return row;
+}
+
+function byWhom({ resolvedBy }: WholeApproval): string {
+  return resolvedBy === null ? '' : ` by ${visible(resolvedBy)}`;
+}
+
+function canBeSpent({ usableUntil, spentAt, withdrawnAt }: WholeApproval): boolean {
+  return usableUntil !== null && spentAt === null && withdrawnAt === null;
+}
+
+function recentText({ context: { recentCalls }, sessionId }: WholeApproval, output: Output): string {
+  if (recentCalls.length === 0) return '';
+  const rows = recentCalls.map(({ at, serverName, toolName, decision }) => [
+    time(at),
+    word(output, decision),
+    visible(joinName(serverName, toolName)),
+  ]);
+  return `Last calls of ${sessionId === null ? 'the key' : 'the session'}:\n${indented(table(rows))}`;
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ');
+}
