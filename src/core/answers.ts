@@ -361,6 +361,14 @@ export interface Answers {
       time: string | null;
       lastError: string | null;
     }[];
+    freed: {
+      toolCallId: string;
+      forwarded: {
+        outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled';
+        durationMs: number;
+        at: string;
+      } | null;
+    } | null;
   };
   'POST /admin/v1/approvals/{referenceId}/resolve': {
     referenceId: string;

@@ -77,6 +77,13 @@ for (const engine of await engines()) {
         expect(await listed(referenceId)).toEqual(before);
       }
       expect((await listed(spent)).spentAt).not.toBeNull();
+      const freedBy = async (referenceId: string) =>
+        (await gate.service.admin('GET', `/approvals/${referenceId}`)).body.freed;
+      const freed = await freedBy(spent);
+      expect(freed.forwarded).toBeNull();
+      const entry = (await gate.service.admin('GET', `/audit/${freed.toolCallId}`)).body;
+      expect(entry).toMatchObject({ decision: 'allow', referenceId: spent });
+      expect(await freedBy(withdrawn)).toBeNull();
       expect((await withdraw(Bun.randomUUIDv7())).status).toBe(404);
       // The question that was not withdrawn can still be answered, and then be withdrawn.
       await resolve(pending, { action: 'approve' });

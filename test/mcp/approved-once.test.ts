@@ -2,7 +2,7 @@
 // replicas get it at the same moment.
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { figures } from '../support/faults.ts';
+import { figures, until } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
 import { LONG } from '../support/need.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
@@ -73,6 +73,10 @@ for (const engine of await engines()) {
         expect(upstream.calls.at(-1)!.text).not.toContain('toolgate/');
         expect((await call(named)).result.structuredContent.status).toBe('pending');
         expect(reached(n)).toBe(1);
+        await until('the outcome is recorded', async () => {
+          const { freed } = (await service.admin('GET', `/approvals/${referenceId}`)).body;
+          return freed.forwarded?.outcome === 'ok';
+        });
       }
       await service.close();
     });

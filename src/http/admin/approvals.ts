@@ -7,6 +7,7 @@ import { SURFACES } from '../../core/event.ts';
 import { ACTIONS } from '../../core/policy.ts';
 import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
+import { freedCall } from '../../guard/approvals/freed.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type ApprovalRecord, approvalListed, listApprovals } from '../../store/approvals.ts';
 import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
@@ -14,6 +15,7 @@ import { listVotes } from '../../store/votes.ts';
 import { resolution } from '../approve.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
+import { forwarded, showOutcome } from './audit.ts';
 
 const time = isoTime.nullable();
 
@@ -102,6 +104,10 @@ const wholeApproval = approval.extend({
       }),
     )
     .meta({ description: 'Who was told about the question: oldest first.' }),
+  freed: z
+    .object({ toolCallId: uuid, forwarded })
+    .nullable()
+    .meta({ description: 'The call that was allowed by it, if it was spent.' }),
 });
 
 function showContext({ earlier, recentCalls, ...rest }: Context): z.output<typeof context> {
@@ -161,12 +167,18 @@ export const approvalAdminRoutes: Route[] = [
     answers: { 200: { description: 'The approval.', schema: wholeApproval } },
     handle: async ({ services: { deps }, params }) => {
       const found = await wantApproval(deps, params['referenceId'] ?? '');
-      const [shown, context, notifications] = await Promise.all([
+      const [shown, context, notifications, freed] = await Promise.all([
         listed(deps, found),
         contextOf(deps, found),
         told(deps, found.id),
+        freedCall(deps, found),
       ]);
-      return Response.json({ ...shown, context: showContext(context), notifications });
+      return Response.json({
+        ...shown,
+        context: showContext(context),
+        notifications,
+        freed: freed && { ...freed, forwarded: showOutcome(freed.forwarded) },
+      });
     },
   }),
   route({

@@ -10,7 +10,7 @@ import { findAudit } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../store/audit-search.ts';
 import type { Queries } from '../../store/db.ts';
-import { findOutcome, OUTCOMES } from '../../store/outcomes.ts';
+import { findOutcome, OUTCOMES, type OutcomeRecord } from '../../store/outcomes.ts';
 import { before, iso, isoTime, list, page, timeIn, uuid } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
 import { stream } from '../stream.ts';
@@ -42,13 +42,17 @@ export const entry = z.object({
   latencyMs: z.int(),
 });
 
-const forwarded = z
+export const forwarded = z
   .object({ outcome: z.enum(OUTCOMES), durationMs: z.int(), at: isoTime })
   .nullable()
   .meta({
     description:
       'The outcome of a call that the proxy forwarded; null if it is not known yet or not forwarded.',
   });
+
+export function showOutcome(found: OutcomeRecord | null): z.output<typeof forwarded> {
+  return found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
+}
 
 /** The types make sure that a row of the store has all fields of the schema. */
 export const showEntry = (row: AuditEntry): z.output<typeof entry> => shownEntry(row);
@@ -80,9 +84,8 @@ export const auditRoutes: Route[] = [
     handle: async ({ services: { deps }, params }) => {
       const row = await findAudit(deps.db, params['id'] ?? '');
       if (row === null) throw new GuardError('not_found', 'There is no audit entry with this id.');
-      const found = await findOutcome(deps.db, row.id);
-      const came = found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
-      return Response.json({ ...showEntry(row), forwarded: came });
+      const forwarded = showOutcome(await findOutcome(deps.db, row.id));
+      return Response.json({ ...showEntry(row), forwarded });
     },
   }),
   route({
