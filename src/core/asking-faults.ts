@@ -2,6 +2,7 @@
 // it waits, and who is told. Nothing is known of their types yet. Whether a channel exists, the guard checks.
 
 import { parseGrantDuration } from './approval.ts';
+import { isChannelName } from './channel.ts';
 import { suggestion } from './condition/condition.ts';
 import { parsePath, parseQuestion } from './details.ts';
 import { textFault } from './name.ts';
@@ -30,7 +31,7 @@ export interface AskingFault {
 }
 
 export const MAX_SHOWN_PATHS = 50;
-export const MAX_CHANNELS = 10;
+export const MAX_NOTIFIED = 10;
 const MAX_ASK = 300;
 const MAX_GROUP = 128;
 export const MAX_VOTES = 5;
@@ -51,7 +52,7 @@ const FAULTS: Readonly<Record<AskingField, (value: unknown, rule: Rule) => Askin
   ask: value => single(typeof value === 'string' ? askFault(value) : 'must be a string'),
   approvers: value => objectFaults('approvers', value, ['group'], APPROVERS_FORM) ?? approversFaults(value),
   timeout: value => single(spanOf(value) === null ? SPAN_FORM : null),
-  notify: value => listFaults(value, MAX_CHANNELS, NOTIFY_FORM, channelNameFault),
+  notify: value => listFaults(value, MAX_NOTIFIED, NOTIFY_FORM, channelNameFault),
   escalate: (value, { timeout }) =>
     objectFaults('escalate', value, ['after', 'notify'], ESCALATE_FORM) ?? escalateFaults(value, timeout),
 };
@@ -79,11 +80,7 @@ function askFault(ask: string): string | null {
 /** What is wrong with the name of a group of operators, or null. Providers of single sign-on choose such names, too. */
 export const groupNameFault = (name: string): string | null => textFault(name, 1, MAX_GROUP);
 
-/** What is wrong with the name of a channel, or null. */
-export function channelNameFault(name: string): string | null {
-  return CHANNEL_NAME.test(name) ? null : CHANNEL_NAME_FORM;
-}
-const CHANNEL_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const channelNameFault = (name: string): string | null => (isChannelName(name) ? null : CHANNEL_NAME_FORM);
 const CHANNEL_NAME_FORM =
   'is no name for a channel: it has 1 to 64 letters, digits, _, . and -, and begins with a letter or a digit';
 
@@ -103,7 +100,7 @@ function escalateFaults(value: unknown, timeout: unknown): AskingFault[] {
   const wrong = begins === null ? SPAN_FORM : late ? `must be shorter than "timeout", ${timeout}` : null;
   return [
     ...single(wrong, 'after'),
-    ...listFaults(notify, MAX_CHANNELS, NOTIFY_FORM, channelNameFault).map(({ path, message }) => ({
+    ...listFaults(notify, MAX_NOTIFIED, NOTIFY_FORM, channelNameFault).map(({ path, message }) => ({
       path: ['notify', ...path],
       message,
     })),

@@ -1,6 +1,8 @@
 // Named channels: ways in which the link of an approval reaches people. They are declared in the server file; rules and
 // keys name them. The name `default` stands for the service's own settings, so no declared channel has it.
 
+import { suggestion } from './condition/condition.ts';
+
 export type Channel = (
   | { type: 'email'; to: readonly string[] }
   | { type: 'slack'; webhookUrl: string }
@@ -33,4 +35,10 @@ export function findChannel(channels: Channels, name: string): Channel | null {
 /** Whether a rule or a key may name this channel. */
 export function isKnownChannel(channels: Channels, name: string): boolean {
   return name === DEFAULT_CHANNEL || findChannel(channels, name) !== null;
+}
+
+/** What is said about a name that no channel has. A question by such a channel would reach nobody. */
+export function unknownChannel(channels: Channels, name: string): string {
+  const meant = suggestion(name, [DEFAULT_CHANNEL, ...Object.keys(channels)]);
+  return `there is no channel "${name}" under channels in the server file (toolgate.yaml).${meant}`;
 }

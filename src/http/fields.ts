@@ -2,7 +2,7 @@
 // in the OpenAPI document.
 
 import { z } from 'zod';
-import { MAX_CHANNELS, MAX_SHOWN_PATHS, MAX_VOTES } from '../core/asking-faults.ts';
+import { MAX_NOTIFIED, MAX_SHOWN_PATHS, MAX_VOTES } from '../core/asking-faults.ts';
 import { BEYONDS, PERIODS, SUBJECTS } from '../core/limit.ts';
 import { textFault } from '../core/name.ts';
 import { ACTIONS, type Limits, MAX_RULES, patternFault, type Rule, reasonFault } from '../core/policy.ts';
@@ -79,12 +79,12 @@ const rule = z.strictObject({
     '15m',
   ),
   notify: checkedLater<Rule['notify']>(
-    z.array(z.string()).min(1).max(MAX_CHANNELS),
+    z.array(z.string()).min(1).max(MAX_NOTIFIED),
     'The names of the channels that are told, in place of those of the key.',
     ['finance-mail'],
   ),
   escalate: checkedLater<Rule['escalate']>(
-    z.strictObject({ after: z.string(), notify: z.array(z.string()).min(1).max(MAX_CHANNELS) }),
+    z.strictObject({ after: z.string(), notify: z.array(z.string()).min(1).max(MAX_NOTIFIED) }),
     'Further channels that are told once the question has waited so long, 1m to 7d.',
     { after: '10m', notify: ['on-call'] },
   ),

@@ -1,6 +1,7 @@
 // Creates policies, replaces them by new versions, and deletes those that no key uses. Compiled versions are kept in
 // memory; a version never changes, so a kept one is never stale.
 
+import { type Channels, isKnownChannel, unknownChannel } from '../../core/channel.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Limits, Rule } from '../../core/policy.ts';
@@ -48,7 +49,7 @@ export async function addPolicy(
   actor: Actor,
   input: PolicyInput,
 ): Promise<PolicyRecord> {
-  requireUsable(input);
+  requireUsable(deps, input);
   const now = deps.now();
   const { name, description, rules } = input;
   const policy = { id: newId(), name, description, version: 1, createdAt: now, updatedAt: now };
@@ -72,7 +73,7 @@ export async function replacePolicy(
   id: string,
   input: PolicyChange,
 ): Promise<PolicyRecord> {
-  requireUsable(input);
+  requireUsable(deps, input);
   const now = deps.now();
   return namedOnce(input.name ?? '', () =>
     deps.db.transaction({ exclusive: [POLICIES_LOCK] }, async tx => {
@@ -165,10 +166,24 @@ function version(policy: PolicyRecord, content: Content, actor: Actor): PolicyVe
   return { version, name, rules, limits, text, createdAt: updatedAt, createdBy: actor };
 }
 
-/** Refuses a policy by which no call could be decided, wherever it comes from. */
-function requireUsable({ rules, limits = {} }: Content): void {
-  const faults = policyFaults(rules, limits).slice(0, MOST_FAULTS);
-  if (faults.length > 0) throw invalidInput(faults.map(inputFault));
+/** Refuses a policy by which no call could be decided or nobody would be told, wherever it comes from. */
+function requireUsable({ settings }: Deps, { rules, limits = {} }: Content): void {
+  const wrong = policyFaults(rules, limits);
+  const faults = wrong.length > 0 ? wrong : channelFaults(rules, settings.channels);
+  if (faults.length > 0) throw invalidInput(faults.slice(0, MOST_FAULTS).map(inputFault));
+}
+
+/** Of many unknown names only a few are compared with all channels. */
+function channelFaults(rules: readonly Rule[], channels: Channels): Fault[] {
+  const named = rules.flatMap(({ notify = [], escalate }, index) => [
+    ...notify.map((name, at) => ({ name, path: ['rules', index, 'notify', at] })),
+    ...(escalate?.notify ?? []).map((name, at) => ({
+      name,
+      path: ['rules', index, 'escalate', 'notify', at],
+    })),
+  ]);
+  const unknown = named.filter(({ name }) => !isKnownChannel(channels, name)).slice(0, MOST_FAULTS);
+  return unknown.map(({ name, path }) => ({ path, message: unknownChannel(channels, name), offset: null }));
 }
 const MOST_FAULTS = 20;
 

@@ -1,9 +1,15 @@
-// Compiled policies in memory: a version is what was asked for or nothing, and no more are kept than a bound.
+// Compiled policies in memory: a version is what was asked for or nothing, and no more are kept than a bound. Which
+// channels a policy may name when it is saved, and what makes a rule another one.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { CompiledPolicies } from '../../../src/guard/check/policies.ts';
+import type { GuardError } from '../../../src/core/errors.ts';
+import type { Rule } from '../../../src/core/policy.ts';
+import { CompiledPolicies, createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
+import { ruleDigest } from '../../../src/guard/check/rule-digest.ts';
 import { insertPolicyVersion } from '../../../src/store/policies.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
+import { refusal } from '../../support/refusal.ts';
+import { depsAt } from '../deps.ts';
 
 const KEPT = 1000;
 const wanted = Array.from({ length: KEPT + 1 }, (_, n) => ({ policyId: `policy-${n}`, policyVersion: 1 }));
@@ -58,4 +64,63 @@ test('a version takes the place of another; one that is missing or unreadable is
   expect(await load(3)).toEqual([]);
   await store.db.run("UPDATE policy_versions SET rules = '[' WHERE policy_id = 'p' AND version = 1");
   expect(await load(1)).toEqual([]);
+});
+
+test('a rule that names an unknown channel is refused, and the known ones are those of the settings', async () => {
+  const deps = depsAt(store.db);
+  const channel = { type: 'http', url: 'https://example.com', details: false } as const;
+  const settings = { ...deps.settings, channels: { 'on-call': channel, constructor: channel } };
+  const rule = (notify: string[], after: string[]): Rule => ({
+    tool: '*',
+    action: 'require_approval',
+    notify,
+    escalate: { after: '10m', notify: after },
+  });
+  const create = (name: string, ...rules: Rule[]) =>
+    createPolicy({ ...deps, settings }, 'admin', { name, description: '', rules });
+  const made = await create('known', rule(['default', 'on-call'], ['constructor']));
+  const unknown = [rule(['default', 'on-cal'], ['toString'])];
+  const refused = {
+    code: 'invalid_input',
+    errors: [
+      {
+        path: '/rules/0/notify/1',
+        message:
+          'there is no channel "on-cal" under channels in the server file (toolgate.yaml). Did you mean "on-call"?',
+      },
+      {
+        path: '/rules/0/escalate/notify/0',
+        message: 'there is no channel "toString" under channels in the server file (toolgate.yaml).',
+      },
+    ],
+  };
+  expect(await refusal(create('unknown', ...unknown))).toMatchObject(refused);
+  expect(
+    await refusal(replacePolicy({ ...deps, settings }, 'admin', made.id, { rules: unknown })),
+  ).toMatchObject(refused);
+  const many = (await refusal(
+    create('many', ...Array.from({ length: 30 }, () => rule(['a'], ['b']))),
+  )) as GuardError;
+  expect(many.errors).toHaveLength(20);
+});
+
+test('who may answer makes a rule another one, and rules that do not say it are what they were', () => {
+  const rule: Rule = { tool: 'a', action: 'require_approval', when: 'args.a == 1' };
+  const digests = [
+    ruleDigest({ ...rule }),
+    ruleDigest({ ...rule, approvers: { group: 'finance' } }),
+    ruleDigest({ ...rule, approvers: { group: 'finance', count: 2 } }),
+    ruleDigest({ ...rule, approvers: { group: 'sales', count: 2 } }),
+  ];
+  expect(new Set(digests).size).toBe(4);
+  expect(digests[0]).toBe('7ppulo0ZF4LKZ8GzN9Jf4kQzEaAK2fQ5oZ20l3OR1B4');
+  expect(ruleDigest({ ...rule, approvers: { count: 1, group: 'finance' } })).toBe(digests[1] as string);
+  const told = {
+    show: 'all',
+    ask: '?',
+    timeout: '1h',
+    notify: ['a'],
+    escalate: { after: '1m', notify: ['a'] },
+  };
+  expect(ruleDigest({ ...rule, ...told, reason: 'R' } as Rule)).toBe(digests[0] as string);
 });
