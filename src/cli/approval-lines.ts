@@ -29,9 +29,13 @@ export function approvalText(approval: WholeApproval, output: Output): string {
 const GONE =
   'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
 
-function detailsText({ details, detailsGone }: WholeApproval): string {
+function detailsText({ details, detailsGone, status, approverGroup }: WholeApproval): string {
   if (detailsGone === true) return `${GONE}\n`;
-  if (details === undefined) return '';
+  if (details === undefined) {
+    // The answer does not say whether the rule shows anything to those who may see it.
+    if (status !== 'pending' || approverGroup === null) return '';
+    return `What the rule shows of the call is for operators of the group "${visible(approverGroup)}" only.\n`;
+  }
   const { question, fields, omitted = 0 } = details;
   const asked = question === null ? '' : `${visible(question)}\n`;
   const rows = fields.map(({ path, value }) => [visible(path), visible(value)]);
@@ -87,7 +91,8 @@ function courseRows(approval: WholeApproval): string[][] {
     ...votes.approved.map(({ by, at }): [string, string] => [at, `approval by ${visible(by)}`]),
     [resolvedAt, `${status}${byWhom(approval)}${note === null ? '' : `: "${visible(note)}"`}`],
     [grantExpiresAt === null ? null : resolvedAt, `opened a grant until ${time(grantExpiresAt)}`],
-    [spentAt, 'spent: the call was allowed'],
+    [spentAt, `spent: the call ${approval.freed?.toolCallId ?? ''} was allowed`],
+    forwardedRow(approval.freed),
     [withdrawnAt, 'withdrawn'],
     [status === 'pending' ? approval.expiresAt : null, 'lapses, if nobody answers before'],
     [canBeSpent(approval) ? approval.usableUntil : null, 'can no longer be spent'],
@@ -101,6 +106,11 @@ function toldRow({ channel, state, time: at, lastError }: WholeApproval['notific
   const why = lastError === null ? '' : `: ${visible(lastError)}`;
   const row: [string | null, string] = [at, `message to ${visible(channel)}: ${state}${why}`];
   return row;
+}
+
+function forwardedRow(freed: WholeApproval['freed']): [at: string | null, what: string] {
+  const { at, outcome } = freed?.forwarded ?? { at: null, outcome: '' };
+  return [at, `forwarded: ${outcome}`];
 }
 
 function byWhom({ resolvedBy }: WholeApproval): string {

@@ -8,10 +8,11 @@ import { basename, dirname, join } from 'node:path';
 import { compile } from '../../scripts/build/bundle.ts';
 import { until } from '../support/faults.ts';
 import { need, needExtra } from '../support/need.ts';
+import { sharedPostgres } from '../support/postgres.ts';
 import { onPath, ROOT } from '../support/service.ts';
 import { consoleSteps, parsePage, type Step } from './page.ts';
 import { Printed } from './printed.ts';
-import { Reader } from './reader.ts';
+import { DATABASE, Reader } from './reader.ts';
 
 const TOOLS = ['bash', 'curl', 'node', 'python3'];
 const DOCS = readdirSync(join(ROOT, 'docs'))
@@ -27,6 +28,7 @@ const ENDINGS: Record<string, string> = { ts: 'ts', js: 'mjs', python: 'py' };
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
+const postgres = await sharedPostgres();
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-executable-'));
 const executable = join(folder, 'toolgate');
 beforeAll(async () => {
@@ -38,6 +40,7 @@ describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', ()
   for (const path of PAGES) {
     const text = read(path);
     if (text.includes('npm ci --prefix examples') && !needExtra('examples')) continue;
+    if (text.includes(DATABASE) && !need(postgres !== null, 'PostgreSQL')) continue;
     const { steps, after } = parsePage(text);
     const before = after === null ? [] : parsePage(read(join(dirname(path), after))).steps;
     if (steps.length > 0) describe(path, () => follow([...before, ...steps]));
@@ -50,7 +53,8 @@ function follow(steps: Step[]): void {
   let last = '';
 
   beforeAll(async () => {
-    reader = await Reader.begin(executable);
+    const named = steps.some(step => step.text.includes(DATABASE));
+    reader = await Reader.begin(executable, (named && (await postgres?.createDatabase())) || DATABASE);
   });
   afterAll(() => reader?.close());
 

@@ -11,6 +11,8 @@ import { BUN, ROOT, startService, type TestService } from '../support/service.ts
 
 /** Ports that pages name. */
 const PORTS = ['8787', '8788', '9000', '9001', '2525'];
+/** The database that pages name; every reader has one of their own. */
+export const DATABASE = 'postgres://toolgate:toolgate@127.0.0.1:5432/toolgate';
 /** A block may start several programs, one after the other. */
 const COMMAND_MS = 180_000;
 const LINKED = ['node_modules', 'examples', 'clients', 'package.json', 'tsconfig.json', 'docs', 'deploy'];
@@ -27,6 +29,7 @@ esac
 export class Reader {
   readonly folder = mkdtempSync(join(tmpdir(), 'toolgate-docs-'));
   readonly #executable: string;
+  readonly #database: string;
   readonly #bin = mkdtempSync(join(tmpdir(), 'toolgate-bin-'));
   readonly #ports = new Map<string, number>();
   readonly #shell: Bun.Subprocess<'pipe', 'pipe', 'pipe'>;
@@ -35,8 +38,9 @@ export class Reader {
   #output = '';
   #steps = 0;
 
-  private constructor(executable: string, ports: number[]) {
+  private constructor(executable: string, database: string, ports: number[]) {
     this.#executable = executable;
+    this.#database = database;
     PORTS.forEach((port, index) => {
       this.#ports.set(port, ports[index] as number);
     });
@@ -66,8 +70,8 @@ export class Reader {
     this.#shell.stdin.write(`trap 'FAILED=$?' ERR\n`);
   }
 
-  static async begin(executable: string): Promise<Reader> {
-    return new Reader(executable, await Promise.all(PORTS.map(freePort)));
+  static async begin(executable: string, database: string): Promise<Reader> {
+    return new Reader(executable, database, await Promise.all(PORTS.map(freePort)));
   }
 
   get #path(): string {
@@ -145,7 +149,8 @@ export class Reader {
 
   #here(text: string): string {
     // A group of an id may look like one.
-    return text.replace(/(?<![\w-])\d{4}(?![\w-])/g, port => String(this.#ports.get(port) ?? port));
+    const ported = text.replace(/(?<![\w-])\d{4}(?![\w-])/g, port => String(this.#ports.get(port) ?? port));
+    return ported.replaceAll(DATABASE, this.#database);
   }
 
   async #stop(): Promise<void> {
