@@ -32,10 +32,19 @@ export interface Facts {
   freedom: Freedom | null;
   /** Set when the caller named an approval that does not free the call: the reason why it does not. */
   unfreed?: string | null;
+  /** Set when the same call was asked about before, and is still waiting or was denied. */
+  repeats?: Repeated | null;
   /** Set when no further approval may be opened: the sentence that says which limit is reached. */
   approvalLimit: string | null;
   /** Whether the limit of the rule that applies has no room for this call. */
   usedUp: boolean;
+}
+
+/** An earlier question about the same call. */
+export interface Repeated {
+  referenceId: string;
+  /** Whether a person denied it; else it is still waiting. */
+  denied: boolean;
 }
 
 export interface Decided {
@@ -44,6 +53,8 @@ export interface Decided {
   ruleIndex: number | null;
   /** The approval or grant that freed the call. */
   freedBy: Freedom | null;
+  /** The earlier question by which the call is pending or denied. */
+  repeats: Repeated | null;
 }
 
 /**
@@ -166,11 +177,16 @@ function needsApproval(asks: string, why: string | undefined, index: number, fac
     const by = kind === 'grant' ? 'a grant opened by approval' : 'approval';
     return { ...decided('allow', `${asks}; freed by ${by} ${referenceId}.`, index), freedBy: facts.freedom };
   }
+  const { repeats = null } = facts;
+  if (repeats?.denied) return { ...decided('deny', DENIED_BY_PERSON, index), repeats };
   const named = facts.unfreed ? ` ${unfreedBy(facts.unfreed)}` : '';
-  if (facts.approvalLimit !== null)
+  if (facts.approvalLimit !== null && repeats === null)
     return decided('deny', `${asks}, but ${facts.approvalLimit}.${named}`, index);
-  return decided('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index);
+  return { ...decided('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index), repeats };
 }
+
+/** What the person wrote is told to the agent, and is not part of the reason. */
+const DENIED_BY_PERSON = 'A person denied this call.';
 
 /** The sentence for a caller who named an approval that does not free the call. */
 export function unfreedBy(why: string): string {
@@ -178,5 +194,5 @@ export function unfreedBy(why: string): string {
 }
 
 function decided(decision: Decision, reason: string, ruleIndex: number | null): Decided {
-  return { decision, reason, ruleIndex, freedBy: null };
+  return { decision, reason, ruleIndex, freedBy: null, repeats: null };
 }

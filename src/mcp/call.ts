@@ -69,7 +69,7 @@ export async function callTool(services: CallServices, call: Call): Promise<Json
       case 'allow':
         return await forward(services, call, tool, verdict.toolCallId);
       case 'deny':
-        return errorResult(refusal(verdict.reason, place));
+        return errorResult(refusal(verdict, place));
       case 'pending':
         return pendingResult(verdict);
     }
@@ -118,10 +118,11 @@ function referenceIn(params: JsonObject): string | null {
   );
 }
 
-function refusal(reason: string, { none }: Place): string {
+function refusal({ reason, note }: Verdict, { none }: Place): string {
   if (none !== undefined && reason.includes(none))
     return `Not forwarded: ${reason} Call again when one of them has ended.`;
-  return `Blocked by policy: ${reason} Do not retry this call.`;
+  const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
+  return `Blocked by policy: ${reason}${wrote} Do not retry this call.`;
 }
 
 async function forward(

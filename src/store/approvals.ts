@@ -251,6 +251,35 @@ export function findSpendableByDigest(
   );
 }
 
+export interface RepeatedApproval extends Spendable {
+  ruleDigest: string | null;
+  status: 'pending' | 'denied';
+  note: string | null;
+}
+
+/**
+ * The questions of `/mcp` about calls with these keys and digests of arguments that are open or were denied, and whose
+ * time is not over; the newest come first.
+ */
+export function findRepeated(
+  db: Queries,
+  keyIds: readonly string[],
+  digests: readonly string[],
+  now: number,
+): Promise<RepeatedApproval[]> {
+  const keys = padded(keyIds);
+  const wanted = padded(digests);
+  return db.all(
+    `SELECT id, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
+       tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
+       rule_digest AS "ruleDigest", status, note
+     FROM approvals WHERE status IN ('pending', 'denied') AND surface = 'mcp' AND expires_at > $1
+       AND key_id IN (${placeholders(keys.length, 1)})
+       AND args_digest IN (${placeholders(wanted.length, 1 + keys.length)}) ORDER BY id DESC`,
+    [now, ...keys, ...wanted],
+  );
+}
+
 /** Spends an approval that allows one call; false when it was already spent or withdrawn. */
 export async function spendApproval(tx: Transaction, id: string, now: number): Promise<boolean> {
   const changed = await tx.run(

@@ -98,6 +98,7 @@ test('where nothing more can be forwarded, what would pass is denied, and frees 
     reason: 'Rule 0 of policy "prod" allows s__yes, but too many calls run.',
     ruleIndex: 0,
     freedBy: null,
+    repeats: null,
   });
   const freedom = { kind: 'approval', referenceId: 'ref-1' } as const;
   expect(core.decide(policy, call('ask'), { ...FACTS, freedom })).toMatchObject({
@@ -142,4 +143,41 @@ test('what is asked before the facts are read agrees with the decision', () => {
     }),
     { numRuns: 10_000, seed: 5 },
   );
+});
+
+test('the same call again is denied if a person denied it, waits if it waits, and needs no further approval', () => {
+  const list: Rule[] = [
+    { tool: 'ask', action: 'require_approval' },
+    { tool: 'no', action: 'deny' },
+    { tool: 'yes', action: 'allow' },
+  ];
+  const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
+  const call = (toolName: string) => ({ serverName: 's', toolName });
+  const [denied, open] = [
+    { referenceId: 'ref-1', denied: true },
+    { referenceId: 'ref-1', denied: false },
+  ];
+  const approvalLimit = 'this key already has 1 open approvals';
+  const full = { ...FACTS, approvalLimit };
+  expect(core.decide(policy, call('ask'), { ...full, repeats: denied })).toEqual({
+    decision: 'deny',
+    reason: 'A person denied this call.',
+    ruleIndex: 0,
+    freedBy: null,
+    repeats: denied,
+  });
+  expect(core.decide(policy, call('ask'), { ...full, repeats: open })).toMatchObject({
+    decision: 'pending',
+    repeats: open,
+  });
+  expect(core.decide(policy, call('ask'), full)).toMatchObject({ decision: 'deny', repeats: null });
+  const freedom = { kind: 'grant', referenceId: 'ref-2' } as const;
+  expect(core.decide(policy, call('ask'), { ...FACTS, freedom, repeats: denied })).toMatchObject({
+    decision: 'allow',
+    repeats: null,
+  });
+  for (const name of ['no', 'yes'])
+    expect(core.decide(policy, call(name), { ...FACTS, repeats: denied })).toEqual(
+      core.decide(policy, call(name), FACTS),
+    );
 });

@@ -7,8 +7,10 @@ import {
   type ApprovalRecord,
   countOpen,
   findApprovals,
+  findRepeated,
   findSpendable,
   findSpendableByDigest,
+  type RepeatedApproval,
   type Spendable,
   spendApproval,
 } from '../../store/approvals.ts';
@@ -38,12 +40,21 @@ export class ApprovalFacts {
   /** The approvals that the calls name, in any state, each with the reason why it cannot be spent, if there is one. */
   readonly #named = new Map<string, ApprovalRecord & { unusable: string | null }>();
   readonly #open = new Map<string, number>();
+  /** Questions about the same calls that are open or were denied, the newest first. */
+  readonly #repeated: RepeatedApproval[];
   readonly subscribers: readonly Subscriber[];
 
-  private constructor(deps: Deps, grants: GrantRecord[], spendable: Spendable[], subscribers: Subscriber[]) {
+  private constructor(
+    deps: Deps,
+    grants: GrantRecord[],
+    spendable: Spendable[],
+    repeated: RepeatedApproval[],
+    subscribers: Subscriber[],
+  ) {
     this.#deps = deps;
     this.#grants = grants;
     this.#spendable = spendable;
+    this.#repeated = repeated;
     this.subscribers = subscribers;
   }
 
@@ -58,21 +69,28 @@ export class ApprovalFacts {
     const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
     const references = requests.flatMap(each => each.referenceId ?? []);
     // The proxy runs the call itself, so a call that is repeated is freed by its own approval without naming it.
-    const repeated = asking.filter(
-      ({ request }) => request.surface === 'mcp' && request.referenceId === null,
-    );
-    const digests = repeated.map(each => each.argsDigest);
+    const forwarded = asking.filter(({ request }) => request.surface === 'mcp');
+    const digests = forwarded.map(each => each.argsDigest);
+    const nameless = forwarded.filter(({ request }) => request.referenceId === null);
     const after = now - deps.settings.approvedFor;
-    const [, grants, open, known, named, unnamed, subscribers] = await Promise.all([
+    const [, grants, open, known, named, unnamed, repeated, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
       openGrants(tx, keyIds, now),
       countOpen(tx, keyIds, now),
       references.length > 0 ? findApprovals(tx, references) : [],
       references.length > 0 ? findSpendable(tx, references, after) : [],
-      digests.length > 0 ? findSpendableByDigest(tx, keyIds, digests, after) : [],
+      nameless.length > 0
+        ? findSpendableByDigest(
+            tx,
+            keyIds,
+            nameless.map(each => each.argsDigest),
+            after,
+          )
+        : [],
+      digests.length > 0 ? findRepeated(tx, keyIds, digests, now) : [],
       listSubscribers(tx),
     ]);
-    const facts = new ApprovalFacts(deps, grants, [...named, ...unnamed], subscribers);
+    const facts = new ApprovalFacts(deps, grants, [...named, ...unnamed], repeated, subscribers);
     for (const each of known) facts.#named.set(each.id, { ...each, unusable: whyUnusable(each, now, after) });
     for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
     return facts;
@@ -101,6 +119,30 @@ export class ApprovalFacts {
     return 'it has been used';
   }
 
+  /**
+   * The question that was asked about the same call on `/mcp`, if it is still open or was denied. An open one must have
+   * been asked by the same rule: another rule may want other people to answer.
+   */
+  repeated(asking: Asking): RepeatedApproval | null {
+    const { request, ruleDigest } = asking;
+    const same = this.#repeated.filter(
+      each =>
+        each.surface === request.surface &&
+        each.sessionId === request.principal.sessionId &&
+        each.argsDigest === asking.argsDigest &&
+        each.definitionDigest === asking.definitionDigest &&
+        isSameTool(each, request) &&
+        (each.status === 'denied' || each.ruleDigest === ruleDigest),
+    );
+    return same[0] ?? null;
+  }
+
+  /** What the person wrote who denied the approval that the caller names. */
+  noteOf({ request: { principal, referenceId } }: Asking): string | null {
+    const named = referenceId === null ? undefined : this.#named.get(referenceId);
+    return named?.status === 'denied' && named.keyId === principal.keyId ? named.note : null;
+  }
+
   /** Spends the approval that freed a call; a grant is not spent. False: the approval cannot be used any more. */
   async spend(tx: Transaction, { kind, referenceId }: Freedom, now: number): Promise<boolean> {
     if (kind === 'grant') return true;
@@ -121,8 +163,15 @@ export class ApprovalFacts {
     return null;
   }
 
-  opened({ principal }: CheckRequest): void {
+  opened(referenceId: string, { request, argsDigest, definitionDigest, ruleDigest }: Asking): void {
+    const { principal, surface, call } = request;
     this.#count(principal.keyId, principal.sessionId, 1);
+    const { keyId, sessionId } = principal;
+    const { serverName, toolName } = call;
+    const about = { keyId, sessionId, surface, serverName, toolName };
+    const digests = { argsDigest, definitionDigest, ruleDigest };
+    if (surface === 'mcp')
+      this.#repeated.unshift({ id: referenceId, ...about, ...digests, status: 'pending', note: null });
   }
 
   #count(keyId: string, sessionId: string | null, open: number): void {

@@ -149,23 +149,30 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   ): Promise<Verdict | GuardError> {
     const { request, key } = each;
     const approvalLimit = approvals.limit(request);
+    const before = approvals.repeated(asking);
+    const repeats = before && { referenceId: before.id, denied: before.status === 'denied' };
     let unfreed: string | null = null;
     let decided: Decided;
     do {
       const freedom = approvals.freedom(asking);
       unfreed = freedom === null ? approvals.unfreed(asking) : null;
-      decided = decideCase(each, { freedom, unfreed, approvalLimit, usedUp });
+      decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp });
     } while (decided.freedBy !== null && !(await approvals.spend(tx, decided.freedBy, now)));
-    const channels = decided.decision === 'pending' ? channelsFor(this.#deps, key) : [];
+    const opens = decided.decision === 'pending' && decided.repeats === null;
+    const channels = opens ? channelsFor(this.#deps, key) : [];
     if (channels instanceof GuardError) return channels;
     const entry = auditEntry(request, each.considered.policy, decided);
     entries.push(entry);
+    if (decided.decision === 'deny' && decided.repeats !== null)
+      return { ...verdictOf(entry), ...(before?.note && { note: before.note }) };
     if (decided.decision !== 'pending') return verdictOf(entry);
-    const { subscribers } = approvals;
-    const referenceId = ask(this.#deps, tx, entry, asking, { channels, subscribers, now });
-    entry.referenceId = referenceId;
-    approvals.opened(request);
-    return { ...verdictOf(entry), referenceId, message: pendingMessage(request, unfreed) };
+    if (opens) {
+      const { subscribers } = approvals;
+      entry.referenceId = ask(this.#deps, tx, entry, asking, { channels, subscribers, now });
+      approvals.opened(entry.referenceId, asking);
+    }
+    const message = pendingMessage(request, unfreed, approvals.noteOf(asking));
+    return { ...verdictOf(entry), referenceId: entry.referenceId as string, message };
   }
 }
 
@@ -190,14 +197,18 @@ function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): 
 
 function decideCase(
   { considered, drift }: Case,
-  about: Pick<Facts, 'freedom' | 'unfreed' | 'approvalLimit' | 'usedUp'>,
+  about: Pick<Facts, 'freedom' | 'unfreed' | 'repeats' | 'approvalLimit' | 'usedUp'>,
 ): Decided {
   return decide(considered, { drift, ...about });
 }
 
-/** A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. */
-function pendingMessage({ surface }: CheckRequest, unfreed: string | null): string {
-  return surface === 'mcp' && unfreed !== null ? `${PENDING_MESSAGE} ${unfreedBy(unfreed)}` : PENDING_MESSAGE;
+/**
+ * A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. `note` is what
+ * the person wrote who denied it.
+ */
+function pendingMessage({ surface }: CheckRequest, unfreed: string | null, note: string | null): string {
+  const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedBy(unfreed)}` : '';
+  return `${PENDING_MESSAGE}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
 }
 
 /** Decides a call whose rule does not ask for approval. */
@@ -229,7 +240,7 @@ function auditEntry(request: CheckRequest, policy: CompiledPolicy, decided: Deci
     policyId: policy.id,
     policyVersion: policy.version,
     ruleIndex: decided.ruleIndex,
-    referenceId: decided.freedBy?.referenceId ?? null,
+    referenceId: (decided.freedBy ?? decided.repeats)?.referenceId ?? null,
     latencyMs: Math.round(performance.now() - startedAt),
   };
 }

@@ -31,5 +31,7 @@ export interface Verdict {
   toolCallId: string;
   referenceId?: string;
   message?: string;
+  /** What the person wrote who denied the same call before. */
+  note?: string;
   latencyMs: number;
 }
