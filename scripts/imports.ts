@@ -15,6 +15,7 @@ const MAY: Record<string, readonly string[]> = {
   core: ['core'],
   store: ['core', 'store'],
   guard: ['core', 'store', 'guard', 'guard/outgoing'],
+  'guard/deps.ts': ['core', 'store', 'guard', 'guard/approvals'],
   'guard/first-start.ts': ['core', 'store', 'guard', 'guard/check'],
   'guard/check': ['core', 'store', 'guard', 'guard/check', 'guard/approvals'],
   'guard/approvals': ['core', 'store', 'guard', 'guard/approvals', 'guard/outgoing', 'guard/people'],
@@ -60,6 +61,7 @@ const MAY: Record<string, readonly string[]> = {
   'data-dir.ts': ['guard'],
   'file-modes.ts': ['config.ts'],
   'clock.ts': [],
+  'core-dumps.ts': [],
   'open-store.ts': ['guard', 'store', 'config.ts', 'data-dir.ts'],
   'background.ts': ['guard', 'store', 'http', 'config.ts', 'data-dir.ts'],
   'main.ts': [
@@ -72,6 +74,7 @@ const MAY: Record<string, readonly string[]> = {
     'background.ts',
     'clock.ts',
     'config.ts',
+    'core-dumps.ts',
     'log.ts',
     'metrics.ts',
     'open-store.ts',

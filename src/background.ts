@@ -52,6 +52,7 @@ function createWorker(
   };
   const jobs = [
     lapses(deps),
+    () => deps.details.tend(),
     notifications(deps, { ...config, publicUrl: url, rules, print }, notified),
     deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null)),
   ];

@@ -6,6 +6,7 @@ import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
+import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
 import { type Demo, fillDemo } from './demo/fill.ts';
 import { openFiles } from './file-modes.ts';
@@ -77,6 +78,7 @@ export async function start(
   config: Config,
   { log, onFatal, others = null, print, now = clockOf(log) }: Environment,
 ): Promise<Running> {
+  keepMemoryOutOfDumps();
   makeDataDir(config.dataDir);
   const db = await openStore(config, onFatal);
   try {
@@ -102,6 +104,7 @@ export async function start(
       await services.mcp.outcomes.flush();
       await services.checks.drain();
       await background.stop();
+      deps.details.close();
       await db.close();
     };
     return {
@@ -190,7 +193,7 @@ function createServices(
   checkpointKey: VerifierKey,
   log: Log,
 ): Services {
-  const metrics = new Metrics(() => checks.depth);
+  const metrics = new Metrics(() => checks.depth, deps.details);
   const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
   deps.db.onWake(() => feed.poke());
   const checks = groupCommit(deps, config, {

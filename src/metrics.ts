@@ -8,12 +8,24 @@ import type { ChannelKind } from './store/notifications.ts';
 const CHECK_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
+/** What is known about the details of held calls; never what they say. */
+interface Details {
+  readonly figures: {
+    held: number;
+    bytes: number;
+    evicted: number;
+    answered: number;
+    found: Record<string, number>;
+  };
+}
+
 export class Metrics {
   readonly #verdicts = new Map<string, number>();
   readonly #answers = new Map<number, number>();
   readonly #checkSeconds = new Histogram(CHECK_SECONDS);
   readonly #groupSizes = new Histogram(GROUP_SIZES);
   readonly #queueDepth: () => number;
+  readonly #details: Details;
   readonly #deliveries = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
   readonly #removed = new Map<string, number>();
@@ -26,8 +38,9 @@ export class Metrics {
   #sealErrors = 0;
   #stderrBytes = 0;
 
-  constructor(queueDepth: () => number) {
+  constructor(queueDepth: () => number, details: Details) {
     this.#queueDepth = queueDepth;
+    this.#details = details;
     for (const surface of SURFACES)
       for (const decision of DECISIONS) this.#verdicts.set(decision + surface, 0);
   }
@@ -185,8 +198,42 @@ export class Metrics {
         'Bytes that stdio servers wrote to standard error, and that were dropped.',
         [`toolgate_stdio_stderr_bytes_total ${this.#stderrBytes}`],
       ),
+      ...this.#detailsFamilies(),
       '',
     ].join('\n');
+  }
+
+  #detailsFamilies(): string[] {
+    const { held, bytes, evicted, answered, found } = this.#details.figures;
+    const byPlace = Object.entries(found).map(
+      ([place, count]) => `toolgate_details_lookups_total{found="${place}"} ${count}`,
+    );
+    return [
+      ...family('toolgate_details_held', 'gauge', 'Held calls whose details are in memory.', [
+        `toolgate_details_held ${held}`,
+      ]),
+      ...family('toolgate_details_bytes', 'gauge', 'Memory that these details take.', [
+        `toolgate_details_bytes ${bytes}`,
+      ]),
+      ...family(
+        'toolgate_details_evicted_total',
+        'counter',
+        'Details that were let go before their approval ended, because there was no room.',
+        [`toolgate_details_evicted_total ${evicted}`],
+      ),
+      ...family(
+        'toolgate_details_lookups_total',
+        'counter',
+        'Times that details were needed, by where they were found.',
+        byPlace,
+      ),
+      ...family(
+        'toolgate_details_answers_total',
+        'counter',
+        'Questions of other replicas for details that this one answered.',
+        [`toolgate_details_answers_total ${answered}`],
+      ),
+    ];
   }
 
   #sealLag(): number {

@@ -3,6 +3,7 @@
 
 import { type Config, embeddedPath } from './config.ts';
 import { masterKeyIn, masterKeyPath } from './data-dir.ts';
+import { HeldDetails } from './guard/approvals/details.ts';
 import type { Deps } from './guard/deps.ts';
 import { claimStore, knownFingerprint, wrongMasterKey } from './guard/first-start.ts';
 import { Vault } from './guard/secrets.ts';
@@ -44,7 +45,9 @@ export async function openDeps(config: Config, db: Db, now: () => number): Promi
   const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
   if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
   await migrate(db, now());
-  const deps: Deps = { db, vault, now, settings: { ...config, defaultChannels: defaultChannels(config) } };
+  const settings = { ...config, defaultChannels: defaultChannels(config) };
+  const details = new HeldDetails({ db, vault, now }, config.detailsMemory);
+  const deps: Deps = { db, vault, now, settings, details };
   await claimStore(deps, from);
   return deps;
 }

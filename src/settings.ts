@@ -128,6 +128,12 @@ export const SETTINGS = {
     wholeNumber(1, 1_000_000),
     'Approvals that may be open per key; further calls are denied.',
   ),
+  detailsMemory: setting(
+    'TOOLGATE_DETAILS_MEMORY',
+    String(64 * MIB),
+    wholeNumber(0, 1024 * MIB),
+    'Memory for the details of calls that wait for approval, in bytes; the oldest go first. 0 holds none.',
+  ),
   maxSessionsPerKey: setting(
     'TOOLGATE_MAX_SESSIONS_PER_KEY',
     '10000',

@@ -5,6 +5,7 @@ import type { Channels } from '../core/channel.ts';
 import type { Drift } from '../core/decide.ts';
 import type { Db } from '../store/db.ts';
 import type { ChannelKind } from '../store/notifications.ts';
+import type { HeldDetails } from './approvals/details.ts';
 import type { Vault } from './secrets.ts';
 
 export interface GuardSettings {
@@ -27,6 +28,8 @@ export interface Deps {
   vault: Vault;
   settings: GuardSettings;
   now: () => number;
+  /** What approvers are shown of held calls. */
+  details: HeldDetails;
 }
 
 /** Who made a change, as the log of changes names them. */

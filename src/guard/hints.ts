@@ -5,11 +5,14 @@ import type { Db } from '../store/db.ts';
 
 /**
  * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, and `tools` about a key
- * whose Connected Tools changed.
+ * whose Connected Tools changed. The others are messages of approvals/details-messages.ts.
  */
-type Hint = 'cancel' | 'ended' | 'tools';
+type Hint = 'cancel' | 'ended' | 'tools' | 'details-question' | 'details-answer' | 'details-ended';
 
-/** Sends a hint to every replica, this one included. `about` is an id or a hash, never a secret: it may be logged. */
+/**
+ * Sends a hint to every replica, this one included. `about` is an id, a hash or an encrypted text, never a secret: the
+ * database may log it, and its users may read and forge it. PostgreSQL carries fewer than 8,000 bytes.
+ */
 export function giveHint(db: Db, hint: Hint, about: string): void {
   db.sendHint(`${hint} ${about}`);
 }

@@ -86,6 +86,8 @@ const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 export class Vault {
   readonly #encryption: Uint8Array;
   readonly #digest: Uint8Array;
+  readonly #messages: Uint8Array;
+  readonly #exchange: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
   /** An Ed25519 key of 32 bytes. It is the same on every replica of a store, since they share the master key. */
@@ -95,6 +97,8 @@ export class Vault {
     // The labels go into the derived keys: with a changed label, nothing that is stored could be decrypted.
     this.#encryption = derive(masterKey, 'toolgate sealing');
     this.#digest = derive(masterKey, 'toolgate arguments digest');
+    this.#messages = derive(masterKey, 'toolgate messages between replicas');
+    this.#exchange = derive(masterKey, 'toolgate exchange between replicas');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
     const pkcs8 = Buffer.concat([PKCS8_ED25519, derive(masterKey, 'toolgate checkpoints')]);
     this.#checkpoints = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -124,6 +128,16 @@ export class Vault {
     decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES));
     const plain = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
     return Buffer.concat(plain).toString('utf8');
+  }
+
+  /** Proves that a message comes from a replica, since only replicas have the master key. */
+  messageMac(message: string): string {
+    return createHmac('sha256', this.#messages).update(message).digest('base64url');
+  }
+
+  /** A key of one exchange between replicas. Nobody can derive it again once the shared secret is forgotten. */
+  exchangeKey(sharedSecret: Uint8Array, about: string): Uint8Array {
+    return new Uint8Array(hkdfSync('sha256', sharedSecret, this.#exchange, about, 32));
   }
 
   signCheckpoint(text: string): Uint8Array {

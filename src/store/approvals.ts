@@ -96,6 +96,16 @@ export function findApprovals(db: Queries, ids: readonly string[]): Promise<Appr
   return db.all(`SELECT ${COLUMNS} FROM approvals WHERE id IN (${placeholders(wanted.length)})`, wanted);
 }
 
+/** Those of the given approvals that nobody has answered and that have not lapsed. */
+export async function findPending(db: Queries, ids: readonly string[]): Promise<string[]> {
+  const wanted = padded(ids);
+  const rows = await db.all<{ id: string }>(
+    `SELECT id FROM approvals WHERE status = 'pending' AND id IN (${placeholders(wanted.length)})`,
+    wanted,
+  );
+  return rows.map(({ id }) => id);
+}
+
 export async function findApprovalByToken(db: Queries, tokenHash: string): Promise<ApprovalRecord | null> {
   const rows = await db.all<ApprovalRecord>(`SELECT ${COLUMNS} FROM approvals WHERE token_hash = $1`, [
     tokenHash,

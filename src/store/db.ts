@@ -54,6 +54,8 @@ export interface Db extends Lane {
   /** Sends a short message to every replica, including this one. It may be lost too. */
   sendHint(word: string): void;
   onHint(listener: (word: string) => void): void;
+  /** Whether such messages can reach other replicas. */
+  readonly hintsReachReplicas: boolean;
   close(): Promise<void>;
 }
 

@@ -123,8 +123,12 @@ class PostgresDb implements Db {
   }
 
   sendHint(word: string): void {
-    if (this.#server.pooling === 'session') this.#notify(word);
+    if (this.hintsReachReplicas) this.#notify(word);
     else for (const each of this.#hinted) queueMicrotask(() => each(word));
+  }
+
+  get hintsReachReplicas(): boolean {
+    return this.#server.pooling === 'session';
   }
 
   onHint(listener: (word: string) => void): void {

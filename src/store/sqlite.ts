@@ -52,6 +52,8 @@ class SqliteDb implements Db {
   readonly #log: SyncedLog;
   readonly #listeners: (() => void)[] = [];
   readonly #hinted: ((word: string) => void)[] = [];
+  /** One process has the store for itself. */
+  readonly hintsReachReplicas = false;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(file: HeldFile, onFatal: (error: Error) => void) {

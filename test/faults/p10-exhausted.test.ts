@@ -85,6 +85,9 @@ class Bench {
     const { openPostgres } = await load<typeof import('../../src/store/postgres.ts')>('store/postgres.ts');
     const { migrate } = await load<typeof import('../../src/store/migrate.ts')>('store/migrate.ts');
     const { Vault } = await load<typeof import('../../src/guard/secrets.ts')>('guard/secrets.ts');
+    const { HeldDetails } = await load<typeof import('../../src/guard/approvals/details.ts')>(
+      'guard/approvals/details.ts',
+    );
     const { Worker } =
       await load<typeof import('../../src/guard/outgoing/worker.ts')>('guard/outgoing/worker.ts');
     const { deliveries } =
@@ -106,7 +109,10 @@ class Bench {
       defaultChannels: [],
       channels: {},
     };
-    const deps: Deps = { db, vault: new Vault(new Uint8Array(32)), settings, now: () => bench.now };
+    const now = () => bench.now;
+    const vault = new Vault(new Uint8Array(32));
+    const details = new HeldDetails({ db, vault, now }, 0);
+    const deps: Deps = { db, vault, settings, now, details };
     const rules = { allowPrivate: true };
     const notify = {
       publicUrl: 'http://127.0.0.1',

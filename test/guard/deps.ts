@@ -1,5 +1,6 @@
 // A guard on a store that was opened directly, with time in the test's hands.
 
+import { HeldDetails } from '../../src/guard/approvals/details.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { Vault } from '../../src/guard/secrets.ts';
 import type { Db } from '../../src/store/db.ts';
@@ -16,6 +17,9 @@ const settings = {
   channels: {},
 };
 
+const DETAILS_BYTES = 1 << 20;
+
 export function depsAt(db: Db, now = () => NOW): Deps {
-  return { db, vault: new Vault(new Uint8Array(32).fill(7)), settings, now };
+  const vault = new Vault(new Uint8Array(32).fill(7));
+  return { db, vault, settings, now, details: new HeldDetails({ db, vault, now }, DETAILS_BYTES) };
 }

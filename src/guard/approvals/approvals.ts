@@ -139,13 +139,14 @@ export async function lapse(deps: Deps, limit: number): Promise<number> {
   const lapsed = await deps.db.transaction({}, async tx => {
     const now = deps.now();
     const approvals = await lapseApprovals(tx, now, limit);
-    if (approvals.length === 0) return 0;
+    if (approvals.length === 0) return [];
     const subscribers = await listSubscribers(tx);
     for (const approval of approvals) tell(tx, subscribers, approval, now);
-    return approvals.length;
+    return approvals;
   });
-  if (lapsed > 0) deps.db.wake();
-  return lapsed;
+  for (const approval of lapsed) letDetailsGo(deps, approval);
+  if (lapsed.length > 0) deps.db.wake();
+  return lapsed.length;
 }
 
 /** Null if somebody else answered first or the approval had timed out. */
@@ -169,7 +170,10 @@ async function resolveOnce(
       });
     return after;
   });
-  if (resolved !== null) deps.db.wake();
+  if (resolved !== null) {
+    letDetailsGo(deps, resolved);
+    deps.db.wake();
+  }
   return resolved;
 }
 
@@ -188,6 +192,11 @@ function tell(
 ): void {
   dropNotifications(tx, approval.id);
   emit(tx, subscribers, 'approval.resolved', approval, now);
+}
+
+/** Only after the commit: a question that was not answered after all still has to be shown. */
+function letDetailsGo({ details }: Deps, { id, shows }: ApprovalRecord): void {
+  if (shows === 1) details.drop(id);
 }
 
 /** A link is invalid from `expiresAt` on, even if the worker has not ended the approval yet. */

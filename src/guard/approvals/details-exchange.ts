@@ -1,0 +1,157 @@
+// Asks the other replicas for the details of a call, and answers them, over the channel of hints. Every bound here is on
+// what messages of others can make this process keep or do: a message that no replica sent is forgotten at once, a
+// question is answered once, and parts of an answer are kept only for questions that this replica has just asked.
+
+import type { KeyObject } from 'node:crypto';
+import { GuardError } from '../../core/errors.ts';
+import type { Db } from '../../store/db.ts';
+import { giveHint, onHint } from '../hints.ts';
+import type { Vault } from '../secrets.ts';
+import {
+  answerTo,
+  FRESH_MS,
+  newQuestion,
+  openAnswer,
+  type Part,
+  type Question,
+  questionIdOf,
+  readPart,
+  readQuestion,
+} from './details-messages.ts';
+
+/** How long each attempt waits. The second one is for a message that was lost, or that came before the details did. */
+const WAITS_MS = [300, 700];
+/** Questions of this replica under way at a time, and those that wait for their turn. */
+const MOST_ASKED = 256;
+const MOST_WAITING = 4096;
+/** Questions of others that are being answered; further ones get no answer. */
+const MOST_ANSWERED = 64;
+/** Questions of others that are remembered, so that none is answered twice. Beyond that, none is answered. */
+const MOST_HEARD = 65_536;
+/** Replicas whose parts of an answer to one question are kept. */
+const MOST_ANSWERERS = 8;
+
+interface Asked {
+  question: Question;
+  privateKey: KeyObject;
+  /** The parts so far, by the key of the replica that sends them. */
+  parts: Map<string, Part[]>;
+  found: (details: Uint8Array) => void;
+}
+
+export interface Exchanging {
+  db: Db;
+  vault: Vault;
+  now: () => number;
+  /** The details that this replica may give away, if it still holds them. */
+  held: (referenceId: string) => Uint8Array | null;
+  /** Whether the store says that the approval still waits. */
+  isPending: (referenceId: string) => Promise<boolean>;
+  answered: () => void;
+}
+
+export class DetailsExchange {
+  readonly #with: Exchanging;
+  /** By the id of the question. */
+  readonly #asked = new Map<string, Asked>();
+  readonly #waiting: (() => void)[] = [];
+  #asking = 0;
+  #answering = 0;
+  /** The ids of questions heard, in the order in which they came, with the times until which they are remembered. */
+  readonly #heard = new Map<string, number>();
+
+  constructor(exchanging: Exchanging) {
+    this.#with = exchanging;
+    if (!exchanging.db.hintsReachReplicas) return;
+    onHint(exchanging.db, 'details-question', text => void this.#hearQuestion(text));
+    onHint(exchanging.db, 'details-answer', text => this.#hearPart(text));
+  }
+
+  /** The details as another replica holds them, or null if none has answered in time. */
+  async ask(referenceId: string): Promise<Uint8Array | null> {
+    if (!this.#with.db.hintsReachReplicas) return null;
+    await this.#turn();
+    try {
+      for (const waitMs of WAITS_MS) {
+        const details = await this.#askOnce(referenceId, waitMs);
+        if (details !== null) return details;
+      }
+      return null;
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#asking--;
+      else next();
+    }
+  }
+
+  /** Too many is an error: "nobody holds them" would not be true. */
+  async #turn(): Promise<void> {
+    if (this.#waiting.length >= MOST_WAITING)
+      throw new GuardError('overloaded', 'Too many details are being looked up.', { retryAfter: 1 });
+    if (this.#asking >= MOST_ASKED) await new Promise<void>(resolve => this.#waiting.push(resolve));
+    else this.#asking++;
+  }
+
+  async #askOnce(referenceId: string, waitMs: number): Promise<Uint8Array | null> {
+    const { db, vault, now } = this.#with;
+    const { question, privateKey } = newQuestion(vault, referenceId, now());
+    let timer: Timer | undefined;
+    try {
+      return await new Promise(resolve => {
+        timer = setTimeout(() => resolve(null), waitMs);
+        this.#asked.set(question.id, { question, privateKey, parts: new Map(), found: resolve });
+        giveHint(db, 'details-question', question.text);
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#asked.delete(question.id);
+    }
+  }
+
+  #hearPart(text: string): void {
+    const asked = this.#asked.get(questionIdOf(text));
+    const part = asked === undefined ? null : readPart(this.#with.vault, text);
+    if (asked === undefined || part === null) return;
+    const parts = asked.parts.get(part.key) ?? [];
+    if (parts.length === 0 && asked.parts.size >= MOST_ANSWERERS) return;
+    if (parts.some(each => each.index === part.index || each.count !== part.count)) return;
+    parts.push(part);
+    asked.parts.set(part.key, parts);
+    if (parts.length < part.count) return;
+    const inOrder = parts.sort((a, b) => a.index - b.index);
+    const details = openAnswer(this.#with.vault, asked.question, asked.privateKey, inOrder);
+    if (details !== null) asked.found(details);
+  }
+
+  async #hearQuestion(text: string): Promise<void> {
+    const { db, vault, now, held, isPending, answered } = this.#with;
+    const question = readQuestion(vault, text, now());
+    if (question === null || this.#asked.has(question.id) || !this.#isNew(question, now())) return;
+    if (held(question.referenceId) === null || this.#answering >= MOST_ANSWERED) return;
+    this.#answering++;
+    try {
+      if (!(await isPending(question.referenceId))) return;
+      // They may have been let go meanwhile.
+      const details = held(question.referenceId);
+      if (details === null) return;
+      for (const part of answerTo(vault, question, details)) giveHint(db, 'details-answer', part);
+      answered();
+    } catch {
+      // The store cannot be read. The asker is told nothing, as if nobody held the details.
+    } finally {
+      this.#answering--;
+    }
+  }
+
+  /** Whether the question was never heard before. It remembers it. */
+  #isNew({ id }: Question, now: number): boolean {
+    for (const [heard, until] of this.#heard) {
+      if (until > now) break;
+      this.#heard.delete(heard);
+    }
+    if (this.#heard.has(id) || this.#heard.size >= MOST_HEARD) return false;
+    // A clock that is ahead may have dated the question, so it counts as fresh for twice as long.
+    this.#heard.set(id, now + 2 * FRESH_MS);
+    return true;
+  }
+}
