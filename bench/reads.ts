@@ -65,6 +65,7 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
     for (const [what, query] of Object.entries(requests(filled))) {
       if (counted || !query.startsWith('stats')) await time(server, what, query);
     }
+    await time(server, 'an approval with its context', `approvals/${await heldCall(server)}`);
     await search(server, 'a pair that never meets, to the end', neverMet(filled));
     await exported(server);
   } finally {
@@ -166,6 +167,26 @@ async function rolledUp(server: Server): Promise<boolean> {
 async function lag(server: Server): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text();
   return Number(/^toolgate_rollup_lag_seconds (\S+)/m.exec(text)?.[1] ?? Number.POSITIVE_INFINITY);
+}
+
+/** Makes a call that waits for approval, and returns its referenceId. */
+async function heldCall(server: Server): Promise<string> {
+  const rules = [{ tool: '*', action: 'require_approval' }];
+  const policy = await post<{ id: string }>(server, '/admin/v1/policies', ADMIN_TOKEN, {
+    name: 'held',
+    rules,
+  });
+  const named = { name: 'held', policyId: policy.id };
+  const { key } = await post<{ key: string }>(server, '/admin/v1/keys', ADMIN_TOKEN, named);
+  const call = { serverName: 'server', toolName: 'tool' };
+  return (await post<{ referenceId: string }>(server, '/v1/check', key, call)).referenceId;
+}
+
+async function post<Answer>(server: Server, address: string, token: string, body: unknown): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const response = await fetch(server.url + address, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${address} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Answer;
 }
 
 async function ask(server: Server, query: string): Promise<Response> {

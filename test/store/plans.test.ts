@@ -13,9 +13,11 @@ import type { Queries, Row, Value } from '../../src/store/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
+import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
 import * as policies from '../../src/store/policies.ts';
 import * as rollups from '../../src/store/rollups.ts';
 import * as sessions from '../../src/store/sessions.ts';
+import { insertVote, listVotes } from '../../src/store/votes.ts';
 import { sql } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
 import {
@@ -52,6 +54,12 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'an approval by its token': db => approvals.findApprovalByToken(db, 'token 7'),
   'approvals by their ids': db => approvals.findApprovals(db, [idAt(NOW, 7)]),
   'approvals to spend': db => approvals.findSpendable(db, [idAt(NOW, 7)], 0),
+  'approvals of the same call': db => approvals.findRepeated(db, ['key-7'], ['digest'], NOW),
+  'earlier approvals of a tool': db =>
+    approvals.earlierApprovals(db, approvalRecord({ id: idAt(NOW, 7), keyId: 'key-7' }), idAt(NOW - HOUR)),
+  'votes of approvals': db => listVotes(db, [idAt(NOW, 7)]),
+  'messages about an approval': db =>
+    listNotifications(db, { status: null, approvalId: idAt(NOW, 7) }, 51, 'z'),
   'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
   'open grants': db => grants.openGrants(db, ['key-7'], NOW),
   'what is used of limits': db => limits.usedOf(db, [7, 8, 9].map(counted), NOW),
@@ -124,7 +132,7 @@ for (const engine of await engines()) {
       const bare =
         engine === 'postgres'
           ? /Seq Scan on (?!audit_contexts)/
-          : /^SCAN (?!.*USING (COVERING INDEX|INDEX|PRIMARY KEY)|(r|n|c LEFT-JOIN|chunk|steps|wanted|(\d+ )?CONSTANT ROWS?|\d+-ROW VALUES CLAUSE)$)/;
+          : /^SCAN (?!.*USING (COVERING INDEX|INDEX|PRIMARY KEY)|(r|n|c LEFT-JOIN|chunk|steps|wanted|earlier|answered|(\d+ )?CONSTANT ROWS?|\d+-ROW VALUES CLAUSE)$)/;
       expect(lines.filter(line => bare.test(line))).toEqual([]);
       expect(lines.join('\n')).toMatch(/index|primary key/i);
     }
@@ -214,6 +222,9 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       await keys.insertKey(tx, keyRecord({ id, policyId: `policy-${n}` }), `hash ${n}`);
       await sessions.insertSession(tx, sessionRecord({ id, keyId }), `hash ${n}`);
       approvals.insertApproval(tx, approvalRecord({ id, keyId, status }), `token ${n}`);
+      await insertVote(tx, { approvalId: id, operatorId: 'o', by: 'operator:o', at: 0 });
+      const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
+      insertNotification(tx, { id, ...about, tokenEncrypted: 't' });
       pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
       grants.insertGrant(tx, {
         id,
