@@ -2,6 +2,7 @@
 // the approval has ended.
 
 import type { Queries, Transaction } from './db.ts';
+import { CHANGE_MESSAGE } from './posted-messages.ts';
 
 /** The ways in which a link can reach a person. */
 export type ChannelKind = 'email' | 'slack' | 'http' | 'terminal';
@@ -86,12 +87,13 @@ export async function recordNotificationAttempt(
   );
 }
 
-/** Drops the unsent notifications of an approval that is resolved or has timed out. */
-export function dropNotifications(tx: Transaction, approvalId: string): void {
+/** Drops the unsent notifications of an approval that is resolved or has timed out. Posted messages will say so. */
+export function dropNotifications(tx: Transaction, approvalId: string, now: number): void {
   tx.defer(
-    `UPDATE notifications SET status = 'dropped', next_attempt_at = NULL, token_sealed = NULL
-     WHERE approval_id = $1 AND status = 'pending'`,
-    [approvalId],
+    `UPDATE notifications SET status = CASE WHEN status = 'pending' THEN 'dropped' ELSE status END,
+       next_attempt_at = NULL, token_sealed = NULL, ${CHANGE_MESSAGE('$2')}
+     WHERE approval_id = $1 AND (status = 'pending' OR (status = 'sent' AND channel = 'slack'))`,
+    [approvalId, now],
   );
 }
 

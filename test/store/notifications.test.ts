@@ -139,7 +139,7 @@ await onEachEngine(store => {
       notification('n4', { approvalId: 'a2' }),
     );
     await settle('n2', 'sent', null);
-    await store.db.transaction({}, async tx => notifications.dropNotifications(tx, 'a1'));
+    await store.db.transaction({}, async tx => notifications.dropNotifications(tx, 'a1', NOW));
     expect(await rows()).toEqual([
       { id: 'n1', status: 'dropped', token: null },
       { id: 'n2', status: 'sent', token: null },

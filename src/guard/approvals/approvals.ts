@@ -183,14 +183,14 @@ function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number,
   insertGrant(tx, { id: newId(), ...about, createdAt, expiresAt });
 }
 
-/** Announces the outcome to the subscribed webhooks, and drops the notifications that were not sent yet. */
+/** Announces the outcome: to the subscribed webhooks, and in messages that were posted. Drops unsent notifications. */
 function tell(
   tx: Transaction,
   subscribers: readonly Subscriber[],
   approval: ApprovalRecord,
   now: number,
 ): void {
-  dropNotifications(tx, approval.id);
+  dropNotifications(tx, approval.id, now);
   emit(tx, subscribers, 'approval.resolved', approval, now);
 }
 
