@@ -127,6 +127,7 @@ function checkTogether(config: Config): void {
     );
   }
   checkMail(config);
+  checkSlack(config);
   checkChannels(config);
   checkSignOn(config);
 }
@@ -161,12 +162,26 @@ function checkMail(config: Config): void {
 
 const isMail = ({ type }: Channel): boolean => type === 'email';
 
-function checkChannels({ channels, smtpUrl }: Config): void {
+function checkSlack({ slackBotToken, slackSigningSecret }: Config): void {
+  if ((slackBotToken === null) === (slackSigningSecret === null)) return;
+  throw new ConfigError(
+    'TOOLGATE_SLACK_BOT_TOKEN and TOOLGATE_SLACK_SIGNING_SECRET go together: set both, or neither.',
+  );
+}
+
+function checkChannels({ channels, smtpUrl, slackBotToken, slackWebhookUrl }: Config): void {
   for (const [name, channel] of Object.entries(channels)) {
     if (isMail(channel) && smtpUrl === null) {
       throw new ConfigError(
         `channels.${name} sends e-mail but TOOLGATE_SMTP_URL is not set: set it to your mail server, for example ` +
           'smtp://user:password@host:587.',
+      );
+    }
+    // Without a bot, the service's own webhook carries links.
+    if ('channel' in channel && slackBotToken === null && slackWebhookUrl === null) {
+      throw new ConfigError(
+        `channels.${name} posts to Slack but TOOLGATE_SLACK_BOT_TOKEN is not set: set it and ` +
+          'TOOLGATE_SLACK_SIGNING_SECRET to those of your Slack app.',
       );
     }
   }

@@ -10,6 +10,7 @@ import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
 import { type Demo, fillDemo } from './demo/fill.ts';
 import { openFiles } from './file-modes.ts';
+import { SlackApi } from './guard/approvals/notify/slack-bot/api.ts';
 import { callableBy } from './guard/check/callable.ts';
 import { CheckWork, newMemory } from './guard/check/check.ts';
 import { type CommitObserver, GroupCommit } from './guard/check/commit.ts';
@@ -219,6 +220,7 @@ function createServices(
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
     signOn: signOn(config),
+    slack: config.slackBotToken === null ? null : new SlackApi(config.slackApiUrl, config.slackBotToken),
     adminTokenHash: hashToken(adminToken),
     checkpointKey,
     version: VERSION,

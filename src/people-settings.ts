@@ -28,6 +28,22 @@ export const NOTIFY_SETTINGS = {
     'Who gets approval e-mails, comma-separated.',
   ),
   slackWebhookUrl: secret('TOOLGATE_SLACK_WEBHOOK_URL', webUrl, 'Slack incoming webhook for notifications.'),
+  slackBotToken: secret(
+    'TOOLGATE_SLACK_BOT_TOKEN',
+    text,
+    'Token of a Slack app’s bot (xoxb-…), which posts messages whose buttons answer; goes with the signing secret.',
+  ),
+  slackSigningSecret: secret(
+    'TOOLGATE_SLACK_SIGNING_SECRET',
+    text,
+    'Signing secret of the same Slack app; shows that a pressed button was reported by Slack.',
+  ),
+  slackApiUrl: setting(
+    'TOOLGATE_SLACK_API_URL',
+    'https://slack.com/api',
+    webUrl,
+    'Address of Slack’s Web API; another one for a proxy.',
+  ),
   notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'URL that receives each notification as a JSON POST.'),
 };
 

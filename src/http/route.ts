@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { VerifierKey } from '../core/checkpoint.ts';
 import { GuardError } from '../core/errors.ts';
+import type { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
@@ -35,6 +36,8 @@ export interface Services {
   approveLimit: RateLimit;
   /** Null if single sign-on is not configured. */
   signOn: Provider | null;
+  /** Null if no Slack app is configured. */
+  slack: SlackApi | null;
   mcp: McpServices;
   /** The stream of events for open pages of the dashboard. */
   feed: Feed;

@@ -21,11 +21,13 @@ import { sessionRoutes } from './sessions.ts';
 import { setupPageRoutes } from './setup.ts';
 import { signInPageRoutes } from './sign-in.ts';
 import { signOnRoutes } from './single-sign-on.ts';
+import { slackRoutes } from './slack.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
   ...sessionRoutes,
   ...approveRoutes,
+  ...slackRoutes,
   ...mcpRoutes,
   ...adminRoutes,
   ...setupPageRoutes,

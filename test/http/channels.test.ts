@@ -85,6 +85,21 @@ test('with a channel for mail, nobody else has to get mail', () => {
   );
 });
 
+test('a channel in Slack needs the app’s two secrets, or the service’s webhook for links', () => {
+  const ops = { type: 'slack', channel: '#approvals' };
+  const app = { TOOLGATE_SLACK_BOT_TOKEN: 'xoxb-1', TOOLGATE_SLACK_SIGNING_SECRET: 'abc' };
+  expect(load({ ops }, app).channels['ops']).toEqual({ ...ops, details: false } as never);
+  expect(load({ ops }, { TOOLGATE_SLACK_WEBHOOK_URL: URL }).slackBotToken).toBeNull();
+  expect(complaint({ ops }, {})).toBe(
+    'channels.ops posts to Slack but TOOLGATE_SLACK_BOT_TOKEN is not set: set it and TOOLGATE_SLACK_SIGNING_SECRET to ' +
+      'those of your Slack app.',
+  );
+  for (const one of Object.entries(app))
+    expect(complaint({}, Object.fromEntries([one]))).toBe(
+      'TOOLGATE_SLACK_BOT_TOKEN and TOOLGATE_SLACK_SIGNING_SECRET go together: set both, or neither.',
+    );
+});
+
 const url = SECRET;
 const MISTAKES: [unknown, says: string][] = [
   [[], 'channels must be an object'],

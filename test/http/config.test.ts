@@ -151,6 +151,8 @@ describe('toolgate config', () => {
       TOOLGATE_MAIL_FROM: 'toolgate@example.com',
       TOOLGATE_APPROVER_EMAILS: 'ops@example.com',
       TOOLGATE_SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/slack-secret',
+      TOOLGATE_SLACK_BOT_TOKEN: 'xoxb-bot-secret',
+      TOOLGATE_SLACK_SIGNING_SECRET: 'signing-secret',
       TOOLGATE_NOTIFY_URL: 'https://notify.example.com/notify-secret',
       TOOLGATE_DATABASE_URL: 'postgres://toolgate:database-password@db.example.com/toolgate',
     };
@@ -162,6 +164,8 @@ describe('toolgate config', () => {
         env.TOOLGATE_ADMIN_TOKEN,
         'smtp-password',
         'slack-secret',
+        'bot-secret',
+        'signing-secret',
         'notify-secret',
       ];
       for (const secret of [...secrets, 'database-password']) expect(out + err).not.toContain(secret);

@@ -6,17 +6,21 @@ import type { Resolution } from '../../../core/approval.ts';
 import { joinName } from '../../../core/name.ts';
 import { visible } from '../../../core/visible.ts';
 
-export interface NotificationMessage {
+/** What every message says about the call. */
+export interface CallFacts {
   referenceId: string;
   keyName: string;
   sessionLabel: string | null;
   serverName: string;
   toolName: string;
   reason: string;
-  approveUrl: string;
-  denyUrl: string;
   /** ISO 8601. */
   expiresAt: string;
+}
+
+export interface NotificationMessage extends CallFacts {
+  approveUrl: string;
+  denyUrl: string;
 }
 
 export function approvalLinks(
@@ -40,11 +44,11 @@ export function clipped(text: string, max: number, spell: (char: string) => stri
   return `${shown}…`;
 }
 
-export function fullName(message: NotificationMessage): string {
+export function fullName(message: Pick<CallFacts, 'serverName' | 'toolName'>): string {
   return visible(joinName(message.serverName, message.toolName));
 }
 
-export function lapse(message: NotificationMessage): string {
+export function lapse(message: Pick<CallFacts, 'expiresAt'>): string {
   return message.expiresAt.replace(/^(\S+)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/, '$1 $2 UTC');
 }
 
@@ -53,7 +57,7 @@ interface Fact {
   value: string;
 }
 
-export function facts(message: NotificationMessage): Fact[] {
+export function facts(message: CallFacts): Fact[] {
   const { sessionLabel } = message;
   const session =
     sessionLabel === null ? [] : [{ label: 'Session', value: visible(sessionLabel) || '(no label)' }];

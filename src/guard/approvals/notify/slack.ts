@@ -55,6 +55,7 @@ function linkButton(label: string, url: string, style: 'primary' | 'danger') {
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-function slackEscape(text: string, max: number): string {
+/** The text as Slack wants it, at most `max` characters long. */
+export function slackEscape(text: string, max: number): string {
   return clipped(text, max, char => ENTITIES[char] ?? char);
 }

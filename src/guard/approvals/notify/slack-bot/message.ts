@@ -1,0 +1,158 @@
+// What the bot's messages say: the question with buttons that answer it, and afterwards how it ended, without buttons.
+// A message carries no approval link: whoever reads the channel could answer with it, operator or not. A button carries
+// only the approval's reference, which answers nothing by itself; answer.ts decides who may answer.
+
+import type { Details } from '../../../../core/details.ts';
+import { visible } from '../../../../core/visible.ts';
+import type { ApprovalRecord } from '../../../../store/approvals.ts';
+import { type CallFacts, facts, fullName, lapse } from '../message.ts';
+import { slackEscape } from '../slack.ts';
+import type { SlackMessage } from './api.ts';
+
+/** A press of one of these answers. Slack also reports when somebody opens the link, which answers nothing. */
+export const BUTTONS = { toolgate_approve: 'approve', toolgate_deny: 'deny' } as const;
+
+/**
+ * Slack refuses the whole message if one text is longer than its limit (3000 characters in a section, 2000 in a field).
+ * Most bounds here are lower, because Slack sends the message back with every press, and a press is bounded too.
+ */
+const SECTION_CHARS = 2900;
+const NAME_CHARS = 600;
+const FIELD_CHARS = 300;
+const LINE_CHARS = 400;
+const DETAIL_SECTIONS = 3;
+
+/** What a message is about. */
+export interface About extends CallFacts {
+  approval: ApprovalRecord;
+  /** Who has approved so far, such as `operator:ana@example.com`. */
+  approvedBy: readonly string[];
+  /** The approval's own page. */
+  pageUrl: string;
+}
+
+/** What a message says about the call's details: them, or why they are not there. */
+export type Shown = Details | 'none' | 'on the page' | 'gone';
+
+const GONE =
+  'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
+
+export function questionMessage(about: About, shown: Shown): SlackMessage {
+  const { votesNeeded, approverGroup } = about.approval;
+  const group = approverGroup === null ? [] : [`Who may answer: the group ${visible(approverGroup)}.`];
+  const votes = votesNeeded === 1 ? [] : [votesText(votesNeeded, about.approvedBy)];
+  return {
+    text: `Approve ${slackEscape(fullName(about), LINE_CHARS)}? Lapses ${lapse(about)}.`,
+    blocks: [
+      section(`An agent asks to call ${fullName(about)}`, NAME_CHARS),
+      ...detailTexts(shown).map(text => section(text, SECTION_CHARS)),
+      fieldsOf(about, []),
+      ...[...group, ...votes].map(text => section(text, SECTION_CHARS)),
+      { type: 'actions', elements: buttons(about, shown) },
+    ],
+  };
+}
+
+const OUTCOMES = { approved: 'Approved', denied: 'Denied', timed_out: 'Nobody answered in time' } as const;
+
+/** The details go with the buttons: nobody needs them any more, and the service does not keep them either. */
+export function endedMessage(about: About): SlackMessage {
+  const { status, resolvedBy, note, grantExpiresAt } = about.approval;
+  const by = status === 'timed_out' || resolvedBy === null ? '' : ` by ${person(resolvedBy)}`;
+  const outcome = `${OUTCOMES[status as keyof typeof OUTCOMES]}${by}: ${fullName(about)}`;
+  const granted =
+    grantExpiresAt === null ? [] : [`Calls like this one are allowed until ${time(grantExpiresAt)}.`];
+  const said = note === null ? [] : [`Note: ${visible(note)}`];
+  return {
+    text: slackEscape(outcome, LINE_CHARS),
+    blocks: [
+      section(outcome, NAME_CHARS),
+      ...[...said, ...granted].map(text => section(text, SECTION_CHARS)),
+      fieldsOf(about, ['Lapses']),
+    ],
+  };
+}
+
+function detailTexts(shown: Shown): string[] {
+  if (shown === 'none') return [];
+  if (shown === 'gone') return [GONE];
+  if (shown === 'on the page')
+    return ['What this call would do is on its page. Review it before you answer.'];
+  const { question, fields, omitted = 0 } = shown;
+  const lines = fields.map(({ path, value }) => `${visible(path)}: ${visible(value)}`);
+  if (omitted > 0) lines.push(`… and ${omitted} more.`);
+  return [...(question === null ? [] : [visible(question)]), ...packed(lines)];
+}
+
+/** As many lines as there is room for, in few sections. A value cannot begin a line, since line breaks are escaped. */
+function packed(lines: readonly string[]): string[] {
+  const sections: string[] = [];
+  let text = '';
+  for (const [index, line] of lines.entries()) {
+    const more = text === '' ? line : `${text}\n${line}`;
+    if (text === '' || slackEscape(more, Number.MAX_SAFE_INTEGER).length <= SECTION_CHARS) {
+      text = more;
+      continue;
+    }
+    sections.push(text);
+    text = line;
+    if (sections.length === DETAIL_SECTIONS)
+      return [...sections, `… and ${lines.length - index} more, on the page.`];
+  }
+  return text === '' ? sections : [...sections, text];
+}
+
+/**
+ * Whoever approves without having seen what the call would do is asked once more, and the page where it can be seen
+ * comes first. Denying is always safe.
+ */
+function buttons({ approval, pageUrl }: About, shown: Shown): object[] {
+  const blind = shown === 'on the page' || shown === 'gone';
+  const review = { ...button('Review', 'toolgate_open'), url: pageUrl };
+  const approve = { ...button('Approve', 'toolgate_approve'), value: approval.id };
+  const deny = { ...button('Deny', 'toolgate_deny'), value: approval.id, style: 'danger' };
+  if (!blind) return [{ ...approve, style: 'primary' }, deny, review];
+  return [{ ...review, style: 'primary' }, { ...approve, confirm: CONFIRM }, deny];
+}
+
+const CONFIRM = {
+  title: plain('Approve unseen?', LINE_CHARS),
+  text: plain('This message does not show what the call would do. Its page does.', LINE_CHARS),
+  confirm: plain('Approve', LINE_CHARS),
+  deny: plain('Go back', LINE_CHARS),
+};
+
+function votesText(needed: number, approvedBy: readonly string[]): string {
+  const names = approvedBy.length === 0 ? '' : `: ${approvedBy.map(person).join(', ')}`;
+  return `${approvedBy.length} of ${needed} approvals${names}.`;
+}
+
+function person(by: string): string {
+  if (by === 'link') return 'the link';
+  if (by === 'admin') return 'the admin token';
+  return visible(by.replace(/^operator:/, ''));
+}
+
+function time(at: number): string {
+  return lapse({ expiresAt: new Date(at).toISOString() });
+}
+
+function fieldsOf(about: About, without: readonly string[]): object {
+  const shown = facts(about).filter(({ label }) => !without.includes(label));
+  return {
+    type: 'section',
+    fields: shown.map(({ label, value }) => plain(`${label}: ${value}`, FIELD_CHARS)),
+  };
+}
+
+function section(text: string, max: number): object {
+  return { type: 'section', text: plain(text, max) };
+}
+
+function button(label: string, actionId: string): object {
+  return { type: 'button', action_id: actionId, text: plain(label, LINE_CHARS) };
+}
+
+function plain(text: string, max: number) {
+  return { type: 'plain_text', text: slackEscape(text, max), emoji: false };
+}
