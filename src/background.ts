@@ -17,7 +17,7 @@ import { deliveries } from './guard/outgoing/deliver.ts';
 import { Worker } from './guard/outgoing/worker.ts';
 import { forgetRequests } from './guard/rate-limit.ts';
 import type { Services } from './http/route.ts';
-import type { ChannelKind } from './store/notifications.ts';
+import type { LeasedNotification } from './store/notifications.ts';
 
 export function startBackground(
   config: Config,
@@ -46,9 +46,9 @@ function createWorker(
   print: (text: string) => void,
 ): Worker {
   const { deps, targetRules: rules, metrics, log } = services;
-  const notified = (channel: ChannelKind, error: string | null) => {
+  const notified = ({ channel, channelName }: LeasedNotification, error: string | null) => {
     metrics.notified(channel, error === null);
-    if (error !== null) log.warn({ channel, error }, 'a notification could not be sent');
+    if (error !== null) log.warn({ channel, channelName, error }, 'a notification could not be sent');
   };
   const jobs = [
     lapses(deps),

@@ -161,7 +161,7 @@ function instant(iso: string | null): number | null {
 
 /** The API masks the URLs of notification targets, so only the visible part can be compared. */
 function targets(notify: NotifyTargets | null): string {
-  if (notify === null) return 'null';
+  if (notify === null || Array.isArray(notify)) return JSON.stringify(notify);
   const masked = (url: string | undefined) => (url && URL.canParse(url) ? `${new URL(url).origin}/…` : null);
   return JSON.stringify([notify.emails ?? [], masked(notify.slackWebhookUrl), masked(notify.url)]);
 }

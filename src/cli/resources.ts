@@ -45,7 +45,7 @@ const isText: Check = value => typeof value === 'string' && value !== '';
 const isTexts: Check = value => Array.isArray(value) && value.every(isText);
 const isTime: Check = value =>
   value === null || (isText(value) && !Number.isNaN(Date.parse(value as string)));
-const isTargets: Check = value => value === null || (typeof value === 'object' && !Array.isArray(value));
+const isTargets: Check = value => typeof value === 'object' && (!Array.isArray(value) || isTexts(value));
 
 type Fields = Record<string, [check: Check, what: string, required?: 'required']>;
 
@@ -55,7 +55,7 @@ const KEY: Fields = {
   policy: [isText, 'the name or the id of a policy', 'required'],
   requireSignInToApprove: [value => typeof value === 'boolean', 'true or false'],
   expiresAt: [isTime, 'a time such as 2030-01-31T12:00:00Z, or null'],
-  notify: [isTargets, 'an object with emails, slackWebhookUrl or url, or null'],
+  notify: [isTargets, 'an object with emails, slackWebhookUrl or url, a list of names of channels, or null'],
   forward: [isTexts, 'a list of resources, prompts, completion'],
 };
 

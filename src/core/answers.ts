@@ -153,11 +153,14 @@ export interface Answers {
       policyId: string;
       requireSignInToApprove: boolean;
       expiresAt: string | null;
-      notify: {
-        emails?: string[];
-        slackWebhookUrl?: string;
-        url?: string;
-      } | null;
+      notify:
+        | {
+            emails?: string[];
+            slackWebhookUrl?: string;
+            url?: string;
+          }
+        | string[]
+        | null;
       forward: ('resources' | 'prompts' | 'completion')[];
       createdAt: string;
       revokedAt: string | null;
@@ -171,11 +174,14 @@ export interface Answers {
     policyId: string;
     requireSignInToApprove: boolean;
     expiresAt: string | null;
-    notify: {
-      emails?: string[];
-      slackWebhookUrl?: string;
-      url?: string;
-    } | null;
+    notify:
+      | {
+          emails?: string[];
+          slackWebhookUrl?: string;
+          url?: string;
+        }
+      | string[]
+      | null;
     forward: ('resources' | 'prompts' | 'completion')[];
     createdAt: string;
     revokedAt: string | null;
@@ -188,11 +194,14 @@ export interface Answers {
     policyId: string;
     requireSignInToApprove: boolean;
     expiresAt: string | null;
-    notify: {
-      emails?: string[];
-      slackWebhookUrl?: string;
-      url?: string;
-    } | null;
+    notify:
+      | {
+          emails?: string[];
+          slackWebhookUrl?: string;
+          url?: string;
+        }
+      | string[]
+      | null;
     forward: ('resources' | 'prompts' | 'completion')[];
     createdAt: string;
     revokedAt: string | null;

@@ -1,10 +1,11 @@
 // Creates, changes and revokes keys. A key is shown once, when it is created, and a revocation takes effect at once. A
 // key's own notification targets may contain secrets, so they are encrypted at rest.
 
+import { isKnownChannel } from '../core/channel.ts';
+import { suggestion } from '../core/condition/condition.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Transaction } from '../store/db.ts';
 import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
-import type { ChannelKind } from '../store/notifications.ts';
 import { findPolicy } from '../store/policies.ts';
 import { shortenSessions } from '../store/sessions.ts';
 import { recordChange } from './changes.ts';
@@ -13,7 +14,9 @@ import { newId } from './ids.ts';
 import { keyLock, POLICIES_LOCK } from './locks.ts';
 import { mintToken, type Vault } from './secrets.ts';
 
-/** A key's own notification targets. They replace those of the service. */
+/** Where a key's questions go: targets of its own, or channels by their names. They replace those of the service. */
+export type KeyNotify = NotifyTargets | string[];
+
 export interface NotifyTargets {
   emails?: string[] | undefined;
   slackWebhookUrl?: string | undefined;
@@ -25,7 +28,7 @@ interface KeyInput {
   policyId: string;
   requireSignInToApprove: boolean;
   expiresAt: number | null;
-  notify: NotifyTargets | null;
+  notify: KeyNotify | null;
   forward: Forward[];
 }
 
@@ -47,8 +50,9 @@ export async function addKey(
 ): Promise<CreatedKey> {
   const { token, hash, prefix } = mintToken('key');
   const { notify, ...rest } = input;
+  wantChannels(deps, notify);
   const id = newId();
-  const notifyEncrypted = encryptTargets(deps.vault, id, notify);
+  const notifyEncrypted = encryptNotify(deps.vault, id, notify);
   const key: KeyRecord = { ...rest, id, prefix, notifyEncrypted, createdAt: deps.now(), revokedAt: null };
   await wantPolicy(tx, key.policyId);
   await insertKey(tx, key, hash);
@@ -68,7 +72,8 @@ export async function changeKey(
       throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
     const { notify, ...rest } = input;
     const key: KeyRecord = { ...current, ...rest };
-    if (notify !== undefined) key.notifyEncrypted = encryptTargets(deps.vault, id, notify);
+    wantChannels(deps, notify ?? null);
+    if (notify !== undefined) key.notifyEncrypted = encryptNotify(deps.vault, id, notify);
     if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
     await updateKey(tx, key);
     if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
@@ -89,23 +94,12 @@ export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void
 
 const about = (keyId: string): string => `key ${keyId} notify`;
 
-function encryptTargets(vault: Vault, keyId: string, targets: NotifyTargets | null): string | null {
-  return targets === null ? null : vault.encrypt(JSON.stringify(targets), about(keyId));
+function encryptNotify(vault: Vault, keyId: string, notify: KeyNotify | null): string | null {
+  return notify === null ? null : vault.encrypt(JSON.stringify(notify), about(keyId));
 }
 
-export function decryptTargets(vault: Vault, keyId: string, encrypted: string | null): NotifyTargets | null {
+export function decryptNotify(vault: Vault, keyId: string, encrypted: string | null): KeyNotify | null {
   return encrypted === null ? null : JSON.parse(vault.decrypt(encrypted, about(keyId)));
-}
-
-/** The channels that carry a key's approval links. */
-export function channelsOf(deps: Deps, keyId: string, encrypted: string | null): readonly ChannelKind[] {
-  const targets = decryptTargets(deps.vault, keyId, encrypted);
-  if (targets === null) return deps.settings.defaultChannels;
-  const own: ChannelKind[] = [];
-  if (targets.emails?.length) own.push('email');
-  if (targets.slackWebhookUrl) own.push('slack');
-  if (targets.url) own.push('http');
-  return own.length > 0 ? own : deps.settings.defaultChannels;
 }
 
 export function noSuchKey(): GuardError {
@@ -124,4 +118,17 @@ async function wantPolicy(tx: Transaction, id: string): Promise<void> {
       errors: [{ path: '/policyId', message: 'there is no policy with this id' }],
     });
   }
+}
+
+/** A question by a channel that does not exist would reach nobody. */
+function wantChannels({ settings: { channels } }: Deps, notify: KeyNotify | null): void {
+  if (!Array.isArray(notify)) return;
+  const at = notify.findIndex(name => !isKnownChannel(channels, name));
+  const name = notify[at];
+  if (name === undefined) return;
+  const known = suggestion(name, ['default', ...Object.keys(channels)]);
+  const message = `there is no channel "${name}" under channels in the server file (toolgate.yaml).${known}`;
+  throw new GuardError('invalid_input', `/notify/${at}: ${message}`, {
+    errors: [{ path: `/notify/${at}`, message }],
+  });
 }

@@ -4,8 +4,8 @@
 import type { Queries, Transaction } from './db.ts';
 import { CHANGE_MESSAGE } from './posted-messages.ts';
 
-/** The ways in which a link can reach a person. */
-export type ChannelKind = 'email' | 'slack' | 'http' | 'terminal';
+/** The ways in which a link can reach a person; `unknown` is that of a named channel which this replica does not know. */
+export type ChannelKind = 'email' | 'slack' | 'http' | 'terminal' | 'teams' | 'unknown';
 
 export type NotificationStatus = 'pending' | 'sent' | 'failed' | 'dropped';
 export const NOTIFICATION_STATUSES = ['pending', 'sent', 'failed', 'dropped'] as const;
@@ -15,14 +15,18 @@ export interface NewNotification {
   approvalId: string;
   keyId: string;
   channel: ChannelKind;
+  /** Null if neither the rule nor the key named a channel. */
+  channelName?: string | null;
   tokenEncrypted: string;
   createdAt: number;
+  /** When it is to be sent, if not at once. */
+  dueAt?: number;
 }
 
 export function insertNotification(tx: Transaction, notification: NewNotification): void {
   tx.defer(
     `INSERT INTO notifications (id, approval_id, key_id, channel, token_sealed, status, attempts, next_attempt_at,
-       leased_until, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', 0, $6, 0, $6)`,
+       leased_until, created_at, channel_name) VALUES ($1, $2, $3, $4, $5, 'pending', 0, $7, 0, $6, $8)`,
     [
       notification.id,
       notification.approvalId,
@@ -30,6 +34,8 @@ export function insertNotification(tx: Transaction, notification: NewNotificatio
       notification.channel,
       notification.tokenEncrypted,
       notification.createdAt,
+      notification.dueAt ?? notification.createdAt,
+      notification.channelName ?? null,
     ],
   );
 }
@@ -38,19 +44,22 @@ export interface LeasedNotification {
   id: string;
   approvalId: string;
   channel: ChannelKind;
+  channelName: string | null;
   tokenEncrypted: string;
   attempts: number;
 }
 
+/** Who receives a notification. One that hangs delays only its own. */
 export interface NotificationTarget {
   keyId: string;
   channel: ChannelKind;
+  channelName: string | null;
 }
 
 /** The keys and channels that have a notification due. */
 export function notificationTargetsDue(db: Queries, now: number): Promise<NotificationTarget[]> {
   return db.all(
-    `SELECT DISTINCT key_id AS "keyId", channel FROM notifications
+    `SELECT DISTINCT key_id AS "keyId", channel, channel_name AS "channelName" FROM notifications
      WHERE status = 'pending' AND next_attempt_at <= $1 AND leased_until <= $1`,
     [now],
   );
@@ -59,7 +68,7 @@ export function notificationTargetsDue(db: Queries, now: number): Promise<Notifi
 /** Leases due notifications of a target until `until`; leaseDeliveries says why the condition is repeated. */
 export function leaseNotifications(
   tx: Transaction,
-  { keyId, channel }: NotificationTarget,
+  { keyId, channel, channelName }: NotificationTarget,
   now: number,
   until: number,
   limit: number,
@@ -67,10 +76,11 @@ export function leaseNotifications(
   return tx.all(
     `UPDATE notifications SET leased_until = $2
      WHERE status = 'pending' AND leased_until <= $1 AND id IN (
-       SELECT id FROM notifications WHERE key_id = $4 AND channel = $5 AND status = 'pending'
-         AND next_attempt_at <= $1 AND leased_until <= $1 ORDER BY next_attempt_at LIMIT $3)
-     RETURNING id, approval_id AS "approvalId", channel, token_sealed AS "tokenEncrypted", attempts`,
-    [now, until, limit, keyId, channel],
+       SELECT id FROM notifications WHERE key_id = $4 AND channel = $5 AND COALESCE(channel_name, '') = $6
+         AND status = 'pending' AND next_attempt_at <= $1 AND leased_until <= $1 ORDER BY next_attempt_at LIMIT $3)
+     RETURNING id, approval_id AS "approvalId", channel, channel_name AS "channelName",
+       token_sealed AS "tokenEncrypted", attempts`,
+    [now, until, limit, keyId, channel, channelName ?? ''],
   );
 }
 
@@ -100,7 +110,7 @@ export function dropNotifications(tx: Transaction, approvalId: string, now: numb
 interface NotificationRecord {
   id: string;
   approvalId: string;
-  /** Its name, or its kind if it has none. */
+  /** Its name, or its kind if it has none; `default` is a name of several. */
   channel: string;
   status: NotificationStatus;
   attempts: number;
@@ -128,8 +138,8 @@ export function listNotifications(
     conditions += ` AND ${column} = $${params.length}`;
   }
   return db.all(
-    `SELECT id, approval_id AS "approvalId", COALESCE(channel_name, channel) AS channel, status, attempts,
-       next_attempt_at AS "nextAttemptAt", last_error AS "lastError", created_at AS "createdAt",
+    `SELECT id, approval_id AS "approvalId", COALESCE(NULLIF(channel_name, 'default'), channel) AS channel, status,
+       attempts, next_attempt_at AS "nextAttemptAt", last_error AS "lastError", created_at AS "createdAt",
        attempted_at AS "attemptedAt"
      FROM notifications WHERE ${conditions} ORDER BY id DESC LIMIT $2`,
     params,

@@ -114,7 +114,7 @@ for (const engine of await engines()) {
         expect(flowed).toMatch(LINK);
         expect(slack.arrivals[0]?.path).toBe('/services/T0/B0/x');
         expect(slack.arrivals[0]?.text).toMatch(LINK);
-        const { approveUrl, denyUrl, expiresAt, ...facts } = http.arrivals[0]?.json ?? {};
+        const { approveUrl, denyUrl, reviewUrl, expiresAt, ...facts } = http.arrivals[0]?.json ?? {};
         expect(facts).toEqual({
           referenceId,
           keyName: 'release agent',
@@ -125,6 +125,7 @@ for (const engine of await engines()) {
         });
         expect(approveUrl).toStartWith(`${service.url}/v1/approve/tg_apr_`);
         expect(denyUrl).toBe(approveUrl.replace('=approve', '=deny'));
+        expect(reviewUrl).toBe(approveUrl.replace('?action=approve', ''));
         expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now());
         expect(service.output).not.toMatch(/tg_apr_/);
       });

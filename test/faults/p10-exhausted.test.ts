@@ -121,6 +121,7 @@ class Bench {
       approverEmails: [],
       slackWebhookUrl: null,
       notifyUrl: null,
+      channels: {},
       rules,
       print: () => {},
     };

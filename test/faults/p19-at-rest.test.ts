@@ -43,8 +43,8 @@ const MUTANTS: Record<string, Patch[]> = {
   'notifiers’ addresses': [
     {
       file: 'src/guard/keys.ts',
-      find: 'vault.encrypt(JSON.stringify(targets), about(keyId));',
-      replace: 'JSON.stringify(targets);',
+      find: 'vault.encrypt(JSON.stringify(notify), about(keyId));',
+      replace: 'JSON.stringify(notify);',
     },
     {
       file: 'src/guard/keys.ts',

@@ -5,7 +5,7 @@ import * as notifications from '../../src/store/notifications.ts';
 import { NOW, onEachEngine } from './stores.ts';
 
 type New = notifications.NewNotification;
-const TARGET = { keyId: 'key-1', channel: 'email' } as const;
+const TARGET = { keyId: 'key-1', channel: 'email', channelName: null } as const;
 const LEASE = 1000;
 
 const notification = (id: string, more: Partial<New> = {}): New => ({
@@ -26,7 +26,9 @@ await onEachEngine(store => {
   };
   const due = async (now: number) =>
     (await notifications.notificationTargetsDue(store.db, now))
-      .map(({ keyId, channel }) => `${keyId} ${channel}`)
+      .map(({ keyId, channel, channelName }) =>
+        [keyId, channel, channelName].filter(each => each !== null).join(' '),
+      )
       .sort();
   const lease = async (now: number, limit = 10, target: notifications.NotificationTarget = TARGET) => {
     const leased = await store.db.transaction({}, tx =>
@@ -76,7 +78,28 @@ await onEachEngine(store => {
     expect(await lease(NOW + 2, 1)).toEqual(['n2']);
     expect(await lease(NOW + 2)).toEqual(['n1']);
     expect(await lease(NOW + 3)).toEqual(['n5']);
-    expect(await lease(NOW + 3, 10, { keyId: 'key-2', channel: 'email' })).toEqual(['n3']);
+    expect(await lease(NOW + 3, 10, { ...TARGET, keyId: 'key-2' })).toEqual(['n3']);
+  });
+
+  test('each named channel is a target of its own, and may be due later than it was written', async () => {
+    await add(
+      notification('n1'),
+      notification('n2', { channelName: 'ops', dueAt: NOW + 5 }),
+      notification('n3', { channelName: 'default' }),
+      notification('n4', { channelName: 'ops', dueAt: NOW + 6 }),
+    );
+    expect(await due(NOW)).toEqual(['key-1 email', 'key-1 email default']);
+    expect(await due(NOW + 5)).toEqual(['key-1 email', 'key-1 email default', 'key-1 email ops']);
+    expect(await lease(NOW + 5)).toEqual(['n1']);
+    expect(await lease(NOW + 5, 10, { ...TARGET, channelName: 'ops' })).toEqual(['n2']);
+    expect(await lease(NOW + 5, 10, { ...TARGET, channelName: 'default' })).toEqual(['n3']);
+    // What `default` consists of is shown as it is without names.
+    expect((await all()).map(each => [each.channel, each.createdAt, each.nextAttemptAt])).toEqual([
+      ['ops', NOW, NOW + 6],
+      ['email', NOW, NOW],
+      ['ops', NOW, NOW + 5],
+      ['email', NOW, NOW],
+    ]);
   });
 
   test('nobody else takes what is leased, until the lease ends', async () => {
@@ -88,6 +111,7 @@ await onEachEngine(store => {
       id: 'n1',
       approvalId: 'a1',
       channel: 'email',
+      channelName: null,
       tokenEncrypted: 'token of n1',
       attempts: 0,
     });

@@ -1,6 +1,7 @@
 // Asks for an approval: writes the approval, its event and the notifications that carry its link, all in the
 // transaction of the audit entry that says `pending`. approvals.ts handles the answers.
 
+import { parseDuration } from '../../core/approval.ts';
 import { auditFailed, type GuardError } from '../../core/errors.ts';
 import type { Rule } from '../../core/policy.ts';
 import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
@@ -8,12 +9,12 @@ import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
 import type { Subscriber } from '../../store/deliveries.ts';
 import type { KeyFacts } from '../../store/keys.ts';
-import { type ChannelKind, insertNotification } from '../../store/notifications.ts';
+import { insertNotification } from '../../store/notifications.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
-import { channelsOf } from '../keys.ts';
 import { emit } from '../outgoing/outbox.ts';
 import { mintToken } from '../secrets.ts';
+import { type Carrier, carriersOf } from './channels.ts';
 
 /** What an approval is bound to: the arguments, the rule that asks, and the tool as it was when it was asked for. */
 export interface Binding {
@@ -28,15 +29,12 @@ export interface Asked extends Binding {
   rule: Rule;
 }
 
-/** The channels that carry the key's links. If they cannot be decrypted, only the calls of this key fail. */
-export function channelsFor(
-  deps: Deps,
-  { id, notifyEncrypted }: KeyFacts,
-): readonly ChannelKind[] | GuardError {
+/** How the question is told. If the key's setting cannot be decrypted, only the calls of this key fail. */
+export function carriersFor(deps: Deps, key: KeyFacts, rule: Rule): readonly Carrier[] | GuardError {
   try {
-    return channelsOf(deps, id, notifyEncrypted);
+    return carriersOf(deps, key, rule);
   } catch (error) {
-    return auditFailed(new Error(`the setting "notify" of key ${id} cannot be read`, { cause: error }));
+    return auditFailed(new Error(`the setting "notify" of key ${key.id} cannot be read`, { cause: error }));
   }
 }
 
@@ -47,10 +45,10 @@ export function ask(
   entry: AuditEntry,
   { rule, argsDigest, definitionDigest, ruleDigest }: Asked,
   {
-    channels,
+    carriers,
     subscribers,
     now,
-  }: { channels: readonly ChannelKind[]; subscribers: readonly Subscriber[]; now: number },
+  }: { carriers: readonly Carrier[]; subscribers: readonly Subscriber[]; now: number },
 ): string {
   const approval: ApprovalRecord = {
     id: newId(),
@@ -67,7 +65,7 @@ export function ask(
     reason: entry.reason,
     status: 'pending',
     createdAt: now,
-    expiresAt: now + deps.settings.approvalTimeout,
+    expiresAt: now + (parseDuration(rule.timeout ?? '') ?? deps.settings.approvalTimeout),
     resolvedAt: null,
     resolvedBy: null,
     grantExpiresAt: null,
@@ -83,7 +81,9 @@ export function ask(
   const { token, hash } = mintToken('approval');
   insertApproval(tx, approval, hash);
   emit(tx, subscribers, 'approval.created', approval, now);
-  for (const channel of channels) {
+  for (const { channel, name, afterMs } of carriers) {
+    // Whoever is to be told when the question has ended is told nothing.
+    if (now + afterMs >= approval.expiresAt) continue;
     const id = newId();
     const tokenEncrypted = deps.vault.encrypt(token, `notification ${id}`);
     insertNotification(tx, {
@@ -91,8 +91,10 @@ export function ask(
       approvalId: approval.id,
       keyId: approval.keyId,
       channel,
+      channelName: name,
       tokenEncrypted,
       createdAt: now,
+      dueAt: now + afterMs,
     });
   }
   return approval.id;

@@ -15,7 +15,7 @@ import { GuardError } from '../../core/errors.ts';
 import { AuditWriter } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
-import { ask, channelsFor } from '../approvals/ask.ts';
+import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
 import { keyLock, POLICIES_LOCK } from '../locks.ts';
@@ -159,8 +159,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp });
     } while (decided.freedBy !== null && !(await approvals.spend(tx, decided.freedBy, now)));
     const opens = decided.decision === 'pending' && decided.repeats === null;
-    const channels = opens ? channelsFor(this.#deps, key) : [];
-    if (channels instanceof GuardError) return channels;
+    const carriers = opens ? carriersFor(this.#deps, key, asking.rule) : [];
+    if (carriers instanceof GuardError) return carriers;
     const entry = auditEntry(request, each.considered.policy, decided);
     entries.push(entry);
     if (decided.decision === 'deny' && decided.repeats !== null)
@@ -168,7 +168,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     if (decided.decision !== 'pending') return verdictOf(entry);
     if (opens) {
       const { subscribers } = approvals;
-      entry.referenceId = ask(this.#deps, tx, entry, asking, { channels, subscribers, now });
+      entry.referenceId = ask(this.#deps, tx, entry, asking, { carriers, subscribers, now });
       approvals.opened(entry.referenceId, asking);
     }
     const message = pendingMessage(request, unfreed, approvals.noteOf(asking));

@@ -1,7 +1,8 @@
 // /admin/v1/keys: long-lived keys. A key is shown in the answer that creates it and nowhere else.
 
 import { z } from 'zod';
-import { changeKey, createKey, decryptTargets, endKey } from '../../guard/keys.ts';
+import { MAX_CHANNELS } from '../../core/channel.ts';
+import { changeKey, createKey, decryptNotify, endKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
 import { FORWARDS, type KeyRecord, listKeys } from '../../store/keys.ts';
 import { before, iso, isoOrNull, isoTime, label, list, page, paged, timeIn, uuid } from '../fields.ts';
@@ -10,14 +11,22 @@ import { actorOf, type Route, route } from '../route.ts';
 const webUrl = z.url({ protocol: /^https?$/ });
 
 const notify = z
-  .strictObject({
-    emails: z.array(z.email()).min(1).max(50).optional(),
-    slackWebhookUrl: webUrl.optional(),
-    url: webUrl.optional(),
-  })
+  .union(
+    [
+      z.strictObject({
+        emails: z.array(z.email()).min(1).max(50).optional(),
+        slackWebhookUrl: webUrl.optional(),
+        url: webUrl.optional(),
+      }),
+      z.array(z.string().max(64)).min(1).max(MAX_CHANNELS),
+    ],
+    'must be an object with emails, slackWebhookUrl or url, or a list of names of channels',
+  )
   .nullable()
   .meta({
-    description: 'Where the approval links of this key are sent; null: to the targets of the service.',
+    description:
+      'Where the approval links of this key are sent: targets of its own, or names of channels of the server file. ' +
+      '`default`, like null, stands for the targets of the service.',
   });
 
 const fields = {
@@ -54,7 +63,7 @@ function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
     policyId,
     requireSignInToApprove,
     expiresAt: isoOrNull(key.expiresAt),
-    notify: maskTargets(vault, id, key.notifyEncrypted),
+    notify: shownNotify(vault, id, key.notifyEncrypted),
     forward,
     createdAt: iso(key.createdAt),
     revokedAt: isoOrNull(key.revokedAt),
@@ -62,9 +71,9 @@ function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
 }
 
 /** The URLs of notification targets are secrets, so only their host is shown. */
-function maskTargets(vault: Vault, keyId: string, encrypted: string | null) {
-  const targets = decryptTargets(vault, keyId, encrypted);
-  if (targets === null) return null;
+function shownNotify(vault: Vault, keyId: string, encrypted: string | null) {
+  const targets = decryptNotify(vault, keyId, encrypted);
+  if (targets === null || Array.isArray(targets)) return targets;
   const masked = (url: string | undefined) => (url === undefined ? undefined : `${new URL(url).origin}/…`);
   return { ...targets, slackWebhookUrl: masked(targets.slackWebhookUrl), url: masked(targets.url) };
 }

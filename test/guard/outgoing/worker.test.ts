@@ -60,12 +60,13 @@ class Desk {
       approverEmails: [],
       slackWebhookUrl: null,
       notifyUrl: receiver.url,
+      channels: {},
       rules: RULES,
       print: () => {},
     };
     const jobs = [
       lapses(this.deps),
-      notifications(this.deps, settings, (channel, error) => this.notified.push([channel, error])),
+      notifications(this.deps, settings, ({ channel }, error) => this.notified.push([channel, error])),
       deliveries(this.deps, RULES, () => {}),
     ];
     this.worker = new Worker(this.deps, jobs, error => this.failures.push(error));
@@ -288,7 +289,7 @@ test('between two looks it rests for a second, also when they fail', async () =>
   await desk.close();
 });
 
-const TARGET = { keyId: 'key-1', channel: 'http' } as const;
+const TARGET = { keyId: 'key-1', channel: 'http', channelName: null } as const;
 const notification = () => ({
   id: Bun.randomUUIDv7(),
   approvalId: Bun.randomUUIDv7(),

@@ -1,16 +1,19 @@
-// Where a key's approval links are sent: through the service's own channels, or through channels of the key. URLs of
-// notifiers are secrets that the API masks, so a change either gives them again or leaves them unchanged.
+// Where a key's approval links are sent: through the service's own channels, through named channels, or to targets of the
+// key. URLs of notifiers are secrets that the API masks, so a change either gives them again or leaves them unchanged.
 
 import { useState } from 'preact/hooks';
 import { Field } from '../../components/field.tsx';
 import { Named } from '../../components/text.tsx';
-import type { Key } from '../../resources.ts';
+import { useGet } from '../../load.ts';
+import type { Key, Settings } from '../../resources.ts';
 
-type Targets = NonNullable<Key['notify']>;
+type Notify = NonNullable<Key['notify']>;
+type Targets = Exclude<Notify, string[]>;
 
 const CHOICES = {
   keep: 'Leave as they are',
   service: 'The service’s own channels',
+  named: 'Channels by name',
   own: 'Channels of this key',
 } as const;
 type Choice = keyof typeof CHOICES;
@@ -36,6 +39,7 @@ export function NotifyFields({ current }: { current?: Key }) {
           </select>
         )}
       </Field>
+      {choice === 'named' && <ChannelNames chosen={namesIn(current?.notify ?? null)} />}
       {choice === 'own' && (
         <>
           <Field label="E-mail to" hint="Several with commas.">
@@ -51,11 +55,42 @@ export function NotifyFields({ current }: { current?: Key }) {
   );
 }
 
+function namesIn(notify: Key['notify']): readonly string[] {
+  return Array.isArray(notify) ? notify : [];
+}
+
+/** `default` stands for the service's own settings. A channel that was removed from the file is no longer offered. */
+function ChannelNames({ chosen }: { chosen: readonly string[] }) {
+  const { data } = useGet<Settings>('/settings');
+  const offered = [{ name: 'default', type: 'the service’s own' }, ...(data?.channels ?? [])];
+  return (
+    <fieldset class="choices">
+      <legend>Channels</legend>
+      {offered.map(({ name, type }) => (
+        <label key={name} class="check">
+          <input type="checkbox" name="named" value={name} defaultChecked={chosen.includes(name)} />
+          <span>
+            {name} <span class="soft">{type}</span>
+          </span>
+        </label>
+      ))}
+      <p class="hint">
+        Declared under <code>channels</code> in <code>toolgate.yaml</code>.
+      </p>
+    </fieldset>
+  );
+}
+
 /** The values of the fields; empty when the channels are left as they are. */
-export function notifyIn(form: FormData): { notify?: Targets | null } {
+export function notifyIn(form: FormData): { notify?: Notify | null } {
   const choice = form.get('channels');
   if (choice === 'keep') return {};
   if (choice === 'service') return { notify: null };
+  if (choice === 'named') {
+    const notify = form.getAll('named').map(String);
+    if (notify.length === 0) throw new Error('Choose at least one channel.');
+    return { notify };
+  }
   const text = (name: string) => String(form.get(name) ?? '').trim();
   const emails = text('emails')
     .split(',')
@@ -71,6 +106,7 @@ export function notifyIn(form: FormData): { notify?: Targets | null } {
 
 export function NotifyShown({ of: targets }: { of: Key['notify'] }) {
   if (targets === null) return <span>by the service’s own channels</span>;
+  if (Array.isArray(targets)) return <Named text={`by ${targets.join(', ')}`} />;
   const ways = [
     ...(targets.emails ?? []),
     ...(targets.slackWebhookUrl ? [`Slack (${targets.slackWebhookUrl})`] : []),

@@ -4,7 +4,8 @@
 import { isIP } from 'node:net';
 import { visible } from '../../../core/visible.ts';
 import { lookUp } from '../../outgoing/names.ts';
-import { clipped, fullName, htmlText, type NotificationMessage, plainText } from './message.ts';
+import { htmlText, plainText } from './mail-text.ts';
+import { clipped, fullName, type NotificationMessage } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
 const NAME_CHARS = 120;
@@ -94,8 +95,9 @@ function mailOf({ from, to }: MailRoute, message: NotificationMessage) {
     subject: subject(message),
     text: plainText(message),
     html: htmlText(message),
-    // The id is the same for every attempt, so that a mail program that got the message twice can show it once.
-    messageId: `<approval.${message.referenceId}@${domainOf(from)}>`,
+    // The id is the same for every attempt, so that a mail program that got the message twice can show it once. Who is
+    // asked again by another channel gets another message.
+    messageId: `<notification.${message.id}@${domainOf(from)}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
 }

@@ -8,12 +8,12 @@ import type { NotificationMessage } from './message.ts';
 const TIMEOUT_MS = 15_000;
 
 export async function sendNotification(
-  url: string,
+  { url, headers = {} }: { url: string; headers?: Readonly<Record<string, string>> },
   message: NotificationMessage,
   rules: TargetRules,
   timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
-  const { status } = await sendJson({ url, headers: {}, body: notifierJson(message), timeoutMs, rules });
+  const { status } = await sendJson({ url, headers, body: notifierJson(message), timeoutMs, rules });
   // The error does not quote the answer: a receiver that echoes the request would put the links into it.
   if (status < 200 || status > 299) throw new Error(`the notifier answered ${status}`);
 }
@@ -21,7 +21,7 @@ export async function sendNotification(
 /** The fields are listed one by one, so that no other field of the object is ever sent. */
 function notifierJson(message: NotificationMessage): string {
   const { referenceId, keyName, sessionLabel, serverName, toolName, reason } = message;
-  const { approveUrl, denyUrl, expiresAt } = message;
+  const { approveUrl, denyUrl, reviewUrl, expiresAt, approverGroup, votesNeeded, details } = message;
   return JSON.stringify({
     referenceId,
     keyName,
@@ -31,6 +31,9 @@ function notifierJson(message: NotificationMessage): string {
     reason,
     approveUrl,
     denyUrl,
+    reviewUrl,
     expiresAt,
+    ...(approverGroup === null ? {} : { approverGroup, votesNeeded }),
+    ...(details === null ? {} : { details }),
   });
 }

@@ -1,8 +1,9 @@
-// What a notification says to the person who is asked, as data, as plain text and as HTML. Names come from agents.
-// They are shown unchanged, except that invisible characters, and those that reorder text, are written as escapes.
-// The channels beside this file send the message.
+// What a notification says to the person who is asked, as data. Names and details come from agents. They are shown
+// unchanged, except that invisible characters, and those that reorder text, are written as escapes. mail-text.ts and the
+// channels beside this file make texts of it.
 
 import type { Resolution } from '../../../core/approval.ts';
+import type { Details } from '../../../core/details.ts';
 import { joinName } from '../../../core/name.ts';
 import { visible } from '../../../core/visible.ts';
 
@@ -19,17 +20,54 @@ export interface CallFacts {
 }
 
 export interface NotificationMessage extends CallFacts {
+  /** The same for every attempt to send it. */
+  id: string;
   approveUrl: string;
   denyUrl: string;
+  /** The link that only shows the question. */
+  reviewUrl: string;
+  approverGroup: string | null;
+  votesNeeded: number;
+  /** What the call would do; null if there is nothing to show, or if this message must not show it. */
+  details: Details | null;
+  /** Whether the call has details that this message does not show. */
+  lookFirst: boolean;
 }
 
-export function approvalLinks(
-  publicUrl: string,
-  token: string,
-): Pick<NotificationMessage, 'approveUrl' | 'denyUrl'> {
-  const link = (action: Resolution) => `${publicUrl}/v1/approve/${token}?action=${action}`;
-  return { approveUrl: link('approve'), denyUrl: link('deny') };
+type Links = Pick<NotificationMessage, 'approveUrl' | 'denyUrl' | 'reviewUrl'>;
+
+export function approvalLinks(publicUrl: string, token: string): Links {
+  const reviewUrl = `${publicUrl}/v1/approve/${token}`;
+  const link = (action: Resolution) => `${reviewUrl}?action=${action}`;
+  return { approveUrl: link('approve'), denyUrl: link('deny'), reviewUrl };
 }
+
+interface Link {
+  what: Resolution | 'review';
+  label: string;
+  url: string;
+}
+
+/**
+ * The links in the order in which a message shows them. A link that approves submits itself, so whoever has not seen
+ * what the call would do is led to look at it first.
+ */
+export function linksOf({ approveUrl, denyUrl, reviewUrl, lookFirst }: NotificationMessage): Link[] {
+  const deny: Link = { what: 'deny', label: 'Deny', url: denyUrl };
+  return lookFirst
+    ? [
+        { what: 'review', label: 'Look at it first', url: reviewUrl },
+        { what: 'approve', label: 'Approve without looking', url: approveUrl },
+        deny,
+      ]
+    : [
+        { what: 'approve', label: 'Approve', url: approveUrl },
+        deny,
+        { what: 'review', label: 'Only look', url: reviewUrl },
+      ];
+}
+
+export const LOOK_FIRST = 'This message does not show what the call would do. Look at it before you answer.';
 
 /** Shortens a text to at most `max` characters. What `spell` makes of a character is either kept whole or left out. */
 export function clipped(text: string, max: number, spell: (char: string) => string = char => char): string {
@@ -72,87 +110,30 @@ export function facts(message: CallFacts): Fact[] {
   ];
 }
 
-const ADVICE =
-  'Approving frees this one call. The links work once; do not pass this message on. ' +
-  'If you do nothing, the call stays blocked.';
+/** Whose approvals are needed, if not anybody's. */
+export function needs({ approverGroup, votesNeeded }: NotificationMessage): Fact[] {
+  if (approverGroup === null) return [];
+  const group = `the group "${visible(approverGroup)}"`;
+  const value =
+    votesNeeded === 1
+      ? `an approval by somebody of ${group}`
+      : `${votesNeeded} approvals by different people of ${group}`;
+  return [{ label: 'Needs', value }];
+}
 
-export function plainText(message: NotificationMessage): string {
-  const width = Math.max(...facts(message).map(fact => fact.label.length)) + 2;
-  const lines = facts(message).map(({ label, value }) => `${`${label}:`.padEnd(width)}${value}`);
+/** What the call would do, one line for each part; a value cannot begin a line, since line breaks are escaped. */
+export function detailLines({ question, fields, omitted = 0 }: Details): string[] {
   return [
-    'An agent asks to call',
-    `  ${fullName(message)}`,
-    '',
-    ...lines,
-    '',
-    'Approve:',
-    message.approveUrl,
-    '',
-    'Deny:',
-    message.denyUrl,
-    '',
-    ADVICE,
-    '',
-  ].join('\n');
+    ...(question === null ? [] : [visible(question)]),
+    ...fields.map(({ path, value }) => `${visible(path)}: ${visible(value)}`),
+    ...(omitted > 0 ? [`… and ${omitted} more.`] : []),
+  ];
 }
 
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`);
-}
-
-// Every mail program reads inline styles. The style element is for those that support dark mode.
-const DARK = `
-  :root { color-scheme: light dark; supported-color-schemes: light dark; }
-  @media (prefers-color-scheme: dark) {
-    .page { background: #16181d !important; color: #e8eaed !important; }
-    .card { background: #22252c !important; border-color: #3a3f4a !important; }
-    .quiet { color: #a3a9b5 !important; }
-  }`;
-
-const PAGE = 'margin:0;padding:16px;background:#f3f4f6;color:#1b1f24;font:16px/1.5 system-ui,sans-serif';
-const CARD =
-  'max-width:560px;margin:0 auto;padding:20px;background:#ffffff;border:1px solid #d9dde3;border-radius:10px';
-const NAME = 'font:600 18px/1.4 ui-monospace,monospace;overflow-wrap:anywhere;margin:4px 0 16px';
-const LABEL = 'padding:4px 12px 4px 0;color:#5b6472;text-align:left;vertical-align:top;font-weight:400';
-const VALUE = 'padding:4px 0;overflow-wrap:anywhere;word-break:break-word';
-const BUTTON =
-  'display:inline-block;padding:12px 28px;margin:0 8px 8px 0;border-radius:8px;color:#ffffff;font-weight:600;' +
-  'text-decoration:none';
-
-export function htmlText(message: NotificationMessage): string {
-  const rows = facts(message).map(
-    ({ label, value }) =>
-      `<tr><th class="quiet" scope="row" style="${LABEL}">${label}</th><td style="${VALUE}">${escapeHtml(value)}</td></tr>`,
-  );
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="supported-color-schemes" content="light dark">
-<title>Approval</title>
-<style>${DARK}
-</style>
-</head>
-<body class="page" style="${PAGE}">
-<div class="card" style="${CARD}">
-<p style="margin:0">An agent asks to call</p>
-<p style="${NAME}">${escapeHtml(fullName(message))}</p>
-<table style="border-collapse:collapse;width:100%;margin:0 0 20px;font-size:15px">
-${rows.join('\n')}
-</table>
-<p style="margin:0 0 12px">
-${button(message.approveUrl, 'Approve', '#15803d')}
-${button(message.denyUrl, 'Deny', '#b91c1c')}
-</p>
-<p class="quiet" style="margin:0;font-size:13px;color:#5b6472">${ADVICE}</p>
-</div>
-</body>
-</html>
-`;
-}
-
-function button(url: string, label: string, colour: string): string {
-  return `<a href="${escapeHtml(url)}" style="${BUTTON};background:${colour}">${label}</a>`;
+export function advice({ votesNeeded }: NotificationMessage): string {
+  const what =
+    votesNeeded === 1
+      ? 'Approving frees this one call. The links work once; do not pass this message on.'
+      : `The call is freed once ${votesNeeded} people have approved it; one denial ends it. Do not pass this message on.`;
+  return `${what} If you do nothing, the call stays blocked.`;
 }

@@ -5,7 +5,6 @@ import { waitAfter } from '../../../core/event.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
 import {
-  type ChannelKind,
   type LeasedNotification,
   leaseNotifications,
   notificationTargetsDue,
@@ -13,45 +12,37 @@ import {
 } from '../../../store/notifications.ts';
 import { findSession } from '../../../store/sessions.ts';
 import type { Deps } from '../../deps.ts';
-import { decryptTargets, type NotifyTargets } from '../../keys.ts';
-import type { TargetRules } from '../../outgoing/addresses.ts';
+import { decryptNotify, type KeyNotify } from '../../keys.ts';
 import type { Job } from '../../outgoing/worker.ts';
 import { sendEmail } from './email.ts';
 import { sendNotification } from './http.ts';
-import { approvalLinks, type NotificationMessage } from './message.ts';
+import { approvalLinks, type CallFacts, type NotificationMessage } from './message.ts';
+import { NO_ADDRESS, type Route, type RouteSettings, routeOf } from './route.ts';
 import { sendSlack } from './slack.ts';
+import { sendTeams } from './teams.ts';
 import { terminalText } from './terminal.ts';
 
-/** Where notifications go unless a key says otherwise, and how. */
-export interface NotifySettings {
+/** Where notifications go, and how. */
+export interface NotifySettings extends RouteSettings {
   publicUrl: string;
   smtpUrl: string | null;
   mailFrom: string | null;
-  approverEmails: readonly string[];
-  slackWebhookUrl: string | null;
-  notifyUrl: string | null;
-  /**
-   * The rules for targets that were set through the API. Targets in the service's own settings may be at any address.
-   */
-  rules: TargetRules;
   print: (text: string) => void;
 }
-
-const OPERATORS_OWN: TargetRules = { allowPrivate: true };
 
 /** The job that sends the notifications that are due. `onAttempt` is given what went wrong, or null. */
 export function notifications(
   deps: Deps,
   settings: NotifySettings,
-  onAttempt: (channel: ChannelKind, error: string | null) => void,
+  onAttempt: (notification: LeasedNotification, error: string | null) => void,
 ): Job {
   const { db, now } = deps;
   return async start => {
     for (const target of await notificationTargetsDue(db, now())) {
       await start(
-        `${target.keyId} ${target.channel}`,
+        `${target.keyId} ${target.channel} ${target.channelName ?? ''}`,
         (tx, room, until) => leaseNotifications(tx, target, now(), until, room),
-        async leased => onAttempt(leased.channel, await notify(deps, settings, leased)),
+        async leased => onAttempt(leased, await notify(deps, settings, leased)),
       );
     }
   };
@@ -83,7 +74,8 @@ export async function notify(
 
 interface Secrets {
   token: string;
-  targets: NotifyTargets | null;
+  /** Where the key's own questions go. */
+  own: KeyNotify | null;
 }
 
 const LOST = 'its link or its address cannot be decrypted: damaged, or encrypted with another master key';
@@ -91,7 +83,7 @@ const LOST = 'its link or its address cannot be decrypted: damaged, or encrypted
 function opened({ vault }: Deps, leased: LeasedNotification, key: KeyRecord | null): Secrets | null {
   try {
     const token = vault.decrypt(leased.tokenEncrypted, `notification ${leased.id}`);
-    return { token, targets: key === null ? null : decryptTargets(vault, key.id, key.notifyEncrypted) };
+    return { token, own: key === null ? null : decryptNotify(vault, key.id, key.notifyEncrypted) };
   } catch {
     return null;
   }
@@ -103,22 +95,28 @@ async function attempt(
   leased: LeasedNotification,
   approval: ApprovalRecord,
   key: KeyRecord | null,
-  { token, targets }: Secrets,
+  { token, own }: Secrets,
 ): Promise<string | null> {
-  const message = await messageFor(deps, settings, token, approval, key);
-  return send(settings, targets, leased.channel, message).then(
+  const route = routeOf(settings, leased, own);
+  if (typeof route === 'string') return route;
+  const shows = approval.shows === 1;
+  const details = shows && route.channel.details ? await deps.details.find(approval) : null;
+  const message: NotificationMessage = {
+    ...(await factsOf(deps, approval, key)),
+    ...approvalLinks(settings.publicUrl, token),
+    id: leased.id,
+    approverGroup: approval.approverGroup,
+    votesNeeded: approval.votesNeeded,
+    details,
+    lookFirst: shows && details === null,
+  };
+  return send(settings, route, message).then(
     () => null,
     (failure: Error) => failure.message,
   );
 }
 
-async function messageFor(
-  deps: Deps,
-  settings: NotifySettings,
-  token: string,
-  approval: ApprovalRecord,
-  key: KeyRecord | null,
-): Promise<NotificationMessage> {
+async function factsOf(deps: Deps, approval: ApprovalRecord, key: KeyRecord | null): Promise<CallFacts> {
   const session = approval.sessionId === null ? null : await findSession(deps.db, approval.sessionId);
   return {
     referenceId: approval.id,
@@ -127,49 +125,34 @@ async function messageFor(
     serverName: approval.serverName,
     toolName: approval.toolName,
     reason: approval.reason,
-    ...approvalLinks(settings.publicUrl, token),
     expiresAt: new Date(approval.expiresAt).toISOString(),
   };
 }
 
 async function send(
   settings: NotifySettings,
-  targets: NotifyTargets | null,
-  channel: string,
+  { channel, rules }: Route,
   message: NotificationMessage,
 ): Promise<void> {
-  switch (channel) {
+  switch (channel.type) {
     case 'email': {
-      const { smtpUrl, mailFrom } = settings;
-      if (smtpUrl === null || mailFrom === null)
+      const { smtpUrl, mailFrom: from } = settings;
+      if (smtpUrl === null || from === null)
         throw new Error('no mail server is configured (TOOLGATE_SMTP_URL)');
-      await sendEmail(
-        { smtpUrl, from: mailFrom, to: [...(targets?.emails ?? settings.approverEmails)] },
-        message,
-      );
+      if (channel.to.length === 0) throw new Error(NO_ADDRESS);
+      await sendEmail({ smtpUrl, from, to: [...channel.to] }, message);
       return;
     }
     case 'slack':
-      return toUrl(sendSlack, targets?.slackWebhookUrl, settings.slackWebhookUrl, settings.rules, message);
+      if (!('webhookUrl' in channel)) throw new Error('this service cannot post to channels of Slack');
+      return sendSlack(channel.webhookUrl, message, rules);
+    case 'teams':
+      return sendTeams(channel.url, message, rules);
     case 'http':
-      return toUrl(sendNotification, targets?.url, settings.notifyUrl, settings.rules, message);
-    default:
+      return sendNotification(channel, message, rules);
+    case 'terminal':
       settings.print(terminalText(message));
   }
-}
-
-type ToUrl = (url: string, message: NotificationMessage, rules: TargetRules) => Promise<void>;
-
-function toUrl(
-  send: ToUrl,
-  own: string | undefined,
-  operators: string | null,
-  rules: TargetRules,
-  message: NotificationMessage,
-): Promise<void> {
-  if (own !== undefined) return send(own, message, rules);
-  if (operators === null) throw new Error('this channel has no address any more');
-  return send(operators, message, OPERATORS_OWN);
 }
 
 function next(deps: Deps, error: string | null, leased: LeasedNotification, approval: ApprovalRecord) {

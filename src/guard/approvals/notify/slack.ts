@@ -1,15 +1,26 @@
-// Sends a notification to a Slack incoming webhook: the facts, and two buttons that open the links. Names are sent as
+// Sends a notification to a Slack incoming webhook: the facts, and buttons that open the links. Names are sent as
 // plain text, never as markup, and shortened to what Slack accepts.
 
 import type { TargetRules } from '../../outgoing/addresses.ts';
 import { sendJson } from '../../outgoing/send.ts';
-import { clipped, facts, fullName, lapse, type NotificationMessage } from './message.ts';
+import {
+  clipped,
+  detailLines,
+  facts,
+  fullName,
+  LOOK_FIRST,
+  lapse,
+  linksOf,
+  type NotificationMessage,
+  needs,
+} from './message.ts';
 
 const TIMEOUT_MS = 15_000;
 // Slack refuses the whole message if one text is longer than its limit (3000 characters in a section, 2000 in a field).
 const SECTION_CHARS = 2900;
 const FIELD_CHARS = 1900;
 const LINE_CHARS = 400;
+const DETAIL_SECTIONS = 3;
 
 export async function sendSlack(
   url: string,
@@ -26,19 +37,18 @@ export async function sendSlack(
 
 function slackMessage(message: NotificationMessage) {
   const name = fullName(message);
-  const fields = facts(message).map(({ label, value }) => plain(`${label}: ${value}`, FIELD_CHARS));
+  const shown = shownTexts(message);
+  const isCut = shown.length > DETAIL_SECTIONS;
+  const fields = [...facts(message), ...needs(message)].map(({ label, value }) =>
+    plain(`${label}: ${value}`, FIELD_CHARS),
+  );
   return {
     text: `Approve ${slackEscape(name, LINE_CHARS)}? Lapses ${lapse(message)}.`,
     blocks: [
       { type: 'section', text: plain(`An agent asks to call ${name}`, SECTION_CHARS) },
+      ...shown.map(text => ({ type: 'section', text: plain(text, SECTION_CHARS) })),
       { type: 'section', fields },
-      {
-        type: 'actions',
-        elements: [
-          linkButton('Approve', message.approveUrl, 'primary'),
-          linkButton('Deny', message.denyUrl, 'danger'),
-        ],
-      },
+      { type: 'actions', elements: buttons(isCut ? { ...message, lookFirst: true } : message) },
     ],
     unfurl_links: false,
     unfurl_media: false,
@@ -49,8 +59,36 @@ function plain(text: string, max: number) {
   return { type: 'plain_text', text: slackEscape(text, max), emoji: false };
 }
 
-function linkButton(label: string, url: string, style: 'primary' | 'danger') {
-  return { type: 'button', action_id: label.toLowerCase(), text: plain(label, LINE_CHARS), url, style };
+/** The first one is the one to press; denying is marked too, unless people are to look first. */
+function buttons(message: NotificationMessage) {
+  return linksOf(message).map(({ what, label, url }, index) => {
+    const style = index === 0 ? 'primary' : what === 'deny' ? 'danger' : undefined;
+    return { type: 'button', action_id: what, text: plain(label, LINE_CHARS), url, style };
+  });
+}
+
+/** What the call would do, in few sections. */
+function shownTexts({ details, lookFirst }: NotificationMessage): string[] {
+  if (details === null) return lookFirst ? [LOOK_FIRST] : [];
+  return packed(detailLines(details));
+}
+
+/** As many lines as there is room for. If they are cut, one text more says so. */
+export function packed(lines: readonly string[]): string[] {
+  const sections: string[] = [];
+  let text = '';
+  for (const [index, line] of lines.entries()) {
+    const more = text === '' ? line : `${text}\n${line}`;
+    if (text === '' || slackEscape(more, Number.MAX_SAFE_INTEGER).length <= SECTION_CHARS) {
+      text = more;
+      continue;
+    }
+    sections.push(text);
+    text = line;
+    if (sections.length === DETAIL_SECTIONS)
+      return [...sections, `… and ${lines.length - index} more, behind the link.`];
+  }
+  return text === '' ? sections : [...sections, text];
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

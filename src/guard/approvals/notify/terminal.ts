@@ -1,19 +1,20 @@
 // The text of a notification for a terminal: the few lines that a person needs for an answer. The caller prints them.
 
 import { visible } from '../../../core/visible.ts';
-import { facts, fullName, lapse, type NotificationMessage } from './message.ts';
+import { facts, fullName, lapse, linksOf, type NotificationMessage, needs } from './message.ts';
 
 const SHOWN = new Set(['Key', 'Session', 'Reason']);
+const LABELS = { approve: 'Approve', deny: 'Deny', review: 'Look' };
 
 export function terminalText(message: NotificationMessage): string {
   const lines = facts(message)
     .filter(fact => SHOWN.has(fact.label))
+    .concat(needs(message))
     .map(fact => row(fact.label, fact.value));
   return [
     `Approval needed: ${fullName(message)}`,
     ...lines,
-    row('Approve', visible(message.approveUrl)),
-    row('Deny', visible(message.denyUrl)),
+    ...linksOf(message).map(({ what, url }) => row(LABELS[what], visible(url))),
     row('Lapses', lapse(message)),
     '',
   ].join('\n');

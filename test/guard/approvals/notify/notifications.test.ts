@@ -47,6 +47,7 @@ for (const engine of await engines()) {
       approverEmails: [],
       slackWebhookUrl: null,
       notifyUrl: receiver.url,
+      channels: {},
       rules: { allowPrivate: false },
       print: text => printed.push(text),
       ...more,
@@ -62,14 +63,17 @@ for (const engine of await engines()) {
     /** Asks by a channel, and makes one attempt to tell. */
     async function told(
       about: Partial<ApprovalRecord> = {},
-      channel: ChannelKind = 'http',
+      to: ChannelKind | { channel: ChannelKind; channelName: string } = 'http',
       by: NotifySettings = settings(),
     ): Promise<string | null> {
       const id = newId();
       const approval = approvalRecord({ createdAt: now, ...about });
       const { token, hash } = mintToken('approval');
       const tokenEncrypted = deps.vault.encrypt(token, `notification ${id}`);
-      const target = { keyId: approval.keyId, channel };
+      const target = {
+        keyId: approval.keyId,
+        ...(typeof to === 'string' ? { channel: to, channelName: null } : to),
+      };
       await store.db.transaction({}, async tx => {
         insertApproval(tx, approval, hash);
         insertNotification(tx, { id, approvalId: approval.id, ...target, tokenEncrypted, createdAt: NOW });

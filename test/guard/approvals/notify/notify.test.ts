@@ -6,12 +6,11 @@ import { SMTPServer } from 'smtp-server';
 import { visible } from '../../../../src/core/visible.ts';
 import { sendEmail } from '../../../../src/guard/approvals/notify/email.ts';
 import { sendNotification } from '../../../../src/guard/approvals/notify/http.ts';
+import { htmlText, plainText } from '../../../../src/guard/approvals/notify/mail-text.ts';
 import {
   approvalLinks,
   clipped,
-  htmlText,
   type NotificationMessage,
-  plainText,
 } from '../../../../src/guard/approvals/notify/message.ts';
 import { sendSlack } from '../../../../src/guard/approvals/notify/slack.ts';
 import { terminalText } from '../../../../src/guard/approvals/notify/terminal.ts';
@@ -29,6 +28,11 @@ const message: NotificationMessage = {
   reason: 'Rule 3 of policy "prod" requires approval for github__create_issue.',
   ...approvalLinks('https://gate.example', TOKEN),
   expiresAt: '2026-08-01T12:34:56.000Z',
+  id: '0198c0de-0000-7000-8000-000000000002',
+  approverGroup: null,
+  votesNeeded: 1,
+  details: null,
+  lookFirst: false,
 };
 const RTL = '\u202e';
 const hostile: NotificationMessage = {
@@ -64,6 +68,7 @@ describe('the message', () => {
     expect(approvalLinks('https://gate.example', TOKEN)).toEqual({
       approveUrl: `https://gate.example/v1/approve/${TOKEN}?action=approve`,
       denyUrl: `https://gate.example/v1/approve/${TOKEN}?action=deny`,
+      reviewUrl: `https://gate.example/v1/approve/${TOKEN}`,
     });
   });
 
@@ -82,11 +87,17 @@ describe('the message', () => {
     expect(clipped('a&b', 5, char => (char === '&' ? '&amp;' : char))).toBe('a…');
   });
 
-  test('plain text and HTML each hold every fact and both links', () => {
+  test('plain text and HTML each hold every fact and all links', () => {
     const html = htmlText(message).replaceAll('&#34;', '"').replaceAll('&#39;', "'");
     for (const text of [plainText(message), html]) {
-      const { approveUrl, denyUrl, expiresAt: _, ...named } = message;
-      for (const fact of [...Object.values(named), approveUrl, denyUrl, '2026-08-01 12:34:56 UTC']) {
+      const { referenceId, keyName, sessionLabel, serverName, toolName, reason } = message;
+      const links = [
+        message.approveUrl,
+        message.denyUrl,
+        `${message.reviewUrl}${text === html ? '"' : '\n'}`,
+      ];
+      const named = [referenceId, keyName, sessionLabel, serverName, toolName, reason];
+      for (const fact of [...named, ...links, '2026-08-01 12:34:56 UTC']) {
         expect(text).toContain(fact as string);
       }
     }
@@ -131,7 +142,7 @@ describe('the message', () => {
     expect(text).toContain(message.approveUrl);
     expect(text).toContain(message.denyUrl);
     expect(text).toContain('2026-08-01 12:34:56 UTC');
-    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(7);
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(8);
   });
 });
 
@@ -255,7 +266,7 @@ describe('by e-mail', () => {
     expect(header(first, 'From')).toBe('Toolgate <gate@example.com>');
     expect(header(first, 'To')).toBe('ops@example.com, ana@example.com');
     expect(header(first, 'Auto-Submitted')).toBe('auto-generated');
-    expect(header(first, 'Message-ID')).toBe(`<approval.${message.referenceId}@example.com>`);
+    expect(header(first, 'Message-ID')).toBe(`<notification.${message.id}@example.com>`);
     expect(header(second, 'Message-ID')).toBe(header(first, 'Message-ID')!);
     await until(() => server.open() === 0);
   });
@@ -353,13 +364,18 @@ describe('by e-mail', () => {
 });
 
 function httpReceiver(status = 200, body = 'ok') {
-  const seen: { type: string | null; json: unknown }[] = [];
+  const seen: { type: string | null; key: string | null; json: unknown }[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch: async request => {
       const text = await request.text();
-      seen.push({ type: request.headers.get('content-type'), json: JSON.parse(text) });
+      const { headers } = request;
+      seen.push({
+        type: headers.get('content-type'),
+        key: headers.get('x-key'),
+        json: JSON.parse(text),
+      });
       return new Response(body === 'echo' ? text : body, { status });
     },
   });
@@ -371,20 +387,35 @@ describe('by HTTP', () => {
   test('is exactly the documented JSON', async () => {
     const { url, seen } = httpReceiver(204, '');
     const extra = { ...hostile, token: TOKEN, args: { secret: 1 } };
-    await sendNotification(url, extra, rules);
-    expect(seen).toEqual([{ type: 'application/json', json: hostile }]);
-    await sendNotification(url, { ...message, sessionLabel: null }, rules);
-    expect((seen[1]!.json as NotificationMessage).sessionLabel).toBeNull();
+    await sendNotification({ url }, extra, rules);
+    const {
+      id: _,
+      approverGroup: __,
+      votesNeeded: ___,
+      details: ____,
+      lookFirst: _____,
+      ...always
+    } = hostile;
+    expect(seen).toEqual([{ type: 'application/json', json: always, key: null }]);
+    const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }] };
+    const two = { ...message, sessionLabel: null, approverGroup: 'finance', votesNeeded: 2, details };
+    await sendNotification({ url, headers: { 'X-Key': 'abc' } }, two, rules);
+    expect(seen[1]).toMatchObject({
+      key: 'abc',
+      json: { sessionLabel: null, approverGroup: 'finance', votesNeeded: 2, details },
+    });
   });
 
   test('only a 2xx is success, and an echo of the links stays out of the error', async () => {
     const last = httpReceiver(299);
-    await sendNotification(last.url, message, rules);
+    await sendNotification({ url: last.url }, message, rules);
     await sendSlack(last.url, message, rules);
     expect(last.seen).toHaveLength(2);
     for (const status of [300, 302, 400, 404, 500]) {
       const { url } = httpReceiver(status, 'echo');
-      expect(await failure(sendNotification(url, message, rules))).toBe(`the notifier answered ${status}`);
+      expect(await failure(sendNotification({ url }, message, rules))).toBe(
+        `the notifier answered ${status}`,
+      );
       expect(await failure(sendSlack(url, message, rules))).toBe(`Slack answered ${status}`);
     }
   });
@@ -392,12 +423,14 @@ describe('by HTTP', () => {
   test('the rules on addresses and the time limit hold', async () => {
     const { url, seen } = httpReceiver();
     const strict = { allowPrivate: false };
-    expect(await failure(sendNotification(url, message, strict))).toContain('loopback');
+    expect(await failure(sendNotification({ url }, message, strict))).toContain('loopback');
     expect(await failure(sendSlack(url, message, strict))).toContain('loopback');
     expect(seen).toEqual([]);
     const silent = await rawMailServer(() => {});
     const stuck = `http://127.0.0.1:${silent.port}/`;
-    expect(await failure(sendNotification(stuck, message, rules, 200))).toBe('no answer within 0.2 s');
+    expect(await failure(sendNotification({ url: stuck }, message, rules, 200))).toBe(
+      'no answer within 0.2 s',
+    );
     expect(await failure(sendSlack(stuck, message, rules, 200))).toBe('no answer within 0.2 s');
   });
 });
@@ -419,7 +452,7 @@ async function slackJson(about: NotificationMessage): Promise<SlackJson> {
 }
 
 describe('by Slack', () => {
-  test('shows the facts, two link buttons and a text for those who see no blocks', async () => {
+  test('shows the facts, link buttons and a text for those who see no blocks', async () => {
     const { text, blocks } = await slackJson(message);
     expect(text).toBe('Approve github__create_issue? Lapses 2026-08-01 12:34:56 UTC.');
     const fields = blocks.flatMap(block => block.fields ?? []).map(field => field.text);
@@ -430,6 +463,7 @@ describe('by Slack', () => {
     expect(buttons).toMatchObject([
       { type: 'button', text: { text: 'Approve' }, url: message.approveUrl, style: 'primary' },
       { type: 'button', text: { text: 'Deny' }, url: message.denyUrl, style: 'danger' },
+      { type: 'button', text: { text: 'Only look' }, url: message.reviewUrl },
     ]);
   });
 
