@@ -1,9 +1,11 @@
-// Live updates: one stream of server-sent events for all pages. A hidden tab closes the stream, since a browser allows
-// six connections per host over all its tabs; when the tab is shown again, the pages reload their data, as after any
-// other gap. Without a stream the pages still work, and load their data when they are shown.
+// Live updates: one stream of server-sent events for all pages. A browser allows six connections per host over all its
+// tabs, so of its hidden tabs only one keeps a stream (hidden-tabs.ts), and thus learns at once that a call waits. The
+// others close theirs; when such a tab is shown again, the pages reload their data, as after any other gap. Without a
+// stream the pages still work: they load their data when they are shown, and pending.ts reads what waits once a minute.
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { hideTab, mayStream, showTab } from './hidden-tabs.ts';
 import type { Approval, AuditEntry } from './resources.ts';
 import { loadMe } from './session.ts';
 
@@ -50,22 +52,34 @@ export function refresh(): void {
 }
 
 export function startLive(): void {
-  document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
+  const turned = () => (document.hidden ? hideTab(connect, disconnect) : show());
+  document.addEventListener('visibilitychange', turned);
   // Without a stream, the data is reloaded when the window gets the focus.
   window.addEventListener('focus', () => {
     if (!isLive.value) refresh();
   });
+  turned();
+}
+
+function show(): void {
+  showTab();
   connect();
+  if (isLive.value) catchUp();
+}
+
+/** Reloads what was missed while there was no stream, or while the tab was hidden. */
+function catchUp(): void {
+  if (missed) refresh();
+  missed = false;
 }
 
 function connect(): void {
-  if (source !== null || document.hidden) return;
+  if (source !== null || !mayStream()) return;
   clearTimeout(retry);
   source = new EventSource('/admin/v1/events');
   source.onopen = () => {
     isLive.value = true;
-    if (missed) refresh();
-    missed = false;
+    catchUp();
   };
   source.onerror = () => {
     isLive.value = false;
@@ -73,7 +87,11 @@ function connect(): void {
     if (source?.readyState === EventSource.CLOSED) giveUp();
   };
   source.addEventListener('gap', soon);
-  source.addEventListener('verdict', ({ data }) => take({ verdict: JSON.parse(data) as AuditEntry }));
+  source.addEventListener('verdict', ({ data }) => {
+    // Nobody looks at them in a hidden tab, and there may be many.
+    if (document.hidden) missed = true;
+    else take({ verdict: JSON.parse(data) as AuditEntry });
+  });
   source.addEventListener('approval', ({ data }) => take({ approval: JSON.parse(data) as Approval }));
 }
 

@@ -24,9 +24,19 @@ export function keyName(id: string): string {
   if (found !== undefined) return found.name;
   if (!asked.has(id)) {
     asked.add(id);
-    loadKeys().catch(() => {});
+    loadKeysOnce();
   }
   return `${id.slice(0, 8)}…`;
+}
+
+let isLoading = false;
+
+/** A page may show many unknown keys at once; one request is enough for all of them. */
+async function loadKeysOnce(): Promise<void> {
+  if (isLoading) return;
+  isLoading = true;
+  await loadKeys().catch(() => {});
+  isLoading = false;
 }
 
 const labels = signal<Record<string, string>>({});

@@ -4,41 +4,68 @@
 import { effect, signal } from '@preact/signals';
 import { get } from './api.ts';
 import { now } from './clock.ts';
-import { listen } from './live.ts';
+import { isLive, listen } from './live.ts';
 import type { Approval, ListedApproval } from './resources.ts';
 
+/** A call that waits. Live events do not have all fields of the list, which are missing then. */
+export type Waiting = Approval & Partial<Pick<ListedApproval, 'approverGroup' | 'votes'>>;
+
 /** Newest first; undefined until loaded. */
-export const pending = signal<Approval[] | undefined>(undefined);
+export const pending = signal<Waiting[] | undefined>(undefined);
 /** Why they could not be loaded. */
 export const pendingError = signal<Error | null>(null);
 
+/** The most that are loaded: more than people can answer. */
+const MOST = 5000;
+const PAGE = 1000;
+/** How often they are read without a stream, so that the title of a tab in the background tells that a call waits. */
+const POLL_MS = 60_000;
+
 export async function loadPending(): Promise<void> {
   try {
-    const { approvals } = await get<{ approvals: ListedApproval[] }>('/approvals', {
-      status: 'pending',
-      limit: 1000,
-    });
-    pending.value = approvals.filter(waits);
+    pending.value = (await read()).filter(waits);
     pendingError.value = null;
   } catch (error) {
     pendingError.value = error as Error;
   }
 }
 
+async function read(): Promise<ListedApproval[]> {
+  const all: ListedApproval[] = [];
+  let cursor: string | null = null;
+  do {
+    const query = { status: 'pending', limit: PAGE, cursor };
+    const page: Page = await get('/approvals', query);
+    all.push(...page.approvals);
+    cursor = page.nextCursor;
+  } while (cursor !== null && all.length < MOST);
+  return all;
+}
+
+interface Page {
+  approvals: ListedApproval[];
+  nextCursor: string | null;
+}
+
 const waits = (approval: Approval): boolean =>
   approval.status === 'pending' && Date.parse(approval.expiresAt) > Date.now();
 
 /** Adds, replaces or removes an approval, depending on its status. */
-export function updatePending(approval: Approval): void {
-  const others = (pending.value ?? []).filter(each => each.referenceId !== approval.referenceId);
+export function updatePending(approval: Waiting): void {
+  const known = pending.value ?? [];
+  const before = known.find(each => each.referenceId === approval.referenceId);
+  const others = known.filter(each => each !== before);
   pending.value = waits(approval)
-    ? [approval, ...others].sort((a, b) => (a.referenceId < b.referenceId ? 1 : -1))
+    ? [{ ...before, ...approval }, ...others].sort((a, b) => (a.referenceId < b.referenceId ? 1 : -1))
     : others;
 }
 
 export function startPending(): void {
   listen({ approval: updatePending, gap: loadPending });
   loadPending();
+  setInterval(() => {
+    if (!isLive.value) loadPending();
+  }, POLL_MS);
   // An approval disappears when it times out, even without an event.
   effect(() => {
     const shown = pending.value;

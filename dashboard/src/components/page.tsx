@@ -1,8 +1,9 @@
-// The frame of one page: its heading, which is also the title of the tab, and the actions at the top.
+// The frame of one page: its heading, which is also in the title of the tab, and the actions at the top.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { visible } from '../../../src/core/visible.ts';
+import { pageTitle } from '../title.ts';
 
 interface PageProps {
   /** The title may be a name that somebody else chose. */
@@ -16,7 +17,7 @@ interface PageProps {
 export function Page({ title, lead, actions, children }: PageProps) {
   const shown = visible(title);
   useEffect(() => {
-    document.title = `${shown} · Toolgate`;
+    pageTitle.value = shown;
   }, [shown]);
   return (
     <div class="page">

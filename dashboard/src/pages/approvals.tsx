@@ -7,6 +7,7 @@ import { Page } from '../components/page.tsx';
 import { pending } from '../pending.ts';
 import { Grants } from './approvals/grants.tsx';
 import { History } from './approvals/history.tsx';
+import { NotifyChoice } from './approvals/notify-choice.tsx';
 import { Waiting } from './approvals/waiting.tsx';
 
 const VIEWS: Record<string, () => ComponentChildren> = {
@@ -19,7 +20,11 @@ export default function Approvals() {
   const { query } = useLocation();
   const view = query['view'] ?? 'waiting';
   return (
-    <Page title="Approvals" lead="Tool calls that wait until a person answers.">
+    <Page
+      title="Approvals"
+      lead="Tool calls that wait until a person answers."
+      actions={view === 'waiting' && <NotifyChoice />}
+    >
       <nav class="tabs" aria-label="Approvals">
         <Tab view="waiting" current={view} name="Waiting" count={pending.value?.length} />
         <Tab view="history" current={view} name="History" />
