@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, OWN, type Person, send } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { until } from '../support/faults.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
@@ -55,7 +56,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await said(page, `Approved: ${yes.tool}`);
       await question(page, no.tool).getByRole('button', { name: 'Deny' }).click();
       await said(page, `Denied: ${no.tool}`);
-      await question(page, no.tool).waitFor({ state: 'detached' });
+      await question(page, no.tool).getByText('Denied by you').waitFor();
       await page.getByRole('link', { name: 'History' }).click();
       await page.getByRole('row').filter({ hasText: yes.toolName }).getByText('approved').waitFor();
       await page.getByRole('row').filter({ hasText: no.toolName }).getByText('denied').waitFor();
@@ -103,7 +104,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     const held = await hold();
     await visit(browser, service, admin.cookie, async page => {
       await page.goto('/dashboard/approvals');
-      await question(page, held.tool).getByRole('button', { name: 'Approve for…' }).click();
+      await question(page, held.tool).getByRole('button', { name: 'Approve for a while…' }).click();
       const dialog = page.getByRole('dialog', { name: 'Approve for a while' });
       await dialog.getByLabel('For how long').selectOption('4 hours');
       await expectUsable(page);
@@ -125,17 +126,22 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('pending');
   });
 
-  test('calls that wait, and those answered elsewhere, appear and disappear without a reload', async () => {
+  const showNew = (page: Page) => page.getByRole('button', { name: /^Show \d+ new$/ }).click();
+
+  test('calls that begin to wait are announced, and those answered elsewhere say so, without a reload', async () => {
     await visit(browser, service, approver.cookie, async page => {
       await page.goto('/dashboard/approvals');
       await page.getByText('Live', { exact: true }).first().waitFor();
       const held = await hold();
+      await showNew(page);
       await question(page, held.tool).waitFor();
       await service.admin('POST', `/approvals/${held.referenceId}/resolve`, { action: 'deny' });
-      await question(page, held.tool).waitFor({ state: 'detached' });
+      await question(page, held.tool).getByText('Denied by the admin token').waitFor();
       const session = await service.json('POST', '/v1/sessions', key, { label: `run on ${engine}` });
       await service.check(session.body.token, 'prod', 'deploy_by_session');
+      await showNew(page);
       await question(page, 'deploy_by_session').getByText(`session run on ${engine}`).waitFor();
+      await question(page, held.tool).waitFor({ state: 'detached' });
     });
   });
 
@@ -146,31 +152,52 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await page.getByText('Not live').first().waitFor();
       const late = await hold();
       await page.getByRole('button', { name: 'Refresh' }).first().click();
-      await question(page, late.tool).waitFor();
+      await showNew(page);
+      const card = question(page, late.tool);
+      await card
+        .getByRole('button', { name: `Approve ${late.tool}` })
+        .and(page.locator(':enabled'))
+        .waitFor();
       await service.admin('POST', `/approvals/${late.referenceId}/resolve`, { action: 'approve' });
       // The page does not know yet; the service does.
-      await question(page, late.tool).getByRole('button', { name: 'Deny' }).click();
+      await card.getByRole('button', { name: 'Deny' }).click();
       await page.getByRole('status').filter({ hasText: 'answered' }).waitFor();
-      await question(page, late.tool).waitFor({ state: 'detached' });
+      await card.getByText('Approved by the admin token').waitFor();
       expect((await approvalOf(late.referenceId)).status).toBe('approved');
-      const later = await hold();
+      await hold();
       await page.evaluate("window.dispatchEvent(new Event('focus'))");
-      await question(page, later.tool).waitFor();
+      await showNew(page);
     });
   });
 
-  test('a hidden tab lets go of the stream, and reads anew when it is looked at', async () => {
+  test('of two hidden tabs one keeps the stream; the other lets go of it, and reads anew when it is looked at', async () => {
+    await hold();
     await visit(browser, service, approver.cookie, async page => {
-      await page.goto('/dashboard/approvals');
-      await page.getByText('Live', { exact: true }).first().waitFor();
-      const hide = (hidden: boolean) =>
-        page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+      const other = await page.context().newPage();
+      const hide = (which: Page, hidden: boolean) =>
+        which.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
           document.dispatchEvent(new Event('visibilitychange'))`);
-      await hide(true);
-      await page.getByText('Not live').first().waitFor();
+      for (const each of [page, other]) {
+        await each.goto('/dashboard/approvals');
+        await each.getByText('Live', { exact: true }).first().waitFor();
+      }
+      const before = await page.title();
+      await hide(page, true);
+      await until('a tab has the lock', () =>
+        page.evaluate('navigator.locks.query().then(({ held }) => held.length === 1)'),
+      );
+      await hide(other, true);
+      await other.getByText('Not live').first().waitFor();
       const held = await hold();
-      await hide(false);
-      await page.getByText('Live', { exact: true }).first().waitFor();
+      const count = Number(/\((\d+)\)/.exec(before)?.[1] ?? 0) + 1;
+      await until('the title', async () => (await page.title()) === `(${count}) Approvals · Toolgate`);
+      expect(await page.locator('link[rel=icon]').getAttribute('href')).toContain('circle');
+      expect(await other.title()).toBe(before);
+      // The next hidden tab takes over as soon as the first is shown.
+      await hide(page, false);
+      await other.getByText('Live', { exact: true }).first().waitFor();
+      await until('the other title', async () => (await other.title()) === `(${count}) Approvals · Toolgate`);
+      await showNew(page);
       await question(page, held.tool).waitFor();
     });
   });
@@ -208,7 +235,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
 });
 
 describe.if(hasBrowser())('an inbox that nobody answers', () => {
-  test('is empty at the moment the question lapses, and says what to expect', async () => {
+  test('says at the moment the question lapses that it did, and when empty what to expect', async () => {
     const [browser, service] = await Promise.all([
       launch(),
       startService({ env: { TOOLGATE_APPROVAL_TIMEOUT: '12s' } }),
@@ -222,6 +249,9 @@ describe.if(hasBrowser())('an inbox that nobody answers', () => {
         const { key } = await service.newKey(ASK);
         await service.check(key, 'prod', 'deploy');
         await page.getByRole('heading', { name: 'prod__deploy' }).waitFor();
+        await page.getByText('Lapsed: nobody answered in time').waitFor();
+        expect(await page.getByRole('button', { name: /approve|deny/i }).count()).toBe(0);
+        await page.getByRole('button', { name: 'Clear answered' }).click();
         await page.getByText('Nothing waits for an answer').waitFor();
         await page.goto('/dashboard/approvals?view=history');
         await page.getByText('timed out', { exact: true }).waitFor();

@@ -20,7 +20,7 @@ export function DriftMark({ drifted, keyId }: { drifted: boolean; keyId: string 
   return (
     <p class="notice drift">
       <span>
-        <Badge tone="pending">changed</Badge> This tool’s definition differs from the one that was accepted.{' '}
+        <Badge tone="pending">changed</Badge> This tool has changed since it was accepted.{' '}
         <a href={`/dashboard/keys/${keyId}`}>See what changed</a>
       </span>
     </p>

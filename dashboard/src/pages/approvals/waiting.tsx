@@ -1,171 +1,171 @@
-// The calls that wait for an answer, the newest first, with the time left and the possible answers.
+// The inbox: the calls that wait for an answer, the newest first. Nothing moves while somebody looks: calls that begin to
+// wait are announced, and answered ones stay where they were, until the person moves on.
 
-import { useRef, useState } from 'preact/hooks';
-import { GRANT_DURATIONS } from '../../../../src/core/approval.ts';
-import { visible } from '../../../../src/core/visible.ts';
-import { announce } from '../../announce.ts';
-import { post, Refusal } from '../../api.ts';
-import { now } from '../../clock.ts';
-import { Bar } from '../../components/bar.tsx';
-import { FormDialog } from '../../components/dialog.tsx';
-import { Field } from '../../components/field.tsx';
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { queryOf } from '../../api.ts';
 import { Empty, Loading, Problem } from '../../components/states.tsx';
-import { Ago, Left, Named, Tool } from '../../components/text.tsx';
-import { useAction } from '../../load.ts';
-import { keyName, sessionLabel } from '../../names.ts';
-import { loadPending, pending, pendingError, updatePending } from '../../pending.ts';
-import type { Approval } from '../../resources.ts';
+import { loadPending, pending, pendingError } from '../../pending.ts';
 import { mayResolve } from '../../session.ts';
-import { addressOf } from '../audit/filters.ts';
+import { AlikeCalls } from './waiting/alike.tsx';
+import { Question } from './waiting/card.tsx';
+import { FilterBar, isFiltered, type View, viewIn } from './waiting/filter-bar.tsx';
+import { type Alike, alikeOf, type Card, isWaiting } from './waiting/inbox.ts';
+import { Help, useShortcuts } from './waiting/shortcuts.tsx';
+import { useStill } from './waiting/still.ts';
+import { Together } from './waiting/together.tsx';
+import { useInbox } from './waiting/use-inbox.ts';
 
 export function Waiting() {
+  const { query, route } = useLocation();
+  const view = viewIn(query);
+  const inbox = useInbox(view);
   const list = useRef<HTMLUListElement>(null);
-  const shown = pending.value;
+  const help = useSignal(false);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  useStill(list, `${inbox.round} ${view.alike}`);
+  useShortcuts(list, help);
+  const change = ({ tool, keyId, group, alike }: View) =>
+    route(`/dashboard/approvals${queryOf({ tool, keyId, group, alike: alike ? 1 : null })}`, true);
+  const cards = inbox.cards ?? [];
+  const isSelected = ({ approval }: Card) => selected.has(approval.referenceId);
+  const select = (chosen: Card[], on: boolean) => {
+    const ids = new Set(selected);
+    for (const { approval } of chosen) on ? ids.add(approval.referenceId) : ids.delete(approval.referenceId);
+    setSelected(ids);
+  };
+  const draw = (card: Card) => (
+    <Question
+      key={card.approval.referenceId}
+      card={card}
+      isSelected={isSelected(card)}
+      select={on => select([card], on)}
+      changed={inbox.update}
+    />
+  );
+  const waiting = cards.filter(isWaiting);
+  const chosen = waiting.filter(isSelected);
+  const focus = () => (list.current?.querySelector<HTMLElement>('[data-stop]') ?? list.current)?.focus();
+  const shown = view.alike
+    ? alikeOf(cards)
+    : cards.map(card => ({ id: card.approval.referenceId, cards: [card] }));
+  const hasAny = cards.length > 0 || isFiltered(view);
   return (
     <>
       <Problem error={pendingError.value} retry={loadPending} />
-      {shown === undefined && pendingError.value === null && <Loading />}
-      {shown?.length === 0 && (
-        <div class="panel">
-          <Empty title="Nothing waits for an answer">
-            Calls that meet a rule with the action <code>require_approval</code> appear here as soon as they
-            wait. Rules are under <a href="/dashboard/policies">Policies</a>.
-          </Empty>
-        </div>
-      )}
-      {!mayResolve.value && (shown?.length ?? 0) > 0 && (
+      {inbox.cards === null && pendingError.value === null && <Loading />}
+      {inbox.cards !== null && !hasAny && <NothingWaits />}
+      {!mayResolve.value && cards.length > 0 && (
         <p class="notice">Your role lets you look. Approvers and admins answer.</p>
       )}
-      <ul class="questions" ref={list} tabIndex={-1} aria-label="Waiting for an answer">
-        {shown?.map(approval => (
-          <Question key={approval.referenceId} approval={approval} done={() => list.current?.focus()} />
-        ))}
-      </ul>
-    </>
-  );
-}
-
-type Answer = { action: 'approve' | 'deny'; duration?: string };
-
-function Question({ approval, done }: { approval: Approval; done: () => void }) {
-  const { serverName, toolName, keyId, reason, surface, createdAt } = approval;
-  const { busy, error, run } = useAction();
-  const [asksHowLong, setAsksHowLong] = useState(false);
-  const tool = visible(`${serverName}__${toolName}`);
-  const answer = (given: Answer) =>
-    run(async () => {
-      await resolve(approval, given);
-      done();
-    });
-  return (
-    <li class="question">
-      <div class="asked">
-        <h2>
-          <Tool serverName={serverName} toolName={toolName} />
-        </h2>
-        <p class="reason">
-          <Named text={reason} />
-        </p>
-        <p class="soft small">
-          Key <Named text={keyName(keyId)} />
-          <Session approval={approval} /> · by {surface === 'mcp' ? 'the MCP proxy' : 'a check'} · asked{' '}
-          <Ago at={createdAt} /> · <a href={addressOf({}, approval.toolCallId)}>audit entry</a>
-        </p>
-      </div>
-      <TimeLeft approval={approval} />
-      {mayResolve.value && (
-        <div class="answers">
-          <button type="button" disabled={busy} onClick={() => answer({ action: 'approve' })}>
-            Approve<span class="unseen"> {tool}</span>
-          </button>
-          <button type="button" class="plain" disabled={busy} onClick={() => setAsksHowLong(true)}>
-            Approve for…<span class="unseen"> {tool}</span>
-          </button>
-          <button type="button" class="plain deny" disabled={busy} onClick={() => answer({ action: 'deny' })}>
-            Deny<span class="unseen"> {tool}</span>
-          </button>
-        </div>
+      {hasAny && <FilterBar view={view} waiting={pending.value ?? []} change={change} />}
+      {hasAny && (
+        <Bar
+          waiting={waiting.length}
+          ended={cards.length - waiting.length}
+          fresh={inbox.newcomers.length}
+          showNew={async () => {
+            await inbox.showNew();
+            setSelected(new Set());
+            scrollTo(0, 0);
+            focus();
+          }}
+          clearEnded={inbox.clearEnded}
+          selectAll={mayResolve.value ? () => select(waiting, true) : null}
+          help={() => {
+            help.value = true;
+          }}
+        />
       )}
-      <Problem error={error} />
-      <HowLong
-        approval={approval}
-        open={asksHowLong}
-        onClose={() => setAsksHowLong(false)}
-        answer={async given => {
-          await resolve(approval, given);
-          done();
-        }}
-      />
-    </li>
-  );
-}
-
-function Session({ approval: { sessionId, keyId } }: { approval: Approval }) {
-  const label = sessionId === null ? '' : sessionLabel(sessionId, keyId);
-  if (label === '') return null;
-  return (
-    <>
-      {' '}
-      · session <Named text={label} />
+      {inbox.cards !== null && hasAny && cards.length === 0 && (
+        <Empty title="No waiting call matches">Change the filter, or clear it.</Empty>
+      )}
+      <ul class="questions" ref={list} tabIndex={-1} aria-label="Waiting for an answer">
+        {shown
+          .slice(0, inbox.drawn)
+          .map((group: Alike) =>
+            group.cards.length === 1 ? (
+              draw(group.cards[0] as Card)
+            ) : (
+              <AlikeCalls key={group.id} group={group} select={select} isSelected={isSelected} draw={draw} />
+            ),
+          )}
+      </ul>
+      {shown.length > inbox.drawn && (
+        <End key={inbox.drawn} left={shown.length - inbox.drawn} more={inbox.more} />
+      )}
+      <Together selected={chosen} clear={() => setSelected(new Set())} changed={inbox.update} focus={focus} />
+      <Help open={help} />
     </>
   );
 }
 
-async function resolve(approval: Approval, answer: Answer): Promise<void> {
-  const { referenceId, serverName, toolName } = approval;
-  const tool = `${serverName}__${toolName}`;
-  try {
-    updatePending(await post<Approval>(`/approvals/${referenceId}/resolve`, answer));
-    announce(`${answer.action === 'approve' ? 'Approved' : 'Denied'}: ${tool}`);
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.status !== 409) throw error;
-    // Somebody else answered first, or the approval has timed out: the call no longer waits.
-    announce(error.message);
-    await loadPending();
-  }
-}
-
-function TimeLeft({ approval: { createdAt, expiresAt } }: { approval: Approval }) {
-  const whole = Date.parse(expiresAt) - Date.parse(createdAt);
-  const left = Math.max(0, Date.parse(expiresAt) - now.value);
+function NothingWaits() {
   return (
-    <div class="time-left">
-      <Left until={expiresAt} />
-      <Bar share={left / whole} tone={left < whole / 10 ? 'deny' : 'accent'} />
+    <div class="panel">
+      <Empty title="Nothing waits for an answer">
+        Calls that meet a rule with the action <code>require_approval</code> appear here as soon as they wait.
+        Rules are under <a href="/dashboard/policies">Policies</a>.
+      </Empty>
     </div>
   );
 }
 
-interface HowLongProps {
-  approval: Approval;
-  open: boolean;
-  onClose: () => void;
-  answer: (given: Answer) => Promise<void>;
+interface BarProps {
+  waiting: number;
+  ended: number;
+  fresh: number;
+  showNew: () => void;
+  clearEnded: () => void;
+  selectAll: (() => void) | null;
+  help: () => void;
 }
 
-function HowLong({ approval: { keyId, serverName, toolName }, open, onClose, answer }: HowLongProps) {
-  const submit = (form: FormData) => answer({ action: 'approve', duration: String(form.get('duration')) });
+/** All of it has its place from the beginning, so that nothing below moves when a button appears. */
+function Bar({ waiting, ended, fresh, showNew, clearEnded, selectAll, help }: BarProps) {
+  const look = (isThere: boolean) => (isThere ? 'plain small' : 'plain small absent');
   return (
-    <FormDialog title="Approve for a while" open={open} onClose={onClose} action="Approve" submit={submit}>
-      <p>
-        Calls of the key{' '}
-        <b>
-          <Named text={keyName(keyId)} />
-        </b>{' '}
-        to <Tool serverName={serverName} toolName={toolName} /> go through without asking, until the time is
-        over or an admin revokes the grant.
-      </p>
-      <Field label="For how long">
-        {ties => (
-          <select name="duration" {...ties}>
-            {GRANT_DURATIONS.map(([value, words]) => (
-              <option key={value} value={value} selected={value === '1h'}>
-                {words}
-              </option>
-            ))}
-          </select>
+    <div class="inbox-bar">
+      <p>{waiting} waiting</p>
+      <p role="status" class="news">
+        {fresh > 0 && (
+          <button type="button" class="small" onClick={showNew}>
+            Show {fresh} new
+          </button>
         )}
-      </Field>
-    </FormDialog>
+      </p>
+      {selectAll !== null && (
+        <button type="button" class={look(waiting > 1)} onClick={selectAll}>
+          Select all {waiting}
+        </button>
+      )}
+      <button type="button" class={look(ended > 0)} onClick={clearEnded}>
+        Clear answered
+      </button>
+      <button type="button" class="plain small keys-help" onClick={help}>
+        Keys
+      </button>
+    </div>
+  );
+}
+
+/** The end of what is drawn: when it comes near the screen, more is. */
+function End({ left, more }: { left: number; more: () => void }) {
+  const end = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting === true) more();
+      },
+      { rootMargin: '600px' },
+    );
+    if (end.current !== null) observer.observe(end.current);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <p class="more soft" ref={end}>
+      {left} more
+    </p>
   );
 }

@@ -1,0 +1,58 @@
+// Sends answers: one, or several together, each as a request of its own.
+
+import { get, post, Refusal } from '../../../api.ts';
+import type { Waiting } from '../../../pending.ts';
+import type { ListedApproval } from '../../../resources.ts';
+
+export interface Answer {
+  action: 'approve' | 'deny';
+  note?: string;
+  duration?: string;
+  only?: 'session';
+  /** The grant frees only calls with the same values at these paths. */
+  same?: string[];
+}
+
+export const withNote = (answer: Answer, note: string): Answer =>
+  note.trim() === '' ? answer : { ...answer, note: note.trim() };
+
+export const toolOf = ({ serverName, toolName }: Waiting): string => `${serverName}__${toolName}`;
+
+/** Returns the approval as it is now, and the refusal if somebody else was faster. */
+export async function send(
+  { referenceId }: Waiting,
+  answer: Answer,
+): Promise<{ approval: ListedApproval; late: Refusal | null }> {
+  try {
+    return { approval: await post(`/approvals/${referenceId}/resolve`, answer), late: null };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 409) throw error;
+    const approval = await get<ListedApproval>(`/approvals/${referenceId}`);
+    // It still waits, so this is about the answer: the person has voted before.
+    if (approval.status === 'pending') throw error;
+    return { approval, late: error };
+  }
+}
+
+const AT_ONCE = 4;
+
+/** Answers each of them; `told` is called after each, with the error of the one that failed. */
+export async function sendAll(
+  approvals: readonly Waiting[],
+  answer: Answer,
+  told: (asked: Waiting, is: ListedApproval | null, error: Error | null) => void,
+): Promise<void> {
+  const waiting = [...approvals];
+  const next = async (): Promise<void> => {
+    const asked = waiting.shift();
+    if (asked === undefined) return;
+    try {
+      const { approval, late } = await send(asked, answer);
+      told(asked, approval, late);
+    } catch (error) {
+      told(asked, null, error as Error);
+    }
+    await next();
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, next));
+}

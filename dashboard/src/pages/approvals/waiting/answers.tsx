@@ -1,0 +1,133 @@
+// The possible answers to a call, or why this person has none.
+
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { visible } from '../../../../../src/core/visible.ts';
+import { announce } from '../../../announce.ts';
+import { Refusal } from '../../../api.ts';
+import { Field } from '../../../components/field.tsx';
+import { Problem } from '../../../components/states.tsx';
+import { Named } from '../../../components/text.tsx';
+import { useAction } from '../../../load.ts';
+import type { Waiting } from '../../../pending.ts';
+import { mayResolve, me } from '../../../session.ts';
+import { type Answer, send, toolOf, withNote } from './answer.ts';
+import { ForAWhile } from './for-a-while.tsx';
+import type { Look } from './look.ts';
+
+interface AnswersProps {
+  approval: Waiting;
+  look: Look;
+  /** The approval after an answer. */
+  changed: (approval: Waiting) => void;
+  /** Keeps the focus at the card. */
+  focus: () => void;
+}
+
+export function Answers({ approval, look, changed, focus }: AnswersProps) {
+  const { busy, error, run, clear } = useAction();
+  const [lasting, setLasting] = useState(false);
+  const note = useRef<HTMLTextAreaElement>(null);
+  const [noting, setNoting] = useState(false);
+  const answer = async (given: Answer) => {
+    const { approval: is, late } = await send(approval, withNote(given, note.current?.value ?? ''));
+    announce(late?.message ?? said(is, approval, given));
+    changed(is);
+  };
+  const press = (action: Answer['action']) => {
+    focus();
+    run(() => answer({ action }));
+  };
+  const why = whyNot(approval, error);
+  if (why !== null) return <p class="votes">{why}</p>;
+  const needed = approval.votes?.needed ?? 1;
+  const tool = visible(toolOf(approval));
+  const unseen = look.whole === null && look.error === null;
+  return (
+    <>
+      {noting && <Note of={note} />}
+      <div class="answers">
+        <button type="button" data-key="a" disabled={busy || unseen} onClick={() => press('approve')}>
+          Approve<span class="unseen"> {tool}</span>
+        </button>
+        <button type="button" class="plain deny" data-key="d" disabled={busy} onClick={() => press('deny')}>
+          Deny<span class="unseen"> {tool}</span>
+        </button>
+        {needed === 1 && (
+          <button type="button" class="plain" disabled={busy || unseen} onClick={() => setLasting(true)}>
+            Approve for a while…<span class="unseen"> {tool}</span>
+          </button>
+        )}
+        {!noting && (
+          <button type="button" class="plain" data-key="n" disabled={busy} onClick={() => setNoting(true)}>
+            Add a note<span class="unseen"> {tool}</span>
+          </button>
+        )}
+      </div>
+      <Problem error={error} />
+      <ForAWhile
+        approval={approval}
+        look={look}
+        open={lasting}
+        onClose={() => {
+          clear();
+          setLasting(false);
+        }}
+        answer={answer}
+      />
+    </>
+  );
+}
+
+function said(is: Waiting, asked: Waiting, { action }: Answer): string {
+  const tool = toolOf(asked);
+  if (is.status === 'pending') return `Your approval counts, and more are needed: ${tool}`;
+  return `${action === 'approve' ? 'Approved' : 'Denied'}: ${tool}`;
+}
+
+function Note({ of }: { of: RefObject<HTMLTextAreaElement | null> }) {
+  useLayoutEffect(() => of.current?.focus(), []);
+  return (
+    <Field label="Note to the agent, optional" hint="At most 500 characters. Send it with an answer.">
+      {ties => <textarea ref={of} rows={2} maxLength={500} {...ties} />}
+    </Field>
+  );
+}
+
+/** Why this person cannot answer, or null if they can, as far as the page knows. */
+function whyNot({ approverGroup, votes }: Waiting, error: Error | null) {
+  if (!mayResolve.value) return 'Approvers and admins answer.';
+  const refused = error instanceof Refusal && error.status === 403 ? error.message : null;
+  if (refused !== null) return refused;
+  const { email, groups }: { email?: string | null; groups?: string[] } = me.value ?? {};
+  if (approverGroup && groups !== undefined && !groups.includes(approverGroup))
+    return (
+      <>
+        Only operators of the group <Named text={approverGroup} /> answer this call.
+      </>
+    );
+  if (votes?.approved.some(({ by }) => by === `operator:${email}`) === true)
+    return 'You have approved this call. It waits for others.';
+  return null;
+}
+
+/** How many of how many have approved, if more than one has to or only a group may. */
+export function Votes({ approval: { approverGroup, votes } }: { approval: Waiting }) {
+  if (votes === undefined || !approverGroup) return null;
+  const { needed, approved } = votes;
+  const left = needed - approved.length;
+  return (
+    <p class="votes">
+      <b>
+        {approved.length} of {needed} of <Named text={approverGroup} />
+      </b>{' '}
+      {approved.length > 0 && (
+        <>
+          approved: <Named text={approved.map(({ by }) => by.replace(/^operator:/, '')).join(', ')} />.{' '}
+        </>
+      )}
+      {left > 1 && `The call runs after ${left} more approvals; one denial ends it.`}
+      {left === 1 && needed > 1 && 'Your approval is the last that is needed; one denial ends it.'}
+    </p>
+  );
+}

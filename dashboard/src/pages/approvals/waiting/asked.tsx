@@ -1,0 +1,64 @@
+// What is asked, on a card: what the call would do, who asks, and how much time is left.
+
+import { now } from '../../../clock.ts';
+import { Bar } from '../../../components/bar.tsx';
+import { Problem } from '../../../components/states.tsx';
+import { Ago, Left, Named } from '../../../components/text.tsx';
+import { keyName, sessionLabel } from '../../../names.ts';
+import type { Waiting } from '../../../pending.ts';
+import { CallDetails } from '../details.tsx';
+import { DriftMark, Earlier, ToolDescription } from '../facts.tsx';
+import type { Look } from './look.ts';
+
+/** Until it is loaded, it takes about the room that most calls need. */
+export function Asked({ approval, look: { whole, error, again } }: { approval: Waiting; look: Look }) {
+  return (
+    <>
+      {whole === null && error === null && <p class="not-yet soft">Loading what is asked…</p>}
+      {whole === null && <Problem error={error} retry={again} />}
+      {whole !== null && <DriftMark drifted={whole.context.drifted} keyId={approval.keyId} />}
+      {whole !== null && <CallDetails of={whole} />}
+      <p class="reason">
+        <Named text={approval.reason} />
+      </p>
+      {whole !== null && <ToolDescription text={whole.context.toolDescription} />}
+      <Asker approval={approval} whole={whole} />
+      {whole !== null && (
+        <p class="earlier soft small">
+          <Earlier earlier={whole.context.earlier} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Who asks, since when, and where to read more. */
+function Asker({ approval, whole }: { approval: Waiting; whole: Look['whole'] }) {
+  const { keyId, sessionId, surface, createdAt, toolCallId, referenceId } = approval;
+  const label = whole?.context.sessionLabel ?? (sessionId === null ? '' : sessionLabel(sessionId, keyId));
+  return (
+    <p class="soft small">
+      Key <Named text={whole?.context.keyName ?? keyName(keyId)} />
+      {label !== '' && (
+        <>
+          {' '}
+          · session <Named text={label} />
+        </>
+      )}{' '}
+      · by {surface === 'mcp' ? 'the MCP proxy' : 'a check'} · asked <Ago at={createdAt} /> ·{' '}
+      <a href={`/dashboard/approvals/${referenceId}`}>whole question</a> ·{' '}
+      <a href={`/dashboard/audit?entry=${toolCallId}`}>audit entry</a>
+    </p>
+  );
+}
+
+export function TimeLeft({ approval: { createdAt, expiresAt } }: { approval: Waiting }) {
+  const whole = Date.parse(expiresAt) - Date.parse(createdAt);
+  const left = Math.max(0, Date.parse(expiresAt) - now.value);
+  return (
+    <div class="time-left">
+      <Left until={expiresAt} />
+      <Bar share={left / whole} tone={left < whole / 10 ? 'deny' : 'accent'} />
+    </div>
+  );
+}

@@ -1,0 +1,121 @@
+// One call of the inbox. It keeps its place and its height when it ends, and the focus stays at it.
+
+import { useCallback, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { visible } from '../../../../../src/core/visible.ts';
+import { Named, Time, Tool } from '../../../components/text.tsx';
+import type { Waiting } from '../../../pending.ts';
+import type { ListedApproval, WholeApproval } from '../../../resources.ts';
+import { mayResolve, me } from '../../../session.ts';
+import { toolOf } from './answer.ts';
+import { Answers, Votes } from './answers.tsx';
+import { Asked, TimeLeft } from './asked.tsx';
+import { type Card, type Ending, endingWords } from './inbox.ts';
+import { useLook } from './look.ts';
+
+interface QuestionProps {
+  card: Card;
+  isSelected: boolean;
+  select: (on: boolean) => void;
+  changed: (approval: Waiting) => void;
+}
+
+export function Question({ card: { approval, ending }, isSelected, select, changed }: QuestionProps) {
+  const element = useRef<HTMLLIElement>(null);
+  const look = useLook(element, approval.referenceId);
+  const focus = useCallback(() => element.current?.focus({ preventScroll: true }), []);
+  const height = useStays(element, ending !== null, focus);
+  const { whole, again } = look;
+  const unknown = ending?.status === 'elsewhere';
+  useEffect(() => {
+    if (unknown) again();
+  }, [unknown, again]);
+  useEffect(() => {
+    if (whole !== null && isNews(whole, approval)) changed(listedOf(whole));
+  }, [whole]);
+  const id = useId();
+  return (
+    <li
+      ref={element}
+      class={ending === null ? 'question' : 'question ended'}
+      tabIndex={-1}
+      data-stop
+      aria-labelledby={id}
+      style={{ minHeight: height }}
+    >
+      <div class="asked">
+        <div class="call">
+          {mayResolve.value && ending === null && (
+            <input
+              type="checkbox"
+              data-key="x"
+              aria-label={`Select ${visible(toolOf(approval))}`}
+              checked={isSelected}
+              onChange={event => select(event.currentTarget.checked)}
+            />
+          )}
+          <h2 id={id}>
+            <Tool serverName={approval.serverName} toolName={approval.toolName} />
+          </h2>
+        </div>
+        <Asked approval={approval} look={look} />
+        {ending === null && <Votes approval={approval} />}
+      </div>
+      {ending === null && <TimeLeft approval={approval} />}
+      {ending === null && <Answers approval={approval} look={look} changed={changed} focus={focus} />}
+      {ending !== null && <Ended ending={ending} note={approval.note} />}
+    </li>
+  );
+}
+
+/** What was loaded may be newer than the list: it has ended meanwhile, or has further votes. */
+function isNews(whole: WholeApproval, { status, approverGroup, votes }: Waiting): boolean {
+  const isKnown = approverGroup !== undefined && votes?.approved.length === whole.votes.approved.length;
+  return whole.status !== status || !isKnown;
+}
+
+/** Without what is only for the card. */
+function listedOf(whole: WholeApproval): ListedApproval {
+  const { context: _, notifications: __, details: ___, detailsGone: ____, ...listed } = whole;
+  return listed;
+}
+
+function Ended({ ending, note }: { ending: Ending; note: string | null }) {
+  return (
+    <p class="ending">
+      <b>
+        <Named text={endingWords(ending, me.value?.email ?? null)} />
+      </b>
+      {ending.grantExpiresAt !== null && (
+        <>
+          , for a while: until <Time at={ending.grantExpiresAt} />
+        </>
+      )}
+      {note !== null && note !== '' && (
+        <>
+          {' '}
+          · note: <Named text={note} />
+        </>
+      )}
+    </p>
+  );
+}
+
+/** When a card ends, its buttons go. It stays as high as it was, and takes the focus that one of them had. */
+function useStays(
+  card: { current: HTMLElement | null },
+  hasEnded: boolean,
+  focus: () => void,
+): string | undefined {
+  const height = useRef<string | undefined>(undefined);
+  const hadFocus = useRef(false);
+  const ends = hasEnded && height.current === undefined;
+  // Read before the change is drawn.
+  if (ends && card.current !== null) {
+    height.current = `${card.current.offsetHeight}px`;
+    hadFocus.current = card.current.contains(document.activeElement);
+  }
+  useLayoutEffect(() => {
+    if (hasEnded && hadFocus.current) focus();
+  }, [hasEnded]);
+  return height.current;
+}

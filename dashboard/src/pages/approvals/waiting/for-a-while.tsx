@@ -1,0 +1,76 @@
+// The dialog that approves a call, and further ones like it for a while: for how long, and which.
+
+import { GRANT_DURATIONS } from '../../../../../src/core/approval.ts';
+import { FormDialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Named, Tool } from '../../../components/text.tsx';
+import { keyName } from '../../../names.ts';
+import type { Waiting } from '../../../pending.ts';
+import type { Answer } from './answer.ts';
+import type { Look } from './look.ts';
+
+interface ForAWhileProps {
+  approval: Waiting;
+  look: Look;
+  open: boolean;
+  onClose: () => void;
+  answer: (given: Answer) => Promise<void>;
+}
+
+export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhileProps) {
+  const { keyId, sessionId, serverName, toolName } = approval;
+  const fields = look.whole?.details?.fields ?? [];
+  const submit = (form: FormData) => {
+    const same = form.getAll('same').map(String);
+    return answer({
+      action: 'approve',
+      duration: String(form.get('duration')),
+      ...(form.has('only') ? { only: 'session' as const } : {}),
+      ...(same.length > 0 ? { same } : {}),
+    });
+  };
+  return (
+    <FormDialog title="Approve for a while" open={open} onClose={onClose} action="Approve" submit={submit}>
+      <p>
+        This call, and further calls of the key{' '}
+        <b>
+          <Named text={keyName(keyId)} />
+        </b>{' '}
+        to <Tool serverName={serverName} toolName={toolName} />, go through without asking, until the time is
+        over or the grant is revoked.
+      </p>
+      <Field label="For how long">
+        {ties => (
+          <select name="duration" {...ties}>
+            {GRANT_DURATIONS.map(([value, words]) => (
+              <option key={value} value={value} selected={value === '1h'}>
+                {words}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {sessionId !== null && (
+        <label class="check">
+          <input type="checkbox" name="only" /> In this session only
+        </label>
+      )}
+      {fields.length > 0 && (
+        <fieldset class="same">
+          <legend>Only for the same</legend>
+          {fields.map(({ path, value }) => (
+            <label key={path} class="check">
+              <input type="checkbox" name="same" value={path} />
+              <span>
+                <Named text={path} />{' '}
+                <span class="soft">
+                  (<Named text={value} />)
+                </span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+    </FormDialog>
+  );
+}

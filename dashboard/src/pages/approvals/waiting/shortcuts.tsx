@@ -1,0 +1,97 @@
+// The keys of the inbox. Keys that answer act on the card that has the focus, through its own buttons, and none acts while
+// somebody types. People whose other tools send such keys can switch them off.
+
+import { type Signal, signal } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Dialog } from '../../../components/dialog.tsx';
+
+const STORED = 'toolgate.shortcuts';
+const isOn = signal(localStorage.getItem(STORED) !== 'off');
+
+const KEYS: [string, string][] = [
+  ['j', 'the next call'],
+  ['k', 'the call before'],
+  ['a', 'approve this call'],
+  ['d', 'deny this call'],
+  ['n', 'write a note to the agent first'],
+  ['x', 'select this call, or stop selecting it'],
+  ['?', 'show this help'],
+];
+
+export function useShortcuts(list: RefObject<HTMLElement | null>, help: Signal<boolean>): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (!isMeant(event)) return;
+      if (event.key === '?') help.value = true;
+      else if (event.key === 'j' || event.key === 'k') move(list.current, event.key === 'j' ? 1 : -1);
+      else act(list.current, event.key);
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, []);
+}
+
+function isMeant({ key, target, repeat, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  if (!isOn.value || ctrlKey || metaKey || altKey || !KEYS.some(([known]) => known === key)) return false;
+  // A key that is held down moves on, and answers nothing more.
+  if (repeat && key !== 'j' && key !== 'k') return false;
+  const types = 'textarea, select, input:not([type="checkbox"]), [contenteditable]';
+  return !(target as Element).matches(types) && document.querySelector('dialog[open]') === null;
+}
+
+/** The cards, and the heads of groups. */
+const STOP = '[data-stop]';
+
+function move(list: HTMLElement | null, by: 1 | -1): void {
+  const stops = Array.from(list?.querySelectorAll<HTMLElement>(STOP) ?? []);
+  const at = stops.findIndex(stop => stop.contains(document.activeElement));
+  const next = at === -1 ? stops.find(isOnScreen) : stops[at + by];
+  next?.focus({ preventScroll: true });
+  next?.scrollIntoView({ block: 'nearest' });
+}
+
+const isOnScreen = (stop: HTMLElement): boolean => stop.getBoundingClientRect().bottom > 0;
+
+function act(list: HTMLElement | null, key: string): void {
+  const card = document.activeElement?.closest<HTMLElement>(STOP);
+  if (card === null || card === undefined || list?.contains(card) !== true) return;
+  card.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click();
+}
+
+export function Help({ open }: { open: Signal<boolean> }) {
+  const close = () => {
+    open.value = false;
+  };
+  const choose = (on: boolean) => {
+    isOn.value = on;
+    if (on) localStorage.removeItem(STORED);
+    else localStorage.setItem(STORED, 'off');
+  };
+  return (
+    <Dialog title="Keys" open={open.value} onClose={close}>
+      <div class="stack">
+        <dl class="keys">
+          {KEYS.map(([key, words]) => (
+            <div key={key}>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{words}</dd>
+            </div>
+          ))}
+        </dl>
+        <p class="soft small">“This call” is the one with the focus, which has a frame around it.</p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isOn.value}
+            onChange={event => choose(event.currentTarget.checked)}
+          />
+          Use these keys
+        </label>
+      </div>
+    </Dialog>
+  );
+}
