@@ -40,7 +40,7 @@ describe.if(withBrowser)('hostile names', () => {
   let admin: Person;
   let upstream: RecordingUpstream;
   let receiver: Bun.Server<undefined>;
-  const ids = { policy: '', key: '', webhook: '' };
+  const ids = { policy: '', key: '', webhook: '', approval: '' };
   beforeAll(async () => {
     const env = { TOOLGATE_MAIL_FROM: shown(1) };
     receiver = Bun.serve({
@@ -74,7 +74,8 @@ describe.if(withBrowser)('hostile names', () => {
       scopeTools,
     });
     await service.check(session.body.token, 's', name(12));
-    await service.check(key.body.key, name(13), 'x');
+    const held = await service.check(key.body.key, name(13), 'x');
+    ids.approval = held.body.referenceId;
     const tool = await connect(service, key.body.id, 'up', upstream.url);
     const path = `/keys/${key.body.id}/connected-tools/${tool}/test`;
     await service.admin('POST', path);
@@ -124,6 +125,10 @@ describe.if(withBrowser)('hostile names', () => {
         await page.locator('.tried').getByText(shown(6)).waitFor();
       },
     ),
+  );
+  test(
+    'one approval',
+    tells(() => `/approvals/${ids.approval}`, [shown(9), shown(7), begins(13)]),
   );
   test(
     'keys',

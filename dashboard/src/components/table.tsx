@@ -17,11 +17,13 @@ interface TableProps<Row> {
   keyOf: (row: Row) => string;
   /** Marks a row, for example the one whose details are open. */
   current?: (row: Row) => boolean;
+  /** On a narrow screen the cells of a row follow each other without their columns' names. */
+  compact?: boolean;
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, current }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, keyOf, current, compact }: TableProps<Row>) {
   return (
-    <div class="table">
+    <div class={compact === true ? 'table compact' : 'table'}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>

@@ -1,14 +1,16 @@
 // The inbox: calls that wait for a person, how earlier ones ended, and the open grants. The address says which of the
-// three is shown.
+// three is shown, or which approval.
 
 import type { ComponentChildren } from 'preact';
-import { useLocation } from 'preact-iso';
+import { lazy, useLocation, useRoute } from 'preact-iso';
 import { Page } from '../components/page.tsx';
 import { pending } from '../pending.ts';
 import { Grants } from './approvals/grants.tsx';
 import { History } from './approvals/history.tsx';
 import { NotifyChoice } from './approvals/notify-choice.tsx';
 import { Waiting } from './approvals/waiting.tsx';
+
+const OneApproval = lazy(() => import('./approvals/one.tsx').then(({ OneApproval }) => OneApproval));
 
 const VIEWS: Record<string, () => ComponentChildren> = {
   waiting: () => <Waiting />,
@@ -17,6 +19,11 @@ const VIEWS: Record<string, () => ComponentChildren> = {
 };
 
 export default function Approvals() {
+  const id = useRoute().params['id'];
+  return id === undefined ? <Lists /> : <OneApproval key={id} id={id} />;
+}
+
+function Lists() {
   const { query } = useLocation();
   const view = query['view'] ?? 'waiting';
   return (

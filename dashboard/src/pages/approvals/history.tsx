@@ -1,10 +1,9 @@
-// How earlier approvals ended and were used, and withdrawing those that are not spent.
+// How earlier approvals ended, by whom and how, and what became of them. On a narrow screen a row takes little room.
 
+import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
-import { announce } from '../../announce.ts';
-import { post, queryOf } from '../../api.ts';
-import { now } from '../../clock.ts';
-import { Confirm } from '../../components/dialog.tsx';
+import { queryOf } from '../../api.ts';
+import { inWords, now } from '../../clock.ts';
 import { Panel } from '../../components/page.tsx';
 import { Empty, Shown } from '../../components/states.tsx';
 import { type Column, More, Table } from '../../components/table.tsx';
@@ -13,8 +12,9 @@ import { useLive } from '../../live.ts';
 import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
 import type { ListedApproval } from '../../resources.ts';
-import { mayResolve } from '../../session.ts';
-import { addressOf } from '../audit/filters.ts';
+import { By } from './facts.tsx';
+import { usageOf } from './usage.ts';
+import { Withdraw } from './withdraw.tsx';
 
 const STATUSES: [string, string][] = [
   ['', 'All'],
@@ -23,47 +23,17 @@ const STATUSES: [string, string][] = [
   ['timed_out', 'Timed out'],
 ];
 
-const COLUMNS: Column<ListedApproval>[] = [
-  { head: 'Outcome', cell: ({ status }) => <StatusBadge status={status} /> },
-  {
-    head: 'Tool',
-    cell: ({ serverName, toolName, toolCallId }) => (
-      <a href={addressOf({}, toolCallId)}>
-        <Tool serverName={serverName} toolName={toolName} />
-      </a>
-    ),
-  },
-  { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
-  { head: 'Asked', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { head: 'Ended', cell: ({ resolvedAt }) => resolvedAt !== null && <Time at={resolvedAt} /> },
-  { head: 'By', cell: ({ resolvedBy }) => by(resolvedBy) },
-];
-
-/** What an approval frees, or how it was used. */
-function use({ grantExpiresAt, spentAt, withdrawnAt, usableUntil }: ListedApproval): [string, string] | null {
-  if (grantExpiresAt !== null) return ['grant until', grantExpiresAt];
-  if (spentAt !== null) return ['spent', spentAt];
-  if (withdrawnAt !== null) return ['withdrawn', withdrawnAt];
-  if (usableUntil === null) return null;
-  return [Date.parse(usableUntil) > now.value ? USABLE : 'lapsed', usableUntil];
-}
-
-const USABLE = 'one call until';
-
 export function History() {
   const { query, route } = useLocation();
   const status = query['status'] ?? '';
   const list = useList<ListedApproval>('/approvals', 'approvals', { status });
-  useLive({ approval: () => list.reload(), gap: list.reload });
+  useLive({
+    gap: list.reload,
+    approval: list.reload,
+    // An approval is spent by the call that it frees.
+    verdict: ({ referenceId, decision }) => referenceId !== null && decision === 'allow' && list.reload(),
+  });
   const ended = list.data?.filter(approval => approval.status !== 'pending');
-  const withdraw = async ({ referenceId, serverName, toolName }: ListedApproval) => {
-    try {
-      await post(`/approvals/${referenceId}/withdraw`);
-    } finally {
-      list.reload();
-    }
-    announce(`Withdrawn: ${serverName}__${toolName}`);
-  };
   const choose = (value: string) =>
     route(`/dashboard/approvals${queryOf({ view: 'history', status: value })}`);
   return (
@@ -71,9 +41,10 @@ export function History() {
       <Shown of={{ ...list, data: ended }} empty={<Empty title="None yet" />}>
         <Table
           caption="Approvals that have ended"
-          columns={[...COLUMNS, using(withdraw)]}
+          columns={columnsOf(list.reload)}
           rows={ended ?? []}
           keyOf={approval => approval.referenceId}
+          compact
         />
         <More more={list.more} />
       </Shown>
@@ -81,25 +52,79 @@ export function History() {
   );
 }
 
-const using = (withdraw: (approval: ListedApproval) => Promise<void>): Column<ListedApproval> => ({
-  head: 'Use',
-  cell: approval => {
-    const [what, at] = use(approval) ?? [];
-    if (what === undefined || at === undefined) return null;
-    return (
-      <div>
-        {what} <Time at={at} />{' '}
-        {what === USABLE && mayResolve.value && (
-          <Confirm label="Withdraw" title="Withdraw this approval?" run={() => withdraw(approval)}>
-            From then on it frees no call to{' '}
-            <Tool serverName={approval.serverName} toolName={approval.toolName} />; the agent has to ask
-            again.
-          </Confirm>
-        )}
-      </div>
-    );
+const columnsOf = (reload: () => void): Column<ListedApproval>[] => [
+  { head: 'Outcome', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    head: 'Tool',
+    cell: ({ referenceId, serverName, toolName }) => (
+      <a href={`/dashboard/approvals/${referenceId}`}>
+        <Tool serverName={serverName} toolName={toolName} />
+      </a>
+    ),
   },
-});
+  { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
+  { head: 'Ended', cell: ({ resolvedAt }) => resolvedAt !== null && <Time at={resolvedAt} /> },
+  { head: 'By', cell: approval => <Answer of={approval} /> },
+  {
+    head: 'Use',
+    cell: approval => (
+      <div class="use">
+        <Usage of={approval} /> <Withdraw approval={approval} done={reload} looks="link" />
+      </div>
+    ),
+  },
+];
+
+/** Who answered, with how many votes, and what they wrote. */
+function Answer({ of: { status, resolvedBy, votes, approverGroup, note } }: { of: ListedApproval }) {
+  if (status === 'timed_out') return <span class="soft">nobody in time</span>;
+  return (
+    <div>
+      {votes.needed > 1 && status === 'approved' ? (
+        <>
+          {votes.approved.length} of {votes.needed}
+          {approverGroup !== null && (
+            <>
+              {' '}
+              of <Named text={approverGroup} />
+            </>
+          )}
+          : <Named text={votes.approved.map(({ by }) => by.replace(/^operator:/, '')).join(', ')} />
+        </>
+      ) : (
+        <By by={resolvedBy} />
+      )}
+      {note !== null && (
+        <p class="note">
+          <Named text={note} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Usage({ of: approval }: { of: ListedApproval }): ComponentChildren {
+  const usage = usageOf(approval, now.value);
+  if (usage === null) return null;
+  const at = <Time at={usage.at} />;
+  const long = Date.parse(usage.at) - Date.parse(approval.resolvedAt ?? usage.at);
+  switch (usage.kind) {
+    case 'grant':
+      return (
+        <>
+          grant for {inWords(long)}, until {at}
+        </>
+      );
+    case 'spent':
+      return <>spent {at}</>;
+    case 'withdrawn':
+      return <>withdrawn {at}</>;
+    case 'usable':
+      return <>one call until {at}</>;
+    case 'lapsed':
+      return <>not used, lapsed {at}</>;
+  }
+}
 
 function StatusChoice({ status, choose }: { status: string; choose: (status: string) => void }) {
   return (
@@ -111,11 +136,4 @@ function StatusChoice({ status, choose }: { status: string; choose: (status: str
       ))}
     </select>
   );
-}
-
-function by(resolvedBy: string | null) {
-  if (resolvedBy === null) return <span class="soft">nobody</span>;
-  if (resolvedBy === 'link') return 'link';
-  if (resolvedBy === 'admin') return 'admin token';
-  return <Named text={resolvedBy.replace(/^operator:/, '')} />;
 }

@@ -1,0 +1,240 @@
+// The course of an approval, step by step: asked, told, voted on, answered, used, forwarded; and what is still to come.
+
+import type { ComponentChildren } from 'preact';
+import { inWords, now } from '../../clock.ts';
+import { Left, Named, Time } from '../../components/text.tsx';
+import type { WholeApproval } from '../../resources.ts';
+import { addressOf } from '../audit/filters.ts';
+import { By } from './facts.tsx';
+import { usageOf } from './usage.ts';
+
+type State = 'done' | 'now' | 'failed' | 'ahead';
+
+interface Step {
+  name: string;
+  state: State;
+  at: string | null;
+  what: ComponentChildren;
+}
+
+export function Course({ of: approval }: { of: WholeApproval }) {
+  const steps = [asked, told, votes, answered, used, forwarded].flatMap(step => step(approval) ?? []);
+  return (
+    <ol class="course">
+      {steps.map(({ name, state, at, what }) => (
+        <li key={name} data-state={state}>
+          <h3>{name}</h3>
+          {at !== null && <Time at={at} />}
+          <div>{what}</div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function asked({ surface, createdAt, toolCallId }: WholeApproval): Step {
+  return {
+    name: 'Asked',
+    state: 'done',
+    at: createdAt,
+    what: (
+      <>
+        {surface === 'mcp' ? 'by the MCP proxy' : 'by a check'} ·{' '}
+        <a href={addressOf({}, toolCallId)}>audit entry</a>
+      </>
+    ),
+  };
+}
+
+function told({ notifications, status }: WholeApproval): Step {
+  const states = new Set(notifications.map(each => each.state));
+  return {
+    name: 'Told',
+    state: states.has('sent')
+      ? 'done'
+      : states.has('failed')
+        ? 'failed'
+        : status === 'pending'
+          ? 'now'
+          : 'ahead',
+    at: null,
+    what:
+      notifications.length === 0 ? (
+        'nobody: no channel is set. The inbox shows the call.'
+      ) : (
+        <ul class="plain-list">
+          {notifications.map(each => (
+            <li key={`${each.channel} ${each.time}`}>
+              <Message of={each} />
+            </li>
+          ))}
+        </ul>
+      ),
+  };
+}
+
+function Message({
+  of: { channel, state, time, lastError },
+}: {
+  of: WholeApproval['notifications'][number];
+}) {
+  const at = time === null ? null : <Time at={time} />;
+  const error = lastError !== null && (
+    <span class="failure">
+      {' '}
+      (<Named text={lastError} />)
+    </span>
+  );
+  const name = <Named text={channel} />;
+  if (state === 'sent')
+    return (
+      <>
+        {name}: delivered {at}
+      </>
+    );
+  if (state === 'failed')
+    return (
+      <>
+        {name}: <span class="failure">not delivered</span>, given up {at}
+        {error}
+      </>
+    );
+  if (state === 'dropped') return <>{name}: not sent, because the question had ended</>;
+  if (lastError !== null)
+    return (
+      <>
+        {name}: <span class="failure">not delivered yet</span>, next attempt {at}
+        {error}
+      </>
+    );
+  const later = time !== null && Date.parse(time) > now.value;
+  return later ? (
+    <>
+      {name}: will be told {at}, if nobody has answered by then
+    </>
+  ) : (
+    <>{name}: is being told</>
+  );
+}
+
+function votes({ votes: { needed, approved }, approverGroup, status }: WholeApproval): Step | null {
+  if (needed === 1 && approverGroup === null) return null;
+  const open = status === 'pending' && approved.length < needed;
+  return {
+    name: 'Votes',
+    state: open ? 'now' : 'done',
+    at: null,
+    what: (
+      <>
+        {approved.length} of {needed}
+        {approverGroup !== null && (
+          <>
+            {' '}
+            of <Named text={approverGroup} />
+          </>
+        )}
+        <ul class="plain-list">
+          {approved.map(({ by, at }) => (
+            <li key={by}>
+              <By by={by} />: approves <Time at={at} />
+            </li>
+          ))}
+        </ul>
+      </>
+    ),
+  };
+}
+
+function answered({ status, resolvedAt, resolvedBy, expiresAt, note }: WholeApproval): Step {
+  const name = 'Answered';
+  if (status === 'pending') {
+    const what = (
+      <>
+        not yet: <Left until={expiresAt} />
+      </>
+    );
+    return { name, state: 'now', at: null, what };
+  }
+  if (status === 'timed_out')
+    return { name, state: 'failed', at: expiresAt, what: 'nobody answered in time' };
+  return {
+    name,
+    state: status === 'approved' ? 'done' : 'failed',
+    at: resolvedAt,
+    what: (
+      <>
+        {status} by <By by={resolvedBy} />
+        {note !== null && (
+          <blockquote class="note">
+            <Named text={note} />
+          </blockquote>
+        )}
+      </>
+    ),
+  };
+}
+
+function used(approval: WholeApproval): Step | null {
+  if (approval.status !== 'approved') return null;
+  const use = usageOf(approval, now.value);
+  if (use === null) return null;
+  const steps: Record<typeof use.kind, Omit<Step, 'name'>> = {
+    grant: {
+      state: Date.parse(use.at) > now.value ? 'now' : 'done',
+      at: null,
+      what: (
+        <>
+          opened a grant for {inWords(Date.parse(use.at) - Date.parse(approval.resolvedAt ?? use.at))}, until{' '}
+          <Time at={use.at} />
+        </>
+      ),
+    },
+    spent: {
+      state: 'done',
+      at: use.at,
+      what: (
+        <>
+          spent: the call was allowed
+          {approval.freed !== null && (
+            <>
+              {' '}
+              · <a href={addressOf({}, approval.freed.toolCallId)}>audit entry</a>
+            </>
+          )}
+        </>
+      ),
+    },
+    withdrawn: { state: 'failed', at: use.at, what: 'withdrawn: it frees no call' },
+    usable: {
+      state: 'now',
+      at: null,
+      what: (
+        <>
+          not yet: the agent can make the call until <Time at={use.at} />
+        </>
+      ),
+    },
+    lapsed: { state: 'failed', at: use.at, what: 'lapsed: the agent did not make the call in time' },
+  };
+  return { name: 'Used', ...steps[use.kind] };
+}
+
+const OUTCOMES: Record<string, string> = {
+  ok: 'the tool answered',
+  tool_error: 'the tool answered with an error',
+  upstream_failure: 'the tool server failed',
+  timed_out: 'the tool server did not answer in time',
+  cancelled: 'the agent cancelled the call',
+};
+
+function forwarded({ surface, freed }: WholeApproval): Step | null {
+  if (freed === null || surface !== 'mcp') return null;
+  const came = freed.forwarded;
+  if (came === null) return { name: 'Forwarded', state: 'now', at: null, what: 'nothing came back yet' };
+  return {
+    name: 'Forwarded',
+    state: came.outcome === 'ok' ? 'done' : 'failed',
+    at: came.at,
+    what: `${OUTCOMES[came.outcome] ?? came.outcome}, after ${came.durationMs} ms`,
+  };
+}

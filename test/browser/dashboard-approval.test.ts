@@ -1,0 +1,124 @@
+// An approval's own page in a real browser, on PostgreSQL: its course is seen as it happens, from the question to the
+// answer of the tool, with links to everything that it is about; who may, ends what it opened.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { newPerson, type Person } from '../operators/people.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
+import { Receiver } from '../support/receiver.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
+
+/** A page is a client of the API, which is tested on both engines. */
+const engine = (await engines()).at(-1);
+const ASK = [{ tool: '*', action: 'require_approval', reason: 'Ask first.' } as const];
+
+describe.if(hasBrowser())('an approval’s own page', () => {
+  let browser: Browser;
+  let service: TestService;
+  let receiver: Receiver;
+  let upstream: RecordingUpstream;
+  let key: { key: string; keyId: string; policyId: string; policyName: string };
+  let approver: Person;
+  beforeAll(async () => {
+    receiver = await Receiver.start();
+    upstream = new RecordingUpstream();
+    const env = { TOOLGATE_NOTIFY_URL: receiver.url };
+    [browser, service] = await Promise.all([launch(), startService({ ...(engine && { engine }), env })]);
+    key = await service.newKey(ASK, { name: 'release agent' });
+    await connect(service, key.keyId, 'up', upstream.url);
+    approver = await newPerson(service, 'approver');
+  });
+  afterAll(async () => {
+    await service?.close();
+    await receiver?.close();
+    await upstream?.stop();
+  });
+
+  const resolve = (referenceId: string, body: unknown) =>
+    service.admin('POST', `/approvals/${referenceId}/resolve`, body);
+  const step = (page: Page, name: string) =>
+    page.locator('.course > li').filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+  test('shows its course as it happens, from the question to the tool’s answer', async () => {
+    const session = await service.json('POST', '/v1/sessions', key.key, { label: 'ticket 4711' });
+    const client = await LegacyClient.open(service, session.body.token);
+    const held = await client.call('up__echo', { n: 1 });
+    const { referenceId } = held.result.structuredContent;
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto(`/dashboard/approvals/${referenceId}`);
+      await heading(page, 'up__echo');
+      await page.getByText('Says it again.').waitFor();
+      await page.getByText('not asked in the last 30 days').waitFor();
+      await step(page, 'Asked').getByText('by the MCP proxy').waitFor();
+      await step(page, 'Told').getByText('http: delivered').waitFor();
+      await step(page, 'Answered').getByText('left').waitFor();
+      for (const [link, address] of [
+        ['audit entry', /\/audit\?entry=/],
+        ['release agent', new RegExp(`/keys/${key.keyId}$`)],
+        ['ticket 4711', /\/audit\?sessionId=/],
+        [key.policyName, new RegExp(`/policies/${key.policyId}$`)],
+      ] as const)
+        expect(await page.getByRole('link', { name: link }).getAttribute('href')).toMatch(address);
+      await page.getByText(', version 1, rule 0').waitFor();
+      await expectUsable(page);
+      await page.getByText('Live', { exact: true }).first().waitFor();
+      await resolve(referenceId, { action: 'approve' });
+      await step(page, 'Answered').getByText('approved by the admin token').waitFor();
+      await step(page, 'Used').getByText('the agent can make the call until').waitFor();
+      await page.getByRole('button', { name: 'Withdraw' }).waitFor();
+      await client.call('up__echo', { n: 1 });
+      await step(page, 'Used').getByText('spent: the call was allowed').waitFor();
+      await step(page, 'Forwarded').getByText('the tool answered').waitFor();
+      expect(await page.getByRole('button', { name: 'Withdraw' }).count()).toBe(0);
+      await step(page, 'Used').getByRole('link', { name: 'audit entry' }).click();
+      await page.getByRole('dialog', { name: 'Audit entry' }).getByText('ok, after').waitFor();
+    });
+  });
+
+  test('an approval is withdrawn there, and an unknown one is not found', async () => {
+    const { body } = await service.check(key.key, 'prod', 'deploy');
+    await resolve(body.referenceId, { action: 'approve' });
+    await visit(
+      browser,
+      service,
+      approver.cookie,
+      async page => {
+        await page.goto('/dashboard/approvals?view=history');
+        await page.getByRole('link', { name: 'prod__deploy' }).click();
+        await heading(page, 'prod__deploy');
+        await expectUsable(page);
+        await page.getByRole('button', { name: 'Withdraw' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+        await step(page, 'Used').getByText('withdrawn: it frees no call').waitFor();
+        expect((await service.check(key.key, 'prod', 'deploy', body)).body.decision).not.toBe('allow');
+        await page.goto(`/dashboard/approvals/${crypto.randomUUID()}`);
+        await page.getByText('There is no approval with this referenceId.').waitFor();
+        await expectUsable(page);
+      },
+      { ...PHONE, ...DARK },
+    );
+  });
+
+  test('on a phone, history shows many rows on a screen', async () => {
+    for (const toolName of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
+      const { body } = await service.check(key.key, 'prod', toolName);
+      await resolve(body.referenceId, { action: toolName < 'c' ? 'deny' : 'approve' });
+    }
+    await visit(
+      browser,
+      service,
+      approver.cookie,
+      async page => {
+        await page.goto('/dashboard/approvals?view=history');
+        await page.getByRole('row').filter({ hasText: 'prod__h' }).getByText('one call until').waitFor();
+        await expectUsable(page);
+        const whole = await page
+          .locator('tbody tr')
+          .evaluateAll(rows => rows.filter(row => row.getBoundingClientRect().bottom <= 844).length);
+        expect(whole).toBeGreaterThan(4);
+      },
+      PHONE,
+    );
+  });
+});
