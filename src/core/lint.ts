@@ -1,7 +1,8 @@
 // Warnings about a policy that is valid but probably not what its author meant: a rule that can never match, because no
 // tool name fits its pattern or because earlier rules cover it; a pattern written as a regular expression; no rules at
-// all; and those of lint-conditions.ts. The warnings have no influence on decisions.
+// all; and those of lint-conditions.ts and lint-asking.ts. The warnings have no influence on decisions.
 
+import { askingWarnings } from './lint-asking.ts';
 import { conditionWarnings, limitWarnings } from './lint-conditions.ts';
 import { SEPARATOR, splitName } from './name.ts';
 import { type Limits, namesServer, type Rule } from './policy.ts';
@@ -27,7 +28,8 @@ function ruleWarnings(rule: Rule, index: number, shown: string): Warning[] {
   const found: Warning[] = [];
   if (!isPossible(rule.tool)) found.push(about(['rules', index], `${shown} ${IMPOSSIBLE}`));
   if (REGULAR_EXPRESSION.test(rule.tool)) found.push(about(['rules', index], `${shown} ${NO_EXPRESSION}`));
-  return rule.when === undefined ? found : [...found, ...conditionWarnings(rule, index, shown)];
+  if (rule.when !== undefined) found.push(...conditionWarnings(rule, index, shown));
+  return [...found, ...askingWarnings(rule, index, shown)];
 }
 
 function about(path: Warning['path'], message: string): Warning {

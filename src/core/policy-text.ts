@@ -17,13 +17,13 @@ export function limitLine(name: string, limit: Limit): string {
 }
 
 /** Names that a program knows, and durations, need no quotes. */
-const BARE = new Set(['action', 'within', 'each', 'per', 'beyond', 'timeout', 'after']);
+const BARE = new Set(['action', 'within', 'each', 'per', 'beyond', 'show', 'timeout', 'after']);
 
 function fieldsText<T extends object>(value: T, fields: readonly (keyof T & string)[]): string {
   const written = fields.flatMap(field => {
     const part: unknown = value[field];
     if (part === undefined) return [];
-    return [`${field}: ${BARE.has(field) ? part : inline(part, ASKING_PARTS[field])}`];
+    return [`${field}: ${BARE.has(field) && typeof part === 'string' ? part : inline(part, ASKING_PARTS[field])}`];
   });
   return `{ ${written.join(', ')} }`;
 }

@@ -27,6 +27,7 @@ const DEFAULT_RULES: Rule[] = [
   {
     tool: '*',
     action: 'require_approval',
+    show: 'all',
     reason: 'The default policy asks a human for whatever may change something.',
   },
 ];

@@ -112,6 +112,7 @@ for (const engine of both) {
       ['no condition', { tool: 'deploy', action: 'require_approval' }],
       ['another pattern', { ...HELD, tool: 'deplo*' }],
       ['hours', { ...HELD, during: 'mon-sun' }],
+      ['approvers', { ...HELD, approvers: { group: 'finance' } }],
     ])('ends when its rule gets %s', async (_, changed) => {
       const decideUnder = await grantedUnder([HELD]);
       expect(await decideUnder([changed])).toBe('pending');
@@ -129,19 +130,20 @@ for (const engine of both) {
       for (const rules of [
         [other, HELD],
         [HELD, other],
-        [{ ...HELD, reason: 'Ask first.' }],
+        [{ ...HELD, reason: 'Ask first.', show: 'all' as const, timeout: '1h' }],
         [{ ...HELD, when: ['!has(args.force)'] }],
       ])
         expect(await decideUnder(rules)).toBe('allow');
     });
 
-    test('one that does not know its rule frees a rule without conditions only', async () => {
+    test('one that does not know its rule frees a rule without conditions and approvers only', async () => {
       const plain: Rule = { tool: 'deploy', action: 'require_approval' };
       const decideUnder = await grantedUnder([plain]);
       await sql(gate.service.databaseUrl, 'UPDATE grants SET rule_digest = NULL');
       expect(await decideUnder([{ ...plain, tool: '*' }])).toBe('allow');
       expect(await decideUnder([HELD])).toBe('pending');
       expect(await decideUnder([{ ...plain, during: 'mon-sun' }])).toBe('pending');
+      expect(await decideUnder([{ ...plain, approvers: { group: 'finance' } }])).toBe('pending');
       expect(await decideUnder([plain])).toBe('allow');
     });
 

@@ -14,7 +14,7 @@ limits:
   pays: { sum: args.amount, atMost: 100, each: day }
 rules:
   - { tool: a__pay, action: allow, when: ['args.amount < 50'], limit: pays, during: mon-fri }
-  - { tool: a__pay, action: require_approval }
+  - { tool: a__pay, action: require_approval, show: all }
 `;
 
 describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys on %s', engine => {

@@ -173,7 +173,8 @@ test('a warning names the rule and what covers it, in order, or what to write in
 
 /** Warnings about rules with conditions, as `path offset: message`. */
 function conditionWarnings(rules: Partial<Rule>[], limits: Limits = {}): string[] {
-  const whole = rules.map(rule => ({ tool: 't', action: 'allow', ...rule }) as Rule);
+  const asks = (rule: Partial<Rule>) => rule.action === 'require_approval' && { show: 'all' };
+  const whole = rules.map(rule => ({ tool: 't', action: 'allow', ...asks(rule), ...rule }) as Rule);
   return warningsOf(whole, limits).map(
     ({ path, offset, message }) => `${path.join(' ')} ${offset}: ${message}`,
   );
@@ -271,4 +272,28 @@ test('a condition that is always the same, and a limit that no rule names', () =
   expect(
     conditionWarnings([{ limit: 'constructor' }], JSON.parse('{"constructor":{"calls":1,"within":"1h"}}')),
   ).toEqual([]);
+});
+
+test('a rule that asks people without showing them anything is told so', () => {
+  const warned = (...rules: Partial<Rule>[]) => conditionWarnings(rules);
+  const blind =
+    'rules 0 null: rule 0 (t) asks people to approve calls without showing them the arguments; add show: all, a list of ' +
+    'arguments as in show: [amount, customer.name], or a question as in ask: "Refund {amount}?"';
+  const asks = { action: 'require_approval' } as const;
+  expect(warned({ ...asks, show: undefined })).toEqual([blind]);
+  expect(warned({ ...asks, show: undefined, timeout: '1h', notify: ['a'] })).toEqual([blind]);
+  expect(warned({ ...asks, show: 'all' })).toEqual([]);
+  expect(warned({ ...asks, show: ['amount', 'args', 'arguments.a'] })).toEqual([]);
+  expect(warned({ ...asks, show: undefined, ask: 'Refund {amount} args.amount?' })).toEqual([]);
+  expect(warned({ action: 'allow' })).toEqual([]);
+});
+
+test('a path that begins like those of conditions is told so', () => {
+  const told = (field: string) =>
+    `rules 0 ${field} null: rule 0 (t) has a path that begins with "args.", which is for conditions; here, write amount for args.amount`;
+  const asks = { action: 'require_approval' } as const;
+  expect(conditionWarnings([{ ...asks, show: ['a', 'args.amount'], ask: 'Pay {args["b"]}?' }])).toEqual([
+    told('show'),
+    told('ask'),
+  ]);
 });

@@ -65,7 +65,7 @@ test('what is about the question to people is written in one order', () => {
   ).toBe(`name: "p"
 rules:
   - { tool: "a", action: require_approval, show: ["a", "[\\"b\\u200b\\"]"], ask: "{a}?", approvers: { group: "finance", count: 2 }, timeout: 15m, notify: ["default", "finance"], escalate: { after: 10m, notify: ["on-call"] }, reason: "R" }
-  - { tool: "b", action: require_approval, show: "all" }
+  - { tool: "b", action: require_approval, show: all }
 `);
 });
 

@@ -20,7 +20,8 @@ rules:
   - { tool: "delete_*", action: deny, reason: "Deleting is for people." }
   # A condition reads the arguments of the call:
   # - { tool: stripe__refund, action: allow, when: 'args.amount > 0 && args.amount <= 50' }
-  - { tool: "*", action: require_approval }
+  # People see the arguments of a call before they approve it:
+  - { tool: "*", action: require_approval, show: all }
 `;
 
 const NAME_HINT = 'Unique; it appears in the reasons of verdicts.';
