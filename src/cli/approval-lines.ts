@@ -1,6 +1,7 @@
 // One approval as text: what is asked, what is known about it, and its course so far. Everything that an agent, a tool
 // server or a person wrote is made visible, so that it can neither hide a part of itself nor steer the terminal.
 
+import { DETAILS_GONE } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
 import type { ListedApproval, WholeApproval } from '../core/resources.ts';
 import { visible } from '../core/visible.ts';
@@ -26,16 +27,12 @@ export function approvalText(approval: WholeApproval, output: Output): string {
   return parts.filter(part => part !== '').join('\n');
 }
 
-const GONE =
-  'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
-
-function detailsText({ details, detailsGone, status, approverGroup }: WholeApproval): string {
-  if (detailsGone === true) return `${GONE}\n`;
-  if (details === undefined) {
-    // The answer does not say whether the rule shows anything to those who may see it.
-    if (status !== 'pending' || approverGroup === null) return '';
+function detailsText({ details, detailsGone, detailsHidden, status, approverGroup }: WholeApproval): string {
+  if (status !== 'pending') return '';
+  if (detailsGone === true) return `${DETAILS_GONE}\n`;
+  if (detailsHidden === true && approverGroup !== null)
     return `What the rule shows of the call is for operators of the group "${visible(approverGroup)}" only.\n`;
-  }
+  if (details === undefined) return '';
   const { question, fields, omitted = 0 } = details;
   const asked = question === null ? '' : `${visible(question)}\n`;
   const rows = fields.map(({ path, value }) => [visible(path), visible(value)]);

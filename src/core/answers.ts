@@ -378,6 +378,16 @@ export interface Answers {
         at: string;
       } | null;
     } | null;
+    details?: {
+      question: string | null;
+      fields: {
+        path: string;
+        value: string;
+      }[];
+      omitted?: number;
+    };
+    detailsGone?: boolean;
+    detailsHidden?: boolean;
   };
   'POST /admin/v1/approvals/{referenceId}/resolve': {
     referenceId: string;

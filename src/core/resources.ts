@@ -2,7 +2,6 @@
 // (answers.ts), so the dashboard and the command line follow when a route gains or loses a field.
 
 import type { Answers } from './answers.ts';
-import type { Details } from './details.ts';
 
 export type Policy = Answers['GET /admin/v1/policies']['policies'][number];
 export type WholePolicy = Answers['GET /admin/v1/policies/{id}'];
@@ -22,11 +21,8 @@ export type ToolTest = Answers['POST /admin/v1/keys/{id}/connected-tools/{toolId
 export type Definition =
   Answers['GET /admin/v1/keys/{id}/connected-tools/{toolId}/definitions']['definitions'][number];
 export type ListedApproval = Answers['GET /admin/v1/approvals']['approvals'][number];
-/** One approval, with what helps to answer it. Without the right to answer, and where there are none, no details. */
-export type WholeApproval = Answers['GET /admin/v1/approvals/{referenceId}'] & {
-  details?: Details;
-  detailsGone?: boolean;
-};
+/** One approval, with what helps to answer it. */
+export type WholeApproval = Answers['GET /admin/v1/approvals/{referenceId}'];
 export type Grant = Answers['GET /admin/v1/grants']['grants'][number];
 export type Webhook = Answers['GET /admin/v1/webhooks']['webhooks'][number];
 export type WebhookWithSecret = Answers['POST /admin/v1/webhooks'];

@@ -2,8 +2,10 @@
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
 import { GRANT_DURATIONS } from '../core/approval.ts';
+import { DETAILS_GONE } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
-import { visible } from '../core/visible.ts';
+import { visible, visibleLines } from '../core/visible.ts';
+import type { ShownDetails } from '../guard/approvals/shown-details.ts';
 import { card, type Html, html, named, page } from './page.ts';
 
 export interface ApprovalFacts {
@@ -24,6 +26,8 @@ interface Ask {
   /** The action that the link names, or null. */
   action: ApprovalAction | null;
   submitsItself: boolean;
+  /** What the call would do, as far as its rule shows it. */
+  shown: ShownDetails;
   now: number;
 }
 
@@ -44,6 +48,7 @@ else send();
 
 const STYLE = `
 .lasting { display: grid; gap: 1rem; padding-top: 0.9rem; }
+dl.shown dd { overflow-wrap: anywhere; white-space: pre-wrap; }
 details { border-top: 1px solid var(--line); padding-top: 1rem; }
 `;
 
@@ -57,10 +62,20 @@ export function askPage(facts: ApprovalFacts, ask: Ask): Response {
     body: card(
       action === null ? 'May this tool call run?' : HEADINGS[action],
       html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to make this call. It has not run.</p>
+${whatItWouldDo(ask.shown)}
 ${factList(facts, now)}
 ${action === null ? openForms(ask.token, facts) : decidedForm(ask.token, action, submitsItself)}`,
     ),
   });
+}
+
+function whatItWouldDo({ details, detailsGone }: ShownDetails): Html | null {
+  if (detailsGone) return html`<p class="notice">${DETAILS_GONE}</p>`;
+  if (details === undefined) return null;
+  const { question, fields, omitted = 0 } = details;
+  return html`${question === null ? null : html`<p><b>${named(question)}</b></p>`}
+${fields.length === 0 ? null : html`<dl class="facts shown">${fields.map(({ path, value }) => fact(named(path), html`<bdi>${visibleLines(value)}</bdi>`))}</dl>`}
+${omitted === 0 ? null : html`<p class="soft small">Not shown, because there is too much: ${omitted === 1 ? '1 more field' : `${omitted} more fields`}.</p>`}`;
 }
 
 function decidedForm(token: string, action: ApprovalAction, submitsItself: boolean): Html {
@@ -202,7 +217,7 @@ ${now === null ? null : fact('Lapses', html`${time(facts.expiresAt)}${left}`)}
 </dl>`;
 }
 
-function fact(name: string, value: Html): Html {
+function fact(name: string | Html, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 

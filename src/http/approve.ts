@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
 import { findQuestion, type Question, resolveByLink, resolver } from '../guard/approvals/approvals.ts';
+import { shownDetails } from '../guard/approvals/shown-details.ts';
 import type { Deps } from '../guard/deps.ts';
 import { keepReturnPath } from '../guard/people/return-targets.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
@@ -100,6 +101,8 @@ async function show(
     token,
     action: query.action ?? null,
     submitsItself: services.config.approvePage === 'auto',
+    // Whoever gets here may answer with this link.
+    shown: await shownDetails(services.deps, question.approval, 'link'),
     now: services.deps.now(),
   });
 }

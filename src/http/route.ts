@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { VerifierKey } from '../core/checkpoint.ts';
 import { GuardError } from '../core/errors.ts';
+import type { Answerer } from '../guard/approvals/approvers.ts';
 import type { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
@@ -141,6 +142,12 @@ export function agentOf(incoming: { who: Who }): Principal {
 export function actorOf(incoming: { who: Who }): Actor {
   if (incoming.who.kind !== 'operator') throw new Error('the route has no operator: its access is wrong');
   return incoming.who.actor;
+}
+
+/** Who answers an approval through the administration. */
+export function answererOf(incoming: { who: Who }): Answerer {
+  if (incoming.who.kind !== 'operator') throw new Error('the route has no operator: its access is wrong');
+  return incoming.who.signedIn ?? 'admin';
 }
 
 /** The operator who signed in. It throws for the admin token, which has no sign-ins and no password. */

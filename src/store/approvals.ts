@@ -265,6 +265,7 @@ export interface RepeatedApproval extends Spendable {
   ruleDigest: string | null;
   status: 'pending' | 'denied';
   note: string | null;
+  expiresAt: number;
 }
 
 /**
@@ -282,7 +283,7 @@ export function findRepeated(
   return db.all(
     `SELECT id, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
        tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
-       rule_digest AS "ruleDigest", status, note
+       rule_digest AS "ruleDigest", status, note, expires_at AS "expiresAt"
      FROM approvals WHERE status IN ('pending', 'denied') AND surface = 'mcp' AND expires_at > $1
        AND key_id IN (${placeholders(keys.length, 1)})
        AND args_digest IN (${placeholders(wanted.length, 1 + keys.length)}) ORDER BY id DESC`,

@@ -34,7 +34,7 @@ const FACTS: ApprovalFacts = {
   expiresAt: NOW + 42 * 60_000,
 };
 const ask = (action: ApprovalAction | null, submitsItself: boolean, facts = FACTS) =>
-  askPage(facts, { token: TOKEN, action, submitsItself, now: NOW });
+  askPage(facts, { token: TOKEN, action, submitsItself, shown: {}, now: NOW });
 
 const HOSTILE = [
   '<script>window.hit=1</script>',
@@ -214,7 +214,7 @@ describe('headers and text, without a browser', () => {
     const left = async (ms: number) => {
       const made = askPage(
         { ...FACTS, expiresAt: NOW + ms },
-        { token: TOKEN, action: null, submitsItself: false, now: NOW },
+        { token: TOKEN, action: null, submitsItself: false, shown: {}, now: NOW },
       );
       return /\(([^()]*) left\)/.exec(await made.text())?.[1];
     };

@@ -38,7 +38,7 @@ export function carriersFor(deps: Deps, key: KeyFacts, rule: Rule): readonly Car
   }
 }
 
-/** Returns the approval's id. */
+/** Returns the approval that it has opened. */
 export function ask(
   deps: Deps,
   tx: Transaction,
@@ -49,7 +49,7 @@ export function ask(
     subscribers,
     now,
   }: { carriers: readonly Carrier[]; subscribers: readonly Subscriber[]; now: number },
-): string {
+): ApprovalRecord {
   const approval: ApprovalRecord = {
     id: newId(),
     toolCallId: entry.id,
@@ -97,5 +97,5 @@ export function ask(
       dueAt: now + afterMs,
     });
   }
-  return approval.id;
+  return approval;
 }

@@ -163,7 +163,10 @@ export class ApprovalFacts {
     return null;
   }
 
-  opened(referenceId: string, { request, argsDigest, definitionDigest, ruleDigest }: Asking): void {
+  opened(
+    { id, expiresAt }: ApprovalRecord,
+    { request, argsDigest, definitionDigest, ruleDigest }: Asking,
+  ): void {
     const { principal, surface, call } = request;
     this.#count(principal.keyId, principal.sessionId, 1);
     const { keyId, sessionId } = principal;
@@ -171,7 +174,7 @@ export class ApprovalFacts {
     const about = { keyId, sessionId, surface, serverName, toolName };
     const digests = { argsDigest, definitionDigest, ruleDigest };
     if (surface === 'mcp')
-      this.#repeated.unshift({ id: referenceId, ...about, ...digests, status: 'pending', note: null });
+      this.#repeated.unshift({ id, expiresAt, ...about, ...digests, status: 'pending', note: null });
   }
 
   #count(keyId: string, sessionId: string | null, open: number): void {

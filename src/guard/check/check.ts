@@ -1,6 +1,7 @@
 // The check, for both surfaces (`/v1/check` and `/mcp`). Calls are decided inside the transaction that records them,
 // under locks that keep the facts true until the commit, and a verdict exists only once that commit has returned.
-// Arguments are read by conditions, and for a keyed digest if a rule asks for approval. They are never written anywhere.
+// Arguments are read by conditions and, if a rule asks for approval, for a keyed digest and for what the rule shows of
+// them. They are never written anywhere.
 
 import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type Facts,
   unfreedBy,
 } from '../../core/decide.ts';
+import { detailsOf } from '../../core/details.ts';
 import { GuardError } from '../../core/errors.ts';
 import { AuditWriter } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
@@ -44,6 +46,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #memory: CheckMemory;
   readonly #movesMetered: boolean;
   readonly #log = new AuditWriter();
+  /** What is held for pending verdicts once they are committed. It is not in the verdicts, because those are sent. */
+  readonly #toHold = new WeakMap<Verdict, () => void>();
 
   /** `movesMetered`: calls that count against a limit are decided in other groups, whose locks only they wait for. */
   constructor(deps: Deps, memory: CheckMemory = newMemory(), movesMetered = false) {
@@ -102,6 +106,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
 
   committed(results: readonly Outcome<Verdict>[]): void {
     this.#log.committed();
+    for (const each of results)
+      if (typeof each !== 'symbol' && 'decision' in each) this.#toHold.get(each)?.();
     // A pending call has put an event and notifications into the outbox, and the worker is to send them now.
     if (results.some(each => typeof each !== 'symbol' && 'decision' in each && each.decision === 'pending'))
       this.#deps.db.wake();
@@ -166,13 +172,21 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     if (decided.decision === 'deny' && decided.repeats !== null)
       return { ...verdictOf(entry), ...(before?.note && { note: before.note }) };
     if (decided.decision !== 'pending') return verdictOf(entry);
+    let expiresAt = before?.expiresAt ?? now;
     if (opens) {
       const { subscribers } = approvals;
-      entry.referenceId = ask(this.#deps, tx, entry, asking, { carriers, subscribers, now });
-      approvals.opened(entry.referenceId, asking);
+      const approval = ask(this.#deps, tx, entry, asking, { carriers, subscribers, now });
+      entry.referenceId = approval.id;
+      expiresAt = approval.expiresAt;
+      approvals.opened(approval, asking);
     }
+    const referenceId = entry.referenceId as string;
     const message = pendingMessage(request, unfreed, approvals.noteOf(asking));
-    return { ...verdictOf(entry), referenceId: entry.referenceId as string, message };
+    const verdict = { ...verdictOf(entry), referenceId, message };
+    const details = detailsOf(asking.rule, request.args);
+    if (details !== null)
+      this.#toHold.set(verdict, () => this.#deps.details.hold(referenceId, details, expiresAt));
+    return verdict;
   }
 }
 

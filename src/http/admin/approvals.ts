@@ -8,13 +8,14 @@ import { ACTIONS } from '../../core/policy.ts';
 import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
 import { freedCall } from '../../guard/approvals/freed.ts';
+import { shownDetails } from '../../guard/approvals/shown-details.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type ApprovalRecord, approvalListed, listApprovals } from '../../store/approvals.ts';
 import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
 import { listVotes } from '../../store/votes.ts';
 import { resolution } from '../approve.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { actorOf, answererOf, type Route, route } from '../route.ts';
 import { forwarded, showOutcome } from './audit.ts';
 
 const time = isoTime.nullable();
@@ -108,6 +109,23 @@ const wholeApproval = approval.extend({
     .object({ toolCallId: uuid, forwarded })
     .nullable()
     .meta({ description: 'The call that was allowed by it, if it was spent.' }),
+  details: z
+    .object({
+      question: z.string().nullable(),
+      fields: z.array(z.object({ path: z.string(), value: z.string() })),
+      omitted: z.int().optional().meta({ description: 'Fields that were left out for want of room.' }),
+    })
+    .optional()
+    .meta({
+      description: 'What the rule shows of the arguments, while it is held in memory, to whoever may answer.',
+    }),
+  detailsGone: z.literal(true).optional().meta({
+    description: 'The rule shows something, but it is no longer held: after an answer, or after a restart.',
+  }),
+  detailsHidden: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'You may not answer, so you do not see it.' }),
 });
 
 function showContext({ earlier, recentCalls, ...rest }: Context): z.output<typeof context> {
@@ -165,20 +183,24 @@ export const approvalAdminRoutes: Route[] = [
     tag: 'approvals (administration)',
     summary: 'Read one approval, with what helps to answer it',
     answers: { 200: { description: 'The approval.', schema: wholeApproval } },
-    handle: async ({ services: { deps }, params }) => {
-      const found = await wantApproval(deps, params['referenceId'] ?? '');
-      const [shown, context, notifications, freed] = await Promise.all([
+    handle: async incoming => {
+      const { deps } = incoming.services;
+      const found = await wantApproval(deps, incoming.params['referenceId'] ?? '');
+      const [shown, context, notifications, freed, details] = await Promise.all([
         listed(deps, found),
         contextOf(deps, found),
         told(deps, found.id),
         freedCall(deps, found),
+        shownDetails(deps, found, answererOf(incoming)),
       ]);
-      return Response.json({
+      const whole = {
         ...shown,
         context: showContext(context),
         notifications,
         freed: freed && { ...freed, forwarded: showOutcome(freed.forwarded) },
-      });
+        ...details,
+      };
+      return Response.json(whole, { headers: { 'Cache-Control': 'no-store' } });
     },
   }),
   route({

@@ -1,6 +1,7 @@
 // What a call would do: the question of its rule and the arguments that the rule shows. An agent chose the values, so
 // each is isolated and shows its invisible characters. The service keeps them in memory only, so they can be gone.
 
+import type { ApprovalStatus } from '../../../../src/core/approval.ts';
 import { DETAILS_GONE, type Details } from '../../../../src/core/details.ts';
 import { visibleLines } from '../../../../src/core/visible.ts';
 import { Named } from '../../components/text.tsx';
@@ -8,11 +9,13 @@ import { Named } from '../../components/text.tsx';
 interface Held {
   details?: Details | null;
   detailsGone?: boolean;
+  status: ApprovalStatus;
 }
 
 /** Nothing if the rule shows nothing, or the reader may not see it. */
-export function CallDetails({ of: { details, detailsGone } }: { of: Held }) {
-  if (detailsGone === true) return <p class="notice gone">{DETAILS_GONE}</p>;
+export function CallDetails({ of: { details, detailsGone, status } }: { of: Held }) {
+  // Once it is answered, there is nothing left to deny.
+  if (detailsGone === true && status === 'pending') return <p class="notice gone">{DETAILS_GONE}</p>;
   if (details === undefined || details === null) return null;
   return (
     <div class="call-details">

@@ -1,0 +1,100 @@
+// What approvers see of a waiting call, in the administration and behind the link: from the commit until it ends. Who else
+// sees it is the subject of faults/p25-details.test.ts.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { DETAILS_GONE } from '../../src/core/details.ts';
+import type { Rule } from '../../src/core/policy.ts';
+import { sql, until } from '../support/faults.ts';
+import { engines, startService } from '../support/service.ts';
+import { type Gate, openGate } from './gate.ts';
+
+const RULES: Rule[] = [
+  { tool: 'refund', action: 'require_approval', show: ['amount', 'to.name'], ask: 'Refund {amount}?' },
+  { tool: 'transfer', action: 'require_approval', show: 'all' },
+  { tool: '*', action: 'require_approval' },
+];
+const ARGS = { amount: 12.5, to: { name: 'Ada\u202e <b>', iban: 'DE00' } };
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let gate: Gate;
+    let key: string;
+    beforeAll(async () => {
+      gate = await openGate({ engine });
+      key = await gate.key(RULES);
+    });
+    afterAll(() => gate.close());
+
+    const read = (referenceId: string) => gate.service.admin('GET', `/approvals/${referenceId}`);
+    const held = async () =>
+      Number(/^toolgate_details_held (\d+)/m.exec((await gate.service.request('GET', '/metrics')).text)?.[1]);
+
+    test('the fields and the question of the rule, until somebody answers', async () => {
+      const asked = await gate.ask(key, 'refund', { args: ARGS });
+      const reply = await read(asked.referenceId);
+      expect(reply.headers.get('cache-control')).toBe('no-store');
+      expect(reply.body.details).toEqual({
+        question: 'Refund 12.5?',
+        fields: [
+          { path: 'amount', value: '12.5' },
+          { path: 'to.name', value: 'Ada\u202e <b>' },
+        ],
+      });
+      const page = await gate.open(asked.token);
+      expect(page.headers.get('cache-control')).toBe('no-store');
+      expect(page.text).toContain('Refund 12.5?');
+      expect(page.text).toContain('Ada\\u{202E} &lt;b&gt;');
+      expect(page.text).not.toContain('DE00');
+      const head = await gate.service.request('HEAD', `/v1/approve/${asked.token}`);
+      expect([head.status, head.headers.get('cache-control')]).toEqual([200, 'no-store']);
+      await gate.approve(asked.token);
+      const after = await read(asked.referenceId);
+      expect([after.body.details, after.body.detailsGone]).toEqual([undefined, true]);
+      expect(await held()).toBe(0);
+    });
+
+    test('all arguments, and nothing where the rule shows nothing', async () => {
+      const all = await gate.ask(key, 'transfer', { args: ARGS });
+      const paths = (await read(all.referenceId)).body.details.fields.map(
+        (each: { path: string }) => each.path,
+      );
+      expect(paths).toEqual(['amount', 'to.name', 'to.iban']);
+      const none = (await read((await gate.ask(key, 'other', { args: ARGS })).referenceId)).body;
+      expect(Object.keys(none).filter(each => each.startsWith('details'))).toEqual([]);
+      await gate.lapse();
+      await until('the details are let go', async () => (await held()) === 0);
+      expect((await gate.open(all.token)).text).not.toContain('Ada');
+    });
+
+    test('a call that was not recorded leaves nothing behind', async () => {
+      const { databaseUrl } = gate.service;
+      await sql(databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
+      const failed = await gate.service.json('POST', '/v1/check', key, {
+        serverName: 'prod',
+        toolName: 'refund',
+        args: ARGS,
+      });
+      await sql(databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit_entries');
+      expect(failed.status).toBe(500);
+      expect(await held()).toBe(0);
+    });
+
+    test('after a restart, people are told that they are gone', async () => {
+      const asked = await gate.ask(key, 'refund', { args: ARGS });
+      const { databaseUrl, dataDir } = gate.service;
+      await gate.service.kill('SIGTERM');
+      const again = await startService({ databaseUrl, dataDir });
+      gate.services[0] = again;
+      const whole = (await read(asked.referenceId)).body;
+      expect([whole.details, whole.detailsGone]).toEqual([undefined, true]);
+      const page = await gate.open(asked.token);
+      expect(page.text).toContain(DETAILS_GONE);
+      expect(page.text).not.toContain('12.5');
+    });
+
+    test.if(process.platform === 'linux')('the memory of the service stays out of crash files', async () => {
+      const filter = await Bun.file(`/proc/${gate.service.process.pid}/coredump_filter`).text();
+      expect(Number.parseInt(filter, 16)).toBe(0);
+    });
+  });
+}
