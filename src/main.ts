@@ -11,6 +11,7 @@ import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from '.
 import { type Demo, fillDemo } from './demo/fill.ts';
 import { openFiles } from './file-modes.ts';
 import { SlackApi } from './guard/approvals/notify/slack-bot/api.ts';
+import { undeclaredChannels } from './guard/approvals/undeclared-channels.ts';
 import { callableBy } from './guard/check/callable.ts';
 import { CheckWork, newMemory } from './guard/check/check.ts';
 import { type CommitObserver, GroupCommit } from './guard/check/commit.ts';
@@ -132,6 +133,11 @@ async function welcome(
   show: (welcome: Welcome) => Promise<void>,
 ): Promise<void> {
   for (const { file, mode, advice } of openFiles(config)) log.warn({ file, mode }, advice);
+  for (const about of await undeclaredChannels(deps))
+    log.warn(
+      about,
+      'a channel is named that the server file does not declare: its questions are told to nobody',
+    );
   const setupToken = await offerSetup(deps);
   const setupUrl = setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`;
   const tokenPath = config.adminToken === null ? adminTokenPath(config.dataDir) : null;

@@ -1,8 +1,7 @@
 // Creates, changes and revokes keys. A key is shown once, when it is created, and a revocation takes effect at once. A
 // key's own notification targets may contain secrets, so they are encrypted at rest.
 
-import { isKnownChannel } from '../core/channel.ts';
-import { suggestion } from '../core/condition/condition.ts';
+import { isKnownChannel, unknownChannel } from '../core/channel.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Transaction } from '../store/db.ts';
 import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
@@ -126,8 +125,7 @@ function wantChannels({ settings: { channels } }: Deps, notify: KeyNotify | null
   const at = notify.findIndex(name => !isKnownChannel(channels, name));
   const name = notify[at];
   if (name === undefined) return;
-  const known = suggestion(name, ['default', ...Object.keys(channels)]);
-  const message = `there is no channel "${name}" under channels in the server file (toolgate.yaml).${known}`;
+  const message = unknownChannel(channels, name);
   throw new GuardError('invalid_input', `/notify/${at}: ${message}`, {
     errors: [{ path: `/notify/${at}`, message }],
   });

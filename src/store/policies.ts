@@ -127,6 +127,19 @@ export async function listPolicyVersions(
   return rows.map(row => ({ ...row, ...readRulesColumn(row.rules) }));
 }
 
+/** Policies in force whose rules may name channels. */
+export async function policiesWithChannels(
+  db: Queries,
+  limit: number,
+): Promise<{ id: string; name: string; rules: string }[]> {
+  return db.all(
+    `SELECT p.id, p.name, v.rules FROM policies p
+     JOIN policy_versions v ON v.policy_id = p.id AND v.version = p.version
+     WHERE p.deleted_at IS NULL AND v.rules LIKE '%"notify":%' ORDER BY p.id LIMIT $1`,
+    [limit],
+  );
+}
+
 /** One version of a policy, ready for decisions. */
 export async function findPolicyVersion(db: Queries, id: string, version: number): Promise<Policy | null> {
   const row = await policyVersionRules(db, id, version);
