@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { appendCheckpoint } from './data-dir.ts';
 import { lapses } from './guard/approvals/approvals.ts';
 import { notifications } from './guard/approvals/notify/notify.ts';
+import { messageChanges } from './guard/approvals/notify/slack-bot/posted.ts';
 import { forgetCounts } from './guard/check/limit-admin.ts';
 import { Chores } from './guard/chores.ts';
 import { retire } from './guard/log/retention.ts';
@@ -45,15 +46,19 @@ function createWorker(
   url: string,
   print: (text: string) => void,
 ): Worker {
-  const { deps, targetRules: rules, metrics, log } = services;
+  const { deps, targetRules: rules, slack, metrics, log } = services;
   const notified = ({ channel, channelName }: LeasedNotification, error: string | null) => {
     metrics.notified(channel, error === null);
     if (error !== null) log.warn({ channel, channelName, error }, 'a notification could not be sent');
   };
+  const changed = (error: string | null) => {
+    if (error !== null) log.warn({ channel: 'slack', error }, 'a message could not be changed');
+  };
   const jobs = [
     lapses(deps),
     () => deps.details.tend(),
-    notifications(deps, { ...config, publicUrl: url, rules, print }, notified),
+    notifications(deps, { ...config, publicUrl: url, rules, slack, print }, notified),
+    ...(slack === null ? [] : [messageChanges(deps, { slack, publicUrl: url }, changed)]),
     deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null)),
   ];
   return new Worker(deps, jobs, error => log.error({ err: error }, 'background work failed'));

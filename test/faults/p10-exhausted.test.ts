@@ -120,6 +120,7 @@ class Bench {
       mailFrom: null,
       approverEmails: [],
       slackWebhookUrl: null,
+      slack: null,
       notifyUrl: null,
       channels: {},
       rules,

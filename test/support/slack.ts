@@ -58,6 +58,7 @@ export type SlackManner =
   | { status: number }
   | { error: string }
   | { retryAfter: number }
+  | { slowMs: number }
   | 'hang'
   | 'garbage';
 
@@ -78,6 +79,8 @@ interface PressOptions {
   forge?: (payload: Record<string, unknown>) => Record<string, unknown>;
   /** The body that is sent; the signature is that of the original. */
   tamper?: (body: string) => string;
+  /** Reports the press once more, although it was acknowledged. */
+  repeat?: boolean;
 }
 
 export class FakeSlack {
@@ -149,7 +152,7 @@ export class FakeSlack {
     for (const retry of [null, '1', '2']) {
       const status = await this.#deliver(body, retry, options);
       statuses.push(status);
-      if (status !== 0 && status < 500) break;
+      if (status !== 0 && status < 500 && !(options.repeat && retry === null)) break;
     }
     return statuses;
   }
@@ -203,7 +206,8 @@ export class FakeSlack {
     const args = await argsOf(request, method);
     this.calls.push({ method, args });
     const manner = this.manners.get(method)?.() ?? null;
-    if (manner !== null) return badly(manner);
+    if (typeof manner === 'object' && manner !== null && 'slowMs' in manner) await Bun.sleep(manner.slowMs);
+    else if (manner !== null) return badly(manner);
     if (request.headers.get('authorization') !== `Bearer ${this.token}`) return refusal('invalid_auth');
     switch (method) {
       case 'auth.test':
@@ -284,7 +288,7 @@ function refusal(error: string): Response {
   return Response.json({ ok: false, error });
 }
 
-function badly(manner: SlackManner): Response | Promise<Response> {
+function badly(manner: Exclude<SlackManner, { slowMs: number }>): Response | Promise<Response> {
   if (manner === 'hang') return new Promise(() => {});
   if (manner === 'garbage') return new Response('<html>proxy error</html>', { status: 200 });
   if ('status' in manner) return new Response('no', { status: manner.status });

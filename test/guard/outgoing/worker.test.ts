@@ -59,6 +59,7 @@ class Desk {
       mailFrom: null,
       approverEmails: [],
       slackWebhookUrl: null,
+      slack: null,
       notifyUrl: receiver.url,
       channels: {},
       rules: RULES,

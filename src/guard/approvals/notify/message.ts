@@ -90,7 +90,7 @@ export function lapse(message: Pick<CallFacts, 'expiresAt'>): string {
   return message.expiresAt.replace(/^(\S+)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/, '$1 $2 UTC');
 }
 
-interface Fact {
+export interface Fact {
   label: string;
   value: string;
 }
@@ -111,7 +111,10 @@ export function facts(message: CallFacts): Fact[] {
 }
 
 /** Whose approvals are needed, if not anybody's. */
-export function needs({ approverGroup, votesNeeded }: NotificationMessage): Fact[] {
+export function needs({
+  approverGroup,
+  votesNeeded,
+}: Pick<NotificationMessage, 'approverGroup' | 'votesNeeded'>): Fact[] {
   if (approverGroup === null) return [];
   const group = `the group "${visible(approverGroup)}"`;
   const value =

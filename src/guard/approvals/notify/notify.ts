@@ -1,6 +1,7 @@
 // Makes one attempt to send one notification: decrypts the token, makes the link from it and sends that through the
 // channel. The token is deleted once it was sent or the approval has ended. The channels make the texts and send them.
 
+import type { Channel } from '../../../core/channel.ts';
 import { waitAfter } from '../../../core/event.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
@@ -10,15 +11,18 @@ import {
   notificationTargetsDue,
   recordNotificationAttempt,
 } from '../../../store/notifications.ts';
-import { findSession } from '../../../store/sessions.ts';
+import { recordPosted } from '../../../store/posted-messages.ts';
 import type { Deps } from '../../deps.ts';
 import { decryptNotify, type KeyNotify } from '../../keys.ts';
 import type { Job } from '../../outgoing/worker.ts';
+import { callFacts } from './call-facts.ts';
 import { sendEmail } from './email.ts';
 import { sendNotification } from './http.ts';
-import { approvalLinks, type CallFacts, type NotificationMessage } from './message.ts';
+import { approvalLinks, type NotificationMessage } from './message.ts';
 import { NO_ADDRESS, type Route, type RouteSettings, routeOf } from './route.ts';
 import { sendSlack } from './slack.ts';
+import { type SlackApi, SlackError } from './slack-bot/api.ts';
+import { questionFor } from './slack-bot/posted.ts';
 import { sendTeams } from './teams.ts';
 import { terminalText } from './terminal.ts';
 
@@ -27,6 +31,8 @@ export interface NotifySettings extends RouteSettings {
   publicUrl: string;
   smtpUrl: string | null;
   mailFrom: string | null;
+  /** Null if no Slack app is configured. */
+  slack: SlackApi | null;
   print: (text: string) => void;
 }
 
@@ -66,10 +72,25 @@ export async function notify(
   }
   const key = await findKey(deps.db, approval.keyId);
   const secrets = opened(deps, leased, key);
-  const error = secrets === null ? LOST : await attempt(deps, settings, leased, approval, key, secrets);
-  const then = next(deps, error, leased, approval);
-  await recordNotificationAttempt(deps.db, leased.id, { ...then, at: deps.now(), error });
+  const outcome =
+    secrets === null ? { error: LOST } : await attempt(deps, settings, leased, approval, key, secrets);
+  const { error, place } = outcome;
+  if (place !== undefined) {
+    await recordPosted(deps.db, leased.id, place, deps.now());
+  } else {
+    const then = next(deps, outcome, leased, approval);
+    await recordNotificationAttempt(deps.db, leased.id, { ...then, at: deps.now(), error });
+  }
   return error;
+}
+
+interface Outcome {
+  /** What went wrong, or null. */
+  error: string | null;
+  /** How long the receiver asks to wait, in milliseconds. */
+  retryAfter?: number | null;
+  /** Where the message is, if it has to be changed later. */
+  place?: string;
 }
 
 interface Secrets {
@@ -96,36 +117,53 @@ async function attempt(
   approval: ApprovalRecord,
   key: KeyRecord | null,
   { token, own }: Secrets,
-): Promise<string | null> {
+): Promise<Outcome> {
   const route = routeOf(settings, leased, own);
-  if (typeof route === 'string') return route;
+  if (typeof route === 'string') return { error: route };
+  const sending = await prepared(deps, settings, route, { leased, approval, key, token });
+  return sending().then(
+    place => ({ error: null, ...(place !== undefined && { place }) }),
+    (failure: Error) => ({
+      error: failure.message,
+      retryAfter: failure instanceof SlackError ? failure.retryAfter : null,
+    }),
+  );
+}
+
+interface Subject {
+  leased: LeasedNotification;
+  approval: ApprovalRecord;
+  key: KeyRecord | null;
+  token: string;
+}
+
+/** What is left to be done is only the sending, so whatever fails in it is the receiver's. It returns a place, if any. */
+async function prepared(
+  deps: Deps,
+  settings: NotifySettings,
+  route: Route,
+  { leased, approval, key, token }: Subject,
+): Promise<() => Promise<string | undefined>> {
+  const { slack, publicUrl } = settings;
+  const { channel } = route;
+  if ('channel' in channel && slack !== null) {
+    const question = await questionFor(deps, publicUrl, approval, channel.details);
+    return () => slack.post(channel.channel, question);
+  }
   const shows = approval.shows === 1;
-  const details = shows && route.channel.details ? await deps.details.find(approval) : null;
+  const details = shows && channel.details ? await deps.details.find(approval) : null;
   const message: NotificationMessage = {
-    ...(await factsOf(deps, approval, key)),
-    ...approvalLinks(settings.publicUrl, token),
+    ...(await callFacts(deps, approval, key)),
+    ...approvalLinks(publicUrl, token),
     id: leased.id,
     approverGroup: approval.approverGroup,
     votesNeeded: approval.votesNeeded,
     details,
     lookFirst: shows && details === null,
   };
-  return send(settings, route, message).then(
-    () => null,
-    (failure: Error) => failure.message,
-  );
-}
-
-async function factsOf(deps: Deps, approval: ApprovalRecord, key: KeyRecord | null): Promise<CallFacts> {
-  const session = approval.sessionId === null ? null : await findSession(deps.db, approval.sessionId);
-  return {
-    referenceId: approval.id,
-    keyName: key?.name ?? '',
-    sessionLabel: session?.label ?? null,
-    serverName: approval.serverName,
-    toolName: approval.toolName,
-    reason: approval.reason,
-    expiresAt: new Date(approval.expiresAt).toISOString(),
+  return async () => {
+    await send(settings, route, message);
+    return undefined;
   };
 }
 
@@ -144,8 +182,7 @@ async function send(
       return;
     }
     case 'slack':
-      if (!('webhookUrl' in channel)) throw new Error('this service cannot post to channels of Slack');
-      return sendSlack(channel.webhookUrl, message, rules);
+      return sendSlack(webhookOf(channel, settings), message, rules);
     case 'teams':
       return sendTeams(channel.url, message, rules);
     case 'http':
@@ -155,10 +192,17 @@ async function send(
   }
 }
 
-function next(deps: Deps, error: string | null, leased: LeasedNotification, approval: ApprovalRecord) {
-  if (error === null) return { status: 'sent', nextAttemptAt: null } as const;
+/** Without a bot, a channel in Slack is told by the service's own webhook. */
+function webhookOf(channel: Channel, { slackWebhookUrl }: NotifySettings): string {
+  const url = 'webhookUrl' in channel ? channel.webhookUrl : slackWebhookUrl;
+  if (url === null) throw new Error('no Slack app is configured (TOOLGATE_SLACK_BOT_TOKEN)');
+  return url;
+}
+
+function next(deps: Deps, outcome: Outcome, leased: LeasedNotification, approval: ApprovalRecord) {
+  if (outcome.error === null) return { status: 'sent', nextAttemptAt: null } as const;
   const wait = waitAfter(leased.attempts + 1, Math.random());
-  const at = wait === null ? null : deps.now() + wait;
+  const at = wait === null ? null : deps.now() + Math.max(wait, outcome.retryAfter ?? 0);
   if (at === null || at >= approval.expiresAt) return { status: 'failed', nextAttemptAt: null } as const;
   return { status: 'pending', nextAttemptAt: at } as const;
 }

@@ -17,10 +17,10 @@ import {
 
 const TIMEOUT_MS = 15_000;
 // Slack refuses the whole message if one text is longer than its limit (3000 characters in a section, 2000 in a field).
-const SECTION_CHARS = 2900;
+export const SECTION_CHARS = 2900;
 const FIELD_CHARS = 1900;
 const LINE_CHARS = 400;
-const DETAIL_SECTIONS = 3;
+export const DETAIL_SECTIONS = 3;
 
 export async function sendSlack(
   url: string,

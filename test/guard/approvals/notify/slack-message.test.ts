@@ -98,7 +98,7 @@ test('votes and the group are named', () => {
     'none',
   );
   expect(read(message)).toContain('1 of 2 approvals: ana@example.com.');
-  expect(read(message)).toContain('Who may answer: the group finance.');
+  expect(read(message)).toContain('Needs: 2 approvals by different people of the group "finance"');
 });
 
 test('an ended question says how, by whom and why, and has no button', () => {

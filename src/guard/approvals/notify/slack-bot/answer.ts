@@ -47,7 +47,10 @@ async function answer(deps: Deps, slack: SlackApi, press: Press): Promise<void> 
   // With the token of an incoming webhook of the same app, somebody could post a message about something harmless whose
   // button names this approval. So a button counts only on the message that was posted for the approval.
   if (!(await isPosted(deps.db, press.referenceId, press.place)))
-    throw new GuardError('not_found', 'This message belongs to no question. Answer on the page instead.');
+    throw new GuardError(
+      'not_found',
+      'This message is not known to ask a question. Try again in a moment, or answer on the page.',
+    );
   const operator = await operatorFor(deps, slack, press.userId);
   requireRole(operator, 'approver');
   await resolveByOperator(deps, `operator:${operator.email}`, press.referenceId, {

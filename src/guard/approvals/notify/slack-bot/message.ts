@@ -2,25 +2,29 @@
 // A message carries no approval link: whoever reads the channel could answer with it, operator or not. A button carries
 // only the approval's reference, which answers nothing by itself; answer.ts decides who may answer.
 
-import type { Details } from '../../../../core/details.ts';
+import { DETAILS_GONE, type Details } from '../../../../core/details.ts';
 import { visible } from '../../../../core/visible.ts';
 import type { ApprovalRecord } from '../../../../store/approvals.ts';
-import { type CallFacts, facts, fullName, lapse } from '../message.ts';
-import { slackEscape } from '../slack.ts';
+import {
+  type CallFacts,
+  detailLines,
+  type Fact,
+  facts,
+  fullName,
+  LOOK_FIRST,
+  lapse,
+  needs,
+} from '../message.ts';
+import { DETAIL_SECTIONS, packed, SECTION_CHARS, slackEscape } from '../slack.ts';
 import type { SlackMessage } from './api.ts';
 
 /** A press of one of these answers. Slack also reports when somebody opens the link, which answers nothing. */
 export const BUTTONS = { toolgate_approve: 'approve', toolgate_deny: 'deny' } as const;
 
-/**
- * Slack refuses the whole message if one text is longer than its limit (3000 characters in a section, 2000 in a field).
- * Most bounds here are lower, because Slack sends the message back with every press, and a press is bounded too.
- */
-const SECTION_CHARS = 2900;
+/** Lower than Slack's own limits, because Slack sends the message back with every press, and a press is bounded too. */
 const NAME_CHARS = 600;
 const FIELD_CHARS = 300;
 const LINE_CHARS = 400;
-const DETAIL_SECTIONS = 3;
 
 /** What a message is about. */
 export interface About extends CallFacts {
@@ -34,21 +38,19 @@ export interface About extends CallFacts {
 /** What a message says about the call's details: them, or why they are not there. */
 export type Shown = Details | 'none' | 'on the page' | 'gone';
 
-const GONE =
-  'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
-
 export function questionMessage(about: About, shown: Shown): SlackMessage {
-  const { votesNeeded, approverGroup } = about.approval;
-  const group = approverGroup === null ? [] : [`Who may answer: the group ${visible(approverGroup)}.`];
+  const texts = detailTexts(shown);
+  const unseen = typeof shown === 'string' ? shown !== 'none' : texts.length > DETAIL_SECTIONS;
+  const { votesNeeded } = about.approval;
   const votes = votesNeeded === 1 ? [] : [votesText(votesNeeded, about.approvedBy)];
   return {
     text: `Approve ${slackEscape(fullName(about), LINE_CHARS)}? Lapses ${lapse(about)}.`,
     blocks: [
       section(`An agent asks to call ${fullName(about)}`, NAME_CHARS),
-      ...detailTexts(shown).map(text => section(text, SECTION_CHARS)),
-      fieldsOf(about, []),
-      ...[...group, ...votes].map(text => section(text, SECTION_CHARS)),
-      { type: 'actions', elements: buttons(about, shown) },
+      ...texts.map(text => section(text, SECTION_CHARS)),
+      fieldsOf([...facts(about), ...needs(about.approval)]),
+      ...votes.map(text => section(text, SECTION_CHARS)),
+      { type: 'actions', elements: buttons(about, unseen) },
     ],
   };
 }
@@ -68,50 +70,26 @@ export function endedMessage(about: About): SlackMessage {
     blocks: [
       section(outcome, NAME_CHARS),
       ...[...said, ...granted].map(text => section(text, SECTION_CHARS)),
-      fieldsOf(about, ['Lapses']),
+      fieldsOf(facts(about).filter(({ label }) => label !== 'Lapses')),
     ],
   };
 }
 
 function detailTexts(shown: Shown): string[] {
   if (shown === 'none') return [];
-  if (shown === 'gone') return [GONE];
-  if (shown === 'on the page')
-    return ['What this call would do is on its page. Review it before you answer.'];
-  const { question, fields, omitted = 0 } = shown;
-  const lines = fields.map(({ path, value }) => `${visible(path)}: ${visible(value)}`);
-  if (omitted > 0) lines.push(`… and ${omitted} more.`);
-  return [...(question === null ? [] : [visible(question)]), ...packed(lines)];
-}
-
-/** As many lines as there is room for, in few sections. A value cannot begin a line, since line breaks are escaped. */
-function packed(lines: readonly string[]): string[] {
-  const sections: string[] = [];
-  let text = '';
-  for (const [index, line] of lines.entries()) {
-    const more = text === '' ? line : `${text}\n${line}`;
-    if (text === '' || slackEscape(more, Number.MAX_SAFE_INTEGER).length <= SECTION_CHARS) {
-      text = more;
-      continue;
-    }
-    sections.push(text);
-    text = line;
-    if (sections.length === DETAIL_SECTIONS)
-      return [...sections, `… and ${lines.length - index} more, on the page.`];
-  }
-  return text === '' ? sections : [...sections, text];
+  if (shown === 'gone') return [DETAILS_GONE];
+  return shown === 'on the page' ? [LOOK_FIRST] : packed(detailLines(shown));
 }
 
 /**
  * Whoever approves without having seen what the call would do is asked once more, and the page where it can be seen
  * comes first. Denying is always safe.
  */
-function buttons({ approval, pageUrl }: About, shown: Shown): object[] {
-  const blind = shown === 'on the page' || shown === 'gone';
+function buttons({ approval, pageUrl }: About, unseen: boolean): object[] {
   const review = { ...button('Review', 'toolgate_open'), url: pageUrl };
   const approve = { ...button('Approve', 'toolgate_approve'), value: approval.id };
   const deny = { ...button('Deny', 'toolgate_deny'), value: approval.id, style: 'danger' };
-  if (!blind) return [{ ...approve, style: 'primary' }, deny, review];
+  if (!unseen) return [{ ...approve, style: 'primary' }, deny, review];
   return [{ ...review, style: 'primary' }, { ...approve, confirm: CONFIRM }, deny];
 }
 
@@ -137,8 +115,7 @@ function time(at: number): string {
   return lapse({ expiresAt: new Date(at).toISOString() });
 }
 
-function fieldsOf(about: About, without: readonly string[]): object {
-  const shown = facts(about).filter(({ label }) => !without.includes(label));
+function fieldsOf(shown: readonly Fact[]): object {
   return {
     type: 'section',
     fields: shown.map(({ label, value }) => plain(`${label}: ${value}`, FIELD_CHARS)),
