@@ -2,7 +2,7 @@
 // the only place where conditions are evaluated for a decision, once per call; decide.ts says what follows from it.
 //
 // A condition that cannot be evaluated counts as whichever outcome is stricter. An `allow` rule then does not apply, and a
-// `deny` rule does. A `require_approval` rule holds the call, unless the rules below it deny it.
+// `deny` rule does. A `require_approval` rule holds the call, unless the rules below it deny it or want more approvals.
 
 import type { CompiledLimit, CompiledPolicy, CompiledRule } from './compiled-policy.ts';
 import { decimalOf, Failure, type Scope, Steps } from './condition/condition.ts';
@@ -39,7 +39,10 @@ export interface Considered {
   index: number;
   /** The condition for whose failure a `deny` rule applies. */
   failed: number | null;
-  /** The first `require_approval` rule above it with a condition that could not be evaluated. */
+  /**
+   * The `require_approval` rule above it with a condition that could not be evaluated: the first, or the first of those
+   * that want most approvals. Null if the rule that applies wants more.
+   */
   held: Held | null;
   meter: Meter | null;
   /** One sentence for each of the first rules that matched by name and were passed over. */
@@ -81,25 +84,41 @@ function findRule(considered: Considered, situation: Situation): void {
   for (const index of policy.index.candidatesFor(name, call.toolName)) {
     const compiled = policy.compiled.get(index);
     if (compiled === undefined) {
-      considered.index = index;
+      applies(considered, index);
       return;
     }
     examiner ??= new Examiner(policy.id, call, situation);
-    const { action } = policy.rules[index] as Rule;
+    const rule = policy.rules[index] as Rule;
+    const { action } = rule;
     const examined = examiner.examine(compiled);
     considered.steps = examiner.steps;
     if (examined.applies === true || (examined.applies === null && action === 'deny')) {
-      considered.index = index;
+      applies(considered, index);
       considered.failed = examined.condition;
       considered.meter = examined.meter;
       return;
     }
     if (examined.applies === null && action === 'require_approval') {
-      const { passedOver } = considered;
-      considered.held ??= { index, condition: examined.condition as number, passedOver };
+      const { held, passedOver } = considered;
+      if (held === null || votesOf(rule) > votesOf(policy.rules[held.index]))
+        considered.held = { index, condition: examined.condition as number, passedOver };
     }
     if (named++ < MOST_NAMED) considered.passedOver += ` Rule ${index} did not apply: ${examined.why}.`;
   }
+}
+
+function applies(considered: Considered, index: number): void {
+  const { rules } = considered.policy;
+  const { held } = considered;
+  considered.index = index;
+  const rule = rules[index];
+  if (held !== null && rule?.action === 'require_approval' && votesOf(rule) > votesOf(rules[held.index]))
+    considered.held = null;
+}
+
+/** How many approvals of named people a rule wants; 0 if anybody may give the one that frees the call. */
+function votesOf(rule: Rule | undefined): number {
+  return rule?.approvers === undefined ? 0 : (rule.approvers.count ?? 1);
 }
 
 export interface Examined {

@@ -23,9 +23,8 @@ function fieldsText<T extends object>(value: T, fields: readonly (keyof T & stri
   const written = fields.flatMap(field => {
     const part: unknown = value[field];
     if (part === undefined) return [];
-    return [
-      `${field}: ${BARE.has(field) && typeof part === 'string' ? part : inline(part, ASKING_PARTS[field])}`,
-    ];
+    const bare = BARE.has(field) && typeof part === 'string';
+    return [`${field}: ${bare ? part : inline(part, ASKING_PARTS[field])}`];
   });
   return `{ ${written.join(', ')} }`;
 }

@@ -14,7 +14,7 @@ limits:
   pays: { sum: args.amount, atMost: 100, each: day }
 rules:
   - { tool: a__pay, action: allow, when: ['args.amount < 50'], limit: pays, during: mon-fri }
-  - { tool: a__pay, action: require_approval, show: all }
+  - { tool: a__pay, action: require_approval, show: all, ask: 'Pay {amount}?' }
 `;
 
 describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys on %s', engine => {
@@ -165,6 +165,8 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       const steps = page.getByRole('list', { name: 'Rules that match the tool' }).locator('> li');
       expect(await steps.first().textContent()).toMatch(/a__pay → allow.*false.*args.amount is 60/);
       expect(await steps.last().textContent()).toContain('decides');
+      const seen = page.getByRole('region', { name: 'What approvers see' });
+      expect(await seen.textContent()).toBe('Approvers see:Pay 60?amount60');
       await page.getByLabel('Arguments').fill('{ "amount": 40 }');
       await sentence.getByText('Rule 0 of policy "tried" allows a__pay.').waitFor();
       await page.getByLabel('Used of pays').fill('80');

@@ -35,6 +35,14 @@ test.each([
   ['functions of a module', "- { when: '!path.|' }", ['within']],
   ['arguments that the text mentions', "- { when: 'args.amount > 1 && args.|' }", ['amount']],
   ['methods of a value', `- { when: 'args.to.|' }`, ['contains', 'all', 'size']],
+  ['what is about people', '- { tool: a, s|', ['show', 'ask', 'approvers', 'timeout', 'notify', 'escalate']],
+  ['what is shown', "- { when: 'args.amount > 1', show: a| }", ['all', 'amount']],
+  ['arguments in a list to show', "- { when: 'args.amount > 1', show: [b, a| ] }", ['amount']],
+  ['the fields of who may answer', 'rules:\n  - { tool: a, approvers: { g| } }', ['group', 'count']],
+  ['the same on a line of their own', '- tool: a\n  approvers:\n    group: x\n    c|\n', ['group', 'count']],
+  ['the fields of an escalation', '- { tool: a, escalate: { after: 1m, n| } }', ['after', 'notify']],
+  ['the channel that always exists', '- { tool: a, notify: [d| ] }', ['default']],
+  ['the same for an escalation', '- tool: a\n  escalate:\n    notify: [d| ]', ['default']],
   ['what a sum may be', 'limits:\n  a: { sum: ar| }\n', ['args', 'double']],
 ] as [string, string, string[]][])('completion offers %s', (_, text, wanted) => {
   expect(offered(text)).toEqual(expect.arrayContaining(wanted));
@@ -44,6 +52,8 @@ test.each([
   ['inside a string of a condition', `- { when: 'args.a == "a|"' }`],
   ['inside a tool’s name', '- { tool: a| }'],
   ['before anything is typed', '- { tool: a, | }'],
+  ['inside a question', '- { tool: a, ask: Ref| }'],
+  ['of a rule inside a part of it', '- { tool: a, notify: { x: { g| } } }'],
 ])('completion offers nothing %s', (_, text) => {
   expect(offered(text)).toEqual([]);
 });

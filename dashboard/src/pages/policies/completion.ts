@@ -8,9 +8,10 @@ import {
   snippet,
 } from '@codemirror/autocomplete';
 import type { EditorState } from '@codemirror/state';
+import { DEFAULT_CHANNEL } from '../../../../src/core/channel.ts';
 import { type Entry, MANUAL } from '../../../../src/core/condition/manual.ts';
 import { BEYONDS, type Limit, PERIODS, SUBJECTS } from '../../../../src/core/limit.ts';
-import { ACTIONS, type Rule } from '../../../../src/core/policy.ts';
+import { ACTIONS, type Approvers, type Escalation, type Rule } from '../../../../src/core/policy.ts';
 import { VARIABLES } from '../../../../src/core/situation.ts';
 import { limitNames, type Place, placeAt } from './place.ts';
 
@@ -58,10 +59,22 @@ const LIMIT_HELP: Record<keyof Limit, string> = {
   beyond: 'What happens to a call that no longer fits: deny or require_approval.',
 };
 
+const APPROVERS_HELP: Record<keyof Approvers, string> = {
+  group: 'The group of operators who may answer.',
+  count: 'How many of them have to approve, 1 to 5.',
+};
+
+const ESCALATE_HELP: Record<keyof Escalation, string> = {
+  after: 'How long the question has waited then: 10m, 1h.',
+  notify: 'The names of the channels that are told, too.',
+};
+
 const HELP: Record<Exclude<Place['in'], 'condition'>, Record<string, string>> = {
   policy: POLICY_HELP,
   rule: RULE_HELP,
   limit: LIMIT_HELP,
+  approvers: APPROVERS_HELP,
+  escalate: ESCALATE_HELP,
 };
 
 function fieldsOf(kind: keyof typeof HELP): Completion[] {
@@ -73,16 +86,19 @@ function fieldsOf(kind: keyof typeof HELP): Completion[] {
   }));
 }
 
-const CHOICES: Record<string, () => readonly string[]> = {
+const CHOICES: Record<string, (state: EditorState) => readonly string[]> = {
   action: () => ACTIONS,
   each: () => PERIODS,
   per: () => SUBJECTS,
   beyond: () => BEYONDS,
   zone: () => Intl.supportedValuesOf('timeZone'),
+  limit: limitNames,
+  show: state => ['all', ...argumentNames(state)],
+  notify: () => [DEFAULT_CHANNEL],
 };
 
 function valuesOf(field: string, state: EditorState): Completion[] {
-  const names = field === 'limit' ? limitNames(state) : (CHOICES[field]?.() ?? []);
+  const names = CHOICES[field]?.(state) ?? [];
   return names.map(label => ({ label, type: 'enum' }));
 }
 

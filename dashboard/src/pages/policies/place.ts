@@ -5,7 +5,8 @@ import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
 import type { EditorState } from '@codemirror/state';
 import { isCondition, keyOf, type Node, tokensOf } from './conditions.ts';
 
-type Kind = 'policy' | 'rule' | 'limit';
+/** The last two are parts of a rule. */
+type Kind = 'policy' | 'rule' | 'limit' | 'approvers' | 'escalate';
 
 export type Place =
   | { in: 'condition' }
@@ -52,6 +53,9 @@ function kindOf(state: EditorState, map: Node): Kind | null {
       holder?.name === 'Document' || (holder?.name === 'Pair' && keyOf(state, holder) === 'rules');
     return isRules ? 'rule' : null;
   }
+  const key = above?.name === 'Pair' ? keyOf(state, above) : null;
+  if ((key === 'approvers' || key === 'escalate') && above?.parent && kindOf(state, above.parent) === 'rule')
+    return key;
   const holder = above?.parent?.parent;
   return holder?.name === 'Pair' && keyOf(state, holder) === 'limits' ? 'limit' : null;
 }

@@ -2,6 +2,7 @@
 // decides about it, in the browser; nothing is sent.
 
 import type { CompiledPolicy } from '../../../../src/core/compiled-policy.ts';
+import { type Details, detailsOf } from '../../../../src/core/details.ts';
 import { isObject, type JsonObject, parseJson } from '../../../../src/core/json.ts';
 import { callOf, type Simulated, simulate, usedFault } from '../../../../src/core/simulate.ts';
 
@@ -28,8 +29,13 @@ export const EMPTY_FORM: Form = {
   used: {},
 };
 
+export interface TriedCall extends Simulated {
+  /** What approvers would see of the call; null if nobody is asked, or they would see nothing. */
+  details: Details | null;
+}
+
 /** A sentence says what is wrong with what was written. */
-export function tryCall(policy: CompiledPolicy, form: Form): Simulated | string {
+export function tryCall(policy: CompiledPolicy, form: Form): TriedCall | string {
   const args = form.args.trim() === '' ? undefined : readArguments(form.args);
   if (typeof args === 'string') return args;
   const { limits = {} } = policy;
@@ -42,7 +48,7 @@ export function tryCall(policy: CompiledPolicy, form: Form): Simulated | string 
   }
   const at = form.at === '' ? Date.now() : Date.parse(form.at);
   if (Number.isNaN(at)) return 'The time cannot be read.';
-  return simulate(policy, callOf(form.tool), {
+  const tried = simulate(policy, callOf(form.tool), {
     at,
     args,
     used: Object.fromEntries(used.map(([name, text]) => [name, text.trim()])),
@@ -50,6 +56,9 @@ export function tryCall(policy: CompiledPolicy, form: Form): Simulated | string 
     session: form.session || undefined,
     person: form.person || undefined,
   });
+  const rule = policy.rules[tried.ruleIndex ?? -1];
+  const asks = tried.decision === 'pending' && rule !== undefined;
+  return { ...tried, details: asks ? detailsOf(rule, args) : null };
 }
 
 function readArguments(text: string): JsonObject | string {
