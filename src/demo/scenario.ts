@@ -54,7 +54,11 @@ export const OPERATORS: { email: string; role: Role; daysAgo: number; invited?: 
 export const ADMIN = 'admin@example.com';
 
 const allow = (tool: string): Rule => ({ tool, action: 'allow' });
-const ask = (tool: string, reason?: string): Rule => rule(tool, 'require_approval', reason);
+/** Approvers see all arguments, unless the rule says what they need. */
+const ask = (tool: string, reason?: string, seen: Pick<Rule, 'show' | 'ask'> = { show: 'all' }): Rule => ({
+  ...rule(tool, 'require_approval', reason),
+  ...seen,
+});
 const deny = (tool: string, reason?: string): Rule => rule(tool, 'deny', reason);
 
 function rule(tool: string, action: Rule['action'], reason: string | undefined): Rule {
@@ -67,7 +71,10 @@ const CODING: Rule[] = [
   allow('github__list_*'),
   allow('github__search_*'),
   allow('github__create_pull_request'),
-  ask('github__merge_pull_request', 'Merging to a protected branch needs a second pair of eyes.'),
+  ask('github__merge_pull_request', 'Merging to a protected branch needs a second pair of eyes.', {
+    show: ['repository', 'number', 'title'],
+    ask: 'Merge pull request {number} of {repository}?',
+  }),
   allow('files__read_*'),
   allow('files__list_*'),
   allow('files__write_file'),
@@ -78,7 +85,10 @@ const SUPPORT: Rule[] = [
   allow('tickets__*'),
   allow('orders__get_*'),
   allow('orders__list_*'),
-  ask('payments__refund', 'Refunds are approved by the support lead.'),
+  ask('payments__refund', 'Refunds are approved by the support lead.', {
+    show: 'all',
+    ask: 'Refund {amount} {currency} to {customer.name}?',
+  }),
   ask('email__send', 'A person reads what leaves the house.'),
 ];
 
@@ -88,6 +98,7 @@ const smallPayment = (tool: string): Rule => ({
   action: 'allow',
   when: ['args.amount > 0 && args.amount <= 50', 'args.currency == "EUR"'],
   limit: 'payments',
+  show: 'all',
 });
 
 export const POLICIES: DemoPolicy[] = [
