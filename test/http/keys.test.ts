@@ -51,6 +51,9 @@ for (const engine of await engines()) {
         [{ name: 'x', policyId, notify: { url: 'ftp://x' } }, '/notify/url'],
         [{ name: 'x', policyId, notify: { emails: ['nobody'] } }, '/notify/emails/0'],
         [{ name: 'x', policyId, notify: { sms: '1' } }, '/notify/sms'],
+        [{ name: 'x', policyId, notify: [] }, '/notify'],
+        [{ name: 'x', policyId, notify: [1] }, '/notify'],
+        [{ name: 'x', policyId, notify: ['default', 'on-call'] }, '/notify/1'],
         [{ name: 'x', policyId, key: 'tg_key_mine' }, '/key'],
       ];
       for (const [body, ...paths] of wrong) {

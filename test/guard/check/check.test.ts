@@ -2,7 +2,9 @@
 // are decided inside one transaction on either engine, alone and with others in their group.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { parseDuration } from '../../../src/core/approval.ts';
 import { GuardError } from '../../../src/core/errors.ts';
+import type { Rule } from '../../../src/core/policy.ts';
 import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approvals.ts';
 import { CheckWork } from '../../../src/guard/check/check.ts';
 import { LATER } from '../../../src/guard/check/commit.ts';
@@ -11,7 +13,7 @@ import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts'
 import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
 import type { Deps, GuardSettings } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
-import { changeKey, createKey, endKey, type NotifyTargets } from '../../../src/guard/keys.ts';
+import { changeKey, createKey, endKey, type KeyNotify } from '../../../src/guard/keys.ts';
 import { endSession, mintSession } from '../../../src/guard/sessions.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
@@ -52,9 +54,13 @@ for (const engine of await engines()) {
       deps = { ...deps, settings: { ...deps.settings, ...settings } };
     };
 
-    async function newKey(notify: NotifyTargets | null = null, expiresAt: number | null = null) {
+    async function newKey(
+      notify: KeyNotify | null = null,
+      expiresAt: number | null = null,
+      rules: readonly Rule[] = RULES,
+    ) {
       const name = newId();
-      const policy = await createPolicy(deps, 'admin', { name, description: '', rules: RULES });
+      const policy = await createPolicy(deps, 'admin', { name, description: '', rules });
       const input = { name, policyId: policy.id, requireSignInToApprove: false, expiresAt, notify };
       return (await createKey(deps, 'admin', { ...input, forward: [] })).key.id;
     }
@@ -409,7 +415,7 @@ for (const engine of await engines()) {
 
     test('the link of a pending call goes through the key’s own channels, or through the service’s if it has none', async () => {
       under({ defaultChannels: ['terminal'] });
-      const KEYS: [NotifyTargets | null, string[]][] = [
+      const KEYS: [KeyNotify | null, string[]][] = [
         [null, ['terminal']],
         [{}, ['terminal']],
         [{ emails: [] }, ['terminal']],
@@ -427,6 +433,59 @@ for (const engine of await engines()) {
         );
         expect(rows.map(row => row.channel)).toEqual(channels);
       }
+    });
+
+    test('a rule’s channels replace the key’s, its escalation is due later, and its time-out ends the question', async () => {
+      const url = 'https://hooks.example/';
+      under({
+        approvalTimeout: 10 * MINUTE,
+        defaultChannels: ['email', 'slack'],
+        channels: {
+          ops: { type: 'teams', url, details: false },
+          'on-call': { type: 'http', url, details: true },
+        },
+      });
+      const rule = { tool: '*', action: 'require_approval' as const };
+      const escalate = { after: '10m', notify: ['on-call', 'ops'] };
+      const CASES: [notify: KeyNotify | null, Partial<Rule>, told: string[]][] = [
+        [null, {}, ['0 email', '0 slack']],
+        [['ops', 'default', 'ops'], {}, ['0 email default', '0 slack default', '0 teams ops']],
+        [{ url }, { notify: ['ops'] }, ['0 teams ops']],
+        [['on-call'], { notify: ['default'] }, ['0 email default', '0 slack default']],
+        // The question ends when they would be told.
+        [{ url }, { escalate }, ['0 http']],
+        [{ url }, { escalate, timeout: '11m' }, ['0 http', '600000 http on-call', '600000 teams ops']],
+      ];
+      for (const [notify, more, told] of CASES) {
+        const key = await newKey(notify, null, [{ ...rule, ...more }]);
+        await one({ principal: principal(null, key) });
+        const rows = await store.db.all<{ told: string; ends: number }>(
+          `SELECT (n.next_attempt_at - n.created_at) || ' ' || n.channel || COALESCE(' ' || n.channel_name, '') AS told,
+             a.expires_at - a.created_at AS ends
+           FROM notifications n JOIN approvals a ON a.id = n.approval_id WHERE n.key_id = $1`,
+          [key],
+        );
+        expect(rows.map(row => row.told).sort()).toEqual(told);
+        expect(rows[0]?.ends).toBe(parseDuration(more.timeout ?? '') ?? deps.settings.approvalTimeout);
+      }
+    });
+
+    test('a channel that was removed later is told to nobody, and everything else goes on', async () => {
+      under({ channels: { ops: { type: 'teams', url: 'https://hooks.example/', details: false } } });
+      const key = await newKey(['ops']);
+      under({ channels: {}, defaultChannels: ['terminal'] });
+      expect(outcome(await one({ principal: principal(null, key) }))).toBe('pending');
+      const rows = await store.db.all(
+        'SELECT channel, channel_name AS name FROM notifications WHERE key_id = $1',
+        [key],
+      );
+      expect(rows).toEqual([{ channel: 'unknown', name: 'ops' }]);
+      expect(await refusal(changeKey(deps, 'admin', key, { notify: ['ops'] }))).toMatchObject({
+        code: 'invalid_input',
+        message: '/notify/0: there is no channel "ops" under channels in the server file (toolgate.yaml).',
+      });
+      // What does not touch it can still be changed.
+      await changeKey(deps, 'admin', key, { name: 'renamed' });
     });
 
     test('every verdict has its entry, with the approval that it rests on or asks for', async () => {

@@ -6,7 +6,7 @@ import { type NotifySettings, notify } from '../../../../src/guard/approvals/not
 import { createPolicy } from '../../../../src/guard/check/policies.ts';
 import type { Deps } from '../../../../src/guard/deps.ts';
 import { newId } from '../../../../src/guard/ids.ts';
-import { createKey, type NotifyTargets } from '../../../../src/guard/keys.ts';
+import { createKey, type KeyNotify } from '../../../../src/guard/keys.ts';
 import { mintToken } from '../../../../src/guard/secrets.ts';
 import { mintSession } from '../../../../src/guard/sessions.ts';
 import { type ApprovalRecord, insertApproval } from '../../../../src/store/approvals.ts';
@@ -54,7 +54,7 @@ for (const engine of await engines()) {
       ...more,
     });
 
-    async function newKey(notify: NotifyTargets | null): Promise<string> {
+    async function newKey(notify: KeyNotify | null): Promise<string> {
       const name = newId();
       const policy = await createPolicy(deps, 'admin', { name, description: '', rules: [] });
       const input = { name: 'agent', policyId: policy.id, requireSignInToApprove: false, expiresAt: null };
@@ -144,6 +144,69 @@ for (const engine of await engines()) {
       expect(await told({}, 'email')).toBe(none);
       expect(await told({}, 'email', settings({ mailFrom: 'gate@example.com' }))).toBe(none);
       expect(await told({}, 'email', settings({ smtpUrl: 'smtp://127.0.0.1:1' }))).toBe(none);
+    });
+
+    test('a named channel is the operator’s own, and one that is declared no more says so', async () => {
+      const url = receiver.url;
+      const by = settings({
+        notifyUrl: null,
+        channels: {
+          ops: { type: 'http', url, headers: { 'X-Key': 'abc' }, details: false },
+          team: { type: 'teams', url, details: false },
+          hook: { type: 'slack', webhookUrl: url, details: false },
+        },
+      });
+      const own = await newKey({ url: 'https://own.example' });
+      for (const [channelName, channel] of [
+        ['ops', 'http'],
+        ['team', 'teams'],
+        ['hook', 'slack'],
+        // A replica that did not know the channel yet wrote this one.
+        ['ops', 'unknown'],
+      ] as const)
+        expect(await told({ keyId: own }, { channel, channelName }, by)).toBeNull();
+      expect(receiver.arrivals.map(each => each.headers['x-key'])).toEqual([
+        'abc',
+        undefined,
+        undefined,
+        'abc',
+      ]);
+      for (const channelName of ['gone', 'constructor'])
+        expect(await told({}, { channel: 'unknown', channelName }, by)).toBe(
+          `the channel "${channelName}" is not declared under channels in the server file (toolgate.yaml)`,
+        );
+    });
+
+    test('`default` by its name is the service’s own, whatever the key has', async () => {
+      const own = await newKey({ url: 'https://own.example' });
+      expect(await told({ keyId: own }, { channel: 'http', channelName: 'default' })).toBeNull();
+      expect(receiver.arrivals).toHaveLength(1);
+      const named = await newKey(['default']);
+      expect(await told({ keyId: named })).toBeNull();
+      expect(receiver.arrivals).toHaveLength(2);
+    });
+
+    test('details go only to a channel that may have them; else the message says to look first', async () => {
+      const channel = { type: 'http', url: receiver.url } as const;
+      const by = settings({
+        channels: { open: { ...channel, details: true }, closed: { ...channel, details: false } },
+      });
+      const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }] };
+      const arrivedBy = async (channelName: string, about: Partial<ApprovalRecord>, held = true) => {
+        const id = newId();
+        if (held) deps.details.hold(id, details, NOW + 60_000);
+        expect(await told({ id, ...about }, { channel: 'http', channelName }, by)).toBeNull();
+        return receiver.arrivals.at(-1)?.json.details;
+      };
+      expect(await arrivedBy('open', { shows: 1 })).toEqual(details);
+      expect(await arrivedBy('closed', { shows: 1 })).toBeUndefined();
+      expect(await arrivedBy('default', { shows: 1 })).toBeUndefined();
+      expect(await arrivedBy('open', { shows: 0 })).toBeUndefined();
+      expect(await arrivedBy('open', { shows: 1 }, false)).toBeUndefined();
+      await told({ shows: 1 }, 'terminal');
+      await told({ shows: 0 }, 'terminal');
+      const first = printed.map(text => /^ {2}(Look|Approve) /m.exec(text)?.[1]);
+      expect(first).toEqual(['Look', 'Approve']);
     });
 
     test('it says whose call it is', async () => {

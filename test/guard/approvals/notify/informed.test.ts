@@ -1,0 +1,210 @@
+// Messages about calls with details, and about those that several people have to approve, on every channel; and the card
+// for Teams, which is checked against what Microsoft documents.
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { Details } from '../../../../src/core/details.ts';
+import { sendNotification } from '../../../../src/guard/approvals/notify/http.ts';
+import { htmlText, plainText } from '../../../../src/guard/approvals/notify/mail-text.ts';
+import { approvalLinks, type NotificationMessage } from '../../../../src/guard/approvals/notify/message.ts';
+import { sendSlack } from '../../../../src/guard/approvals/notify/slack.ts';
+import { sendTeams } from '../../../../src/guard/approvals/notify/teams.ts';
+import { terminalText } from '../../../../src/guard/approvals/notify/terminal.ts';
+import { Receiver } from '../../../support/receiver.ts';
+import { type Card, readCard } from '../../../support/teams.ts';
+
+const receiver = await Receiver.start();
+afterAll(() => receiver.close());
+
+const rules = { allowPrivate: true };
+const message: NotificationMessage = {
+  id: '0198c0de-0000-7000-8000-000000000002',
+  referenceId: '0198c0de-0000-7000-8000-000000000001',
+  keyName: 'prod agent',
+  sessionLabel: 'nightly run',
+  serverName: 'payments',
+  toolName: 'refund',
+  reason: 'Rule 1 of policy "prod" requires approval for payments__refund.',
+  ...approvalLinks('https://gate.example', `tg_apr_${'a'.repeat(49)}`),
+  expiresAt: '2026-08-01T12:34:56.000Z',
+  approverGroup: null,
+  votesNeeded: 1,
+  details: null,
+  lookFirst: false,
+};
+const details: Details = {
+  question: 'Refund 120.00 to Ana?',
+  fields: [
+    { path: 'amount', value: '120.00' },
+    { path: 'customer.name', value: 'Ana\u202e\n<b>' },
+  ],
+  omitted: 3,
+};
+const shown: NotificationMessage = { ...message, details };
+const hidden: NotificationMessage = { ...message, lookFirst: true };
+
+async function arrived(send: (url: string) => Promise<void>): Promise<string> {
+  await send(receiver.url);
+  return receiver.arrivals.at(-1)?.text ?? '';
+}
+const slackText = (about: NotificationMessage) => arrived(url => sendSlack(url, about, rules));
+const teamsCard = async (about: NotificationMessage): Promise<Card> =>
+  readCard(await arrived(url => sendTeams(url, about, rules)));
+const teamsText = async (about: NotificationMessage) => {
+  const { lines, actions } = await teamsCard(about);
+  return [...lines, ...actions.map(each => `${each.title} ${each.url} `)].join('\n');
+};
+
+const TEXTS: Record<string, (about: NotificationMessage) => string | Promise<string>> = {
+  'plain text': plainText,
+  HTML: htmlText,
+  Slack: slackText,
+  Teams: teamsText,
+  terminal: terminalText,
+};
+
+/** Links in the order in which they stand in the text. */
+function links(text: string): string[] {
+  return Array.from(text.matchAll(/tg_apr_a+(\?action=\w+)?/g), ([, action = '']) =>
+    action.slice('?action='.length),
+  );
+}
+
+describe.each(Object.entries(TEXTS))('%s', (name, textOf) => {
+  test('leads with the link that only looks if the call has details that it does not show', async () => {
+    expect(links(await textOf(hidden))).toEqual(['', 'approve', 'deny']);
+    expect(links(await textOf(message))).toEqual(['approve', 'deny', '']);
+    expect(links(await textOf(shown))).toEqual(['approve', 'deny', '']);
+    if (name === 'terminal') return;
+    expect(await textOf(hidden)).toContain('Look at it first');
+    expect(await textOf(hidden)).toContain('This message does not show what the call would do.');
+    expect(await textOf(message)).not.toContain('does not show');
+  });
+
+  test('says whose approvals are needed, and of how many', async () => {
+    const plain = async (about: Partial<NotificationMessage>) =>
+      (await textOf({ ...message, ...about })).replaceAll('&#34;', '"').replaceAll('\\"', '"');
+    expect(await plain({})).not.toContain('group');
+    expect(await plain({ approverGroup: 'finance' })).toContain(
+      'an approval by somebody of the group "finance"',
+    );
+    const two = await plain({ approverGroup: 'fin\u202eance', votesNeeded: 2 });
+    expect(two).toMatch(/2 approvals by different people of the group "fin\\+u\{202E\}ance"/);
+    if (name === 'terminal' || name === 'Slack') return;
+    expect(two).toContain('The call is freed once 2 people have approved it; one denial ends it.');
+    expect(two).not.toContain('work once');
+  });
+});
+
+for (const [name, textOf] of Object.entries(TEXTS)) {
+  if (name === 'terminal') continue;
+  test(`${name} shows the question and each value, and nothing invisible in them`, async () => {
+    const text = (await textOf(shown)).replaceAll('\\\\', '\\');
+    expect(text).toContain('Refund 120.00 to Ana?');
+    expect(text).toContain('amount: 120.00');
+    expect(text).toContain('customer.name: Ana\\u{202E}\\u{000A}');
+    expect(text).toContain('… and 3 more.');
+    expect(text).not.toMatch(/\u202e/);
+    if (name === 'HTML' || name === 'Slack') expect(text).not.toContain('<b>');
+  });
+}
+
+test('a terminal, whose text may end in a log, shows no details', () => {
+  expect(terminalText(shown)).not.toMatch(/amount|120/);
+});
+
+test('a notifier gets details as data, and nothing of them if it must not', async () => {
+  const json = async (about: NotificationMessage) =>
+    JSON.parse(await arrived(url => sendNotification({ url }, about, rules)));
+  expect((await json(shown)).details).toEqual(details);
+  expect(await json(hidden)).not.toHaveProperty('details');
+  expect((await json(hidden)).reviewUrl).toBe(message.reviewUrl);
+});
+
+const many = (count: number, value: string): Details => ({
+  question: null,
+  fields: Array.from({ length: count }, (_, index) => ({ path: `items[${index}]`, value })),
+});
+
+test('Slack is sent no more than it takes; what is cut leads to where all of it can be seen', async () => {
+  for (const value of ['&'.repeat(500), '\u0007'.repeat(500), '東'.repeat(500)]) {
+    const text = await slackText({ ...message, details: many(16, value) });
+    const { blocks } = JSON.parse(text) as { blocks: { text?: { text: string } }[] };
+    for (const block of blocks) expect(block.text?.text.length ?? 0).toBeLessThanOrEqual(3000);
+    expect(blocks.length).toBeLessThanOrEqual(10);
+    expect(text).toMatch(/… and \d+ more, behind the link\./);
+    expect(links(text)).toEqual(['', 'approve', 'deny']);
+  }
+});
+
+describe('the card for Teams', () => {
+  test('has a button for each link, the first one marked', async () => {
+    const { actions, lines } = await teamsCard(message);
+    expect(actions).toMatchObject([
+      { title: 'Approve', url: message.approveUrl, style: 'positive' },
+      { title: 'Deny', url: message.denyUrl, style: 'destructive' },
+      { title: 'Only look', url: message.reviewUrl, style: 'default' },
+    ]);
+    expect(lines.slice(0, 2)).toEqual(['An agent asks to call', 'payments__refund']);
+    for (const line of ['Key: prod agent', 'Session: nightly run', 'Lapses: 2026-08-01 12:34:56 UTC'])
+      expect(lines).toContain(line);
+  });
+
+  test('reads no Markdown in what agents wrote, and names nobody', async () => {
+    const markdown = '[click](https://evil.example) **x** _y_\r- z <at>Ana</at>';
+    const names = { serverName: markdown, toolName: markdown, keyName: markdown, sessionLabel: markdown };
+    const about = { ...message, ...names, reason: markdown, details: { question: markdown, fields: [] } };
+    // The reader takes runs of text only, in which there is no Markdown.
+    const { lines, fallbackText } = await teamsCard(about);
+    expect(lines.join('\n')).toContain(
+      'Key: [click](https://evil.example) **x** _y_\\u{000D}- z <at>Ana</at>',
+    );
+    expect(fallbackText).not.toContain('click');
+  });
+
+  test('stays within its size, whatever the values are; what is cut leads to where all of it can be seen', async () => {
+    const names = {
+      toolName: '東'.repeat(128),
+      keyName: '"'.repeat(200),
+      sessionLabel: '\u202e'.repeat(200),
+    };
+    const long = { ...message, ...names, reason: '\u0007'.repeat(5000), approverGroup: '東'.repeat(200) };
+    for (const value of ['"'.repeat(500), '\u0007'.repeat(500), '東'.repeat(500), '']) {
+      for (const count of [0, 5, 16, 400]) {
+        const { lines, actions } = await teamsCard({ ...long, details: many(count, value) });
+        const cut = /^… and (\d+) more\. Look at all of it before you answer\.$/;
+        const said = lines.map(line => Number(cut.exec(line)?.[1] ?? 0)).find(left => left > 0) ?? 0;
+        expect(lines.filter(line => line.startsWith('items[')).length + said).toBe(count);
+        expect(actions[0]?.title).toBe(said > 0 ? 'Look at it first' : 'Approve');
+      }
+    }
+    // Usual details are shown whole.
+    expect((await teamsCard({ ...long, details: many(16, 'x'.repeat(400)) })).actions[0]?.title).toBe(
+      'Approve',
+    );
+  });
+
+  test('fails by name, without what the receiver repeats', async () => {
+    const refused = (url: string) =>
+      sendTeams(url, message, rules).then(
+        () => 'sent',
+        (error: Error) => error.message,
+      );
+    receiver.answer = () => 413;
+    expect(await refused(receiver.url)).toBe('Teams answered 413');
+    receiver.answer = () => 202;
+    expect(await refused(receiver.url)).toBe('sent');
+    const older = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () =>
+        new Response(
+          'Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429 with ContextId x',
+        ),
+    });
+    expect(await refused(`http://127.0.0.1:${older.port}/`)).toBe('Teams answered 429');
+    await older.stop(true);
+    expect(
+      await sendTeams(receiver.url, message, { allowPrivate: false }).catch((error: Error) => error.message),
+    ).toContain('loopback');
+  });
+});
