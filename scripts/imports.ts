@@ -88,7 +88,7 @@ const MAY: Record<string, readonly string[]> = {
  * functions whose verb reads, and the few reads that have no verb.
  */
 const READS =
-  /^([A-Z]|(count|find|list|read|search)[A-Z]|(approvalListed|deliveryTally|firstIdAt|newestCheckpoint|oldestPending|schemaVersion)$)/;
+  /^([A-Z]|(count|find|list|read|search)[A-Z]|(approvalListed|approvalVotes|deliveryTally|firstIdAt|newestCheckpoint|oldestPending|schemaVersion)$)/;
 /** Only these files may use these packages. */
 const ONLY: Record<string, RegExp> = {
   'bun:sqlite': /^store\/(sqlite|sqlite-handle|sqlite-lock|backup)\.ts$/,

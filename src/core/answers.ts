@@ -30,8 +30,16 @@ export interface Answers {
   };
   'POST /v1/approve/{token}': {
     referenceId: string;
-    status: 'approved' | 'denied';
+    status: 'pending' | 'approved' | 'denied';
     grantExpiresAt: string | null;
+    note: string | null;
+    votes: {
+      needed: number;
+      approved: {
+        by: string;
+        at: string;
+      }[];
+    };
   };
   'GET /admin/v1/policies': {
     policies: {

@@ -8,6 +8,9 @@ export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 export const RESOLUTIONS = ['approve', 'deny'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
+/** The most characters that the note of an answer can have. */
+export const MAX_NOTE = 500;
+
 export function statusAfter(resolution: Resolution): 'approved' | 'denied' {
   return resolution === 'approve' ? 'approved' : 'denied';
 }

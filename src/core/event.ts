@@ -28,10 +28,17 @@ export interface ApprovalView {
   grantExpiresAt: string | null;
   /** What the person who answered wrote to the agent. */
   note: string | null;
+  /** The group whose members have to answer; null if every approver may. */
+  approverGroup: string | null;
+  /** How many different people have to approve, and who has. */
+  votes: { needed: number; approved: { by: string; at: string }[] };
 }
 
+/** An approval that more people have to approve. Open pages of the dashboard learn of it, webhooks do not. */
+export const VOTED = 'approval.voted';
+
 export interface Event {
-  type: EventType;
+  type: EventType | typeof VOTED;
   timestamp: string;
   data: ApprovalView;
 }

@@ -75,9 +75,9 @@ function ask(deps: Deps, tx: Transaction, approval: ApprovalRecord): void {
 }
 
 async function answer(tx: Transaction, approval: ApprovalRecord): Promise<void> {
-  const { id, status, resolvedAt, resolvedBy, grantExpiresAt, spentAt } = approval;
+  const { id, status, resolvedAt, resolvedBy, grantExpiresAt, spentAt, note } = approval;
   if (resolvedAt === null || resolvedBy === null || (status !== 'approved' && status !== 'denied')) return;
-  await resolveApproval(tx, id, { status, at: resolvedAt, by: resolvedBy, grantExpiresAt });
+  await resolveApproval(tx, id, { status, at: resolvedAt, by: resolvedBy, grantExpiresAt, note });
   if (spentAt !== null) await spendApproval(tx, id, spentAt);
   if (resolvedBy === 'link') return;
   const action = status === 'approved' ? 'approval.approve' : 'approval.deny';

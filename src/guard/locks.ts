@@ -10,11 +10,11 @@ export const POLICIES_LOCK = '1 policies';
 export const keyLock = (keyId: string): string => `2 key ${keyId}`;
 /** The lock on one of several equal parts of what limits have counted. */
 export const limitLock = (stripe: number): string => `2 limits ${stripe}`;
-/** The lock on the opening and spending of a key's approvals. */
+/** The lock on the opening and spending of a key's approvals, and on the votes for them. */
 export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;
 /** The lock on a webhook's row, which is read, changed and written as a whole. */
 export const webhookLock = (webhookId: string): string => `4 webhook ${webhookId}`;
-/** The lock on operators and their roles, so that at least one admin always remains. */
+/** The lock on operators, their roles and groups, so that at least one admin always remains. */
 export const OPERATORS_LOCK = '5 operators';
 /** The lock on the stored statistics, and on the time from which on the audit log is complete. */
 export const ROLLUPS_LOCK = '5 rollups';

@@ -17,6 +17,8 @@ export interface ApprovalFacts {
   /** All times are in milliseconds. */
   createdAt: number;
   expiresAt: number;
+  /** The group that has to answer, how many of it have to approve, and how many have; null if no group has to. */
+  approvers: { group: string; needed: number; approved: number } | null;
 }
 
 export type ApprovalAction = 'approve' | 'deny';
@@ -130,6 +132,19 @@ ${factList(facts, null)}
   });
 }
 
+/** Somebody's approval is counted, and more people have to approve. */
+export function votedPage(facts: ApprovalFacts): Response {
+  return page({
+    title: 'Your approval is counted · Toolgate',
+    body: card(
+      'Your approval is counted',
+      html`<p class="notice" role="status">The call waits until others have approved it too. A denial by one of them ends it.</p>
+${factList(facts, null)}
+<p class="soft small">Your decision is recorded. You can close this page.</p>`,
+    ),
+  });
+}
+
 type GoneState = 'approved' | 'denied' | 'timed_out' | 'expired';
 
 const GONE = {
@@ -212,9 +227,14 @@ ${fact('Full name', fullName(facts))}
 ${fact('Key', named(facts.keyName))}
 ${facts.sessionLabel === null || facts.sessionLabel === '' ? null : fact('Session', named(facts.sessionLabel))}
 ${fact('Reason', named(facts.reason))}
+${facts.approvers === null ? null : fact('Approved by', approversInWords(facts.approvers))}
 ${fact('Asked', time(facts.createdAt))}
 ${now === null ? null : fact('Lapses', html`${time(facts.expiresAt)}${left}`)}
 </dl>`;
+}
+
+function approversInWords({ group, needed, approved }: NonNullable<ApprovalFacts['approvers']>): Html {
+  return html`${String(approved)} of ${String(needed)}, of the group ${named(group)}`;
 }
 
 function fact(name: string | Html, value: Html): Html {

@@ -1,15 +1,18 @@
 // GET and POST /v1/approve/:token: the target of the links in notifications. GET shows the question and never answers
-// it, because mail scanners and previews open links too. POST answers it, once. A client that accepts text/html gets
-// pages; others get JSON.
+// it, because mail scanners and previews open links too. POST answers it, once, or once for each person if several have
+// to approve. A client that accepts text/html gets pages; others get JSON.
 
 import { z } from 'zod';
-import { parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
+import { MAX_NOTE, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
-import { findQuestion, type Question, resolveByLink, resolver } from '../guard/approvals/approvals.ts';
+import type { Resolve } from '../guard/approvals/answer.ts';
+import { findQuestion, linkAnswerer, type Question, resolveByLink } from '../guard/approvals/approvals.ts';
 import { shownDetails } from '../guard/approvals/shown-details.ts';
+import { votesFor } from '../guard/approvals/votes.ts';
 import type { Deps } from '../guard/deps.ts';
 import { keepReturnPath } from '../guard/people/return-targets.ts';
-import type { ApprovalRecord } from '../store/approvals.ts';
+import { type ApprovalRecord, approvalVotes } from '../store/approvals.ts';
+import type { VoteRecord } from '../store/votes.ts';
 import {
   type ApprovalFacts,
   askPage,
@@ -19,10 +22,11 @@ import {
   signInNeededPage,
   tooManyPage,
   unknownPage,
+  votedPage,
 } from './approve-page.ts';
 import { signedInOperator } from './auth.ts';
 import { STATUS } from './errors.ts';
-import { isoOrNull, isoTime, uuid } from './fields.ts';
+import { isoOrNull, isoTime, label, uuid, votes } from './fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
 const duration = z
@@ -33,16 +37,29 @@ const duration = z
 
 /** The body of every answer to an approval. */
 export const resolution = z
-  .strictObject({ action: z.enum(RESOLUTIONS), duration: duration.optional() })
+  .strictObject({
+    action: z.enum(RESOLUTIONS),
+    note: label(0, MAX_NOTE, 'What the agent is told with the answer.').optional(),
+    duration: duration.optional(),
+  })
   .refine(body => body.duration === undefined || body.action === 'approve', {
     path: ['duration'],
     message: 'only goes with approve',
   });
 
+/** What the body of an answer says. An empty note is none. */
+export function answerIn({ action, note, duration }: z.output<typeof resolution>): Resolve {
+  return { action, note: note || null, grantMs: duration ?? null };
+}
+
 const resolved = z.object({
   referenceId: uuid,
-  status: z.enum(['approved', 'denied']),
+  status: z
+    .enum(['pending', 'approved', 'denied'])
+    .meta({ description: '`pending` if more people have to approve.' }),
   grantExpiresAt: isoTime.nullable(),
+  note: z.string().nullable(),
+  votes,
 });
 
 const shared = { path: '/v1/approve/:token', access: 'public', tag: 'approvals', rateLimited: true } as const;
@@ -57,7 +74,7 @@ export const approveRoutes: Route[] = [
     query: z.strictObject({ action: z.enum(RESOLUTIONS).optional() }),
     answers: {
       200: { description: 'A page.', type: 'text/html' },
-      303: { description: 'Approvals of this key need a signed-in operator; redirects to the sign-in.' },
+      303: { description: 'A signed-in operator has to answer; redirects to the sign-in.' },
       403: { description: 'The signed-in operator may not approve, as a page.', type: 'text/html' },
       404: { description: 'Unknown link, as a page.', type: 'text/html' },
       410: { description: 'Used or expired link, as a page.', type: 'text/html' },
@@ -69,13 +86,19 @@ export const approveRoutes: Route[] = [
     ...shared,
     method: 'POST',
     summary: 'Answer the question behind an approval link, once',
+    description:
+      'If several people have to approve, each of them can use the link until the question is resolved.',
     body: resolution,
     form: true,
     answers: {
       200: { description: 'The outcome; a page if `Accept` asks for text/html.', schema: resolved },
-      401: { description: 'Approvals of this key need a signed-in operator (`sign_in_required`).' },
-      403: { description: 'The signed-in operator may not approve, or a page of another site sent this.' },
+      401: { description: 'A signed-in operator has to answer (`sign_in_required`).' },
+      403: {
+        description:
+          'The signed-in operator may not answer (`forbidden`, `not_an_approver`, `own_call`), or a page of another site sent this.',
+      },
       404: { description: 'Unknown link.' },
+      409: { description: 'You have approved it before.' },
       410: { description: 'Used or expired link.' },
       429: { description: 'Too many requests from this address.' },
     },
@@ -95,7 +118,9 @@ async function show(
   if (question.requiresSignIn) {
     const operator = await signedInOperator(services, incoming.request);
     if (operator === null) return toSignIn(incoming, token);
-    resolver(operator);
+    linkAnswerer(question, operator);
+    if (question.votes.some(each => each.operatorId === operator.operatorId))
+      return votedPage(factsOf(question));
   }
   return askPage(factsOf(question), {
     token,
@@ -123,19 +148,26 @@ async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>)
   const token = incoming.params['token'] ?? '';
   refuseForeignPages(request);
   try {
-    const answer = { action: body.action, grantMs: body.duration ?? null };
     const operator = await signedInOperator(services, request);
-    const approval = await resolveByLink(services.deps, token, answer, operator);
-    return wantsPage(request) ? await outcomePage(services.deps, token) : outcomeJson(approval);
+    const approval = await resolveByLink(services.deps, token, answerIn(body), operator);
+    if (wantsPage(request)) return await outcomePage(services.deps, token);
+    return outcomeJson(approval, await votesFor(services.deps.db, [approval]));
   } catch (error) {
     if (!(error instanceof GuardError && error.code === 'gone' && wantsPage(request))) throw error;
     return outcomePage(services.deps, token, true);
   }
 }
 
-function outcomeJson({ id, status, grantExpiresAt }: ApprovalRecord): Response {
+function outcomeJson(approval: ApprovalRecord, votes: readonly VoteRecord[]): Response {
+  const { id: referenceId, status, grantExpiresAt, note } = approval;
   return Response.json(
-    { referenceId: id, status, grantExpiresAt: isoOrNull(grantExpiresAt) },
+    {
+      referenceId,
+      status,
+      grantExpiresAt: isoOrNull(grantExpiresAt),
+      note,
+      votes: approvalVotes(approval, votes),
+    },
     { headers: { 'Cache-Control': 'no-store' } },
   );
 }
@@ -145,6 +177,7 @@ async function outcomePage(deps: Deps, token: string, before = false): Promise<R
   const question = await findQuestion(deps, token);
   if (question === null) return unknownPage();
   const { status, grantExpiresAt } = question.approval;
+  if (!before && question.ended === null) return votedPage(factsOf(question));
   if (before || (status !== 'approved' && status !== 'denied')) return gone(question);
   return resolvedPage(factsOf(question), status, grantExpiresAt);
 }
@@ -179,6 +212,9 @@ function refusalPage(error: GuardError): Response | null {
     case 'invalid_json':
       return badRequestPage(error.message);
     case 'forbidden':
+    case 'not_an_approver':
+    case 'own_call':
+    case 'conflict':
     case 'too_large':
     case 'unsupported_media_type':
       return badRequestPage(error.message, STATUS[error.code]);
@@ -191,7 +227,9 @@ function gone(question: Question): Response {
   return gonePage(factsOf(question), question.ended ?? 'expired', question.approval.resolvedAt);
 }
 
-function factsOf({ approval, keyName, sessionLabel }: Question): ApprovalFacts {
-  const { serverName, toolName, reason, createdAt, expiresAt } = approval;
-  return { serverName, toolName, reason, createdAt, expiresAt, keyName, sessionLabel };
+function factsOf({ approval, keyName, sessionLabel, votes }: Question): ApprovalFacts {
+  const { serverName, toolName, reason, createdAt, expiresAt, approverGroup, votesNeeded } = approval;
+  const approvers =
+    approverGroup === null ? null : { group: approverGroup, needed: votesNeeded, approved: votes.length };
+  return { serverName, toolName, reason, createdAt, expiresAt, keyName, sessionLabel, approvers };
 }

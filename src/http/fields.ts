@@ -25,6 +25,10 @@ export const uuid = z.uuid(UUID_FAULT).meta({ description: 'A UUID (version 7: i
 
 export const isoTime = z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
 
+export const votes = z
+  .object({ needed: z.int(), approved: z.array(z.object({ by: z.string(), at: isoTime })) })
+  .meta({ description: 'How many different people have to approve, and who has.' });
+
 /** A time in a request: ISO 8601 in UTC or with an offset, as milliseconds. */
 export const timeIn = z.iso
   .datetime({ offset: true })

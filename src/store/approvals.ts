@@ -132,16 +132,22 @@ interface Resolved {
   at: number;
   by: string;
   grantExpiresAt: number | null;
+  note?: string | null;
 }
 
 /** Resolves an approval that is still open; false when it is not open any more. */
 export async function resolveApproval(tx: Transaction, id: string, resolved: Resolved): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE approvals SET status = $2, resolved_at = $3, resolved_by = $4, grant_expires_at = $5
+    `UPDATE approvals SET status = $2, resolved_at = $3, resolved_by = $4, grant_expires_at = $5, note = $6
      WHERE id = $1 AND status = 'pending' AND expires_at > $3`,
-    [id, resolved.status, resolved.at, resolved.by, resolved.grantExpiresAt],
+    [id, resolved.status, resolved.at, resolved.by, resolved.grantExpiresAt, resolved.note ?? null],
   );
   return changed === 1;
+}
+
+/** Keeps the note of somebody whose vote did not decide. */
+export async function noteOnApproval(tx: Transaction, id: string, note: string): Promise<void> {
+  await tx.run(`UPDATE approvals SET note = $2 WHERE id = $1 AND status = 'pending'`, [id, note]);
 }
 
 /**
@@ -321,24 +327,27 @@ export function approvalListed(
   votes: readonly VoteRecord[],
   approvedFor: number,
 ): ListedApproval {
-  const { id, status, resolvedAt, grantExpiresAt, spentAt, withdrawnAt } = approval;
-  const cast = votes.filter(each => each.approvalId === id);
+  const { status, resolvedAt, grantExpiresAt, spentAt, withdrawnAt } = approval;
   const once = status === 'approved' && grantExpiresAt === null && resolvedAt !== null;
   return {
-    ...approvalView(approval),
+    ...approvalView(approval, votes),
     spentAt: spentAt === null ? null : iso(spentAt),
     withdrawnAt: withdrawnAt === null ? null : iso(withdrawnAt),
     usableUntil: once ? iso(resolvedAt + approvedFor) : null,
-    approverGroup: approval.approverGroup,
-    votes: {
-      needed: approval.votesNeeded,
-      approved: cast.map(({ by, at }) => ({ by, at: iso(at) })),
-    },
   };
 }
 
+/** How many people have to approve, and who has. Where no group has to, whoever approved is the only one. */
+export function approvalVotes(approval: ApprovalRecord, votes: readonly VoteRecord[]): ApprovalView['votes'] {
+  const { id, status, approverGroup, votesNeeded: needed, resolvedBy, resolvedAt } = approval;
+  if (approverGroup === null && status === 'approved' && resolvedBy !== null && resolvedAt !== null)
+    return { needed, approved: [{ by: resolvedBy, at: iso(resolvedAt) }] };
+  const cast = votes.filter(each => each.approvalId === id);
+  return { needed, approved: cast.map(({ by, at }) => ({ by, at: iso(at) })) };
+}
+
 /** An approval as events show it. */
-export function approvalView(approval: ApprovalRecord): ApprovalView {
+export function approvalView(approval: ApprovalRecord, votes: readonly VoteRecord[] = []): ApprovalView {
   return {
     referenceId: approval.id,
     toolCallId: approval.toolCallId,
@@ -356,6 +365,8 @@ export function approvalView(approval: ApprovalRecord): ApprovalView {
     resolvedBy: approval.resolvedBy,
     grantExpiresAt: approval.grantExpiresAt === null ? null : iso(approval.grantExpiresAt),
     note: approval.note,
+    approverGroup: approval.approverGroup,
+    votes: approvalVotes(approval, votes),
   };
 }
 

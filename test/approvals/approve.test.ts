@@ -24,6 +24,9 @@ const BODIES: [string, unknown][] = [
   ['only a duration', { duration: '1h' }],
   ['a duration with deny', { action: 'deny', duration: '1h' }],
   ['an unknown field', { action: 'approve', reason: 'x' }],
+  ['too long a note', { action: 'approve', note: 'x'.repeat(501) }],
+  ['a note of two lines', { action: 'approve', note: 'a\nb' }],
+  ['a note that is no text', { action: 'approve', note: 1 }],
   ['__proto__', '{"action":"approve","__proto__":{}}'],
   ['a repeated key', '{"action":"deny","action":"approve"}'],
   ['a list', ['approve']],
@@ -174,6 +177,8 @@ for (const engine of await engines()) {
         referenceId: asked.referenceId,
         status: 'approved',
         grantExpiresAt: null,
+        note: null,
+        votes: { needed: 1, approved: [{ by: 'link', at: expect.any(String) }] },
       });
       await unchanged(async () => {
         for (const action of ['approve', 'deny']) {
@@ -209,12 +214,38 @@ for (const engine of await engines()) {
     test('a form is answered as JSON, or as a page where one is wanted', async () => {
       const first = await gate.ask(key);
       const json = await gate.answer(first.token, 'action=deny', FORM);
-      expect(json.body).toEqual({ referenceId: first.referenceId, status: 'denied', grantExpiresAt: null });
+      expect(json.body).toEqual({
+        referenceId: first.referenceId,
+        status: 'denied',
+        grantExpiresAt: null,
+        note: null,
+        votes: { needed: 1, approved: [] },
+      });
       const second = await gate.ask(key);
       const page = await gate.answer(second.token, 'action=approve&duration=90m', { ...FORM, ...PAGE });
       expectPage(page, 200);
       expect(page.text).toContain('<h1>Approved</h1>');
       expect(await gate.statusOf(second.referenceId)).toBe('approved');
+    });
+
+    test('a note is kept with the approval, whatever the answer; an empty one is none', async () => {
+      const longest = '\u{1f600}'.repeat(500);
+      const noted = async (body: unknown, headers = {}) => {
+        const { token, referenceId } = await gate.ask(key, 'noted');
+        const { body: said } = await gate.answer(token, body, headers);
+        const { body: kept } = await gate.service.admin('GET', `/approvals/${referenceId}`);
+        expect(kept.note).toBe(said.note);
+        return kept.note;
+      };
+      expect(await noted({ action: 'deny', note: 'Ask finance <first>.' })).toBe('Ask finance <first>.');
+      expect(await noted({ action: 'approve', note: longest })).toBe(longest);
+      expect(await noted({ action: 'approve', note: '' })).toBeNull();
+      expect(await noted('action=deny&note=not+today', FORM)).toBe('not today');
+      expect(await noted('action=deny&note=', FORM)).toBeNull();
+      const { token, referenceId } = await gate.ask(key, 'noted');
+      expectPage(await gate.answer(token, 'action=approve&note=go', { ...FORM, ...PAGE }), 200);
+      const { approvals } = (await gate.service.admin('GET', '/approvals?limit=1')).body;
+      expect(approvals[0]).toMatchObject({ referenceId, note: 'go' });
     });
 
     test('a duration opens a grant of that length', async () => {

@@ -32,6 +32,7 @@ const FACTS: ApprovalFacts = {
   reason: 'Rule 3 of policy "prod" requires approval for github__delete_repository. Deletions are final.',
   createdAt: NOW - 18 * 60_000,
   expiresAt: NOW + 42 * 60_000,
+  approvers: { group: 'release', needed: 2, approved: 1 },
 };
 const ask = (action: ApprovalAction | null, submitsItself: boolean, facts = FACTS) =>
   askPage(facts, { token: TOKEN, action, submitsItself, shown: {}, now: NOW });

@@ -26,7 +26,7 @@ const UNCONDITIONAL: Patch = {
 
 /** Harmless by itself. On SQLite everything between the look and the update otherwise runs in one turn. */
 const WAITING: Patch = {
-  file: 'src/guard/approvals/approvals.ts',
+  file: 'src/guard/approvals/answer.ts',
   find: 'const resolved = await deps.db.transaction(',
   replace: 'await new Promise(setImmediate);\n  const resolved = await deps.db.transaction(',
 };

@@ -20,11 +20,19 @@ import { endAnySession, endSession, mintSession } from '../../src/guard/sessions
 import { type ApprovalRecord, insertApproval } from '../../src/store/approvals.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';
+import { insertOperator, type Role, updateOperatorRole } from '../../src/store/operators.ts';
 import { approvalRecord, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';
 import { depsAt } from './deps.ts';
 
 const EVE = 'operator:eve@example.com' as const;
+const eve = {
+  signInId: 's',
+  operatorId: 'eve',
+  email: 'eve@example.com',
+  role: 'approver' as Role,
+  groups: [],
+};
 const RULES = [{ tool: '*', action: 'allow' as const }];
 const KEY = { name: 'agent', requireSignInToApprove: false, expiresAt: null, notify: null, forward: [] };
 
@@ -43,6 +51,8 @@ for (const engine of await engines()) {
       policyId = (await createPolicy(deps, EVE, { name: 'prod', description: '', rules: RULES })).id;
       keyId = (await createKey(deps, EVE, { ...KEY, policyId })).key.id;
       known = 0;
+      const { operatorId: id, email, role } = eve;
+      await insertOperator(store.db, { id, email, role, createdAt: NOW }, 'password');
     });
     afterEach(() => store.close());
 
@@ -181,17 +191,17 @@ for (const engine of await engines()) {
     test('answers by operators, of which one counts, and what takes them back', async () => {
       await recorded();
       const { id: one } = await asked();
-      await resolveByOperator(deps, EVE, one, APPROVE);
+      await resolveByOperator(deps, eve, one, APPROVE);
       expect(await codeOf(resolveByOperator(deps, 'admin', one, APPROVE))).toBe('conflict');
       await withdraw(deps, EVE, one);
       expect(await codeOf(withdraw(deps, EVE, one))).toBe('conflict');
       const { id: two } = await asked();
       expect(await codeOf(withdraw(deps, EVE, two))).toBe('conflict');
-      await resolveByOperator(deps, EVE, two, { action: 'approve', grantMs: 1000 });
+      await resolveByOperator(deps, eve, two, { action: 'approve', grantMs: 1000 });
       expect(await codeOf(withdraw(deps, EVE, two))).toBe('conflict');
       const { id: three } = await asked();
-      await resolveByOperator(deps, EVE, three, { action: 'deny', grantMs: null });
-      expect(await codeOf(resolveByOperator(deps, EVE, newId(), APPROVE))).toBe('not_found');
+      await resolveByOperator(deps, eve, three, { action: 'deny', grantMs: null });
+      expect(await codeOf(resolveByOperator(deps, eve, newId(), APPROVE))).toBe('not_found');
       expect(await codeOf(withdraw(deps, EVE, newId()))).toBe('not_found');
       expect(await recorded()).toEqual([
         [EVE, 'approval.approve', one, { grantExpiresAt: null }],
@@ -215,12 +225,16 @@ for (const engine of await engines()) {
       await changeKey(deps, EVE, keyId, { requireSignInToApprove: true });
       await recorded();
       const closed = await asked();
-      const eve = { signInId: 's', operatorId: 'o', email: 'eve@example.com', groups: [] };
       expect(await codeOf(resolveByLink(deps, closed.token, APPROVE))).toBe('sign_in_required');
-      const as = (role: 'viewer' | 'approver') =>
-        resolveByLink(deps, closed.token, APPROVE, { ...eve, role });
-      expect(await codeOf(as('viewer'))).toBe('forbidden');
-      expect((await as('approver')).resolvedBy).toBe(EVE);
+      const as = (more: Partial<typeof eve>) =>
+        resolveByLink(deps, closed.token, APPROVE, { ...eve, ...more });
+      expect(await codeOf(as({ role: 'viewer' }))).toBe('forbidden');
+      // What the store says about them counts, and not what was true when the request came.
+      expect(await codeOf(as({ operatorId: 'unknown' }))).toBe('unauthenticated');
+      await updateOperatorRole(store.db, eve.operatorId, 'viewer');
+      expect(await codeOf(as({}))).toBe('forbidden');
+      await updateOperatorRole(store.db, eve.operatorId, 'approver');
+      expect((await as({})).resolvedBy).toBe(EVE);
       expect(await recorded()).toEqual([[EVE, 'approval.approve', closed.id, { grantExpiresAt: null }]]);
     });
 
@@ -230,7 +244,7 @@ for (const engine of await engines()) {
       expect((await resolveByLink(deps, early.token, APPROVE)).status).toBe('approved');
       now += 1;
       expect(await codeOf(resolveByLink(deps, late.token, APPROVE))).toBe('gone');
-      expect(await codeOf(resolveByOperator(deps, EVE, late.id, APPROVE))).toBe('conflict');
+      expect(await codeOf(resolveByOperator(deps, eve, late.id, APPROVE))).toBe('conflict');
     });
   });
 }

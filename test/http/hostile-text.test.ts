@@ -35,7 +35,7 @@ const HOOK = { url: 'https://example.com/hook', keyId: UUID, events: ['approval.
 const BODIES: Record<string, object> = {
   'POST /v1/check': { serverName: 'x', toolName: 'y', args: { a: 'b' }, referenceId: UUID },
   'POST /v1/sessions': { label: 'run', scopeTools: ['x__y'] },
-  'POST /v1/approve/:token': { action: 'approve', duration: '1h' },
+  'POST /v1/approve/:token': { action: 'approve', note: 'ok', duration: '1h' },
   'POST /admin/v1/policies': { name: 'p', description: 'd', ...RULES },
   'PUT /admin/v1/policies/:id': { name: 'p', description: 'd', ...RULES },
   'POST /admin/v1/limits/reset': { policyId: UUID, name: 'sends', subject: UUID },
@@ -52,7 +52,7 @@ const BODIES: Record<string, object> = {
     headers: { 'X-Name': 'value' },
   },
   'POST /admin/v1/keys/:id/connected-tools/:toolId/accept': { tool: 'echo', digest: 'a'.repeat(64) },
-  'POST /admin/v1/approvals/:referenceId/resolve': { action: 'approve', duration: '1h' },
+  'POST /admin/v1/approvals/:referenceId/resolve': { action: 'approve', note: 'ok', duration: '1h' },
   'POST /admin/v1/webhooks': HOOK,
   'PATCH /admin/v1/webhooks/:id': HOOK,
   'POST /admin/v1/setup': { token: 'x', email: EMAIL, password: PASSWORD },

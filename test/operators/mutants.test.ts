@@ -37,9 +37,9 @@ const CASES: Record<string, Case> = {
   },
   'a viewer’s answer by link': {
     patch: {
-      file: 'src/guard/approvals/approvals.ts',
-      find: "  requireRole(operator, 'approver');\n",
-      replace: '',
+      file: 'src/guard/approvals/approvers.ts',
+      find: "roleFault(who, 'approver')",
+      replace: "roleFault(who, 'viewer')",
     },
     holds: async gate => {
       const { cookie } = await newPerson(gate.service, 'viewer');

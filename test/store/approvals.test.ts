@@ -18,7 +18,13 @@ await onEachEngine(store => {
   };
   const answer = (id: string, at: number) =>
     store.db.transaction({}, tx =>
-      approvals.resolveApproval(tx, id, { status: 'denied', at: NOW + at, by: 'ann', grantExpiresAt: null }),
+      approvals.resolveApproval(tx, id, {
+        status: 'denied',
+        at: NOW + at,
+        by: 'ann',
+        grantExpiresAt: null,
+        note: null,
+      }),
     );
   const lapse = async (at: number, limit = 10) => {
     const changed = await store.db.transaction({}, tx => approvals.lapseApprovals(tx, NOW + at, limit));

@@ -284,7 +284,13 @@ for (const engine of await engines()) {
       const [pending, id, taken, granting] = all.map(each => each.id) as [string, string, string, string];
       const approve = (which: string, grantExpiresAt: number | null) =>
         db.transaction({}, tx =>
-          approvals.resolveApproval(tx, which, { status: 'approved', at: NOW, by: 'link', grantExpiresAt }),
+          approvals.resolveApproval(tx, which, {
+            status: 'approved',
+            at: NOW,
+            by: 'link',
+            grantExpiresAt,
+            note: 'ok',
+          }),
         );
       await approve(id, null);
       await approve(taken, null);

@@ -147,7 +147,13 @@ await onEachEngine(store => {
     const add = async (tx: Transaction, id: string, expiresAt: number, grant: number | null | 'open') => {
       insertApproval(tx, approvalRecord({ id, createdAt: NOW - 100, expiresAt }), `token ${id}`);
       if (grant === 'open') return;
-      const resolved = { status: 'approved', at: NOW - 50, by: 'x', grantExpiresAt: grant } as const;
+      const resolved = {
+        status: 'approved',
+        at: NOW - 50,
+        by: 'x',
+        grantExpiresAt: grant,
+        note: null,
+      } as const;
       expect(await resolveApproval(tx, id, resolved)).toBe(true);
     };
     const rows = await ended('approvals', async tx => {

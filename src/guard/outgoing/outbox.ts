@@ -1,20 +1,22 @@
 // Writes an event and one delivery for each subscribed webhook, in the transaction of the change that the event
-// announces. It sends nothing: worker.ts sends the deliveries.
+// announces. It sends nothing: worker.ts sends the deliveries. Open pages of the dashboard read the events themselves.
 
-import type { Event, EventType } from '../../core/event.ts';
+import type { Event } from '../../core/event.ts';
 import { type ApprovalRecord, approvalView } from '../../store/approvals.ts';
 import type { Transaction } from '../../store/db.ts';
 import { insertDelivery, insertEvent, type Subscriber } from '../../store/deliveries.ts';
+import type { VoteRecord } from '../../store/votes.ts';
 import { newId } from '../ids.ts';
 
 export function emit(
   tx: Transaction,
   subscribers: readonly Subscriber[],
-  type: EventType,
+  type: Event['type'],
   approval: ApprovalRecord,
   now: number,
+  votes: readonly VoteRecord[] = [],
 ): void {
-  const event: Event = { type, timestamp: new Date(now).toISOString(), data: approvalView(approval) };
+  const event: Event = { type, timestamp: new Date(now).toISOString(), data: approvalView(approval, votes) };
   const eventId = newId();
   insertEvent(tx, { id: eventId, event, createdAt: now });
   for (const { webhookId, keyId, events } of subscribers) {

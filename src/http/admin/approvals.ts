@@ -9,12 +9,12 @@ import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
 import { freedCall } from '../../guard/approvals/freed.ts';
 import { shownDetails } from '../../guard/approvals/shown-details.ts';
+import { votesFor } from '../../guard/approvals/votes.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type ApprovalRecord, approvalListed, listApprovals } from '../../store/approvals.ts';
 import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
-import { listVotes } from '../../store/votes.ts';
-import { resolution } from '../approve.ts';
-import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { answerIn, resolution } from '../approve.ts';
+import { before, iso, isoOrNull, isoTime, list, page, paged, uuid, votes } from '../fields.ts';
 import { actorOf, answererOf, type Route, route } from '../route.ts';
 import { forwarded, showOutcome } from './audit.ts';
 
@@ -44,9 +44,7 @@ const approval = z.object({
   }),
   note: z.string().nullable().meta({ description: 'What the person who answered wrote to the agent.' }),
   approverGroup: z.string().nullable().meta({ description: 'The group whose members have to answer.' }),
-  votes: z
-    .object({ needed: z.int(), approved: z.array(z.object({ by: z.string(), at: isoTime })) })
-    .meta({ description: 'How many people have to approve, and who has, if the rule names a group.' }),
+  votes,
 });
 
 const context = z
@@ -138,7 +136,7 @@ function showContext({ earlier, recentCalls, ...rest }: Context): z.output<typeo
 }
 
 async function listed(deps: Deps, record: ApprovalRecord): Promise<z.output<typeof approval>> {
-  return approvalListed(record, await listVotes(deps.db, [record.id]), deps.settings.approvedFor);
+  return approvalListed(record, await votesFor(deps.db, [record]), deps.settings.approvedFor);
 }
 
 /** More messages than a question can have. */
@@ -168,11 +166,8 @@ export const approvalAdminRoutes: Route[] = [
     answers: { 200: { description: 'Approvals.', schema: list('approvals', approval) } },
     handle: async ({ services: { deps }, query }) => {
       const rows = await listApprovals(deps.db, query.status ?? null, query.limit + 1, before(query));
-      const votes = await listVotes(
-        deps.db,
-        rows.filter(each => each.approverGroup !== null).map(each => each.id),
-      );
-      const show = (row: ApprovalRecord) => approvalListed(row, votes, deps.settings.approvedFor);
+      const cast = await votesFor(deps.db, rows);
+      const show = (row: ApprovalRecord) => approvalListed(row, cast, deps.settings.approvedFor);
       return Response.json(paged('approvals', rows, query.limit, row => row.id, show));
     },
   }),
@@ -209,17 +204,22 @@ export const approvalAdminRoutes: Route[] = [
     access: 'resolve',
     tag: 'approvals (administration)',
     summary: 'Answer an approval',
+    description:
+      'If several people have to approve, the approval stays `pending` until the last of them has. One denial ends it.',
     body: resolution,
     answers: {
-      200: { description: 'The approval, answered.', schema: approval },
-      409: { description: 'It was answered before, or has lapsed.' },
+      200: { description: 'The approval: answered, or with one more vote.', schema: approval },
+      403: {
+        description:
+          'Only a group may answer it (`not_an_approver`), or the call was made in your name (`own_call`).',
+      },
+      409: { description: 'It was answered before, also by you, or has lapsed.' },
     },
     handle: async incoming => {
-      const { action, duration } = incoming.body;
-      const resolve = { action, grantMs: duration ?? null };
       const referenceId = incoming.params['referenceId'] ?? '';
       const { deps } = incoming.services;
-      const resolved = await resolveByOperator(deps, actorOf(incoming), referenceId, resolve);
+      const answer = answerIn(incoming.body);
+      const resolved = await resolveByOperator(deps, answererOf(incoming), referenceId, answer);
       return Response.json(await listed(deps, resolved));
     },
   }),

@@ -7,7 +7,6 @@ import { GuardError } from '../../../../core/errors.ts';
 import { findOperator, findOperatorCredential, type ListedOperator } from '../../../../store/operators.ts';
 import { isPosted } from '../../../../store/posted-messages.ts';
 import type { Deps } from '../../../deps.ts';
-import { requireRole } from '../../../people/sign-ins.ts';
 import { resolveByOperator } from '../../approvals.ts';
 import { type SlackApi, SlackError, type SlackUser } from './api.ts';
 
@@ -52,11 +51,8 @@ async function answer(deps: Deps, slack: SlackApi, press: Press): Promise<void> 
       'This message is not known to ask a question. Try again in a moment, or answer on the page.',
     );
   const operator = await operatorFor(deps, slack, press.userId);
-  requireRole(operator, 'approver');
-  await resolveByOperator(deps, `operator:${operator.email}`, press.referenceId, {
-    action: press.action,
-    grantMs: null,
-  });
+  const who = { ...operator, operatorId: operator.id };
+  await resolveByOperator(deps, who, press.referenceId, { action: press.action, grantMs: null });
 }
 
 /** Slack is asked each time: who has left the company must not be remembered as a colleague. */

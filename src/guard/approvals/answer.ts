@@ -1,0 +1,162 @@
+// Takes an answer to an approval, in one transaction that also writes the event and the grant and drops unsent
+// notifications. If several people answer at once, exactly one wins, by a conditional update. If a group has to answer,
+// each approval is a vote (votes.ts), and the last one that is needed ends the question, as a single denial does.
+
+import { type Resolution, statusAfter } from '../../core/approval.ts';
+import { GuardError, invalidInput } from '../../core/errors.ts';
+import { VOTED } from '../../core/event.ts';
+import { type ApprovalRecord, findApproval, noteOnApproval, resolveApproval } from '../../store/approvals.ts';
+import type { Locks, Transaction } from '../../store/db.ts';
+import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
+import { insertGrant } from '../../store/grants.ts';
+import { dropNotifications } from '../../store/notifications.ts';
+import { findOperator } from '../../store/operators.ts';
+import type { VoteRecord } from '../../store/votes.ts';
+import { recordChange } from '../changes.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { approvalsLock, OPERATORS_LOCK } from '../locks.ts';
+import { emit } from '../outgoing/outbox.ts';
+import { type Answerer, answerFault } from './approvers.ts';
+import { castVote, votesFor } from './votes.ts';
+
+export interface Resolve {
+  action: Resolution;
+  /** What the person writes to the agent. */
+  note?: string | null | undefined;
+  /** How long the grant lasts, in milliseconds; null: there is no grant, and the approval frees only its own call. */
+  grantMs: number | null;
+}
+
+/** An answer, by somebody who may give it. */
+interface Answer extends Resolve {
+  by: Actor | 'link';
+  /** Null for the link and for the admin token. */
+  operatorId: string | null;
+  at: number;
+  /** The error if the question has ended before. */
+  over: () => GuardError;
+}
+
+/** The approval that is returned is still pending if more people have to approve it. */
+export async function resolveOnce(
+  deps: Deps,
+  approval: ApprovalRecord,
+  resolve: Resolve,
+  who: Answerer | 'link',
+  over: () => GuardError,
+): Promise<ApprovalRecord> {
+  if (resolve.grantMs !== null && approval.votesNeeded > 1) throw noGrantByVotes(approval.votesNeeded);
+  const resolved = await deps.db.transaction(locksFor(approval, who), async tx => {
+    const answer = { ...resolve, ...(await admit(tx, approval, who)), at: deps.now(), over };
+    if (approval.approverGroup === null) return end(tx, deps, approval, answer, []);
+    return answerOfGroup(tx, deps, approval.id, answer);
+  });
+  if (resolved.status !== 'pending') letDetailsGo(deps, resolved);
+  deps.db.wake();
+  return resolved;
+}
+
+/** Only after the commit: a question that was not answered after all still has to be shown. */
+export function letDetailsGo({ details }: Deps, { id, shows }: ApprovalRecord): void {
+  if (shows === 1) details.drop(id);
+}
+
+/** The votes of a group are counted one after the other. Whoever answers by name must not lose the right meanwhile. */
+function locksFor({ keyId, approverGroup }: ApprovalRecord, who: Answerer | 'link'): Locks {
+  return {
+    exclusive: approverGroup === null ? [] : [approvalsLock(keyId)],
+    shared: typeof who === 'string' ? [] : [OPERATORS_LOCK],
+  };
+}
+
+/** Role and groups may have changed since the request was authenticated, so they are read again here. */
+async function admit(
+  tx: Transaction,
+  approval: ApprovalRecord,
+  who: Answerer | 'link',
+): Promise<{ by: Actor | 'link'; operatorId: string | null }> {
+  if (who === 'link') return { by: who, operatorId: null };
+  const operator = who === 'admin' ? null : await findOperator(tx, who.operatorId);
+  if (who !== 'admin' && operator === null)
+    throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
+  const fault = answerFault(approval, operator === null ? 'admin' : { ...operator, operatorId: operator.id });
+  if (fault !== null) throw fault;
+  return operator === null
+    ? { by: 'admin', operatorId: null }
+    : { by: `operator:${operator.email}`, operatorId: operator.id };
+}
+
+/** The lock on the key's approvals is held, so what is read here stays true. */
+async function answerOfGroup(
+  tx: Transaction,
+  deps: Deps,
+  referenceId: string,
+  answer: Answer,
+): Promise<ApprovalRecord> {
+  const { action, by, operatorId, at, note, over } = answer;
+  const approval = await findApproval(tx, referenceId);
+  if (approval === null || ended(approval, at) !== null) throw over();
+  if (by === 'link' || operatorId === null) throw new Error('only operators can be in a group');
+  if (action === 'deny') return end(tx, deps, approval, answer, await votesFor(tx, [approval]));
+  const votes = await castVote(tx, deps, approval, { operatorId, by, at });
+  // The agent is told the latest note of those who approve.
+  const said = note ?? approval.note;
+  if (votes.length >= approval.votesNeeded) return end(tx, deps, approval, { ...answer, note: said }, votes);
+  if (said !== approval.note && said !== null) await noteOnApproval(tx, referenceId, said);
+  const counted = { ...approval, note: said };
+  emit(tx, [], VOTED, counted, at, votes);
+  return counted;
+}
+
+async function end(
+  tx: Transaction,
+  deps: Deps,
+  approval: ApprovalRecord,
+  { action, note = null, grantMs, by, at, over }: Answer,
+  votes: readonly VoteRecord[],
+): Promise<ApprovalRecord> {
+  const grantExpiresAt = grantMs === null ? null : at + grantMs;
+  const status = statusAfter(action);
+  if (!(await resolveApproval(tx, approval.id, { status, at, by, grantExpiresAt, note }))) throw over();
+  const after: ApprovalRecord = { ...approval, status, resolvedAt: at, resolvedBy: by, grantExpiresAt, note };
+  if (grantExpiresAt !== null) openGrant(tx, after, at, grantExpiresAt);
+  tell(tx, await listSubscribers(tx), after, at, votes);
+  if (by !== 'link')
+    await recordChange(tx, deps, by, `approval.${action}`, approval.id, {
+      grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
+    });
+  return after;
+}
+
+function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number, expiresAt: number): void {
+  const { id: referenceId, keyId, serverName, toolName, definitionDigest, ruleDigest } = approval;
+  const about = { referenceId, keyId, serverName, toolName, definitionDigest, ruleDigest };
+  insertGrant(tx, { id: newId(), ...about, createdAt, expiresAt });
+}
+
+/** Announces the outcome: to the subscribed webhooks, and in messages that were posted. Drops unsent notifications. */
+export function tell(
+  tx: Transaction,
+  subscribers: readonly Subscriber[],
+  approval: ApprovalRecord,
+  now: number,
+  votes: readonly VoteRecord[],
+): void {
+  dropNotifications(tx, approval.id, now);
+  emit(tx, subscribers, 'approval.resolved', approval, now, votes);
+}
+
+/**
+ * How an approval has ended; null while it can be answered. It cannot from `expiresAt` on, even if the worker has not
+ * ended it yet.
+ */
+export function ended(approval: ApprovalRecord, now: number): 'approved' | 'denied' | 'timed_out' | null {
+  if (approval.status !== 'pending') return approval.status;
+  return approval.expiresAt <= now ? 'timed_out' : null;
+}
+
+function noGrantByVotes(needed: number): GuardError {
+  const message = `does not go with this approval: ${needed} people have to approve it, and it frees one call only`;
+  return invalidInput([{ path: '/duration', message }]);
+}

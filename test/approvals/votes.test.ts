@@ -1,0 +1,137 @@
+// A rule that wants several people of a group to approve, over HTTP: by link and by the administration, with the state
+// in every answer. test/guard/approvals/approvers.test.ts tests who may answer.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Rule } from '../../src/core/policy.ts';
+import { newPerson, type Person, send } from '../operators/people.ts';
+import { until } from '../support/faults.ts';
+import { Receiver } from '../support/receiver.ts';
+import { engines } from '../support/service.ts';
+import { type Gate, openGate } from './gate.ts';
+
+const RULES: Rule[] = [
+  { tool: 'refund', action: 'require_approval', approvers: { group: 'finance', count: 2 } },
+  { tool: '*', action: 'require_approval', approvers: { group: 'finance' } },
+];
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'text/html' };
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let gate: Gate;
+    let events: Receiver;
+    let key: string;
+    const people = {} as Record<'ann' | 'ben' | 'cy' | 'outsider', Person>;
+    beforeAll(async () => {
+      [gate, events] = await Promise.all([openGate({ engine }), Receiver.start()]);
+      await gate.service.admin('POST', '/webhooks', { url: events.url });
+      key = await gate.key(RULES);
+      for (const name of ['ann', 'ben', 'cy', 'outsider'] as const) {
+        people[name] = await newPerson(gate.service, name === 'outsider' ? 'admin' : 'approver');
+        const groups = name === 'outsider' ? [] : ['finance'];
+        await gate.service.admin('PATCH', `/operators/${people[name].id}`, { groups });
+      }
+    });
+    afterAll(async () => {
+      await gate.close();
+      await events.close();
+    });
+
+    const by = ({ email }: Person) => ({ by: `operator:${email}`, at: expect.any(String) });
+    const answer = (token: string, who: Person, body: unknown = { action: 'approve' }, headers = {}) =>
+      gate.answer(token, body, { Cookie: who.cookie, ...headers });
+    const resolve = (referenceId: string, who: Person, body: unknown) =>
+      send(gate.service, 'POST', `/admin/v1/approvals/${referenceId}/resolve`, who, body);
+    const listed = async (referenceId: string) =>
+      (await gate.service.admin('GET', `/approvals/${referenceId}`)).body;
+
+    test('a link serves each of them once, until the question is resolved', async () => {
+      const { ann, ben, cy } = people;
+      const { token, referenceId } = await gate.ask(key, 'refund', { args: { amount: 700 } });
+      expect((await gate.open(token)).status).toBe(303);
+      const signedIn = (who: Person) => gate.open(token, '', { headers: { Cookie: who.cookie } });
+      expect((await signedIn(ann)).text).toContain('0 of 2');
+      const first = await answer(token, ann, { action: 'approve', note: 'checked' });
+      const waiting = { status: 'pending', note: 'checked', votes: { needed: 2, approved: [by(ann)] } };
+      expect([first.status, first.body]).toEqual([200, { referenceId, grantExpiresAt: null, ...waiting }]);
+      expect(await listed(referenceId)).toMatchObject({ ...waiting, approverGroup: 'finance' });
+      const twice = await answer(token, ann);
+      expect([twice.status, twice.body.code]).toEqual([409, 'conflict']);
+      const again = await signedIn(ann);
+      expect(again.text).toContain('Your approval is counted');
+      expect(again.text).not.toContain('<form');
+      expect((await signedIn(ben)).text).toContain('1 of 2');
+      const page = await answer(token, ben, 'action=approve', FORM);
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining('<h1>Approved</h1>')]);
+      expect((await answer(token, cy)).status).toBe(410);
+      const { approvals } = (await gate.service.admin('GET', '/approvals?limit=1')).body;
+      const decided = { needed: 2, approved: [by(ann), by(ben)] };
+      expect(approvals[0]).toMatchObject({
+        referenceId,
+        status: 'approved',
+        votes: decided,
+        note: 'checked',
+      });
+      const told = () =>
+        events.arrivals.filter(
+          each => each.json?.data.referenceId === referenceId && each.json.type !== 'approval.created',
+        );
+      await until('the news', () => told().length > 0);
+      expect(told().map(each => [each.json.type, each.json.data])).toEqual([
+        ['approval.resolved', expect.objectContaining({ votes: decided, note: 'checked' })],
+      ]);
+      const more = { args: { amount: 700 }, referenceId };
+      expect((await gate.service.check(key, 'prod', 'refund', more)).body.decision).toBe('allow');
+    });
+
+    test('a vote that does not decide is a page too', async () => {
+      const { token, referenceId } = await gate.ask(key, 'refund');
+      const page = await answer(token, people.ann, 'action=approve', FORM);
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining('1 of 2')]);
+      expect(await gate.statusOf(referenceId)).toBe('pending');
+      const twice = await answer(token, people.ann, 'action=approve', FORM);
+      expect([twice.status, twice.text]).toEqual([409, expect.stringContaining('approved this call before')]);
+      const denied = await answer(token, people.ben, 'action=deny', FORM);
+      expect(denied.text).toContain('<h1>Denied</h1>');
+    });
+
+    test('others are refused by name of the group, and a grant by votes with its place', async () => {
+      const { token, referenceId } = await gate.ask(key, 'refund');
+      for (const action of ['approve', 'deny']) {
+        const admin = await gate.service.admin('POST', `/approvals/${referenceId}/resolve`, { action });
+        const byName = await resolve(referenceId, people.outsider, { action });
+        const byLink = await answer(token, people.outsider, { action });
+        for (const reply of [admin, byName, byLink])
+          expect([reply.status, reply.body.code]).toEqual([403, 'not_an_approver']);
+        expect(byLink.body.detail).toContain('"finance"');
+      }
+      const page = await gate.open(token, '', { headers: { Cookie: people.outsider.cookie } });
+      expect([page.status, page.text]).toEqual([403, expect.stringContaining('finance')]);
+      const lasting = await resolve(referenceId, people.ann, { action: 'approve', duration: '1h' });
+      expect([lasting.status, lasting.body.errors[0].path]).toEqual([400, '/duration']);
+      expect((await listed(referenceId)).votes.approved).toEqual([]);
+    });
+
+    test('one person of a group may be enough, and may open a grant', async () => {
+      const { referenceId } = await gate.ask(key, 'deploy');
+      const reply = await resolve(referenceId, people.ann, { action: 'approve', duration: '1h' });
+      expect(reply.body).toMatchObject({
+        status: 'approved',
+        votes: { needed: 1, approved: [by(people.ann)] },
+      });
+      expect((await gate.service.check(key, 'prod', 'deploy')).body.decision).toBe('allow');
+    });
+
+    test('who leaves the group can no longer answer, at once', async () => {
+      const eve = await newPerson(gate.service, 'approver');
+      const { referenceId } = await gate.ask(key, 'refund');
+      const join = (groups: string[]) => gate.service.admin('PATCH', `/operators/${eve.id}`, { groups });
+      const attempt = async () => (await resolve(referenceId, eve, { action: 'approve' })).status;
+      expect(await attempt()).toBe(403);
+      await join(['finance']);
+      await join([]);
+      expect(await attempt()).toBe(403);
+      await join(['finance']);
+      expect(await attempt()).toBe(200);
+    });
+  });
+}
