@@ -66,6 +66,7 @@ for (const engine of await engines()) {
         toolName: 'deploy',
         reason: expect.stringContaining('requires approval for prod__deploy'),
         note: null,
+        approverGroup: null,
         createdAt: expect.any(String),
         expiresAt: expect.any(String),
       };
@@ -73,13 +74,14 @@ for (const engine of await engines()) {
       expect(created?.json).toEqual({
         type: 'approval.created',
         timestamp: expect.any(String),
-        data: { ...facts, ...open },
+        data: { ...facts, ...open, votes: { needed: 1, approved: [] } },
       });
+      const votes = { needed: 1, approved: [{ by: 'link', at: expect.any(String) }] };
       const times = { resolvedAt: expect.any(String), grantExpiresAt: expect.any(String) };
       expect(resolved?.json).toEqual({
         type: 'approval.resolved',
         timestamp: expect.any(String),
-        data: { ...facts, status: 'approved', resolvedBy: 'link', ...times },
+        data: { ...facts, status: 'approved', resolvedBy: 'link', votes, ...times },
       });
       expect(created?.id).not.toBe(resolved?.id);
       await until('both delivered', async () =>
