@@ -61,6 +61,7 @@ export default function Settings() {
           )}
         </section>
       )}
+      {data !== undefined && <Channels all={data.channels} />}
       {data !== undefined && <StdioServers names={data.stdioServers} />}
     </Page>
   );
@@ -90,6 +91,27 @@ function Value({ of: { value, origin, default: fallback } }: { of: Setting }) {
         </>
       )}
     </span>
+  );
+}
+
+function Channels({ all }: { all: Shown['channels'] }) {
+  return (
+    <Panel title="Named channels">
+      {all.length === 0 ? (
+        <Empty title="None is declared">
+          Channels that rules and keys can name are declared under <code>channels</code> in{' '}
+          <code>toolgate.yaml</code>.
+        </Empty>
+      ) : (
+        <p class="cluster">
+          {all.map(({ name, type }) => (
+            <span key={name} class="chip">
+              {name} <span class="soft">{type}</span>
+            </span>
+          ))}
+        </p>
+      )}
+    </Panel>
   );
 }
 

@@ -63,7 +63,7 @@ export function linksOf({ approveUrl, denyUrl, reviewUrl, lookFirst }: Notificat
     : [
         { what: 'approve', label: 'Approve', url: approveUrl },
         deny,
-        { what: 'review', label: 'Only look', url: reviewUrl },
+        { what: 'review', label: 'Review', url: reviewUrl },
       ];
 }
 

@@ -4,7 +4,7 @@ import { visible } from '../../../core/visible.ts';
 import { facts, fullName, lapse, linksOf, type NotificationMessage, needs } from './message.ts';
 
 const SHOWN = new Set(['Key', 'Session', 'Reason']);
-const LABELS = { approve: 'Approve', deny: 'Deny', review: 'Look' };
+const LABELS = { approve: 'Approve', deny: 'Deny', review: 'Review' };
 
 export function terminalText(message: NotificationMessage): string {
   const lines = facts(message)

@@ -142,7 +142,7 @@ describe('the card for Teams', () => {
     expect(actions).toMatchObject([
       { title: 'Approve', url: message.approveUrl, style: 'positive' },
       { title: 'Deny', url: message.denyUrl, style: 'destructive' },
-      { title: 'Only look', url: message.reviewUrl, style: 'default' },
+      { title: 'Review', url: message.reviewUrl, style: 'default' },
     ]);
     expect(lines.slice(0, 2)).toEqual(['An agent asks to call', 'payments__refund']);
     for (const line of ['Key: prod agent', 'Session: nightly run', 'Lapses: 2026-08-01 12:34:56 UTC'])

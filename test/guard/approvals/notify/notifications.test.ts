@@ -205,8 +205,8 @@ for (const engine of await engines()) {
       expect(await arrivedBy('open', { shows: 1 }, false)).toBeUndefined();
       await told({ shows: 1 }, 'terminal');
       await told({ shows: 0 }, 'terminal');
-      const first = printed.map(text => /^ {2}(Look|Approve) /m.exec(text)?.[1]);
-      expect(first).toEqual(['Look', 'Approve']);
+      const first = printed.map(text => /^ {2}(Review|Approve) /m.exec(text)?.[1]);
+      expect(first).toEqual(['Review', 'Approve']);
     });
 
     test('it says whose call it is', async () => {

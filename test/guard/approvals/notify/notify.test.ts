@@ -463,7 +463,7 @@ describe('by Slack', () => {
     expect(buttons).toMatchObject([
       { type: 'button', text: { text: 'Approve' }, url: message.approveUrl, style: 'primary' },
       { type: 'button', text: { text: 'Deny' }, url: message.denyUrl, style: 'danger' },
-      { type: 'button', text: { text: 'Only look' }, url: message.reviewUrl },
+      { type: 'button', text: { text: 'Review' }, url: message.reviewUrl },
     ]);
   });
 
