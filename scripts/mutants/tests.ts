@@ -14,7 +14,7 @@ const NAMED: [RegExp, string][] = [
   ],
   [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
   [
-    /^core\/(policy-file|policy-text|rule-faults|yaml-faults|yaml-scalar|lint-conditions|diff)/,
+    /^core\/(policy-file|policy-text|rule-faults|asking-faults|yaml-faults|yaml-scalar|lint-conditions|lint-asking|diff)/,
     'core/policy-file core/policy-text core/yaml-scalar core/lint cli/transcripts http/policies',
   ],
   [

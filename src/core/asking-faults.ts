@@ -4,7 +4,7 @@
 import { parseGrantDuration } from './approval.ts';
 import { isChannelName } from './channel.ts';
 import { suggestion } from './condition/condition.ts';
-import { parsePath, parseQuestion } from './details.ts';
+import { MAX_PATH, parsePath, parseQuestion } from './details.ts';
 import { textFault } from './name.ts';
 import type { Rule } from './policy.ts';
 
@@ -65,7 +65,7 @@ const SPAN_FORM = 'must be 1m to 7d: a number of minutes (m), hours (h) or days 
 function pathFault(text: string): string | null {
   if (text === 'all') return LISTED_ALL;
   const path = parsePath(text);
-  return typeof path === 'string' ? path : null;
+  return typeof path === 'string' ? path : textFault(text, 1, MAX_PATH);
 }
 const LISTED_ALL =
   'means all arguments only outside of a list, as show: all; an argument of this name is written ["all"]';

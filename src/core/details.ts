@@ -21,8 +21,9 @@ export const DETAILS_GONE =
 /** The names and indexes that lead to a value in the arguments. */
 export type Path = readonly (string | number)[];
 
-/** In characters (code points). A path and a value are cut there. */
+/** In characters (code points). What is longer is cut. */
 const MAX_VALUE = 500;
+export const MAX_PATH = 500;
 const MAX_QUESTION = 1000;
 /** In bytes of UTF-8: the question, the paths and the values together. */
 const MAX_DETAILS = 8192;
@@ -89,7 +90,7 @@ function valueText(value: Json | undefined): string {
 }
 
 const CUT = ' … (cut)';
-/** So many UTF-16 units are always more characters than are shown. */
+/** So many UTF-16 units are always more characters than are shown of a path or a value. */
 const ENOUGH = 2 * MAX_VALUE + 1;
 
 /** Compact JSON of a value, or the first part of it that has more characters than are shown. */
@@ -145,7 +146,7 @@ const PATH_FORM =
 
 /** Reads `customer.name`, `items[0].sku` and `["odd name"]`, or says what is wrong. */
 export function parsePath(text: string): Path | string {
-  if (lengthOf(text) > MAX_VALUE) return `must have at most ${MAX_VALUE} characters`;
+  if (lengthOf(text) > MAX_PATH) return `must have at most ${MAX_PATH} characters`;
   const { path, end } = stepsIn(text, 0);
   return path.length > 0 && end === text.length ? path : PATH_FORM;
 }
@@ -205,5 +206,5 @@ function pathText(path: Path): string {
     else if (step.length < ENOUGH && PLAIN_NAME.test(step)) text += text === '' ? step : `.${step}`;
     else text += `[${JSON.stringify(step.slice(0, ENOUGH))}]`;
   }
-  return cut(text, MAX_VALUE, () => CUT);
+  return cut(text, MAX_PATH, () => CUT);
 }

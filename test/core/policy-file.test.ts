@@ -375,6 +375,10 @@ describe('reports, where it stands,', () => {
       '4:19 error "show[2]" must be a string',
       '4:29 error "show[3]" is in the list twice',
     ],
+    'a control character in a path': [
+      asks(String.raw`show: ["[\"a\x7f\"]"]`),
+      '4:10 error "show[0]" must not contain control characters',
+    ],
     'too many paths to show': [
       asks(`show: [${Array.from({ length: 51 }, (_, at) => `a${at}`)}]`),
       '4:9 error "show" must have at most 50 items',

@@ -26,7 +26,17 @@ const PASSWORD = 'a long enough password';
 const RULES = {
   rules: [
     { tool: 'x', action: 'allow', reason: 'why', when: 'true', during: 'mon-fri', limit: 'sends' },
-    { tool: 'x', action: 'require_approval', when: ['true'], ask: 'Send it?' },
+    {
+      tool: 'x',
+      action: 'require_approval',
+      when: ['true'],
+      show: ['amount'],
+      ask: 'Send it?',
+      approvers: { group: 'finance', count: 2 },
+      timeout: '1h',
+      notify: ['default'],
+      escalate: { after: '1m', notify: ['default'] },
+    },
   ],
   limits: { sends: { sum: 'args.amount', atMost: 1, each: 'day', zone: 'UTC', per: 'key', beyond: 'deny' } },
 };

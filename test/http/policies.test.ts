@@ -65,6 +65,32 @@ for (const engine of await engines()) {
         [{ tool: 'a', action: 'deny', ask: 'Why?' }, '/rules/1/ask'],
         [{ tool: 'a', action: 'require_approval', ask: 'x'.repeat(301) }, '/rules/1/ask'],
         ['allow', '/rules/1'],
+        ...(
+          [
+            [{ show: null }, '/show'],
+            [{ show: 'some' }, '/show'],
+            [{ show: ['a', 5] }, '/show/1'],
+            [{ ask: null }, '/ask'],
+            [{ ask: '{a' }, '/ask'],
+            [{ approvers: null }, '/approvers'],
+            [{ approvers: ['finance'] }, '/approvers'],
+            [{ approvers: { count: 1 } }, '/approvers'],
+            [{ approvers: { group: 'a', counts: 2 } }, '/approvers/counts'],
+            [JSON.parse('{"approvers":{"group":"a","__proto__":{}}}'), '/approvers/__proto__'],
+            [{ approvers: { group: 'a', count: '2' } }, '/approvers/count'],
+            [{ approvers: { group: ['a'] } }, '/approvers/group'],
+            [{ timeout: 15 }, '/timeout'],
+            [{ timeout: '8d' }, '/timeout'],
+            [{ notify: 'default' }, '/notify'],
+            [{ notify: ['default', 'nobody'] }, '/notify/1'],
+            [{ escalate: { after: '10m', notify: [] } }, '/escalate/notify'],
+            [{ escalate: { after: '10m', notify: ['nobody'] } }, '/escalate/notify/0'],
+            [{ timeout: '5m', escalate: { after: '5m', notify: ['default'] } }, '/escalate/after'],
+          ] as const
+        ).map(([part, path]): [unknown, string] => [
+          { tool: 'a', action: 'require_approval', ...part },
+          `/rules/1${path}`,
+        ]),
       ];
       for (const [rule, path] of wrong) {
         const reply = await service.admin('POST', '/policies', { name: unique(), rules: [...allow, rule] });
@@ -121,6 +147,8 @@ rules:
     when: [ 'args.amount > 0', 'args.currency == "EUR"' ]
     limit: refunds
     ask: "Refund {amount}?"
+    approvers: { count: 2, group: finance }
+    escalate: { after: 1m, notify: [default] }
 
   - { action: deny, tool: "*" }
 `;
@@ -134,6 +162,8 @@ rules:
         when: ['args.amount > 0', 'args.currency == "EUR"'],
         limit: 'refunds',
         ask: 'Refund {amount}?',
+        approvers: { group: 'finance', count: 2 },
+        escalate: { after: '1m', notify: ['default'] },
       },
       { tool: '*', action: 'deny' },
     ];
@@ -160,7 +190,8 @@ rules:
       const written =
         'limits:\n  "refunds": { sum: "args.amount", atMost: 500, unit: 0.01, each: day, beyond: require_approval }\n' +
         'rules:\n  - { tool: "refund", action: allow, when: ["args.amount > 0", "args.currency == \\"EUR\\""], ' +
-        'limit: "refunds", ask: "Refund {amount}?" }\n  - { tool: "*", action: deny }\n';
+        'limit: "refunds", ask: "Refund {amount}?", approvers: { group: "finance", count: 2 }, ' +
+        'escalate: { after: 1m, notify: ["default"] } }\n  - { tool: "*", action: deny }\n';
       expect(plain.text).toBe(`name: "${name}"\ndescription: "In JSON"\n${written}`);
       expect((await service.admin('GET', path)).body).toEqual(plain);
 
