@@ -45,6 +45,7 @@ const PROMISES: Record<string, string> = {
   P22: 'Upgrades survive a kill',
   P23: 'One caller’s input never fails another caller’s check',
   P24: 'In no window do more calls commit than a limit allows, and what is counted equals what the log allows',
+  P25: 'What approvers are shown of a call is seen by whoever may answer it, until it ends, and by nobody else',
   P27: 'Nothing outside the store delays a check',
 };
 

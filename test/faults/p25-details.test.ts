@@ -1,0 +1,456 @@
+// P25: the details of a call are seen by whoever may answer it, until it ends, and by nobody else. Calls of three kinds of
+// rules are held on one replica and looked at from every seat on every replica: operators of all roles and groups, the
+// admin token, links with and without a sign-in, agents. A user of the database listens meanwhile, repeats what was asked
+// and forges questions. Then calls are answered, lapse, and the process that judged them is killed. The mutants answer
+// whoever asks, answer twice, answer too late, show details to everybody, or keep them for too long.
+
+import { expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { DETAILS_GONE } from '../../src/core/details.ts';
+import type { Rule } from '../../src/core/policy.ts';
+import { newQuestion } from '../../src/guard/approvals/details-messages.ts';
+import { Vault } from '../../src/guard/secrets.ts';
+import type { Role } from '../../src/store/operators.ts';
+import { type Asked, from, type Gate, openGate } from '../approvals/gate.ts';
+import { newPerson, OWN, send } from '../operators/people.ts';
+import { figures, until, withMutant } from '../support/faults.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
+
+const ROUNDS = LONG ? 10 : 1;
+const CHANNEL = 'toolgate_wake';
+/** As all test services have it. */
+const VAULT = new Vault(new Uint8Array(32).fill(7));
+const FOREIGN = new Vault(new Uint8Array(32).fill(8));
+
+const MESSAGES = 'src/guard/approvals/details-messages.ts';
+const EXCHANGE = 'src/guard/approvals/details-exchange.ts';
+const DETAILS = 'src/guard/approvals/details.ts';
+const SHOWN = 'src/guard/approvals/shown-details.ts';
+
+type Seat = 'viewer' | 'approver' | 'other group' | 'finance' | 'admin' | 'admin token' | 'nobody' | 'agent';
+type Stage = 'held' | 'channel' | 'ended' | 'restart';
+
+interface Mutant {
+  engine: Engine;
+  patches: Patch[];
+  /** What is measured, since all of it takes long. */
+  stage: Stage;
+  kind: string;
+  seats: Seat[];
+}
+
+const onChannel = (patch: Patch): Mutant => ({
+  engine: 'postgres',
+  patches: [patch],
+  stage: 'channel',
+  kind: 'open',
+  seats: ['admin token'],
+});
+
+const MUTANTS: Record<string, Mutant> = {
+  'that answers whoever asks': onChannel({
+    file: MESSAGES,
+    find: "|| !hasMac(vault, 'question', text)) return null;",
+    replace: ') return null;',
+  }),
+  'that answers a question again': onChannel({
+    file: EXCHANGE,
+    find: 'this.#heard.has(id) || ',
+    replace: '',
+  }),
+  'that answers about what has ended': onChannel({
+    file: EXCHANGE,
+    find: 'if (!(await isPending(question.referenceId))) return;',
+    replace: '',
+  }),
+  'that shows details to everybody': {
+    engine: 'sqlite',
+    patches: [
+      {
+        file: SHOWN,
+        find: "if (reader !== 'link' && !mayAnswer(approval, reader))",
+        replace: 'if (!mayAnswer)',
+      },
+    ],
+    stage: 'held',
+    kind: 'open',
+    seats: ['viewer'],
+  },
+  'that shows the group’s details to any approver': {
+    engine: 'sqlite',
+    patches: [
+      {
+        file: SHOWN,
+        find: '!mayAnswer(approval, reader)',
+        replace: '!mayAnswer({ ...approval, approverGroup: null }, reader)',
+      },
+    ],
+    stage: 'held',
+    kind: 'of a group',
+    seats: ['other group'],
+  },
+  'that keeps what was answered elsewhere': {
+    engine: 'postgres',
+    patches: [{ file: DETAILS, find: 'if (referenceId !== null) this.#forget(referenceId);', replace: '' }],
+    stage: 'ended',
+    kind: 'open',
+    seats: ['admin token'],
+  },
+  'that shows what was answered': {
+    engine: 'sqlite',
+    patches: [
+      { file: DETAILS, find: '    this.#forget(referenceId);\n    giveHint(', replace: '    giveHint(' },
+      { file: DETAILS, find: 'if (referenceId !== null) this.#forget(referenceId);', replace: '' },
+      { file: DETAILS, find: 'if (!isOpen(approval, this.#now())) return null;', replace: '' },
+    ],
+    stage: 'ended',
+    kind: 'open',
+    seats: ['admin token'],
+  },
+};
+
+const both = await engines();
+
+for (const engine of both) {
+  test(`${engine}: details are seen by whoever may answer, and by nobody else`, async () => {
+    const { violations } = await measure(engine, { seats: SEATS, kinds: Object.keys(KINDS), rounds: ROUNDS });
+    expect(violations).toEqual([]);
+  });
+}
+
+for (const [what, { engine, patches, stage, kind, seats }] of Object.entries(MUTANTS)) {
+  if (!both.includes(engine)) continue;
+  test(`${engine}: a mutant ${what} is found out`, async () => {
+    const options = { seats, kinds: [kind], rounds: 1, only: stage };
+    const { violations } = await withMutant(patches, root => measure(engine, options, root));
+    expect(violations.length).toBeGreaterThan(0);
+  });
+}
+
+// --- measuring -----------------------------------------------------------------------------------
+
+interface Options {
+  seats: Seat[];
+  kinds: string[];
+  rounds: number;
+  only?: Stage;
+}
+
+async function measure(
+  engine: Engine,
+  { seats, kinds, rounds, only }: Options,
+  root?: string,
+): Promise<{ violations: string[] }> {
+  const wants = (stage: Stage) => only === undefined || only === stage;
+  const gate = await openGate({
+    engine,
+    replicas: engine === 'postgres' ? 2 : 1,
+    env: { TOOLGATE_LOG_LEVEL: 'silent' },
+    ...(root && { root }),
+  });
+  const campaign = await Campaign.begin(gate, seats, kinds);
+  const snoop = engine === 'postgres' ? await Snoop.on(gate.service.databaseUrl) : null;
+  try {
+    for (let round = 0; round < rounds; round++) {
+      await campaign.ask();
+      if (wants('held')) await campaign.whileHeld();
+      if (wants('channel') && snoop !== null) await campaign.snoopedOn(snoop);
+      if (wants('ended')) await campaign.afterTheEnd();
+    }
+    if (wants('restart')) await campaign.afterRestart();
+  } finally {
+    await snoop?.close();
+    await gate.close();
+  }
+  figures(`P25 ${engine}${root ? ' mutant' : ''}`, {
+    operations: campaign.looks,
+    faults: campaign.faults + (snoop?.sent ?? 0),
+    violations: campaign.violations.size,
+  });
+  return { violations: [...campaign.violations].sort() };
+}
+
+/** Who sees a call: in the administration, and behind its link. */
+interface Sees {
+  here: Seat[];
+  link: Seat[];
+}
+
+const NOBODY: Sees = { here: [], link: [] };
+
+interface Kind {
+  rule: Partial<Rule>;
+  key: Record<string, unknown>;
+  sees: Sees;
+}
+
+type Cookies = Partial<Record<Seat, string>>;
+
+interface Person {
+  role: Role;
+  groups: string[];
+}
+
+const PEOPLE: Partial<Record<Seat, Person>> = {
+  viewer: { role: 'viewer', groups: ['finance'] },
+  approver: { role: 'approver', groups: [] },
+  'other group': { role: 'approver', groups: ['legal'] },
+  finance: { role: 'approver', groups: ['legal', 'finance'] },
+  admin: { role: 'admin', groups: [] },
+};
+
+const SEATS: Seat[] = [
+  'viewer',
+  'approver',
+  'other group',
+  'finance',
+  'admin',
+  'admin token',
+  'nobody',
+  'agent',
+];
+const APPROVERS: Seat[] = ['approver', 'other group', 'finance', 'admin'];
+
+const KINDS: Record<string, Kind> = {
+  open: { rule: {}, key: {}, sees: { here: [...APPROVERS, 'admin token'], link: SEATS } },
+  'signed in': {
+    rule: {},
+    key: { requireSignInToApprove: true },
+    sees: { here: [...APPROVERS, 'admin token'], link: APPROVERS },
+  },
+  'of a group': {
+    rule: { approvers: { group: 'finance' } },
+    key: {},
+    sees: { here: ['finance'], link: ['finance'] },
+  },
+};
+
+interface Held extends Asked {
+  kind: string;
+  marker: string;
+}
+
+class Campaign {
+  readonly violations = new Set<string>();
+  looks = 0;
+  faults = 0;
+  readonly #gate: Gate;
+  readonly #seats: Seat[];
+  readonly #cookies: Cookies;
+  readonly #keys: Record<string, string>;
+  readonly #held: Held[] = [];
+
+  static async begin(gate: Gate, seats: Seat[], kinds: string[]): Promise<Campaign> {
+    const cookies: Cookies = {};
+    const people = seats.filter(seat => PEOPLE[seat] !== undefined);
+    await Promise.all(
+      people.map(async seat => {
+        const { role, groups } = PEOPLE[seat] as Person;
+        const { id, cookie } = await newPerson(gate.service, role);
+        const changed = await gate.service.admin('PATCH', `/operators/${id}`, { groups });
+        if (changed.status !== 200) throw new Error(changed.text);
+        cookies[seat] = cookie;
+      }),
+    );
+    const keys: Record<string, string> = {};
+    for (const kind of kinds) {
+      const { rule, key } = KINDS[kind] as Kind;
+      keys[kind] = await gate.key([{ tool: '*', action: 'require_approval', show: 'all', ...rule }], key);
+    }
+    return new Campaign(gate, seats, cookies, keys);
+  }
+
+  private constructor(gate: Gate, seats: Seat[], cookies: Cookies, keys: Record<string, string>) {
+    this.#gate = gate;
+    this.#seats = seats;
+    this.#cookies = cookies;
+    this.#keys = keys;
+  }
+
+  /** One call of each kind, judged by the first replica. */
+  async ask(): Promise<Held[]> {
+    const held = await Promise.all(
+      Object.entries(this.#keys).map(async ([kind, key]) => {
+        const marker = `seen-${crypto.randomUUID()}`;
+        return { ...(await this.#gate.ask(key, 'pay', { args: { to: marker } })), kind, marker };
+      }),
+    );
+    this.#held.push(...held);
+    return held;
+  }
+
+  async whileHeld(): Promise<void> {
+    for (const service of this.#gate.services) {
+      for (const held of this.#held) await this.#lookAtHeld(service, held);
+      const listed = await Promise.all(
+        Object.values(this.#cookies).map(cookie => send(service, 'GET', '/admin/v1/approvals', { cookie })),
+      );
+      const metrics = (await service.request('GET', '/metrics')).text;
+      const told = this.#gate.inbox.arrivals.map(each => JSON.stringify(each.json));
+      this.#unseen('in a list, a metric or a message', [metrics, ...told, ...listed.map(each => each.text)]);
+    }
+  }
+
+  /** Somebody with the database's password repeats and forges questions, and asks as a replica about what has ended. */
+  async snoopedOn(snoop: Snoop): Promise<void> {
+    const [open, ended] = [(await this.ask())[0] as Held, (await this.ask())[0] as Held];
+    await this.#lookAtHeld(this.#gate.services[1] as TestService, open);
+    const asked = snoop.questions();
+    if (asked.length === 0) throw new Error('there was no question to repeat');
+    for (const text of asked) await snoop.ask(text);
+    await snoop.ask(newQuestion(FOREIGN, open.referenceId, Date.now()).question.text);
+    const stolen = (asked.at(-1) as string).split(' ');
+    await snoop.ask(stolen.with(3, newQuestion(FOREIGN, '', 0).question.key).join(' '));
+    // The store says that it has ended, but the judge was not told.
+    const update = (status: string) =>
+      this.#gate.rows(`UPDATE approvals SET status = '${status}' WHERE id = '${ended.referenceId}'`);
+    await update('denied');
+    await snoop.ask(newQuestion(VAULT, ended.referenceId, Date.now()).question.text);
+    // The channel keeps the order, so whatever the judge answers to all of that comes before its answer to this.
+    const last = newQuestion(VAULT, open.referenceId, Date.now()).question;
+    await snoop.ask(last.text);
+    await until('the last answer', () => snoop.answered().has(last.id));
+    await update('pending');
+    const known = new Set([...asked.map(each => each.split(' ')[1]), last.id]);
+    for (const [id, count] of snoop.answered())
+      if (count > 1 || !known.has(id)) this.violations.add('an answer to a question that gets none');
+    this.#unseen('on the channel', snoop.heard);
+  }
+
+  /** Half of the calls are answered on the last replica, the others lapse. */
+  async afterTheEnd(): Promise<void> {
+    const last = this.#gate.services.at(-1) as TestService;
+    for (const [index, held] of this.#held.entries()) {
+      if (index % 2 === 1) continue;
+      const path = `/admin/v1/approvals/${held.referenceId}/resolve`;
+      const cookie = held.kind === 'of a group' ? this.#cookies['finance'] : undefined;
+      const headers = cookie === undefined ? { Authorization: `Bearer ${ADMIN_TOKEN}` } : OWN;
+      const answered = await send(last, 'POST', path, { cookie, headers }, { action: 'deny' });
+      if (answered.status !== 200) throw new Error(answered.text);
+      for (const service of this.#gate.services) await this.#look(service, held, NOBODY, 'an answered call');
+    }
+    await this.#gate.lapse();
+    for (const service of this.#gate.services) {
+      for (const held of this.#held) await this.#look(service, held, NOBODY, 'a call that has ended');
+      await this.#emptied(service);
+    }
+    this.#held.length = 0;
+  }
+
+  /** The judge is killed. What nobody has looked at elsewhere is gone, and people are told so. */
+  async afterRestart(): Promise<void> {
+    const held = await this.ask();
+    const { databaseUrl, dataDir } = this.#gate.service;
+    await this.#gate.service.kill('SIGKILL');
+    this.faults++;
+    const env = { TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32' };
+    this.#gate.services[0] = await startService({ databaseUrl, dataDir, env });
+    await Promise.all(
+      this.#gate.services.flatMap(service =>
+        held.map(each => this.#look(service, each, NOBODY, 'a call from before a restart')),
+      ),
+    );
+    const page = await this.#gate.open((held[0] as Held).token);
+    if (!page.text.includes(DETAILS_GONE)) this.violations.add('nobody is told that details are gone');
+  }
+
+  #lookAtHeld(service: TestService, held: Held): Promise<void> {
+    return this.#look(service, held, (KINDS[held.kind] as Kind).sees, `a call that is ${held.kind}`);
+  }
+
+  /** Everybody looks, in the administration and at the link: those named see the details, and nobody else does. */
+  async #look(service: TestService, held: Held, { here, link }: Sees, what: string): Promise<void> {
+    const { referenceId, token, marker, kind } = held;
+    const agent = { Authorization: `Bearer ${this.#keys[kind]}` };
+    const admin = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+    for (const seat of this.#seats) {
+      const cookie = this.#cookies[seat];
+      const headers = seat === 'agent' ? agent : seat === 'admin token' ? admin : {};
+      const init = from({ headers: { ...headers, ...(cookie && { Cookie: cookie }) } });
+      const [read, opened] = await Promise.all([
+        service.request('GET', `/admin/v1/approvals/${referenceId}`, init),
+        service.request('GET', `/v1/approve/${token}`, init),
+      ]);
+      this.#compare(
+        `${what}: ${seat} in the administration`,
+        here.includes(seat),
+        read.text.includes(marker),
+      );
+      this.#compare(`${what}: ${seat} with the link`, link.includes(seat), opened.text.includes(marker));
+      if (here.length > 0 && !here.includes(seat) && read.status === 200 && read.body.detailsHidden !== true)
+        this.violations.add(`${what}: ${seat} is not told that something is hidden`);
+    }
+  }
+
+  #compare(where: string, expected: boolean, seen: boolean): void {
+    this.looks++;
+    if (expected !== seen) this.violations.add(`${where}: ${seen ? 'seen' : 'not seen'}`);
+  }
+
+  #unseen(where: string, texts: readonly string[]): void {
+    for (const { marker } of this.#held)
+      this.#compare(
+        where,
+        false,
+        texts.some(text => text.includes(marker)),
+      );
+  }
+
+  /** Everything has ended, so nothing is held. */
+  async #emptied(service: TestService): Promise<void> {
+    const held = async () =>
+      /^toolgate_details_(?:held|bytes) [1-9]/m.test((await service.request('GET', '/metrics')).text);
+    await until('the details are let go', async () => !(await held()), EMPTIED_MS).catch(() =>
+      this.violations.add('details are held after the end'),
+    );
+  }
+}
+
+/** Soon, and long before the store is looked at for what was missed. */
+const EMPTIED_MS = 5000;
+
+/** A user of the database on the channel of hints. */
+class Snoop {
+  readonly heard: string[] = [];
+  sent = 0;
+  readonly #server: SQL;
+
+  static async on(databaseUrl: string): Promise<Snoop> {
+    const snoop = new Snoop(new SQL(databaseUrl, { max: 2 }));
+    await new Promise<void>((resolve, reject) => {
+      snoop.#server.listen(CHANNEL, word => void snoop.heard.push(word), resolve).catch(reject);
+    });
+    return snoop;
+  }
+
+  private constructor(server: SQL) {
+    this.#server = server;
+  }
+
+  async ask(text: string): Promise<void> {
+    this.sent++;
+    await this.#server`SELECT pg_notify(${CHANNEL}, ${`details-question ${text}`})`;
+  }
+
+  /** The questions that replicas have asked so far. */
+  questions(): string[] {
+    return this.#of('question');
+  }
+
+  /** By the id of the question: how many replicas have answered, or how often one has. */
+  answered(): Map<string, number> {
+    const keys = Map.groupBy(this.#of('answer'), each => each.split(' ')[0] as string);
+    return new Map([...keys].map(([id, parts]) => [id, new Set(parts.map(each => each.split(' ')[1])).size]));
+  }
+
+  #of(kind: string): string[] {
+    const name = `details-${kind} `;
+    return this.heard.filter(each => each.startsWith(name)).map(each => each.slice(name.length));
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+}
