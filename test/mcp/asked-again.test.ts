@@ -72,26 +72,29 @@ for (const engine of await engines()) {
       await gate.close();
     });
 
-    test('is blocked after a denial, until the question would have lapsed', async () => {
+    test('is blocked after a denial, with the note, until the question would have lapsed', async () => {
       const service = await startClocked({ TOOLGATE_APPROVAL_TIMEOUT: '10m' }, engine);
       const { key, keyId } = await service.newKey(ASK_ALL);
       await connect(service, keyId, 'up', upstream.url);
       const client = await LegacyClient.open(service, key);
       const call = (meta?: Record<string, unknown>) => client.call('up__echo', { amount: 60 }, meta);
       const { referenceId } = (await call()).result.structuredContent;
-      const deny = { action: 'deny' };
+      const deny = { action: 'deny', note: 'Not before Monday.' };
       expect((await service.admin('POST', `/approvals/${referenceId}/resolve`, deny)).status).toBe(200);
       for (const meta of [undefined, { 'toolgate/referenceId': referenceId }]) {
         const { result } = await call(meta);
         expect(result.isError).toBe(true);
         expect(result.content[0].text).toBe(
-          'Blocked by policy: A person denied this call. Do not retry this call.',
+          'Blocked by policy: A person denied this call. They wrote: "Not before Monday." Do not retry this call.',
         );
       }
       const { entries } = (await service.admin('GET', `/audit?keyId=${keyId}&decision=deny`)).body;
       expect(entries).toHaveLength(2);
       for (const each of entries)
         expect(each).toMatchObject({ reason: 'A person denied this call.', referenceId });
+      const check = { args: { amount: 60 }, referenceId };
+      const elsewhere = await service.check(key, 'up', 'echo', check);
+      expect(elsewhere.body.message).toEndWith('It was denied with this note: Not before Monday.');
       service.advance(600_000);
       const anew = (await call()).result.structuredContent;
       expect(anew.status).toBe('pending');
