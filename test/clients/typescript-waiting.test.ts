@@ -82,9 +82,24 @@ test('throws when the person denies, with what was asked and answered', async ()
   expect(error).toBeInstanceOf(ToolCallDenied);
   expect(error).toMatchObject({
     verdict: { decision: 'pending', referenceId },
-    approval: { status: 'denied', resolvedBy: 'admin' },
+    approval: { status: 'denied', resolvedBy: 'admin', note: null },
+    note: null,
     message: 'The call was denied by admin.',
   });
+});
+
+test('says what the person wrote, whatever the answer was', async () => {
+  const denied = failure(gate.guardAndWait('noted-no', 'deploy', {}, { listener }));
+  await resolve(await question('noted-no'), 'deny', { note: 'Not on a Friday.' });
+  expect(await denied).toMatchObject({
+    name: 'ToolCallDenied',
+    approval: { note: 'Not on a Friday.' },
+    note: 'Not on a Friday.',
+    message: 'The call was denied by admin. The approver\'s note says: "Not on a Friday."',
+  });
+  const approved = gate.guardAndWait('noted-yes', 'deploy', {}, { listener });
+  await resolve(await question('noted-yes'), 'approve', { note: 'Watch the error rate.' });
+  expect(await approved).toMatchObject({ decision: 'allow', note: 'Watch the error rate.' });
 });
 
 test('throws without waiting when the policy denies', async () => {
@@ -96,7 +111,7 @@ test('stays pending when nobody answers in the time given', async () => {
   const waiting = gate.guardAndWait('slow', 'deploy', {}, { listener, timeoutMs: 50 });
   const error = await failure(waiting);
   expect(error).toBeInstanceOf(ToolCallPending);
-  expect(error).toMatchObject({ verdict: { referenceId: await question('slow') } });
+  expect(error).toMatchObject({ verdict: { referenceId: await question('slow') }, note: null });
 });
 
 test('can be given up', async () => {
@@ -122,8 +137,13 @@ test('arguments that change during the wait are not freed', async () => {
   const waiting = failure(gate.guardAndWait('changed', 'deploy', args, { listener }));
   const referenceId = await question('changed');
   args.version = 2;
-  await resolve(referenceId, 'approve');
-  expect(await waiting).toBeInstanceOf(ToolCallPending);
+  await resolve(referenceId, 'approve', { note: 'Version 1 is fine.' });
+  const error = await waiting;
+  expect(error).toBeInstanceOf(ToolCallPending);
+  expect(error).toMatchObject({
+    note: 'Version 1 is fine.',
+    message: expect.stringContaining('The approver\'s note says: "Version 1 is fine."'),
+  });
 });
 
 test('a wrapped function runs behind the approval, and only then', async () => {

@@ -245,27 +245,62 @@ class WaitingTest(ServiceTest):
             self.wait(service.new_name("denied"), "deny")
         self.assertEqual(raised.exception.approval.status, "denied")
         self.assertEqual(raised.exception.verdict.decision, "pending")
+        self.assertIsNone(raised.exception.note)
+        self.assertEqual(str(raised.exception), "The call was denied by admin.")
+
+    def test_what_the_person_wrote_whatever_the_answer_was(self):
+        with self.assertRaises(toolgate.ToolCallDenied) as raised:
+            self.wait(service.new_name("noted"), "deny", note="Not on a Friday.")
+        self.assertEqual(raised.exception.note, "Not on a Friday.")
+        self.assertEqual(raised.exception.approval.note, "Not on a Friday.")
+        self.assertEqual(
+            str(raised.exception),
+            'The call was denied by admin. The approver\'s note says: "Not on a Friday."',
+        )
+        verdict = self.wait(service.new_name("noted"), "approve", note="Watch the error rate.")
+        self.assertEqual((verdict.decision, verdict.note), ("allow", "Watch the error rate."))
+
+    def test_arguments_that_change_during_the_wait_are_not_freed(self):
+        server, args = service.new_name("changed"), {"version": 1}
+
+        def person():
+            reference_id = service.question(server)
+            args["version"] = 2
+            service.resolve(reference_id, "approve", note="Version 1 is fine.")
+
+        with ThreadPoolExecutor(1) as thread:
+            deciding = thread.submit(person)
+            with self.assertRaises(toolgate.ToolCallPending) as raised:
+                self.gate.guard_and_wait(
+                    server, "deploy", args, listener=self.listener, timeout=60
+                )
+            deciding.result(60)
+        self.assertEqual(raised.exception.note, "Version 1 is fine.")
+        self.assertIn("The approver's note says:", str(raised.exception))
 
     def test_still_pending_when_nobody_answers(self):
         server = service.new_name("slow")
         with self.assertRaises(toolgate.ToolCallPending) as raised:
             self.gate.guard_and_wait(server, "deploy", listener=self.listener, timeout=0.05)
         self.assertEqual(raised.exception.verdict.reference_id, service.question(server))
+        self.assertIsNone(raised.exception.note)
 
     def test_with_coroutines(self):
-        async def run(server, action):
+        async def run(server, action, **more):
             waiting = asyncio.create_task(
                 self.waiting_gate.guard_and_wait(
                     server, "deploy", {"v": 1}, listener=self.listener, timeout=60
                 )
             )
             reference_id = await asyncio.to_thread(service.question, server)
-            await asyncio.to_thread(service.resolve, reference_id, action)
+            await asyncio.to_thread(service.resolve, reference_id, action, **more)
             return await waiting
 
-        self.assertTrue(asyncio.run(run(service.new_name("async"), "approve")))
-        with self.assertRaises(toolgate.ToolCallDenied):
-            asyncio.run(run(service.new_name("async"), "deny"))
+        verdict = asyncio.run(run(service.new_name("async"), "approve", note="Fine."))
+        self.assertEqual((verdict.decision, verdict.note), ("allow", "Fine."))
+        with self.assertRaises(toolgate.ToolCallDenied) as raised:
+            asyncio.run(run(service.new_name("async"), "deny", note="No."))
+        self.assertEqual(raised.exception.note, "No.")
 
     def test_a_decorated_function_runs_behind_the_approval_and_only_then(self):
         ran = []
