@@ -10,6 +10,7 @@ import { newDataDir, until } from '../support/faults.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { buttonsOf, FakeSlack, type Posted, readableIn, type SlackPerson } from '../support/slack.ts';
 import { type ClockedService, startClocked } from './clocked.ts';
+import { dump } from './gate.ts';
 
 const slack = new FakeSlack();
 const folder = newDataDir();
@@ -192,9 +193,11 @@ describe('one service', () => {
   test('the message says how the question ended elsewhere, and a late press is told so', async () => {
     const { referenceId, message } = await ask(service);
     const stale = structuredClone(message);
-    await service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'deny' });
+    const note = 'Ask <finance> first.';
+    await service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'deny', note });
     await ended(message);
     expect(readableIn(message)).toContain('Denied by the admin token: payments__refund');
+    expect(readableIn(message)).toContain('Note: Ask &lt;finance&gt; first.');
     const before = toldTo(approver).length;
     await slack.press(stale, 'toolgate_approve', { user: approver, at: service.url });
     expect(toldTo(approver).slice(before)).toEqual(['This approval is already answered or has lapsed.']);
@@ -243,6 +246,43 @@ describe('one service', () => {
     await ended(later.message);
     expect(updatesOf(other.message)).toHaveLength(1);
   });
+});
+
+test('details reach Slack only by a channel that carries them, and no log and no table', async () => {
+  const canary = `canary-${crypto.randomUUID()}`;
+  const service = await startService({ env: { ...env, TOOLGATE_LOG_LEVEL: 'trace' } });
+  try {
+    const rule = { show: ['customer'], ask: 'Refund {customer}?' };
+    const args = { customer: canary, other: canary };
+    const open = await ask(service, { ...rule, notify: ['open'] }, args);
+    slack.answerNext('chat.postMessage', 1, { status: 500 });
+    const late = await ask(service, { ...rule, notify: ['open'] }, args);
+    for (const { message } of [open, late]) {
+      expect(readableIn(message)).toContain(`Refund ${canary}?`);
+      expect(readableIn(message)).toContain(`customer: ${canary}`);
+      expect(readableIn(message)).not.toContain('other');
+    }
+    const closed = await ask(service, rule, args);
+    expect(JSON.stringify(closed.message)).not.toContain(canary);
+    expect(buttonsOf(closed.message).map(each => [each.action_id, each.style])).toEqual([
+      ['toolgate_open', 'primary'],
+      ['toolgate_approve', undefined],
+      ['toolgate_deny', 'danger'],
+    ]);
+    const { email } = await newPerson(service, 'approver');
+    const user = slack.person(email);
+    for (const each of [open, late, closed]) {
+      await slack.press(each.message, 'toolgate_deny', { user, at: service.url });
+      await ended(each.message);
+      expect(JSON.stringify(each.message)).not.toContain(canary);
+    }
+    expect(JSON.stringify(await dump(service.databaseUrl))).not.toContain(canary);
+    expect(service.output).toContain('Slack answered 500');
+    for (const secret of [canary, slack.token, slack.signingSecret])
+      expect(service.output).not.toContain(secret);
+  } finally {
+    await service.close();
+  }
 });
 
 const onPostgres = (await engines()).includes('postgres');
