@@ -85,7 +85,8 @@ describe('one service', () => {
     expect(readableIn(message)).toContain(`Approved by ${email}: payments__refund`);
     expect(slack.whispers).toHaveLength(before);
     const { changes } = (await service.admin('GET', '/changes')).body;
-    expect(changes[0]).toMatchObject({ actor: `operator:${email}`, target: referenceId });
+    const change = { actor: `operator:${email}`, target: referenceId, detail: { via: 'slack' } };
+    expect(changes[0]).toMatchObject(change);
   });
 
   test('everybody else is told why not, and nobody else reads it', async () => {
@@ -133,6 +134,33 @@ describe('one service', () => {
       expect.stringContaining('no operator'),
     ]);
     expect(await statusOf(service, referenceId)).toBe('pending');
+  });
+
+  test('a group answers by votes, and the message shows them', async () => {
+    const { referenceId, message } = await ask(service, { approvers: { group: 'finance', count: 2 } });
+    const people = [await newPerson(service, 'approver'), await newPerson(service, 'admin')];
+    for (const { id } of people) await service.admin('PATCH', `/operators/${id}`, { groups: ['finance'] });
+    const [one, two] = people.map(({ email }) => slack.person(email)) as [SlackPerson, SlackPerson];
+    const press = (user: SlackPerson, repeat = false) =>
+      slack.press(message, 'toolgate_approve', { user, at: service.url, repeat });
+    expect(readableIn(message)).toContain('0 of 2 approvals.');
+    const before = toldTo(approver).length;
+    await press(approver);
+    expect(toldTo(approver).slice(before)).toEqual([
+      'Only operators of the group "finance" may answer this.',
+    ]);
+    await press(one, true);
+    await until('the vote is shown', () => readableIn(message).includes('1 of 2 approvals'));
+    expect(readableIn(message)).toContain(`1 of 2 approvals: ${people[0]?.email}.`);
+    expect(buttonsOf(message)).toHaveLength(3);
+    expect(toldTo(one)).toEqual([]);
+    await press(one);
+    expect(toldTo(one)).toEqual(['You have approved this call before. Somebody else has to approve it too.']);
+    expect(await statusOf(service, referenceId)).toBe('pending');
+    await press(two);
+    await ended(message);
+    expect(await statusOf(service, referenceId)).toBe('approved');
+    expect(readableIn(message)).toContain(`2 of 2 approvals: ${people.map(each => each.email).join(', ')}.`);
   });
 
   test('a button counts only on the message that was posted for its approval', async () => {

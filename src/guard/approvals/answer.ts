@@ -11,6 +11,7 @@ import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import { insertGrant } from '../../store/grants.ts';
 import { dropNotifications } from '../../store/notifications.ts';
 import { findOperator } from '../../store/operators.ts';
+import { changeMessages } from '../../store/posted-messages.ts';
 import type { VoteRecord } from '../../store/votes.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
@@ -26,6 +27,8 @@ export interface Resolve {
   note?: string | null | undefined;
   /** How long the grant lasts, in milliseconds; null: there is no grant, and the approval frees only its own call. */
   grantMs: number | null;
+  /** Where it was answered, if that is neither a page nor the API. The log of changes tells it. */
+  via?: 'slack';
 }
 
 /** An answer, by somebody who may give it. */
@@ -94,18 +97,19 @@ async function answerOfGroup(
   referenceId: string,
   answer: Answer,
 ): Promise<ApprovalRecord> {
-  const { action, by, operatorId, at, note, over } = answer;
+  const { action, by, operatorId, at, note, via, over } = answer;
   const approval = await findApproval(tx, referenceId);
   if (approval === null || ended(approval, at) !== null) throw over();
   if (by === 'link' || operatorId === null) throw new Error('only operators can be in a group');
   if (action === 'deny') return end(tx, deps, approval, answer, await votesFor(tx, [approval]));
-  const votes = await castVote(tx, deps, approval, { operatorId, by, at });
+  const votes = await castVote(tx, deps, approval, { operatorId, by, at, via });
   // The agent is told the latest note of those who approve.
   const said = note ?? approval.note;
   if (votes.length >= approval.votesNeeded) return end(tx, deps, approval, { ...answer, note: said }, votes);
   if (said !== approval.note && said !== null) await noteOnApproval(tx, referenceId, said);
   const counted = { ...approval, note: said };
   emit(tx, [], VOTED, counted, at, votes);
+  changeMessages(tx, approval.id, at);
   return counted;
 }
 
@@ -113,7 +117,7 @@ async function end(
   tx: Transaction,
   deps: Deps,
   approval: ApprovalRecord,
-  { action, note = null, grantMs, by, at, over }: Answer,
+  { action, note = null, grantMs, by, at, via, over }: Answer,
   votes: readonly VoteRecord[],
 ): Promise<ApprovalRecord> {
   const grantExpiresAt = grantMs === null ? null : at + grantMs;
@@ -125,6 +129,7 @@ async function end(
   if (by !== 'link')
     await recordChange(tx, deps, by, `approval.${action}`, approval.id, {
       grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
+      ...(via !== undefined && { via }),
     });
   return after;
 }

@@ -13,7 +13,7 @@ export async function castVote(
   tx: Transaction,
   deps: Deps,
   { id, votesNeeded }: ApprovalRecord,
-  { operatorId, by, at }: { operatorId: string; by: Actor; at: number },
+  { operatorId, by, at, via }: { operatorId: string; by: Actor; at: number; via: 'slack' | undefined },
 ): Promise<VoteRecord[]> {
   if (!(await insertVote(tx, { approvalId: id, operatorId, by, at }))) {
     throw new GuardError(
@@ -22,7 +22,8 @@ export async function castVote(
     );
   }
   const votes = await listVotes(tx, [id]);
-  await recordChange(tx, deps, by, 'approval.vote', id, { approved: votes.length, needed: votesNeeded });
+  const count = { approved: votes.length, needed: votesNeeded };
+  await recordChange(tx, deps, by, 'approval.vote', id, { ...count, ...(via !== undefined && { via }) });
   return votes;
 }
 

@@ -52,7 +52,11 @@ async function answer(deps: Deps, slack: SlackApi, press: Press): Promise<void> 
     );
   const operator = await operatorFor(deps, slack, press.userId);
   const who = { ...operator, operatorId: operator.id };
-  await resolveByOperator(deps, who, press.referenceId, { action: press.action, grantMs: null });
+  await resolveByOperator(deps, who, press.referenceId, {
+    action: press.action,
+    grantMs: null,
+    via: 'slack',
+  });
 }
 
 /** Slack is asked each time: who has left the company must not be remembered as a colleague. */

@@ -41,15 +41,13 @@ export type Shown = Details | 'none' | 'on the page' | 'gone';
 export function questionMessage(about: About, shown: Shown): SlackMessage {
   const texts = detailTexts(shown);
   const unseen = typeof shown === 'string' ? shown !== 'none' : texts.length > DETAIL_SECTIONS;
-  const { votesNeeded } = about.approval;
-  const votes = votesNeeded === 1 ? [] : [votesText(votesNeeded, about.approvedBy)];
   return {
     text: `Approve ${slackEscape(fullName(about), LINE_CHARS)}? Lapses ${lapse(about)}.`,
     blocks: [
       section(`An agent asks to call ${fullName(about)}`, NAME_CHARS),
       ...texts.map(text => section(text, SECTION_CHARS)),
       fieldsOf([...facts(about), ...needs(about.approval)]),
-      ...votes.map(text => section(text, SECTION_CHARS)),
+      ...votesTexts(about).map(text => section(text, SECTION_CHARS)),
       { type: 'actions', elements: buttons(about, unseen) },
     ],
   };
@@ -69,7 +67,7 @@ export function endedMessage(about: About): SlackMessage {
     text: slackEscape(outcome, LINE_CHARS),
     blocks: [
       section(outcome, NAME_CHARS),
-      ...[...said, ...granted].map(text => section(text, SECTION_CHARS)),
+      ...[...said, ...votesTexts(about), ...granted].map(text => section(text, SECTION_CHARS)),
       fieldsOf(facts(about).filter(({ label }) => label !== 'Lapses')),
     ],
   };
@@ -95,14 +93,16 @@ function buttons({ approval, pageUrl }: About, unseen: boolean): object[] {
 
 const CONFIRM = {
   title: plain('Approve unseen?', LINE_CHARS),
-  text: plain('This message does not show what the call would do. Its page does.', LINE_CHARS),
+  text: plain('This message does not show all that the call would do.', LINE_CHARS),
   confirm: plain('Approve', LINE_CHARS),
   deny: plain('Go back', LINE_CHARS),
 };
 
-function votesText(needed: number, approvedBy: readonly string[]): string {
+/** Where several people have to approve, who has. */
+function votesTexts({ approval: { votesNeeded }, approvedBy }: About): string[] {
+  if (votesNeeded === 1) return [];
   const names = approvedBy.length === 0 ? '' : `: ${approvedBy.map(person).join(', ')}`;
-  return `${approvedBy.length} of ${needed} approvals${names}.`;
+  return [`${approvedBy.length} of ${votesNeeded} approvals${names}.`];
 }
 
 function person(by: string): string {
