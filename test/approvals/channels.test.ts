@@ -108,6 +108,9 @@ for (const engine of await engines()) {
       });
       for (const closed of [own, team, general]) expect(closed.arrivals[0]?.text).not.toContain('4711');
       expect(general.arrivals).toHaveLength(1);
+      const card = readCard(open.arrivals[0]?.text ?? '');
+      expect(card.lines.slice(2, 4)).toEqual(['Refund 4711?', 'amount: 4711']);
+      expect(card.actions.map(each => each.title)).toEqual(['Approve', 'Deny', 'Review']);
       const closed = readCard(team.arrivals[0]?.text ?? '');
       expect(closed.actions[0]).toMatchObject({
         title: 'Look at it first',

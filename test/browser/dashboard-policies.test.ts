@@ -96,6 +96,12 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       await change.getByRole('button', { name: 'Save' }).click();
       await heading(page, 'hand-mended');
       await page.getByText('to a@example.com, b@example.com').waitFor();
+      await button(page, 'Change').click();
+      await change.getByLabel('Approval links go by').selectOption('Channels by name');
+      await change.getByLabel('default').check();
+      await expectUsable(page);
+      await change.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('by default').waitFor();
       await button(page, 'Revoke').click();
       expect((await service.check(key, 'mail', 'send')).status).toBe(200);
       await page
