@@ -69,7 +69,8 @@ const NAMED: [RegExp, string][] = [
   [/^guard\/first-start/, 'http/first-start'],
   [/^guard\/rate-limit/, 'guard/rate-limit approvals/rate-limit'],
   [/^guard\/changes/, 'http/policies http/keys operators/operators'],
-  [/^guard\/approvals\/notify\//, 'guard/approvals/notify approvals/notifications'],
+  [/^guard\/approvals\/notify\//, 'guard/approvals/notify approvals/notifications approvals/channels'],
+  [/^(core\/channel|guard\/approvals\/channels)/, 'http/channels guard/check/check'],
   [/^guard\/secrets/, 'core/canonical guard/credentials http/credentials faults/p19'],
   [
     /^store\/(approvals|grants|notifications)/,
