@@ -85,7 +85,7 @@ function courseRows(approval: WholeApproval): string[][] {
   const rows: [at: string | null, what: string][] = [
     [approval.createdAt, 'asked'],
     ...approval.notifications.map(toldRow),
-    ...votes.approved.map(({ by, at }): [string, string] => [at, `approval by ${visible(by)}`]),
+    ...voteRows(votes),
     [resolvedAt, `${status}${byWhom(approval)}${note === null ? '' : `: "${visible(note)}"`}`],
     [grantExpiresAt === null ? null : resolvedAt, `opened a grant until ${time(grantExpiresAt)}`],
     [spentAt, `spent: the call ${approval.freed?.toolCallId ?? ''} was allowed`],
@@ -103,6 +103,12 @@ function toldRow({ channel, state, time: at, lastError }: WholeApproval['notific
   const why = lastError === null ? '' : `: ${visible(lastError)}`;
   const row: [string | null, string] = [at, `message to ${visible(channel)}: ${state}${why}`];
   return row;
+}
+
+/** A single vote is the answer itself. */
+function voteRows({ needed, approved }: WholeApproval['votes']): [at: string, what: string][] {
+  if (needed === 1) return [];
+  return approved.map(({ by, at }, index) => [at, `approval ${index + 1} of ${needed} by ${visible(by)}`]);
 }
 
 function forwardedRow(freed: WholeApproval['freed']): [at: string | null, what: string] {
