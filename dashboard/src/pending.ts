@@ -7,11 +7,8 @@ import { now } from './clock.ts';
 import { isLive, listen } from './live.ts';
 import type { Approval, ListedApproval } from './resources.ts';
 
-/** A call that waits. Live events do not have all fields of the list, which are missing then. */
-export type Waiting = Approval & Partial<Pick<ListedApproval, 'approverGroup' | 'votes'>>;
-
 /** Newest first; undefined until loaded. */
-export const pending = signal<Waiting[] | undefined>(undefined);
+export const pending = signal<Approval[] | undefined>(undefined);
 /** Why they could not be loaded. */
 export const pendingError = signal<Error | null>(null);
 
@@ -21,13 +18,29 @@ const PAGE = 1000;
 /** How often they are read without a stream, so that the title of a tab in the background tells that a call waits. */
 const POLL_MS = 60_000;
 
-export async function loadPending(): Promise<void> {
-  try {
-    pending.value = (await read()).filter(waits);
-    pendingError.value = null;
-  } catch (error) {
-    pendingError.value = error as Error;
-  }
+let loading: Promise<void> | null = null;
+let again = false;
+
+/** While they are loaded, further wishes are one: to load them once more. */
+export function loadPending(): Promise<void> {
+  if (loading === null)
+    loading = load().finally(() => {
+      loading = null;
+    });
+  else again = true;
+  return loading;
+}
+
+async function load(): Promise<void> {
+  do {
+    again = false;
+    try {
+      pending.value = (await read()).filter(waits);
+      pendingError.value = null;
+    } catch (error) {
+      pendingError.value = error as Error;
+    }
+  } while (again);
 }
 
 async function read(): Promise<ListedApproval[]> {
@@ -51,12 +64,10 @@ const waits = (approval: Approval): boolean =>
   approval.status === 'pending' && Date.parse(approval.expiresAt) > Date.now();
 
 /** Adds, replaces or removes an approval, depending on its status. */
-export function updatePending(approval: Waiting): void {
-  const known = pending.value ?? [];
-  const before = known.find(each => each.referenceId === approval.referenceId);
-  const others = known.filter(each => each !== before);
+export function updatePending(approval: Approval): void {
+  const others = (pending.value ?? []).filter(each => each.referenceId !== approval.referenceId);
   pending.value = waits(approval)
-    ? [{ ...before, ...approval }, ...others].sort((a, b) => (a.referenceId < b.referenceId ? 1 : -1))
+    ? [approval, ...others].sort((a, b) => (a.referenceId < b.referenceId ? 1 : -1))
     : others;
 }
 

@@ -76,14 +76,18 @@ describe.if(hasBrowser())('an approval’s own page', () => {
     });
   });
 
-  test('an approval is withdrawn there, and an unknown one is not found', async () => {
+  test('a call is answered and its approval withdrawn there, and an unknown one is not found', async () => {
     const { body } = await service.check(key.key, 'prod', 'deploy');
-    await resolve(body.referenceId, { action: 'approve' });
     await visit(
       browser,
       service,
       approver.cookie,
       async page => {
+        await page.goto(`/dashboard/approvals/${body.referenceId}`);
+        await page.getByRole('button', { name: 'Add a note' }).waitFor();
+        await expectUsable(page);
+        await page.getByRole('button', { name: 'Approve prod__deploy' }).click();
+        await step(page, 'Answered').getByText(`approved by ${approver.email}`).waitFor();
         await page.goto('/dashboard/approvals?view=history');
         await page.getByRole('link', { name: 'prod__deploy' }).click();
         await heading(page, 'prod__deploy');

@@ -9,11 +9,15 @@ import { Named } from '../../components/text.tsx';
 interface Held {
   details?: Details | null;
   detailsGone?: boolean;
-  status: ApprovalStatus;
+  detailsHidden?: boolean;
+  /** Of the approval; a call that is only tried has none. */
+  status?: ApprovalStatus;
 }
 
-/** Nothing if the rule shows nothing, or the reader may not see it. */
-export function CallDetails({ of: { details, detailsGone, status } }: { of: Held }) {
+/** Nothing if the rule shows nothing. */
+export function CallDetails({ of: { details, detailsGone, detailsHidden, status } }: { of: Held }) {
+  if (detailsHidden === true)
+    return <p class="soft">Only people who may answer see what this call would do.</p>;
   // Once it is answered, there is nothing left to deny.
   if (detailsGone === true && status === 'pending') return <p class="notice gone">{DETAILS_GONE}</p>;
   if (details === undefined || details === null) return null;

@@ -1,19 +1,21 @@
 // One approval: what the call would do, what is known about it, its course, and what can still be done about it.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { now } from '../../clock.ts';
 import { Facts, Page, Panel } from '../../components/page.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
 import { Ago, Id, Named, StatusBadge } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
 import { useGet } from '../../load.ts';
-import type { WholeApproval } from '../../resources.ts';
+import { updatePending } from '../../pending.ts';
+import type { Approval, WholeApproval } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
 import { Course } from './course.tsx';
 import { CallDetails } from './details.tsx';
 import { DriftMark, Earlier, RecentCalls, RuleLink, ToolDescription } from './facts.tsx';
 import { GrantOf } from './grants.tsx';
+import { Answers, Votes } from './waiting/answers.tsx';
 import { Withdraw } from './withdraw.tsx';
 
 export function OneApproval({ id }: { id: string }) {
@@ -64,6 +66,7 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
               <CallDetails of={approval} />
               <DriftMark drifted={context.drifted} keyId={approval.keyId} />
               <ToolDescription text={context.toolDescription} />
+              {approval.status === 'pending' && <Answering of={approval} reload={reload} />}
             </div>
           </Panel>
           {approval.grantExpiresAt !== null && <GrantOf referenceId={approval.referenceId} />}
@@ -81,6 +84,25 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
         </div>
       </div>
     </Page>
+  );
+}
+
+function Answering({ of: approval, reload }: { of: WholeApproval; reload: () => void }) {
+  const element = useRef<HTMLDivElement>(null);
+  const changed = (answered: Approval) => {
+    updatePending(answered);
+    reload();
+  };
+  return (
+    <div class="stack answering" ref={element} tabIndex={-1}>
+      <Votes approval={approval} />
+      <Answers
+        approval={approval}
+        look={{ whole: approval, error: null, again: reload }}
+        changed={changed}
+        focus={() => element.current?.focus({ preventScroll: true })}
+      />
+    </div>
   );
 }
 

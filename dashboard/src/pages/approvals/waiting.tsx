@@ -2,7 +2,7 @@
 // wait are announced, and answered ones stay where they were, until the person moves on.
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { queryOf } from '../../api.ts';
 import { Empty, Loading, Problem } from '../../components/states.tsx';
@@ -26,8 +26,17 @@ export function Waiting() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   useStill(list, `${inbox.round} ${view.alike}`);
   useShortcuts(list, help);
-  const change = ({ tool, keyId, group, alike }: View) =>
+  const [toTop, setToTop] = useState(false);
+  useLayoutEffect(() => {
+    if (!toTop) return;
+    setToTop(false);
+    scrollTo(0, 0);
+    list.current?.querySelector<HTMLElement>('[data-stop]')?.focus({ preventScroll: true });
+  }, [toTop]);
+  const change = ({ tool, keyId, group, alike }: View) => {
+    setSelected(new Set());
     route(`/dashboard/approvals${queryOf({ tool, keyId, group, alike: alike ? 1 : null })}`, true);
+  };
   const cards = inbox.cards ?? [];
   const isSelected = ({ approval }: Card) => selected.has(approval.referenceId);
   const select = (chosen: Card[], on: boolean) => {
@@ -46,7 +55,10 @@ export function Waiting() {
   );
   const waiting = cards.filter(isWaiting);
   const chosen = waiting.filter(isSelected);
-  const focus = () => (list.current?.querySelector<HTMLElement>('[data-stop]') ?? list.current)?.focus();
+  const focus = (card?: Card) => {
+    const found = card && list.current?.querySelector(`[data-id="${card.approval.referenceId}"]`);
+    ((found ?? list.current) as HTMLElement | null)?.focus({ preventScroll: true });
+  };
   const shown = view.alike
     ? alikeOf(cards)
     : cards.map(card => ({ id: card.approval.referenceId, cards: [card] }));
@@ -65,11 +77,10 @@ export function Waiting() {
           waiting={waiting.length}
           ended={cards.length - waiting.length}
           fresh={inbox.newcomers.length}
-          showNew={async () => {
-            await inbox.showNew();
+          showNew={() => {
+            inbox.showNew();
             setSelected(new Set());
-            scrollTo(0, 0);
-            focus();
+            setToTop(true);
           }}
           clearEnded={inbox.clearEnded}
           selectAll={mayResolve.value ? () => select(waiting, true) : null}

@@ -1,8 +1,7 @@
 // Sends answers: one, or several together, each as a request of its own.
 
 import { get, post, Refusal } from '../../../api.ts';
-import type { Waiting } from '../../../pending.ts';
-import type { ListedApproval } from '../../../resources.ts';
+import type { Approval, ListedApproval } from '../../../resources.ts';
 
 export interface Answer {
   action: 'approve' | 'deny';
@@ -16,11 +15,11 @@ export interface Answer {
 export const withNote = (answer: Answer, note: string): Answer =>
   note.trim() === '' ? answer : { ...answer, note: note.trim() };
 
-export const toolOf = ({ serverName, toolName }: Waiting): string => `${serverName}__${toolName}`;
+export const toolOf = ({ serverName, toolName }: Approval): string => `${serverName}__${toolName}`;
 
 /** Returns the approval as it is now, and the refusal if somebody else was faster. */
 export async function send(
-  { referenceId }: Waiting,
+  { referenceId }: Approval,
   answer: Answer,
 ): Promise<{ approval: ListedApproval; late: Refusal | null }> {
   try {
@@ -38,9 +37,9 @@ const AT_ONCE = 4;
 
 /** Answers each of them; `told` is called after each, with the error of the one that failed. */
 export async function sendAll(
-  approvals: readonly Waiting[],
+  approvals: readonly Approval[],
   answer: Answer,
-  told: (asked: Waiting, is: ListedApproval | null, error: Error | null) => void,
+  told: (asked: Approval, is: ListedApproval | null, error: Error | null) => void,
 ): Promise<void> {
   const waiting = [...approvals];
   const next = async (): Promise<void> => {

@@ -9,17 +9,17 @@ import { Field } from '../../../components/field.tsx';
 import { Problem } from '../../../components/states.tsx';
 import { Named } from '../../../components/text.tsx';
 import { useAction } from '../../../load.ts';
-import type { Waiting } from '../../../pending.ts';
+import type { Approval } from '../../../resources.ts';
 import { mayResolve, me } from '../../../session.ts';
 import { type Answer, send, toolOf, withNote } from './answer.ts';
 import { ForAWhile } from './for-a-while.tsx';
 import type { Look } from './look.ts';
 
 interface AnswersProps {
-  approval: Waiting;
+  approval: Approval;
   look: Look;
   /** The approval after an answer. */
-  changed: (approval: Waiting) => void;
+  changed: (approval: Approval) => void;
   /** Keeps the focus at the card. */
   focus: () => void;
 }
@@ -38,9 +38,10 @@ export function Answers({ approval, look, changed, focus }: AnswersProps) {
     focus();
     run(() => answer({ action }));
   };
-  const why = whyNot(approval, error);
+  if (!mayResolve.value) return null;
+  const why = whyNot(approval, look, error);
   if (why !== null) return <p class="votes">{why}</p>;
-  const needed = approval.votes?.needed ?? 1;
+  const needed = approval.votes.needed;
   const tool = visible(toolOf(approval));
   const unseen = look.whole === null && look.error === null;
   return (
@@ -79,7 +80,7 @@ export function Answers({ approval, look, changed, focus }: AnswersProps) {
   );
 }
 
-function said(is: Waiting, asked: Waiting, { action }: Answer): string {
+function said(is: Approval, asked: Approval, { action }: Answer): string {
   const tool = toolOf(asked);
   if (is.status === 'pending') return `Your approval counts, and more are needed: ${tool}`;
   return `${action === 'approve' ? 'Approved' : 'Denied'}: ${tool}`;
@@ -95,25 +96,25 @@ function Note({ of }: { of: RefObject<HTMLTextAreaElement | null> }) {
 }
 
 /** Why this person cannot answer, or null if they can, as far as the page knows. */
-function whyNot({ approverGroup, votes }: Waiting, error: Error | null) {
-  if (!mayResolve.value) return 'Approvers and admins answer.';
+function whyNot({ approverGroup, votes }: Approval, { whole }: Look, error: Error | null) {
   const refused = error instanceof Refusal && error.status === 403 ? error.message : null;
   if (refused !== null) return refused;
-  const { email, groups }: { email?: string | null; groups?: string[] } = me.value ?? {};
-  if (approverGroup && groups !== undefined && !groups.includes(approverGroup))
+  const { email, groups } = me.value ?? {};
+  if (approverGroup !== null && groups?.includes(approverGroup) === false)
     return (
       <>
         Only operators of the group <Named text={approverGroup} /> answer this call.
       </>
     );
-  if (votes?.approved.some(({ by }) => by === `operator:${email}`) === true)
+  if (votes.approved.some(({ by }) => by === `operator:${email}`))
     return 'You have approved this call. It waits for others.';
+  if (whole?.detailsHidden === true) return 'You may not answer this call.';
   return null;
 }
 
 /** How many of how many have approved, if more than one has to or only a group may. */
-export function Votes({ approval: { approverGroup, votes } }: { approval: Waiting }) {
-  if (votes === undefined || !approverGroup) return null;
+export function Votes({ approval: { approverGroup, votes } }: { approval: Approval }) {
+  if (approverGroup === null) return null;
   const { needed, approved } = votes;
   const left = needed - approved.length;
   return (

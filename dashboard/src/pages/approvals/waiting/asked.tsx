@@ -5,13 +5,13 @@ import { Bar } from '../../../components/bar.tsx';
 import { Problem } from '../../../components/states.tsx';
 import { Ago, Left, Named } from '../../../components/text.tsx';
 import { keyName, sessionLabel } from '../../../names.ts';
-import type { Waiting } from '../../../pending.ts';
+import type { Approval } from '../../../resources.ts';
 import { CallDetails } from '../details.tsx';
 import { DriftMark, Earlier, ToolDescription } from '../facts.tsx';
 import type { Look } from './look.ts';
 
 /** Until it is loaded, it takes about the room that most calls need. */
-export function Asked({ approval, look: { whole, error, again } }: { approval: Waiting; look: Look }) {
+export function Asked({ approval, look: { whole, error, again } }: { approval: Approval; look: Look }) {
   return (
     <>
       {whole === null && error === null && <p class="not-yet soft">Loading what is asked…</p>}
@@ -33,7 +33,7 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: W
 }
 
 /** Who asks, since when, and where to read more. */
-function Asker({ approval, whole }: { approval: Waiting; whole: Look['whole'] }) {
+function Asker({ approval, whole }: { approval: Approval; whole: Look['whole'] }) {
   const { keyId, sessionId, surface, createdAt, toolCallId, referenceId } = approval;
   const label = whole?.context.sessionLabel ?? (sessionId === null ? '' : sessionLabel(sessionId, keyId));
   return (
@@ -52,7 +52,7 @@ function Asker({ approval, whole }: { approval: Waiting; whole: Look['whole'] })
   );
 }
 
-export function TimeLeft({ approval: { createdAt, expiresAt } }: { approval: Waiting }) {
+export function TimeLeft({ approval: { createdAt, expiresAt } }: { approval: Approval }) {
   const whole = Date.parse(expiresAt) - Date.parse(createdAt);
   const left = Math.max(0, Date.parse(expiresAt) - now.value);
   return (

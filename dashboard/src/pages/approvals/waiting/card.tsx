@@ -3,8 +3,7 @@
 import { useCallback, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { visible } from '../../../../../src/core/visible.ts';
 import { Named, Time, Tool } from '../../../components/text.tsx';
-import type { Waiting } from '../../../pending.ts';
-import type { ListedApproval, WholeApproval } from '../../../resources.ts';
+import type { Approval, WholeApproval } from '../../../resources.ts';
 import { mayResolve, me } from '../../../session.ts';
 import { toolOf } from './answer.ts';
 import { Answers, Votes } from './answers.tsx';
@@ -16,7 +15,7 @@ interface QuestionProps {
   card: Card;
   isSelected: boolean;
   select: (on: boolean) => void;
-  changed: (approval: Waiting) => void;
+  changed: (approval: Approval) => void;
 }
 
 export function Question({ card: { approval, ending }, isSelected, select, changed }: QuestionProps) {
@@ -39,6 +38,7 @@ export function Question({ card: { approval, ending }, isSelected, select, chang
       class={ending === null ? 'question' : 'question ended'}
       tabIndex={-1}
       data-stop
+      data-id={approval.referenceId}
       aria-labelledby={id}
       style={{ minHeight: height }}
     >
@@ -68,14 +68,19 @@ export function Question({ card: { approval, ending }, isSelected, select, chang
 }
 
 /** What was loaded may be newer than the list: it has ended meanwhile, or has further votes. */
-function isNews(whole: WholeApproval, { status, approverGroup, votes }: Waiting): boolean {
-  const isKnown = approverGroup !== undefined && votes?.approved.length === whole.votes.approved.length;
-  return whole.status !== status || !isKnown;
-}
+const isNews = (whole: WholeApproval, { status, votes }: Approval): boolean =>
+  whole.status !== status || whole.votes.approved.length > votes.approved.length;
 
-/** Without what is only for the card. */
-function listedOf(whole: WholeApproval): ListedApproval {
-  const { context: _, notifications: __, details: ___, detailsGone: ____, ...listed } = whole;
+/** Without what is only for the card: the list of what waits has no details. */
+function listedOf({
+  context,
+  notifications,
+  freed,
+  details,
+  detailsGone,
+  detailsHidden,
+  ...listed
+}: WholeApproval) {
   return listed;
 }
 

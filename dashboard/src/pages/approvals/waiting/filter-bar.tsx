@@ -3,7 +3,7 @@
 import { visible } from '../../../../../src/core/visible.ts';
 import { Field } from '../../../components/field.tsx';
 import { keyName } from '../../../names.ts';
-import type { Waiting } from '../../../pending.ts';
+import type { Approval } from '../../../resources.ts';
 import type { Filter } from './inbox.ts';
 
 export interface View extends Filter {
@@ -21,7 +21,7 @@ export const isFiltered = ({ tool, keyId, group }: Filter): boolean => tool + ke
 interface FilterBarProps {
   view: View;
   /** All calls that wait. */
-  waiting: readonly Waiting[];
+  waiting: readonly Approval[];
   change: (view: View) => void;
 }
 

@@ -5,12 +5,12 @@ import { FormDialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';
 import { keyName } from '../../../names.ts';
-import type { Waiting } from '../../../pending.ts';
+import type { Approval } from '../../../resources.ts';
 import type { Answer } from './answer.ts';
 import type { Look } from './look.ts';
 
 interface ForAWhileProps {
-  approval: Waiting;
+  approval: Approval;
   look: Look;
   open: boolean;
   onClose: () => void;

@@ -1,7 +1,7 @@
 // What the inbox shows, and where: pure functions over its cards. A card keeps its place until the person moves on. Calls
 // that begin to wait are counted, not inserted; an answered one stays as an ended card.
 
-import type { Waiting } from '../../../pending.ts';
+import type { Approval } from '../../../resources.ts';
 
 export interface Ending {
   /** `elsewhere`: it no longer waits, and how it ended is not known yet. */
@@ -11,7 +11,7 @@ export interface Ending {
 }
 
 export interface Card {
-  approval: Waiting;
+  approval: Approval;
   /** Null while it waits. */
   ending: Ending | null;
 }
@@ -23,7 +23,7 @@ export interface Filter {
   group: string;
 }
 
-export function matches({ tool, keyId, group }: Filter, approval: Waiting): boolean {
+export function matches({ tool, keyId, group }: Filter, approval: Approval): boolean {
   const name = `${approval.serverName}__${approval.toolName}`.toLowerCase();
   return (
     name.includes(tool.trim().toLowerCase()) &&
@@ -32,17 +32,17 @@ export function matches({ tool, keyId, group }: Filter, approval: Waiting): bool
   );
 }
 
-export const cardsOf = (waiting: readonly Waiting[]): Card[] =>
+export const cardsOf = (waiting: readonly Approval[]): Card[] =>
   waiting.map(approval => ({ approval, ending: null }));
 
 /** The calls that wait and have no card yet. */
-export function newcomers(cards: readonly Card[], waiting: readonly Waiting[]): Waiting[] {
+export function newcomers(cards: readonly Card[], waiting: readonly Approval[]): Approval[] {
   const shown = new Set(cards.map(card => card.approval.referenceId));
   return waiting.filter(each => !shown.has(each.referenceId));
 }
 
 /** The same cards in the same places, after the list of waiting calls has changed. */
-export function kept(cards: readonly Card[], waiting: readonly Waiting[], now: number): Card[] {
+export function kept(cards: readonly Card[], waiting: readonly Approval[], now: number): Card[] {
   const current = new Map(waiting.map(each => [each.referenceId, each]));
   return cards.map(card => {
     if (card.ending !== null) return card;
@@ -55,7 +55,7 @@ export function kept(cards: readonly Card[], waiting: readonly Waiting[], now: n
 }
 
 /** The same cards, after what is known about one approval has changed. */
-export function updated(cards: readonly Card[], approval: Waiting): Card[] {
+export function updated(cards: readonly Card[], approval: Approval): Card[] {
   return cards.map(card =>
     card.approval.referenceId === approval.referenceId
       ? { approval: { ...card.approval, ...approval }, ending: endingOf(approval) ?? card.ending }
@@ -63,7 +63,7 @@ export function updated(cards: readonly Card[], approval: Waiting): Card[] {
   );
 }
 
-function endingOf({ status, resolvedBy, grantExpiresAt }: Waiting): Ending | null {
+function endingOf({ status, resolvedBy, grantExpiresAt }: Approval): Ending | null {
   return status === 'pending' ? null : { status, by: resolvedBy, grantExpiresAt };
 }
 

@@ -55,6 +55,11 @@ export interface Look {
   again: () => void;
 }
 
+/** The service lets go of details when a call is answered. Whoever has seen them sees them until they move on. */
+function withDetails(whole: WholeApproval, before: WholeApproval | null): WholeApproval {
+  return before?.details === undefined ? whole : { details: before.details, ...whole };
+}
+
 export function useLook(card: RefObject<HTMLElement | null>, referenceId: string): Look {
   const [state, setState] = useState<Omit<Look, 'again'>>({ whole: null, error: null });
   const near = useRef(false);
@@ -65,7 +70,10 @@ export function useLook(card: RefObject<HTMLElement | null>, referenceId: string
     enqueue(async () => {
       try {
         // Whoever scrolls past many cards wants none of them.
-        if (near.current) setState({ whole: await get(`/approvals/${referenceId}`), error: null });
+        if (near.current) {
+          const whole = await get<WholeApproval>(`/approvals/${referenceId}`);
+          setState(before => ({ whole: withDetails(whole, before.whole), error: null }));
+        }
       } catch (error) {
         setState(before => ({ ...before, error: error as Error }));
       } finally {

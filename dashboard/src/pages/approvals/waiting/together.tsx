@@ -6,16 +6,16 @@ import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';
 import { keyName } from '../../../names.ts';
-import type { Waiting } from '../../../pending.ts';
+import type { Approval } from '../../../resources.ts';
 import { type Answer, sendAll, withNote } from './answer.ts';
 import { type Alike, alikeOf, type Card } from './inbox.ts';
 
 interface TogetherProps {
   selected: Card[];
   clear: () => void;
-  changed: (approval: Waiting) => void;
-  /** Takes the focus when the bar disappears. */
-  focus: () => void;
+  changed: (approval: Approval) => void;
+  /** Gives the focus to a card, or to the list, when the bar disappears. */
+  focus: (card?: Card) => void;
 }
 
 /** The bar at the bottom of the screen, while calls are selected. */
@@ -23,7 +23,7 @@ export function Together({ selected, clear, changed, focus }: TogetherProps) {
   const [asks, setAsks] = useState<{ action: Answer['action']; cards: Card[] } | null>(null);
   const close = () => {
     setAsks(null);
-    focus();
+    focus(asks?.cards[0]);
   };
   if (selected.length === 0 && asks === null) return null;
   const ask = (action: Answer['action']) => setAsks({ action, cards: selected });
@@ -56,13 +56,13 @@ export function Together({ selected, clear, changed, focus }: TogetherProps) {
 interface AnswerAllProps {
   action: Answer['action'];
   cards: Card[];
-  changed: (approval: Waiting) => void;
+  changed: (approval: Approval) => void;
   onClose: () => void;
   done: () => void;
 }
 
 interface Failure {
-  asked: Waiting;
+  asked: Approval;
   error: Error;
 }
 

@@ -3,7 +3,8 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { useLive } from '../../../live.ts';
-import { loadPending, pending, updatePending, type Waiting } from '../../../pending.ts';
+import { pending, updatePending } from '../../../pending.ts';
+import type { Approval } from '../../../resources.ts';
 import { type Card, cardsOf, type Filter, isWaiting, kept, matches, newcomers, updated } from './inbox.ts';
 
 /** How many cards are drawn at first, and how many more whenever the end of the list comes near. */
@@ -17,10 +18,10 @@ interface Inbox {
   /** How many of the cards are drawn. */
   drawn: number;
   more: () => void;
-  newcomers: Waiting[];
-  showNew: () => Promise<void>;
+  newcomers: Approval[];
+  showNew: () => void;
   clearEnded: () => void;
-  update: (approval: Waiting) => void;
+  update: (approval: Approval) => void;
 }
 
 export function useInbox(filter: Filter): Inbox {
@@ -43,11 +44,15 @@ export function useInbox(filter: Filter): Inbox {
   useLayoutEffect(() => {
     if (pending.peek() !== undefined) show(cardsOf(wanted()));
   }, [tool, keyId, group]);
-  const update = (approval: Waiting) => {
+  const update = (approval: Approval) => {
     updatePending(approval);
     cards.value = updated(cards.peek() ?? [], approval);
   };
-  useLive({ approval: update });
+  useLive({
+    approval: approval => {
+      cards.value = updated(cards.peek() ?? [], approval);
+    },
+  });
   const shown = cards.value ?? [];
   return {
     cards: cards.value,
@@ -58,11 +63,7 @@ export function useInbox(filter: Filter): Inbox {
       shown,
       (pending.value ?? []).filter(each => matches(filter, each)),
     ),
-    showNew: async () => {
-      // Live events do not say which group answers; the list does.
-      await loadPending();
-      show(cardsOf(wanted()));
-    },
+    showNew: () => show(cardsOf(wanted())),
     clearEnded: () => show(shown.filter(isWaiting)),
     update,
   };
