@@ -1,10 +1,11 @@
 // P11: argument bytes never reach the disk, the logs or the database, at the most talkative log level, on
 // every path a check can take, failures included; nor do the credentials. Marked arguments are searched for
-// in all files and all output, in several spellings. Rules read some of them, in conditions and limits. The mutants log
-// a body, tell approvers too much, and give a value away in a reason.
+// in all files and all output, in several spellings. Rules read some of them, in conditions and limits, and show others to
+// approvers, on several replicas. The mutants log a body, tell approvers too much, give a value away in a reason, and
+// keep or send in plain text what approvers are shown.
 
 import { expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { figures, newDataDir, sql, until, withMutant } from '../support/faults.ts';
 import { startLoad } from '../support/load.ts';
@@ -21,6 +22,7 @@ import {
 } from '../support/service.ts';
 import { Canaries, checkedCalls, REFUSED, searchFor, send } from './canaries.ts';
 import { CONDITIONAL, conditionalBody, sendConditional } from './conditional-canaries.ts';
+import { Channels, sendShown, shownBody, shownKey } from './shown-canaries.ts';
 
 const ROUNDS = LONG ? 5 : 1;
 const SEARCHABLE = need(onPath('grep'), 'grep');
@@ -48,9 +50,24 @@ const REASONED: Patch = {
   replace: `const considered = consider(policy, call, principal.scope, situation);
   if (considered.passedOver !== '') considered.passedOver += JSON.stringify(args).slice(0, 24);`,
 };
-const MUTANTS: Record<Engine, Record<string, Patch>> = {
-  sqlite: { LOGGED, TOLD, ECHOED, REASONED },
-  postgres: { LOGGED, TOLD, ECHOED },
+/** What approvers are asked, in the log. */
+const ASKED: Patch = {
+  file: 'src/guard/check/check.ts',
+  find: 'const details = detailsOf(asking.rule, request.args);',
+  replace: `const details = detailsOf(asking.rule, request.args);
+    if (details?.question) entry.reason = details.question;`,
+};
+/** What is shown on another replica, also as plain text. */
+const PLAIN: Patch = {
+  file: 'src/guard/approvals/details-exchange.ts',
+  find: 'for (const part of answerTo(vault, question, details))',
+  replace: `giveHint(db, 'details-answer', Buffer.from(details).toString().slice(0, 7000));
+      for (const part of answerTo(vault, question, details))`,
+};
+type Part = 'calls' | 'details';
+const MUTANTS: Record<Engine, Record<Part, Record<string, Patch>>> = {
+  sqlite: { calls: { LOGGED, TOLD, ECHOED, REASONED }, details: { ASKED } },
+  postgres: { calls: { LOGGED, TOLD, ECHOED }, details: { PLAIN } },
 };
 
 for (const engine of await engines()) {
@@ -61,11 +78,13 @@ for (const engine of await engines()) {
     expect(await measure(engine)).toEqual([]);
   });
 
-  for (const [name, patch] of Object.entries(MUTANTS[engine])) {
-    test.skipIf(!can)(`${engine}: a mutant (${name}) that gives arguments away is found out`, async () => {
-      const found = await withMutant([patch], async root => (await measure(engine, root)).length);
-      expect(found).toBeGreaterThan(0);
-    });
+  for (const part of ['calls', 'details'] as const) {
+    for (const [name, patch] of Object.entries(MUTANTS[engine][part])) {
+      test.skipIf(!can)(`${engine}: a mutant (${name}) that gives arguments away is found out`, async () => {
+        const found = await withMutant([patch], async root => (await measure(engine, root, [part])).length);
+        expect(found).toBeGreaterThan(0);
+      });
+    }
   }
 }
 
@@ -95,38 +114,85 @@ test.skipIf(!SEARCHABLE)('simulate and test write nothing anywhere', async () =>
 });
 
 /** The places whose markers were found. */
-async function measure(engine: Engine, root?: string): Promise<string[]> {
-  const dataDir = newDataDir();
-  const temp = join(dataDir, 'temp');
-  mkdirSync(temp);
-  const service = await startService({
-    dataDir,
-    ...(engine === 'postgres' && { databaseUrl: await talkativeDatabase() }),
-    env: {
-      TOOLGATE_LOG_LEVEL: 'trace',
-      TMPDIR: temp,
-      BUN_TMPDIR: temp,
-      TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1000000',
-    },
-    ...(root && { root }),
-  });
+async function measure(
+  engine: Engine,
+  root?: string,
+  parts: readonly Part[] = ['calls', 'details'],
+): Promise<string[]> {
+  const channels = await Channels.start();
+  const replicas = await startReplicas(engine, channels, parts, root);
+  const service = replicas[0] as TestService;
   const canaries = new Canaries();
   const found = new Set<string>();
   try {
-    for (let round = 0; round < ROUNDS; round++) await everyPath(service, canaries);
-    for (const place of await search(service, engine, canaries)) found.add(place);
-    await killUnderLoad(service, canaries);
+    for (let round = 0; round < ROUNDS; round++) {
+      if (parts.includes('calls')) await everyPath(service, canaries);
+      if (parts.includes('details')) await everyDetail(replicas, canaries, channels);
+    }
+    for (const place of await search(replicas, engine, canaries)) found.add(place);
+    await killUnderLoad(service, canaries, channels);
   } finally {
-    await service.kill('SIGKILL');
+    for (const each of replicas) await each.kill('SIGKILL');
+    await channels.close();
   }
-  for (const place of await search(service, engine, canaries)) found.add(place);
-  rmSync(dataDir, { recursive: true, force: true });
+  for (const place of await search(replicas, engine, canaries)) found.add(place);
+  for (const { dataDir } of replicas) rmSync(dataDir, { recursive: true, force: true });
   const hits = [...found].sort();
   figures(`P11 ${engine}${root ? ' mutant' : ''}`, {
     operations: canaries.size,
     violations: hits.length,
   });
   return hits;
+}
+
+/** Two on PostgreSQL if details pass between them. */
+async function startReplicas(
+  engine: Engine,
+  channels: Channels,
+  parts: readonly Part[],
+  root?: string,
+): Promise<TestService[]> {
+  const databaseUrl = engine === 'postgres' ? await talkativeDatabase() : null;
+  const replicas: TestService[] = [];
+  const wanted = databaseUrl !== null && parts.includes('details') ? 2 : 1;
+  while (replicas.length < wanted) {
+    const dataDir = newDataDir();
+    const temp = join(dataDir, 'temp');
+    mkdirSync(temp);
+    writeFileSync(join(dataDir, 'toolgate.yaml'), JSON.stringify({ channels: channels.declared }));
+    replicas.push(
+      await startService({
+        dataDir,
+        ...(databaseUrl && { databaseUrl }),
+        env: {
+          TOOLGATE_LOG_LEVEL: 'trace',
+          TMPDIR: temp,
+          BUN_TMPDIR: temp,
+          TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1000000',
+          TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32',
+        },
+        ...(root && { root }),
+      }),
+    );
+  }
+  return replicas;
+}
+
+/** What approvers are shown, also while the audit log cannot be written. */
+async function everyDetail(
+  replicas: readonly TestService[],
+  canaries: Canaries,
+  channels: Channels,
+): Promise<void> {
+  const service = replicas[0] as TestService;
+  const key = await shownKey(service, channels);
+  await sendShown(replicas, key, canaries, channels);
+  await sql(service.databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
+  for (let number = 0; number < 12; number++) {
+    const body = () => shownBody(canaries, number, 'not recorded');
+    await send(service, key, canaries, { place: 'details that are not recorded', body, expected: 500 });
+  }
+  await sql(service.databaseUrl, 'ALTER TABLE audit_elsewhere RENAME TO audit_entries');
 }
 
 /** Every statement and every parameter goes to the server's log, for this database only. */
@@ -203,15 +269,19 @@ async function refusedPolicy(service: TestService, canaries: Canaries): Promise<
   }
 }
 
-/** Kills it while it evaluates conditions. */
-async function killUnderLoad(service: TestService, canaries: Canaries): Promise<void> {
-  const token = await conditionalKey(service);
+/** Kills it while it evaluates conditions and holds details. */
+async function killUnderLoad(service: TestService, canaries: Canaries, channels: Channels): Promise<void> {
+  const tokens = [await conditionalKey(service), await shownKey(service, channels)] as const;
   let number = 0;
   let answers = 0;
   const load = startLoad({
     connections: 8,
     url: () => service.url,
-    next: () => ({ token, body: conditionalBody(canaries, number++, 'under load') }),
+    next: () => {
+      const bodyOf = number % 2 === 0 ? conditionalBody : shownBody;
+      const token = tokens[number % 2] as string;
+      return { token, body: bodyOf(canaries, number++ >> 1, 'under load') };
+    },
     answered: () => answers++,
   });
   await until('answers', () => answers > 30);
@@ -219,13 +289,22 @@ async function killUnderLoad(service: TestService, canaries: Canaries): Promise<
   await load.stop();
 }
 
-async function search(service: TestService, engine: Engine, canaries: Canaries): Promise<string[]> {
-  const alive = service.process.exitCode === null && service.process.signalCode === null;
-  const texts = [service.output, alive ? (await service.request('GET', '/metrics')).text : ''];
-  if (engine === 'sqlite') return searchFor(canaries, [service.dataDir], texts);
+async function search(
+  replicas: readonly TestService[],
+  engine: Engine,
+  canaries: Canaries,
+): Promise<string[]> {
+  const texts: string[] = [];
+  for (const replica of replicas) {
+    const { exitCode, signalCode } = replica.process;
+    const alive = exitCode === null && signalCode === null;
+    texts.push(replica.output, alive ? (await replica.request('GET', '/metrics')).text : '');
+  }
+  const folders = replicas.map(each => each.dataDir);
+  if (engine === 'sqlite') return searchFor(canaries, folders, texts);
   const server = postgres as TestPostgres;
-  const files = await serverFiles(server, service.databaseUrl);
-  return searchFor(canaries, [service.dataDir, ...files], [...texts, server.logText()]);
+  const files = await serverFiles(server, (replicas[0] as TestService).databaseUrl);
+  return searchFor(canaries, [...folders, ...files], [...texts, server.logText()]);
 }
 
 /** The whole data folder of the server, but for the other databases in it. */

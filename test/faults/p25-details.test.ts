@@ -24,11 +24,6 @@ const CHANNEL = 'toolgate_wake';
 const VAULT = new Vault(new Uint8Array(32).fill(7));
 const FOREIGN = new Vault(new Uint8Array(32).fill(8));
 
-const MESSAGES = 'src/guard/approvals/details-messages.ts';
-const EXCHANGE = 'src/guard/approvals/details-exchange.ts';
-const DETAILS = 'src/guard/approvals/details.ts';
-const SHOWN = 'src/guard/approvals/shown-details.ts';
-
 type Seat = 'viewer' | 'approver' | 'other group' | 'finance' | 'admin' | 'admin token' | 'nobody' | 'agent';
 type Stage = 'held' | 'channel' | 'ended' | 'restart';
 
@@ -51,17 +46,17 @@ const onChannel = (patch: Patch): Mutant => ({
 
 const MUTANTS: Record<string, Mutant> = {
   'that answers whoever asks': onChannel({
-    file: MESSAGES,
+    file: 'src/guard/approvals/details-messages.ts',
     find: "|| !hasMac(vault, 'question', text)) return null;",
     replace: ') return null;',
   }),
   'that answers a question again': onChannel({
-    file: EXCHANGE,
+    file: 'src/guard/approvals/details-exchange.ts',
     find: 'this.#heard.has(id) || ',
     replace: '',
   }),
   'that answers about what has ended': onChannel({
-    file: EXCHANGE,
+    file: 'src/guard/approvals/details-exchange.ts',
     find: 'if (!(await isPending(question.referenceId))) return;',
     replace: '',
   }),
@@ -69,7 +64,7 @@ const MUTANTS: Record<string, Mutant> = {
     engine: 'sqlite',
     patches: [
       {
-        file: SHOWN,
+        file: 'src/guard/approvals/shown-details.ts',
         find: "if (reader !== 'link' && !mayAnswer(approval, reader))",
         replace: 'if (!mayAnswer)',
       },
@@ -82,7 +77,7 @@ const MUTANTS: Record<string, Mutant> = {
     engine: 'sqlite',
     patches: [
       {
-        file: SHOWN,
+        file: 'src/guard/approvals/shown-details.ts',
         find: '!mayAnswer(approval, reader)',
         replace: '!mayAnswer({ ...approval, approverGroup: null }, reader)',
       },
@@ -93,7 +88,13 @@ const MUTANTS: Record<string, Mutant> = {
   },
   'that keeps what was answered elsewhere': {
     engine: 'postgres',
-    patches: [{ file: DETAILS, find: 'if (referenceId !== null) this.#forget(referenceId);', replace: '' }],
+    patches: [
+      {
+        file: 'src/guard/approvals/details.ts',
+        find: 'if (referenceId !== null) this.#forget(referenceId);',
+        replace: '',
+      },
+    ],
     stage: 'ended',
     kind: 'open',
     seats: ['admin token'],
@@ -101,9 +102,21 @@ const MUTANTS: Record<string, Mutant> = {
   'that shows what was answered': {
     engine: 'sqlite',
     patches: [
-      { file: DETAILS, find: '    this.#forget(referenceId);\n    giveHint(', replace: '    giveHint(' },
-      { file: DETAILS, find: 'if (referenceId !== null) this.#forget(referenceId);', replace: '' },
-      { file: DETAILS, find: 'if (!isOpen(approval, this.#now())) return null;', replace: '' },
+      {
+        file: 'src/guard/approvals/details.ts',
+        find: '    this.#forget(referenceId);\n    giveHint(',
+        replace: '    giveHint(',
+      },
+      {
+        file: 'src/guard/approvals/details.ts',
+        find: 'if (referenceId !== null) this.#forget(referenceId);',
+        replace: '',
+      },
+      {
+        file: 'src/guard/approvals/details.ts',
+        find: 'if (!isOpen(approval, this.#now())) return null;',
+        replace: '',
+      },
     ],
     stage: 'ended',
     kind: 'open',

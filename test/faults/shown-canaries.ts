@@ -1,0 +1,165 @@
+// Marked arguments for rules that show them to approvers: by path, all of them, in a question, cut, and left out for want
+// of room. People look at them on every page and every replica, messages carry them where their channel may, and the
+// questions end in every way. Each look says whether the marker must be there, so that none of them takes an easier path.
+
+import type { Rule } from '../../src/core/policy.ts';
+import { from } from '../approvals/gate.ts';
+import { sql, until } from '../support/faults.ts';
+import { Receiver } from '../support/receiver.ts';
+import type { TestService } from '../support/service.ts';
+import { type Canaries, send } from './canaries.ts';
+
+const NOTIFY = ['quiet', 'loud', 'echoing'];
+const show = (tool: string, more: Partial<Rule>): Rule => ({
+  tool,
+  action: 'require_approval',
+  notify: NOTIFY,
+  ...more,
+});
+const RULES: Rule[] = [
+  show('all', { show: 'all' }),
+  show('some', { show: ['a', 'b.c', 'd[0]', 'not.there'] }),
+  show('asked', { ask: 'Do {a} and {b.c} with {d[0]}?' }),
+  show('both', { show: ['a', 'b.c', 'd[0]'], ask: 'Do {a}?' }),
+];
+
+interface Shape {
+  args: (marker: string) => unknown;
+  /** Whether an approver can read the marker. */
+  shown: boolean;
+}
+
+const SHAPES: Record<string, Shape> = {
+  'a value': { args: marker => ({ a: marker }), shown: true },
+  'a nested value': { args: marker => ({ b: { c: [marker] } }), shown: true },
+  'a key': { args: marker => ({ a: { [marker]: 1 } }), shown: true },
+  'an item': { args: marker => ({ d: [marker] }), shown: true },
+  'a value that is cut': {
+    args: marker => ({ a: `${'x'.repeat(490)}${marker}${'x'.repeat(90)}` }),
+    shown: false,
+  },
+  'a value that is left out': {
+    args: marker => ({ ...Object.fromEntries(many(60)), z: `${marker}${'x'.repeat(400)}` }),
+    shown: false,
+  },
+};
+
+const many = (count: number): [string, string][] =>
+  Array.from({ length: count }, (_, index) => [`field${index}`, 'y'.repeat(400)]);
+
+/** Where messages go: one channel may carry details, one may not, and one answers with what it was sent. */
+export class Channels {
+  readonly quiet: Receiver;
+  readonly loud: Receiver;
+  readonly #echoing: Bun.Server<undefined>;
+
+  static async start(): Promise<Channels> {
+    return new Channels(await Receiver.start(), await Receiver.start());
+  }
+
+  private constructor(quiet: Receiver, loud: Receiver) {
+    this.quiet = quiet;
+    this.loud = loud;
+    this.#echoing = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: async request => {
+        const text = await request.text();
+        return new Response(text, {
+          status: 400,
+          headers: { 'X-Echo': encodeURIComponent(text).slice(0, 2000) },
+        });
+      },
+    });
+  }
+
+  /** As the server file declares them. */
+  get declared() {
+    return {
+      quiet: { type: 'http', url: this.quiet.url },
+      loud: { type: 'http', url: this.loud.url, details: true },
+      echoing: { type: 'http', url: this.#echoing.url.href, details: true },
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.quiet.close(), this.loud.close(), this.#echoing.stop(true)]);
+  }
+}
+
+/** A key whose rules show arguments, and a webhook that hears of its approvals. */
+export async function shownKey(service: TestService, { quiet }: Channels): Promise<string> {
+  await service.admin('POST', '/webhooks', { url: quiet.url });
+  return (await service.newKey(RULES)).key;
+}
+
+/** The body of one of the calls. */
+export function shownBody(canaries: Canaries, number: number, when: string): string {
+  const { tool } = RULES[number % RULES.length] as Rule;
+  const shapes = Object.entries(SHAPES);
+  const [shape, { args }] = shapes[Math.floor(number / RULES.length) % shapes.length] as [string, Shape];
+  const marker = canaries.at(`${shape} that is shown (${tool}), ${when}`);
+  return JSON.stringify({ serverName: 'files', toolName: tool, args: args(marker) });
+}
+
+/** Sends every shape to every rule. People look on all replicas, and the questions end in turn in every way. */
+export async function sendShown(
+  replicas: readonly TestService[],
+  key: string,
+  canaries: Canaries,
+  channels: Channels,
+): Promise<void> {
+  const judge = replicas[0] as TestService;
+  let number = 0;
+  for (const { tool } of RULES) {
+    for (const [shape, { args, shown }] of Object.entries(SHAPES)) {
+      const place = `${shape} that is shown (${tool})`;
+      let marker = '';
+      const body = (given: string) => {
+        marker = given;
+        return JSON.stringify({ serverName: 'files', toolName: tool, args: args(given) });
+      };
+      const { referenceId } = (await send(judge, key, canaries, { place, body, expected: 200 })).body;
+      const of = ({ arrivals }: Receiver) =>
+        arrivals.find(each => each.json?.referenceId === referenceId)?.json;
+      await until('both messages', () => of(channels.quiet) !== undefined && of(channels.loud) !== undefined);
+      const { reviewUrl } = of(channels.quiet);
+      const link = new URL(reviewUrl).pathname;
+      const texts = [JSON.stringify(of(channels.loud))];
+      for (const replica of replicas) {
+        texts.push((await replica.admin('GET', `/approvals/${referenceId}`)).text);
+        texts.push((await replica.request('GET', link, from({}))).text);
+        await replica.admin('GET', '/approvals?status=pending');
+      }
+      for (const text of texts)
+        if (text.includes(marker) !== shown)
+          throw new Error(`${place} is ${shown ? 'not ' : ''}shown: ${text}`);
+      if (JSON.stringify(of(channels.quiet)).includes(marker)) throw new Error(`${place} is in a message`);
+      await end(number++, replicas.at(-1) as TestService, referenceId, link);
+    }
+  }
+}
+
+async function end(way: number, service: TestService, referenceId: string, link: string): Promise<void> {
+  const answer = (action: string, note: string) => ({ action, note });
+  switch (way % 4) {
+    case 0:
+      await service.request('POST', link, {
+        ...from({ headers: { 'Content-Type': 'application/json' } }),
+        body: JSON.stringify(answer('deny', 'by link')),
+      });
+      return;
+    case 1:
+      await service.admin('POST', `/approvals/${referenceId}/resolve`, answer('approve', 'here'));
+      return;
+    case 2:
+      await sql(
+        service.databaseUrl,
+        `UPDATE approvals SET expires_at = ${Date.now()} WHERE id = '${referenceId}'`,
+      );
+      return;
+    default:
+      // It is still open when the service is killed.
+      return;
+  }
+}
