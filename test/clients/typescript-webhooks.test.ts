@@ -29,6 +29,8 @@ const DATA = {
   resolvedAt: '2026-01-01T00:01:00.000Z',
   resolvedBy: 'link',
   note: 'Fine, for once.',
+  approverGroup: 'finance',
+  votes: { needed: 2, approved: [{ by: 'operator:ann@example.com', at: '2026-01-01T00:00:30.000Z' }] },
   grantExpiresAt: null,
 };
 
@@ -67,9 +69,10 @@ describe('a delivery is believed', () => {
     }
   });
 
-  test('without a note, from an older service', async () => {
-    const body = eventText({ note: undefined });
-    expect(await verifyWebhook(signed(body), body, secret)).toMatchObject({ data: { note: null } });
+  test('without a note and votes, from an older service', async () => {
+    const body = eventText({ note: undefined, approverGroup: undefined, votes: undefined });
+    const data = { note: null, approverGroup: null, votes: { needed: 1, approved: [] } };
+    expect(await verifyWebhook(signed(body), body, secret)).toMatchObject({ data });
   });
 
   test('under any of several secrets and signatures', async () => {
@@ -141,6 +144,7 @@ describe('a delivery is not believed', () => {
     ['no JSON', 'approved', 'webhook_body'],
     ['no data', '{"type":"approval.resolved","timestamp":"t"}', 'webhook_body'],
     ['a note that is no text', eventText({ note: 1 }), 'webhook_body'],
+    ['votes that are no list', eventText({ votes: { needed: 1, approved: {} } }), 'webhook_body'],
     ['an unknown outcome', eventText({ status: 'allowed' }), 'webhook_body'],
     ['resolved, yet pending', eventText({ status: 'pending' }), 'webhook_body'],
     ['created, yet approved', eventText({}, 'approval.created'), 'webhook_body'],

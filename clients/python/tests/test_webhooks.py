@@ -33,6 +33,8 @@ DATA = {
     "resolvedBy": "link",
     "grantExpiresAt": None,
     "note": "Fine, for once.",
+    "approverGroup": "finance",
+    "votes": {"needed": 2, "approved": [{"by": "operator:ann@example.com", "at": "t"}]},
 }
 
 
@@ -82,12 +84,17 @@ class VerifyTest(unittest.TestCase):
                     (event.data.status, event.data.tool_name, event.data.note),
                     ("approved", "déploy ☕", "Fine, for once."),
                 )
+                self.assertEqual(event.data.approver_group, "finance")
+                vote = toolgate.Vote("operator:ann@example.com", "t")
+                self.assertEqual(event.data.votes, toolgate.Votes(2, (vote,)))
 
-    def test_without_a_note_from_an_older_service(self):
-        older = {name: value for name, value in DATA.items() if name != "note"}
+    def test_without_a_note_and_votes_from_an_older_service(self):
+        newer = ("note", "approverGroup", "votes")
+        older = {name: value for name, value in DATA.items() if name not in newer}
         event = {"type": "approval.resolved", "timestamp": DATA["createdAt"], "data": older}
         body = json.dumps(event).encode()
-        self.assertIsNone(verify_webhook(signed(body), body, SECRET).data.note)
+        data = verify_webhook(signed(body), body, SECRET).data
+        self.assertEqual((data.note, data.approver_group, data.votes.needed), (None, None, 1))
 
     def test_under_any_of_several_secrets_and_signatures(self):
         body = event_text()
@@ -128,6 +135,7 @@ class VerifyTest(unittest.TestCase):
             (b"\xff", "webhook_body"),
             (b'{"type":"approval.resolved","timestamp":"t"}', "webhook_body"),
             (event_text(note=1), "webhook_body"),
+            (event_text(votes={"needed": 1, "approved": {}}), "webhook_body"),
             (event_text(status="allowed"), "webhook_body"),
             (event_text(status="pending"), "webhook_body"),
             (event_text("approval.created"), "webhook_body"),

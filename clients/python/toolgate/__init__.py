@@ -24,7 +24,15 @@ from ._errors import (
     Unauthenticated,
     WebhookRejected,
 )
-from ._event import Approval, ApprovalCreated, ApprovalResolved, WebhookEvent, WebhookTest
+from ._event import (
+    Approval,
+    ApprovalCreated,
+    ApprovalResolved,
+    Vote,
+    Votes,
+    WebhookEvent,
+    WebhookTest,
+)
 from ._guarded import guarded
 from ._listener import ApprovalListener
 from ._proof import Inclusion, verify_inclusion
@@ -61,6 +69,8 @@ __all__ = [
     "ToolgateError",
     "Unauthenticated",
     "Verdict",
+    "Vote",
+    "Votes",
     "WebhookEvent",
     "WebhookRejected",
     "WebhookTest",

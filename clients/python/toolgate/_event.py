@@ -7,9 +7,35 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from ._errors import WebhookRejected
-from ._shape import Fields, ShapeFault, fields_of, ident, one_of, text, text_or_none
+from ._shape import (
+    Fields,
+    ShapeFault,
+    count,
+    fields_of,
+    ident,
+    list_of,
+    one_of,
+    text,
+    text_or_none,
+)
 
 OUTCOMES = ("approved", "denied", "timed_out")
+
+
+@dataclass(frozen=True)
+class Vote:
+    """The approval of one of several people; ``by`` is as in ``resolved_by``."""
+
+    by: str
+    at: str
+
+
+@dataclass(frozen=True)
+class Votes:
+    """How many different people have to approve, and who has."""
+
+    needed: int = 1
+    approved: tuple[Vote, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +62,9 @@ class Approval:
     grant_expires_at: str | None
     #: What the person wrote with their answer, for the agent to read.
     note: str | None = None
+    #: The group whose members have to answer; None when every approver may.
+    approver_group: str | None = None
+    votes: Votes = Votes()
 
 
 @dataclass(frozen=True)
@@ -104,6 +133,15 @@ def _read_approval(data: Fields, statuses: tuple[str, ...]) -> Approval:
         resolved_at=text_or_none(data, "resolvedAt"),
         resolved_by=text_or_none(data, "resolvedBy"),
         grant_expires_at=text_or_none(data, "grantExpiresAt"),
-        # An older service sends no notes.
+        # An older service sends neither notes nor votes.
         note=text_or_none(data, "note") if "note" in data else None,
+        approver_group=text_or_none(data, "approverGroup") if "approverGroup" in data else None,
+        votes=_read_votes(data["votes"]) if "votes" in data else Votes(),
     )
+
+
+def _read_votes(value: Any) -> Votes:
+    fields = fields_of(value, '"votes"')
+    votes = [fields_of(each, "a vote") for each in list_of(fields, "approved")]
+    approved = tuple(Vote(text(each, "by"), text(each, "at")) for each in votes)
+    return Votes(count(fields, "needed"), approved)

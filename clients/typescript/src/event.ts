@@ -1,7 +1,18 @@
 // The events a webhook receives, and reading one strictly. Whether a delivery is genuine is webhook.ts's.
 
 import { WebhookRejected } from './errors.ts';
-import { type Fields, fieldsOf, id, oneOf, own, ShapeFault, text, textOrNull } from './shape.ts';
+import {
+  count,
+  type Fields,
+  fieldsOf,
+  id,
+  listOf,
+  oneOf,
+  own,
+  ShapeFault,
+  text,
+  textOrNull,
+} from './shape.ts';
 
 /** An approval: the question to a person. Times are ISO 8601. */
 export interface Approval {
@@ -24,6 +35,16 @@ export interface Approval {
   note: string | null;
   /** When the approval opened a grant: until when. */
   grantExpiresAt: string | null;
+  /** The group whose members have to answer; null when every approver may. */
+  approverGroup: string | null;
+  votes: Votes;
+}
+
+/** How many different people have to approve, and who has. */
+export interface Votes {
+  needed: number;
+  /** `by` is as in `resolvedBy`. */
+  approved: { by: string; at: string }[];
 }
 
 export interface ApprovalOutcome extends Approval {
@@ -95,8 +116,19 @@ function readApproval(data: Fields): Omit<Approval, 'status'> {
     expiresAt: text(data, 'expiresAt'),
     resolvedAt: textOrNull(data, 'resolvedAt'),
     resolvedBy: textOrNull(data, 'resolvedBy'),
-    // An older service sends no notes.
-    note: own(data, 'note') === undefined ? null : textOrNull(data, 'note'),
     grantExpiresAt: textOrNull(data, 'grantExpiresAt'),
+    // An older service sends neither notes nor votes.
+    note: own(data, 'note') === undefined ? null : textOrNull(data, 'note'),
+    approverGroup: own(data, 'approverGroup') === undefined ? null : textOrNull(data, 'approverGroup'),
+    votes: own(data, 'votes') === undefined ? { needed: 1, approved: [] } : readVotes(data['votes']),
   };
+}
+
+function readVotes(value: unknown): Votes {
+  const fields = fieldsOf(value, '"votes"');
+  const approved = listOf(fields, 'approved').map(each => {
+    const vote = fieldsOf(each, 'a vote');
+    return { by: text(vote, 'by'), at: text(vote, 'at') };
+  });
+  return { needed: count(fields, 'needed'), approved };
 }

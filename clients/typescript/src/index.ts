@@ -35,6 +35,7 @@ export type {
   ApprovalCreated,
   ApprovalOutcome,
   ApprovalResolved,
+  Votes,
   WebhookEvent,
   WebhookTest,
 } from './event.ts';
