@@ -71,6 +71,10 @@ const NAMED: [RegExp, string][] = [
   [/^guard\/changes/, 'http/policies http/keys operators/operators'],
   [/^guard\/approvals\/notify\//, 'guard/approvals/notify approvals/notifications approvals/channels'],
   [/^(core\/channel|guard\/approvals\/channels)/, 'http/channels guard/check/check'],
+  [
+    /^(guard\/approvals\/notify\/slack-bot|http\/slack|store\/posted-messages)/,
+    'approvals/slack http/slack store/posted-messages',
+  ],
   [/^guard\/secrets/, 'core/canonical guard/credentials http/credentials faults/p19'],
   [
     /^store\/(approvals|grants|notifications)/,

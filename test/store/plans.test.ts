@@ -15,6 +15,7 @@ import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
 import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
 import * as policies from '../../src/store/policies.ts';
+import { anyChangeDue, isPosted } from '../../src/store/posted-messages.ts';
 import * as rollups from '../../src/store/rollups.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import { insertVote, listVotes } from '../../src/store/votes.ts';
@@ -60,6 +61,8 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'votes of approvals': db => listVotes(db, [idAt(NOW, 7)]),
   'messages about an approval': db =>
     listNotifications(db, { status: null, approvalId: idAt(NOW, 7) }, 51, 'z'),
+  'messages that have to be changed': db => anyChangeDue(db, NOW),
+  'a message of an approval': db => isPosted(db, idAt(NOW, 7), 'C1/1.1'),
   'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
   'open grants': db => grants.openGrants(db, ['key-7'], NOW),
   'what is used of limits': db => limits.usedOf(db, [7, 8, 9].map(counted), NOW),

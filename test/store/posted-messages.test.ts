@@ -12,6 +12,7 @@ import {
   recordChanged,
   recordPosted,
 } from '../../src/store/posted-messages.ts';
+import { until } from '../support/faults.ts';
 import { NOW, onEachEngine } from './stores.ts';
 
 const LEASE = 1000;
@@ -105,5 +106,25 @@ await onEachEngine(store => {
       expect(again.dueAt).not.toBe(leased.dueAt);
       await recordChanged(store.db, again, { againAt: null, error: null });
     }
+  });
+
+  test('a question that ends in the middle of the mark that a message was posted waits for it', async () => {
+    // SQLite has one writer, so nothing can be in the middle of something else.
+    if (store.engine === 'sqlite') return;
+    await asked('slack-1');
+    const marked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const marking = store.db.transaction({}, async tx => {
+      await recordPosted(tx, 'slack-1', 'C1/1.1', NOW);
+      marked.resolve();
+      await goOn.promise;
+    });
+    await marked.promise;
+    const ending = ends(NOW + 1);
+    const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await until('the end waits', async () => (await store.db.all(waiting)).length === 1);
+    goOn.resolve();
+    await Promise.all([marking, ending]);
+    expect(await leaseOne(NOW + 1)).toMatchObject({ id: 'slack-1', place: 'C1/1.1', dueAt: NOW + 1 });
   });
 });
