@@ -15,19 +15,17 @@ import { insertChange } from '../store/changes.ts';
 import { insertConnectedTool, markDrift, pinDefinition } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/db.ts';
 import { insertKey, listKeys, revokeKey } from '../store/keys.ts';
-import { anyOperator, findOperatorCredential, insertInvitation, insertOperator } from '../store/operators.ts';
+import {
+  anyOperator,
+  findOperatorCredential,
+  insertInvitation,
+  insertOperator,
+  updateOperatorGroups,
+} from '../store/operators.ts';
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
 import { sealedSize } from '../store/seals.ts';
-import {
-  ADMIN,
-  AGENTS,
-  type DemoAgent,
-  type DemoPolicy,
-  type DemoServer,
-  OPERATORS,
-  POLICIES,
-  RETIRED,
-} from './scenario.ts';
+import { AGENTS, type DemoAgent, type DemoServer } from './agents.ts';
+import { ADMIN, type DemoPolicy, OPERATORS, POLICIES, RETIRED } from './scenario.ts';
 import { DAY, daysBefore, idAt, liveWeek, type Resident, type Week } from './week.ts';
 import { writeHooks, writeWeek } from './write.ts';
 
@@ -87,11 +85,12 @@ async function addOperators(deps: Deps, now: number): Promise<Demo['signIn']> {
   const passwordHash = await hashPassword(password);
   return deps.db.transaction({}, async tx => {
     if ((await findOperatorCredential(tx, ADMIN)) !== null) return null;
-    for (const { email, role, daysAgo, invited } of OPERATORS) {
+    for (const { email, role, daysAgo, invited, groups = [] } of OPERATORS) {
       if ((await findOperatorCredential(tx, email)) !== null) continue;
       const createdAt = daysBefore(now, daysAgo);
       const operator = { id: idAt(createdAt), email, role, createdAt };
       await insertOperator(tx, operator, invited ? null : passwordHash);
+      if (groups.length > 0) await updateOperatorGroups(tx, operator.id, groups);
       await note(tx, 'operator.invite', operator.id, createdAt, { email, role });
       if (!invited) continue;
       const hash = hashToken(newPassword());

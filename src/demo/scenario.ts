@@ -1,8 +1,6 @@
-// The contents of the demo's week, as data: policies with their versions, the agents that use them, the tools that the
-// agents call, their MCP servers, and the operators. week.ts decides when things happen.
+// The contents of the demo's week, as data: policies with their versions, operators and what they write, what still
+// waits, and webhooks. agents.ts has the agents; week.ts decides when things happen.
 
-import type { Surface } from '../core/event.ts';
-import type { JsonObject } from '../core/json.ts';
 import type { Limits, Rule } from '../core/policy.ts';
 import type { Role } from '../store/operators.ts';
 
@@ -13,45 +11,31 @@ export interface DemoPolicy {
   versions: { daysAgo: number; rules: Rule[]; limits?: Limits }[];
 }
 
-interface DemoTool {
-  name: string;
-  description: string;
-  /** The tool's new description since a few days ago. */
-  changedTo?: string;
-}
-
-export interface DemoServer {
-  name: string;
-  url: string;
-  tools: DemoTool[];
-}
-
-export interface DemoAgent {
-  name: string;
-  policy: string;
+interface DemoOperator {
+  email: string;
+  role: Role;
   daysAgo: number;
-  requireSignInToApprove: boolean;
-  surface: Surface;
-  /** The number of calls in a busy hour. */
-  perHour: number;
-  /** Whether it makes no calls at night and at weekends. */
-  officeHours: boolean;
-  /** The labels of its sessions. If there are none, it uses its key. */
-  runs: string[];
-  /** The tools that it calls, each with its relative frequency. */
-  calls: [server: string, tool: string, weight: number][];
-  servers: DemoServer[];
+  groups?: string[];
+  invited?: true;
 }
 
-export const OPERATORS: { email: string; role: Role; daysAgo: number; invited?: true }[] = [
-  { email: 'admin@example.com', role: 'admin', daysAgo: 29.9 },
-  { email: 'on-call@example.com', role: 'approver', daysAgo: 28.37 },
+export const OPERATORS: DemoOperator[] = [
+  { email: 'admin@example.com', role: 'admin', daysAgo: 29.9, groups: ['production'] },
+  { email: 'on-call@example.com', role: 'approver', daysAgo: 28.37, groups: ['production'] },
   { email: 'support-lead@example.com', role: 'approver', daysAgo: 21.22 },
   { email: 'auditor@example.com', role: 'viewer', daysAgo: 16.05 },
   { email: 'new-colleague@example.com', role: 'viewer', daysAgo: 2.41, invited: true },
 ];
 
 export const ADMIN = 'admin@example.com';
+export const ON_CALL = 'on-call@example.com';
+
+/** What people write to an agent whose call they deny. */
+export const NOTES = [
+  'Not today. Ask again after the release.',
+  'The ticket does not say why. Add the reason first.',
+  'Somebody else has done this already.',
+];
 
 const allow = (tool: string): Rule => ({ tool, action: 'allow' });
 /** Approvers see all arguments, unless the rule says what they need. */
@@ -100,6 +84,16 @@ const smallPayment = (tool: string): Rule => ({
   limit: 'payments',
   show: 'all',
 });
+
+const production = (changes: Rule): Rule[] => [
+  allow('k8s__get_*'),
+  allow('k8s__logs'),
+  allow('metrics__*'),
+  deny('k8s__exec', 'No shells in production.'),
+  changes,
+  ask('pager__resolve_incident'),
+  allow('pager__*'),
+];
 
 export const POLICIES: DemoPolicy[] = [
   {
@@ -162,153 +156,22 @@ export const POLICIES: DemoPolicy[] = [
   },
   {
     name: 'production-on-call',
-    description: 'Looks at everything in production; every change asks a signed-in person.',
+    description: 'Looks at everything in production; every change asks people who sign in.',
     versions: [
       {
         daysAgo: 25.24,
-        rules: [
-          allow('k8s__get_*'),
-          allow('k8s__logs'),
-          allow('metrics__*'),
-          deny('k8s__exec', 'No shells in production.'),
-          ask('k8s__*', 'Changes to production are approved by whoever is on call.'),
-          ask('pager__resolve_incident'),
-          allow('pager__*'),
-        ],
+        rules: production(ask('k8s__*', 'Changes to production are approved by whoever is on call.')),
+      },
+      {
+        daysAgo: 0.02,
+        rules: production({
+          ...ask('k8s__*', 'Changes to production need two people.'),
+          approvers: { group: 'production', count: 2 },
+        }),
       },
     ],
   },
 ];
-
-const server = (name: string, tools: DemoTool[]): DemoServer => ({
-  name,
-  url: `https://mcp.example.com/${name}`,
-  tools,
-});
-
-export const AGENTS: DemoAgent[] = [
-  {
-    name: 'coding agent',
-    policy: 'coding-agents',
-    daysAgo: 26.02,
-    requireSignInToApprove: false,
-    surface: 'mcp',
-    perHour: 62,
-    officeHours: true,
-    runs: ['fix flaky tests', 'dependency updates', 'issue triage', 'review follow-up'],
-    calls: [
-      ['github', 'get_issue', 18],
-      ['github', 'get_file_contents', 26],
-      ['github', 'list_pull_requests', 9],
-      ['github', 'search_code', 16],
-      ['github', 'create_pull_request', 3],
-      ['github', 'merge_pull_request', 1.1],
-      ['github', 'delete_branch', 1.6],
-      ['files', 'read_file', 30],
-      ['files', 'list_directory', 11],
-      ['files', 'write_file', 12],
-      ['ci', 'get_run', 6],
-      ['ci', 'cancel_run', 0.9],
-    ],
-    servers: [
-      server('github', [
-        { name: 'get_issue', description: 'Read an issue with its comments.' },
-        { name: 'get_file_contents', description: 'Read a file or folder of a repository.' },
-        { name: 'list_pull_requests', description: 'List pull requests of a repository.' },
-        { name: 'search_code', description: 'Search code across repositories.' },
-        { name: 'create_pull_request', description: 'Open a pull request.' },
-        {
-          name: 'merge_pull_request',
-          description: 'Merge a pull request.',
-          changedTo: 'Merge a pull request. Also deletes its branch and closes linked issues.',
-        },
-        { name: 'delete_branch', description: 'Delete a branch.' },
-      ]),
-      server('files', [
-        { name: 'read_file', description: 'Read a text file of the workspace.' },
-        { name: 'list_directory', description: 'List a folder of the workspace.' },
-        { name: 'write_file', description: 'Write a text file of the workspace.' },
-      ]),
-    ],
-  },
-  {
-    name: 'support assistant',
-    policy: 'support-desk',
-    daysAgo: 20.05,
-    requireSignInToApprove: false,
-    surface: 'check',
-    perHour: 34,
-    officeHours: false,
-    runs: ['inbox: billing', 'inbox: shipping'],
-    calls: [
-      ['tickets', 'search', 20],
-      ['tickets', 'get_ticket', 26],
-      ['tickets', 'add_note', 12],
-      ['tickets', 'delete_ticket', 1.1],
-      ['orders', 'get_order', 18],
-      ['orders', 'list_orders', 6],
-      ['payments', 'refund', 1.2],
-      ['payments', 'voucher', 1.6],
-      ['email', 'send', 0.8],
-      ['payments', 'charge', 0.8],
-    ],
-    servers: [],
-  },
-  {
-    name: 'analytics notebook',
-    policy: 'warehouse-read-only',
-    daysAgo: 18.02,
-    requireSignInToApprove: false,
-    surface: 'check',
-    perHour: 14,
-    officeHours: true,
-    runs: [],
-    calls: [
-      ['warehouse', 'run_query', 24],
-      ['warehouse', 'describe_table', 10],
-      ['warehouse', 'list_tables', 6],
-      ['warehouse', 'drop_table', 0.8],
-      ['sheets', 'append_rows', 4],
-      ['sheets', 'share', 0.5],
-    ],
-    servers: [],
-  },
-  {
-    name: 'on-call runbook',
-    policy: 'production-on-call',
-    daysAgo: 25.1,
-    requireSignInToApprove: true,
-    surface: 'mcp',
-    perHour: 9,
-    officeHours: false,
-    runs: ['incident: checkout latency', 'nightly health check'],
-    calls: [
-      ['k8s', 'get_pods', 14],
-      ['k8s', 'logs', 12],
-      ['k8s', 'restart_deployment', 0.7],
-      ['k8s', 'scale_deployment', 0.5],
-      ['k8s', 'exec', 0.3],
-      ['metrics', 'query_range', 16],
-      ['pager', 'list_incidents', 5],
-      ['pager', 'resolve_incident', 0.3],
-    ],
-    servers: [
-      server('k8s', [
-        { name: 'get_pods', description: 'List pods of a namespace.' },
-        { name: 'logs', description: 'Read the log of a pod.' },
-        { name: 'restart_deployment', description: 'Restart the pods of a deployment, one by one.' },
-        { name: 'scale_deployment', description: 'Set the number of replicas of a deployment.' },
-        { name: 'exec', description: 'Run a command in a pod.' },
-      ]),
-    ],
-  },
-];
-
-/** What tools are called with, where a condition of a policy reads it. */
-export const ARGUMENTS: Readonly<Record<string, JsonObject>> = {
-  refund: { amount: 180, currency: 'EUR' },
-  voucher: { amount: 7.5, currency: 'EUR' },
-};
 
 /** A key that was revoked and is not used any more. */
 export const RETIRED = { name: 'prototype', policy: 'coding-agents', daysAgo: 26.01, revokedDaysAgo: 10 };

@@ -12,7 +12,8 @@ import type { GrantRecord } from '../store/grants.ts';
 import type { LimitCount } from '../store/limits.ts';
 import type { OutcomeRecord } from '../store/outcomes.ts';
 import type { SessionRecord } from '../store/sessions.ts';
-import { ADMIN, ARGUMENTS, type DemoAgent, OPERATORS, WAITING } from './scenario.ts';
+import { ARGUMENTS, type DemoAgent } from './agents.ts';
+import { ADMIN, NOTES, OPERATORS, WAITING } from './scenario.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -100,7 +101,7 @@ class Living implements Week {
   /** Makes a call whose approval is still waiting. */
   wait(resident: Resident, server: string, tool: string, at: number): void {
     const entry = this.#record(resident, server, tool, at, null);
-    if (entry.decision === 'pending') this.approvals.push(this.#question(entry));
+    if (entry.decision === 'pending') this.approvals.push(this.#question(resident, entry));
   }
 
   #call(resident: Resident, server: string, tool: string, at: number): void {
@@ -186,14 +187,17 @@ class Living implements Week {
     return { toolCallId, outcome, durationMs, at: at + durationMs };
   }
 
-  #question(entry: AuditEntry): ApprovalRecord {
+  #question({ policyAt }: Resident, entry: AuditEntry): ApprovalRecord {
     const id = idAt(entry.at);
     entry.referenceId = id;
     const { keyId, sessionId, policyId, surface, serverName, toolName, reason, at } = entry;
     const about = { keyId, sessionId, policyId, surface, serverName, toolName, reason };
     const ends = { grantExpiresAt: null, spentAt: null, withdrawnAt: null };
     const answer = { resolvedAt: null, resolvedBy: null, note: null, ...ends };
-    const asked = { shows: 0, personEmail: null, approverGroup: null, votesNeeded: 1, valueDigests: null };
+    const { approvers } = policyAt(at).rules[entry.ruleIndex ?? -1] ?? {};
+    const answerers = { approverGroup: approvers?.group ?? null, votesNeeded: approvers?.count ?? 1 };
+    // Details are never stored, so the demo's questions have none.
+    const asked = { shows: 0, personEmail: null, valueDigests: null, ...answerers };
     const times = { createdAt: at, expiresAt: at + this.#timeout };
     return {
       id,
@@ -211,8 +215,9 @@ class Living implements Week {
 
   /** Asks for an approval and answers it. Most are approved, some with a duration, and some are never answered. */
   #ask(resident: Resident, entry: AuditEntry): void {
-    const approval = this.#question(entry);
+    const approval = this.#question(resident, entry);
     this.approvals.push(approval);
+    if (approval.approverGroup !== null) return;
     const luck = this.#roll();
     const resolvedAt = Math.floor(entry.at + MINUTE + this.#roll() ** 2 * 30 * MINUTE);
     if (luck > 0.88 && approval.expiresAt < this.#now) {
@@ -220,7 +225,8 @@ class Living implements Week {
     } else if (resolvedAt < Math.min(this.#now, approval.expiresAt)) {
       const by = this.#answerer(resident.agent);
       const status = luck > 0.7 ? 'denied' : 'approved';
-      Object.assign(approval, { status, resolvedAt, resolvedBy: by });
+      const note = status === 'denied' ? (NOTES[this.approvals.length % 4] ?? null) : null;
+      Object.assign(approval, { status, resolvedAt, resolvedBy: by, note });
       if (status === 'approved') this.#free(resident, approval, resolvedAt);
     }
   }

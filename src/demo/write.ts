@@ -20,10 +20,12 @@ import type { Transaction } from '../store/db.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../store/deliveries.ts';
 import { insertGrant } from '../store/grants.ts';
 import { addCounts } from '../store/limits.ts';
+import { findOperatorCredential } from '../store/operators.ts';
 import { insertOutcomes } from '../store/outcomes.ts';
 import { insertSession } from '../store/sessions.ts';
+import { insertVote } from '../store/votes.ts';
 import { insertWebhook, updateWebhook, type WebhookRecord } from '../store/webhooks.ts';
-import { WEBHOOKS } from './scenario.ts';
+import { ON_CALL, WEBHOOKS } from './scenario.ts';
 import { daysBefore, dice, idAt, type Resident, type Week } from './week.ts';
 
 const PIECE = 256;
@@ -45,6 +47,9 @@ export async function writeWeek(deps: Deps, week: Week): Promise<void> {
   );
   await inPieces(deps, week.approvals, async (tx, approvals) => {
     for (const approval of approvals) await answer(tx, approval);
+  });
+  await inPieces(deps, week.approvals.filter(wantsVotes), async (tx, approvals) => {
+    for (const approval of approvals) await vote(tx, approval);
   });
   await inPieces(deps, lapsed(week.approvals), async (tx, approvals) => {
     for (const { expiresAt } of approvals) await lapseApprovals(tx, expiresAt, 1);
@@ -90,6 +95,21 @@ async function answer(tx: Transaction, approval: ApprovalRecord): Promise<void> 
     target: id,
     detail,
   });
+}
+
+function wantsVotes({ approverGroup, status }: ApprovalRecord): boolean {
+  return approverGroup !== null && status === 'pending';
+}
+
+/** The first of the votes that are needed. */
+async function vote(tx: Transaction, { id, createdAt, votesNeeded }: ApprovalRecord): Promise<void> {
+  const operator = await findOperatorCredential(tx, ON_CALL);
+  if (operator === null) return;
+  const at = createdAt + 20_000;
+  const by = `operator:${ON_CALL}`;
+  await insertVote(tx, { approvalId: id, operatorId: operator.id, by, at });
+  const detail = { approved: 1, needed: votesNeeded };
+  await insertChange(tx, { id: idAt(at), at, actor: by, action: 'approval.vote', target: id, detail });
 }
 
 /** Sorted by the time at which they timed out, so that each is the next one that the store ends. */

@@ -64,6 +64,14 @@ function suite(engine: Engine): void {
       (each: { resolvedAt: string; expiresAt: string }) => each.resolvedAt > each.expiresAt,
     );
     expect(late).toEqual([]);
+    const denied = approvals.filter((each: { status: string }) => each.status === 'denied');
+    expect(new Set(denied.map((each: { note: string | null }) => each.note)).size).toBeGreaterThan(2);
+    const shared = approvals.find((each: { approverGroup: string | null }) => each.approverGroup !== null);
+    expect(shared).toMatchObject({
+      status: 'pending',
+      approverGroup: 'production',
+      votes: { needed: 2, approved: [{ by: 'operator:on-call@example.com' }] },
+    });
   });
 
   test('policies have versions, keys have Connected Tools, and one tool has changed', async () => {
