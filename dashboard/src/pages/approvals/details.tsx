@@ -1,25 +1,23 @@
 // What a call would do: the question of its rule and the arguments that the rule shows. An agent chose the values, so
 // each is isolated and shows its invisible characters. The service keeps them in memory only, so they can be gone.
 
-import type { ApprovalStatus } from '../../../../src/core/approval.ts';
 import { DETAILS_GONE, type Details } from '../../../../src/core/details.ts';
 import { visibleLines } from '../../../../src/core/visible.ts';
 import { Named } from '../../components/text.tsx';
+import type { WholeApproval } from '../../resources.ts';
 
-interface Held {
+type Held = Partial<Pick<WholeApproval, 'status' | 'detailsGone' | 'detailsHidden'>> & {
   details?: Details | null;
-  detailsGone?: boolean;
-  detailsHidden?: boolean;
-  /** Of the approval; a call that is only tried has none. */
-  status?: ApprovalStatus;
-}
+};
 
 /** Nothing if the rule shows nothing. */
-export function CallDetails({ of: { details, detailsGone, detailsHidden, status } }: { of: Held }) {
+export function CallDetails({ of: { status, details, detailsGone, detailsHidden } }: { of: Held }) {
   if (detailsHidden === true)
     return <p class="soft">Only people who may answer see what this call would do.</p>;
   // Once it is answered, there is nothing left to deny.
-  if (detailsGone === true && status === 'pending') return <p class="notice gone">{DETAILS_GONE}</p>;
+  if (detailsGone === true && status !== 'pending')
+    return <p class="soft">What this call would do was shown while it waited, and is not kept.</p>;
+  if (detailsGone === true) return <p class="notice gone">{DETAILS_GONE}</p>;
   if (details === undefined || details === null) return null;
   return (
     <div class="call-details">

@@ -66,7 +66,7 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
               <CallDetails of={approval} />
               <DriftMark drifted={context.drifted} keyId={approval.keyId} />
               <ToolDescription text={context.toolDescription} />
-              {approval.status === 'pending' && <Answering of={approval} reload={reload} />}
+              <Answering approval={approval} reload={reload} />
             </div>
           </Panel>
           {approval.grantExpiresAt !== null && <GrantOf referenceId={approval.referenceId} />}
@@ -87,21 +87,27 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
   );
 }
 
-function Answering({ of: approval, reload }: { of: WholeApproval; reload: () => void }) {
-  const element = useRef<HTMLDivElement>(null);
-  const changed = (answered: Approval) => {
-    updatePending(answered);
+/** The answers that the inbox offers. It stays when they go, and keeps the focus. */
+function Answering({ approval, reload }: { approval: WholeApproval; reload: () => void }) {
+  const place = useRef<HTMLDivElement>(null);
+  const changed = (is: Approval) => {
+    updatePending(is);
     reload();
   };
+  const waits = approval.status === 'pending' && Date.parse(approval.expiresAt) > now.value;
   return (
-    <div class="stack answering" ref={element} tabIndex={-1}>
-      <Votes approval={approval} />
-      <Answers
-        approval={approval}
-        look={{ whole: approval, error: null, again: reload }}
-        changed={changed}
-        focus={() => element.current?.focus({ preventScroll: true })}
-      />
+    <div class="answering" ref={place} tabIndex={-1}>
+      {waits && (
+        <>
+          <Votes approval={approval} />
+          <Answers
+            approval={approval}
+            look={{ whole: approval, error: null, again: reload }}
+            changed={changed}
+            focus={() => place.current?.focus({ preventScroll: true })}
+          />
+        </>
+      )}
     </div>
   );
 }
