@@ -1,25 +1,22 @@
 // The pages behind an approval link: the question, the answer, or why there is nothing to answer. They are pure
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
-import { GRANT_DURATIONS } from '../core/approval.ts';
-import { DETAILS_GONE } from '../core/details.ts';
-import { joinName } from '../core/name.ts';
-import { visible, visibleLines } from '../core/visible.ts';
-import type { ShownDetails } from '../guard/approvals/shown-details.ts';
+import { GRANT_DURATIONS, MAX_NOTE } from '../core/approval.ts';
+import { visible } from '../core/visible.ts';
+import {
+  type ApprovalFacts,
+  detailsShown,
+  driftShown,
+  factList,
+  fullName,
+  type Insight,
+  LOCAL_TIMES,
+  PARTS_STYLE,
+  recentShown,
+  time,
+  voteShown,
+} from './approve-parts.ts';
 import { card, type Html, html, named, page } from './page.ts';
-
-export interface ApprovalFacts {
-  serverName: string;
-  toolName: string;
-  keyName: string;
-  sessionLabel: string | null;
-  reason: string;
-  /** All times are in milliseconds. */
-  createdAt: number;
-  expiresAt: number;
-  /** The group that has to answer, how many of it have to approve, and how many have; null if no group has to. */
-  approvers: { group: string; needed: number; approved: number } | null;
-}
 
 export type ApprovalAction = 'approve' | 'deny';
 
@@ -28,9 +25,11 @@ interface Ask {
   /** The action that the link names, or null. */
   action: ApprovalAction | null;
   submitsItself: boolean;
-  /** What the call would do, as far as its rule shows it. */
-  shown: ShownDetails;
   now: number;
+  referenceId: string;
+  /** Whether the call was made in a session. */
+  inSession: boolean;
+  insight: Insight;
 }
 
 const OTHER = { approve: 'deny', deny: 'approve' } as const;
@@ -48,42 +47,41 @@ if (document.prerendering) document.addEventListener('prerenderingchange', send,
 else send();
 `;
 
-const STYLE = `
-.lasting { display: grid; gap: 1rem; padding-top: 0.9rem; }
-dl.shown dd { overflow-wrap: anywhere; white-space: pre-wrap; }
+const STYLE = `${PARTS_STYLE}
+.answer, .lasting { display: grid; gap: 1rem; }
+.lasting { padding-top: 0.9rem; }
 details { border-top: 1px solid var(--line); padding-top: 1rem; }
+fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: 0.4rem; min-width: 0; }
+legend { padding: 0 0 0.3rem; font-weight: 600; }
+.check { display: flex; gap: 0.6rem; align-items: baseline; margin: 0; font-weight: 400; overflow-wrap: anywhere; }
+.check input { flex: none; width: auto; min-height: 0; }
 `;
 
 export function askPage(facts: ApprovalFacts, ask: Ask): Response {
-  const { action, submitsItself, now } = ask;
+  const { action, submitsItself, now, insight } = ask;
   const decides = action !== null && submitsItself;
   return page({
     title: 'Tool call awaiting a decision · Toolgate',
     style: STYLE,
-    ...(decides ? { script: SUBMIT_AT_ONCE } : {}),
+    script: decides ? LOCAL_TIMES + SUBMIT_AT_ONCE : LOCAL_TIMES,
     body: card(
       action === null ? 'May this tool call run?' : HEADINGS[action],
       html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to make this call. It has not run.</p>
-${whatItWouldDo(ask.shown)}
-${factList(facts, now)}
-${action === null ? openForms(ask.token, facts) : decidedForm(ask.token, action, submitsItself)}`,
+${driftShown(insight)}
+${detailsShown(insight)}
+${factList(facts, now, insight)}
+${recentShown(insight, ask.inSession ? 'session' : 'key')}
+${action === null ? openForms(facts, ask) : decidedForm(ask.token, action, submitsItself)}
+<p class="soft small"><a href="/dashboard/approvals/${ask.referenceId}">The same question in the dashboard</a>, for operators.</p>`,
     ),
   });
 }
 
-function whatItWouldDo({ details, detailsGone }: ShownDetails): Html | null {
-  if (detailsGone) return html`<p class="notice">${DETAILS_GONE}</p>`;
-  if (details === undefined) return null;
-  const { question, fields, omitted = 0 } = details;
-  return html`${question === null ? null : html`<p><b>${named(question)}</b></p>`}
-${fields.length === 0 ? null : html`<dl class="facts shown">${fields.map(({ path, value }) => fact(named(path), html`<bdi>${visibleLines(value)}</bdi>`))}</dl>`}
-${omitted === 0 ? null : html`<p class="soft small">Not shown, because there is too much: ${omitted === 1 ? '1 more field' : `${omitted} more fields`}.</p>`}`;
-}
-
 function decidedForm(token: string, action: ApprovalAction, submitsItself: boolean): Html {
   const other = OTHER[action];
-  const choice = html`<div class="row"><button${action === 'deny' ? html` class="plain"` : null}>${BUTTONS[action]}</button>
-<a href="${pathOf(token)}?action=${other}">${INSTEAD[other]}</a></div>`;
+  const choice = html`<div class="answer">${noteField('note')}
+<div class="row"><button${action === 'deny' ? html` class="plain"` : null}>${BUTTONS[action]}</button>
+<a href="${pathOf(token)}?action=${other}">${INSTEAD[other]}</a></div></div>`;
   return html`<form id="decision" method="post" action="${pathOf(token)}">
 <input type="hidden" name="action" value="${action}">
 ${submitsItself ? html`<noscript>${choice}</noscript>` : choice}
@@ -92,12 +90,18 @@ ${submitsItself ? html`<p id="sending" class="notice" role="status" hidden>Sendi
 }
 
 // There are two forms, so that no `duration` is sent when only this call is approved.
-function openForms(token: string, facts: ApprovalFacts): Html {
-  return html`<form id="decision" method="post" action="${pathOf(token)}" class="row">
-<button name="action" value="approve">${BUTTONS.approve}</button>
-<button name="action" value="deny" class="plain">${BUTTONS.deny}</button>
+function openForms(facts: ApprovalFacts, ask: Ask): Html {
+  return html`<form id="decision" method="post" action="${pathOf(ask.token)}" class="answer">
+${voteShown(facts)}
+${noteField('note')}
+<div class="row"><button name="action" value="approve">${BUTTONS.approve}</button>
+<button name="action" value="deny" class="plain">${BUTTONS.deny}</button></div>
 </form>
-<details class="small">
+${facts.approvers !== null && facts.approvers.needed > 1 ? null : lastingForm(facts, ask)}`;
+}
+
+function lastingForm(facts: ApprovalFacts, { token }: Ask): Html {
+  return html`<details class="small">
 <summary>Approve for a while</summary>
 <form id="lasting" method="post" action="${pathOf(token)}" class="lasting">
 <input type="hidden" name="action" value="approve">
@@ -105,9 +109,15 @@ function openForms(token: string, facts: ApprovalFacts): Html {
 that would need approval are then allowed without asking, until the time is over. What the policy denies stays denied.</p>
 <div><label for="duration">For</label>
 <select id="duration" name="duration">${GRANT_DURATIONS.map(([value, words]) => html`<option value="${value}">${words}</option>`)}</select></div>
+${noteField('lasting-note')}
 <div class="row"><button class="plain">Approve for this long</button></div>
 </form>
 </details>`;
+}
+
+function noteField(id: string): Html {
+  return html`<div><label for="${id}">Note to the agent (optional)</label>
+<input id="${id}" name="note" maxlength="${MAX_NOTE}" autocomplete="off"></div>`;
 }
 
 export function resolvedPage(
@@ -123,6 +133,7 @@ export function resolvedPage(
         : html`This call may proceed. Until ${time(grantExpiresAt)}, further calls of this key to this tool need no approval.`;
   return page({
     title: `${status === 'approved' ? 'Approved' : 'Denied'} · Toolgate`,
+    script: LOCAL_TIMES,
     body: card(
       status === 'approved' ? 'Approved' : 'Denied',
       html`<p class="notice" role="status">${outcome}</p>
@@ -136,6 +147,7 @@ ${factList(facts, null)}
 export function votedPage(facts: ApprovalFacts): Response {
   return page({
     title: 'Your approval is counted · Toolgate',
+    script: LOCAL_TIMES,
     body: card(
       'Your approval is counted',
       html`<p class="notice" role="status">The call waits until others have approved it too. A denial by one of them ends it.</p>
@@ -166,6 +178,7 @@ export function gonePage(
   return page({
     title: `${heading} · Toolgate`,
     status: 410,
+    script: LOCAL_TIMES,
     body: card(
       heading,
       html`<p class="notice">${what}${at === null ? null : html` on ${time(at)}`}. ${then}</p>
@@ -215,72 +228,6 @@ function message(
 ): Response {
   const body = card(heading, html`<p class="soft">${sentence}</p>`);
   return page({ title: `${heading} · Toolgate`, status, body, headers });
-}
-
-/** With `now`, for a question that is still open, the list says how much time is left. */
-function factList(facts: ApprovalFacts, now: number | null): Html {
-  const left = now === null ? null : html` (${spanInWords(facts.expiresAt - now)} left)`;
-  return html`<dl class="facts">
-${fact('Tool', html`<span class="mono">${named(facts.toolName)}</span>`)}
-${fact('Server', html`<span class="mono">${named(facts.serverName)}</span>`)}
-${fact('Full name', fullName(facts))}
-${fact('Key', named(facts.keyName))}
-${facts.sessionLabel === null || facts.sessionLabel === '' ? null : fact('Session', named(facts.sessionLabel))}
-${fact('Reason', named(facts.reason))}
-${facts.approvers === null ? null : fact('Approved by', approversInWords(facts.approvers))}
-${fact('Asked', time(facts.createdAt))}
-${now === null ? null : fact('Lapses', html`${time(facts.expiresAt)}${left}`)}
-</dl>`;
-}
-
-function approversInWords({ group, needed, approved }: NonNullable<ApprovalFacts['approvers']>): Html {
-  return html`${String(approved)} of ${String(needed)}, of the group ${named(group)}`;
-}
-
-function fact(name: string | Html, value: Html): Html {
-  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
-}
-
-// Each part is isolated, because a name in a right-to-left script could otherwise swap the two.
-function fullName({ serverName, toolName }: ApprovalFacts): Html {
-  const between = joinName('', '');
-  return html`<bdi dir="ltr" class="mono">${named(serverName)}${between}${named(toolName)}</bdi>`;
-}
-
-const MINUTES = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'UTC',
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
-
-function time(ms: number): Html {
-  const at = new Date(ms);
-  const parts = Object.fromEntries(MINUTES.formatToParts(at).map(part => [part.type, part.value]));
-  const { day = '', month = '', year = '', hour = '', minute = '' } = parts;
-  return html`<time datetime="${at.toISOString()}">${day} ${month} ${year}, ${hour}:${minute} UTC</time>`;
-}
-
-const SPANS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-] as const;
-
-/** The two largest units of a time span, rounded down so that it never says more than is left. */
-function spanInWords(ms: number): string {
-  const words: string[] = [];
-  let rest = ms;
-  for (const [name, length] of SPANS) {
-    const count = Math.floor(rest / length);
-    if (count < 1) continue;
-    words.push(`${count} ${name}${count === 1 ? '' : 's'}`);
-    rest -= count * length;
-  }
-  return words.slice(0, 2).join(' ') || 'less than a minute';
 }
 
 function pathOf(token: string): string {

@@ -7,6 +7,7 @@ import { MAX_NOTE, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Resolve } from '../guard/approvals/answer.ts';
 import { findQuestion, linkAnswerer, type Question, resolveByLink } from '../guard/approvals/approvals.ts';
+import { contextOf } from '../guard/approvals/context.ts';
 import { shownDetails } from '../guard/approvals/shown-details.ts';
 import { votesFor } from '../guard/approvals/votes.ts';
 import type { Deps } from '../guard/deps.ts';
@@ -14,7 +15,6 @@ import { keepReturnPath } from '../guard/people/return-targets.ts';
 import { type ApprovalRecord, approvalVotes } from '../store/approvals.ts';
 import type { VoteRecord } from '../store/votes.ts';
 import {
-  type ApprovalFacts,
   askPage,
   badRequestPage,
   gonePage,
@@ -24,6 +24,7 @@ import {
   unknownPage,
   votedPage,
 } from './approve-page.ts';
+import type { ApprovalFacts, Insight } from './approve-parts.ts';
 import { signedInOperator } from './auth.ts';
 import { STATUS } from './errors.ts';
 import { isoOrNull, isoTime, label, uuid, votes } from './fields.ts';
@@ -126,10 +127,20 @@ async function show(
     token,
     action: query.action ?? null,
     submitsItself: services.config.approvePage === 'auto',
-    // Whoever gets here may answer with this link.
-    shown: await shownDetails(services.deps, question.approval, 'link'),
     now: services.deps.now(),
+    referenceId: question.approval.id,
+    inSession: question.approval.sessionId !== null,
+    insight: await insightOf(services.deps, question),
   });
+}
+
+/** Whoever gets here may answer with this link. */
+async function insightOf(deps: Deps, { approval, votes }: Question): Promise<Insight> {
+  const [shown, context] = await Promise.all([
+    shownDetails(deps, approval, 'link'),
+    contextOf(deps, approval),
+  ]);
+  return { shown, context, approvedBy: votes.map(each => each.by) };
 }
 
 /** Keeps the path on the server and gives the sign-in page a name for it. A HEAD request needs none. */
@@ -228,8 +239,7 @@ function gone(question: Question): Response {
 }
 
 function factsOf({ approval, keyName, sessionLabel, votes }: Question): ApprovalFacts {
-  const { serverName, toolName, reason, createdAt, expiresAt, approverGroup, votesNeeded } = approval;
-  const approvers =
-    approverGroup === null ? null : { group: approverGroup, needed: votesNeeded, approved: votes.length };
+  const { serverName, toolName, reason, createdAt, expiresAt, approverGroup: group } = approval;
+  const approvers = group === null ? null : { group, needed: approval.votesNeeded, approved: votes.length };
   return { serverName, toolName, reason, createdAt, expiresAt, keyName, sessionLabel, approvers };
 }

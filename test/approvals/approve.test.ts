@@ -109,11 +109,12 @@ for (const engine of await engines()) {
 
     test('only a link that names an action submits itself', async () => {
       const bare = await gate.open(asked.token);
-      expect(bare.text).not.toContain('<script');
+      expect(bare.text).not.toContain('.submit()');
       expect(bare.text.match(/<button/g)).toHaveLength(3);
       const decided = await gate.open(asked.token, '?action=approve');
       const nonce = /script-src 'nonce-([^']+)'/.exec(decided.headers.get('content-security-policy') ?? '');
       expect(decided.text).toContain(`<script nonce="${nonce?.[1]}">`);
+      expect(decided.text).toContain('.submit()');
       expect(decided.text).toContain('<noscript>');
     });
 
@@ -306,7 +307,7 @@ test('with TOOLGATE_APPROVE_PAGE=confirm no link submits itself', async () => {
     for (const query of ['', '?action=approve', '?action=deny']) {
       const page = await gate.open(token, query);
       expectPage(page, 200);
-      expect(page.text).not.toContain('<script');
+      expect(page.text).not.toContain('.submit()');
       expect(page.text.replace(/<noscript>.*?<\/noscript>/gs, '')).toContain('<button');
     }
     expect((await gate.answer(token, { action: 'approve' })).status).toBe(200);

@@ -6,7 +6,6 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { visible, visibleLines } from '../../src/core/visible.ts';
 import {
   type ApprovalAction,
-  type ApprovalFacts,
   askPage,
   badRequestPage,
   gonePage,
@@ -14,7 +13,9 @@ import {
   signInNeededPage,
   tooManyPage,
   unknownPage,
+  votedPage,
 } from '../../src/http/approve-page.ts';
+import type { ApprovalFacts, Insight } from '../../src/http/approve-parts.ts';
 import { docsPage } from '../../src/http/docs.ts';
 import { openapi } from '../../src/http/openapi.ts';
 import { card, html, page, trusted } from '../../src/http/page.ts';
@@ -32,10 +33,47 @@ const FACTS: ApprovalFacts = {
   reason: 'Rule 3 of policy "prod" requires approval for github__delete_repository. Deletions are final.',
   createdAt: NOW - 18 * 60_000,
   expiresAt: NOW + 42 * 60_000,
-  approvers: { group: 'release', needed: 2, approved: 1 },
+  approvers: null,
 };
-const ask = (action: ApprovalAction | null, submitsItself: boolean, facts = FACTS) =>
-  askPage(facts, { token: TOKEN, action, submitsItself, shown: {}, now: NOW });
+const NOTHING_KNOWN: Insight = {
+  shown: {},
+  approvedBy: [],
+  context: {
+    toolDescription: null,
+    drifted: false,
+    earlier: { asked: 0, approved: 0, denied: 0, timedOut: 0, lastBy: null, lastAt: null },
+    recentCalls: [],
+  },
+};
+const ask = (
+  action: ApprovalAction | null,
+  submitsItself: boolean,
+  facts = FACTS,
+  insight = NOTHING_KNOWN,
+  now = NOW,
+) => askPage(facts, { token: TOKEN, action, submitsItself, now, referenceId: 'r', inSession: true, insight });
+
+/** Everything that the page can show, with as many fields as there are and values of any length. */
+const insightOf = (text: string, size = 2): Insight => ({
+  shown: {
+    details: {
+      question: `Refund ${text}?`,
+      fields: Array.from({ length: size }, (_, at) => ({ path: `items[${at}].${text}`, value: text })),
+      omitted: 3,
+    },
+  },
+  approvedBy: [`operator:${text}`],
+  context: {
+    toolDescription: text,
+    drifted: true,
+    earlier: { asked: 14, approved: 12, denied: 1, timedOut: 1, lastBy: `operator:${text}`, lastAt: NOW },
+    recentCalls: [{ at: NOW, serverName: text, toolName: text, decision: 'allow' }],
+  },
+});
+const BY_TWO = {
+  ...FACTS,
+  approvers: { group: 'finance', needed: 2, approved: 1 },
+};
 
 const HOSTILE = [
   '<script>window.hit=1</script>',
@@ -56,6 +94,7 @@ const hostileFacts = (text: string): ApprovalFacts => ({
   keyName: text,
   sessionLabel: text,
   reason: text,
+  approvers: { group: text, needed: 1, approved: 1 },
 });
 
 /** So many routes show every kind of element that the reference has. */
@@ -65,6 +104,11 @@ const PAGES: Record<string, () => Response> = {
   'api-reference': () => docsPage(openapi(routes, '0.1.0')),
   'api-reference-part': () => docsPage(openapi(routes.slice(0, PART), '0.1.0')),
   ask: () => ask(null, true),
+  'ask-informed': () => ask(null, true, FACTS, insightOf('80.00 EUR')),
+  'ask-much': () => ask(null, true, FACTS, insightOf('x'.repeat(500), 16)),
+  'ask-two': () => ask(null, true, BY_TWO, { ...NOTHING_KNOWN, approvedBy: ['operator:bob@example.com'] }),
+  'ask-gone': () => ask(null, true, FACTS, { ...NOTHING_KNOWN, shown: { detailsGone: true } }),
+  voted: () => votedPage(BY_TWO),
   confirm: () => ask('approve', false),
   approved: () => resolvedPage(FACTS, 'approved', null),
   granted: () => resolvedPage(FACTS, 'approved', NOW + 3_600_000),
@@ -86,7 +130,7 @@ const OTHERS: Record<string, () => Response> = {
     page({ title: 'x', body: card('x', html`${trusted('<p onclick="1" style="color:red">x</p>')}`) }),
 };
 for (const [index, text] of HOSTILE.entries())
-  OTHERS[`hostile-${index}`] = () => ask(null, true, hostileFacts(text));
+  OTHERS[`hostile-${index}`] = () => ask(null, true, hostileFacts(text), insightOf(text));
 
 // A few of them: the reference has one per response, all set alike, and axe looks at every word.
 const UNFOLD = "[...document.querySelectorAll('details')].slice(0, 8).forEach(each => { each.open = true })";
@@ -166,7 +210,7 @@ describe('headers and text, without a browser', () => {
     const policies = [1, 2, 3].map(() => ask('approve', true).headers.get('content-security-policy') ?? '');
     expect(new Set(policies).size).toBe(3);
     expect(policies[0]).toContain("script-src 'nonce-");
-    expect(ask(null, true).headers.get('content-security-policy')).not.toContain('script-src');
+    expect(unknownPage().headers.get('content-security-policy')).not.toContain('script-src');
   });
 
   test('each page has its status, and the limit says when to come back', () => {
@@ -213,10 +257,7 @@ describe('headers and text, without a browser', () => {
 
   test('how long is left is said in words, and never as more than there is', async () => {
     const left = async (ms: number) => {
-      const made = askPage(
-        { ...FACTS, expiresAt: NOW + ms },
-        { token: TOKEN, action: null, submitsItself: false, shown: {}, now: NOW },
-      );
+      const made = ask(null, false, { ...FACTS, expiresAt: NOW + ms });
       return /\(([^()]*) left\)/.exec(await made.text())?.[1];
     };
     expect(await left(59_999)).toBe('less than a minute');
@@ -316,7 +357,7 @@ describe.if(hasBrowser())('in a browser', () => {
           .getByRole('button', { name: `${action === 'approve' ? 'Approve' : 'Deny'} this call` })
           .click();
         await page.waitForURL(`**/v1/approve/${TOKEN}`);
-        expect(posts.map(field)).toEqual([{ action }]);
+        expect(posts.map(field)).toEqual([{ action, note: '' }]);
       });
     });
   }
@@ -331,7 +372,7 @@ describe.if(hasBrowser())('in a browser', () => {
       expect(await other.getAttribute('href')).toBe(`/v1/approve/${TOKEN}?action=deny`);
       await page.getByRole('button').click();
       await page.waitForURL(`**/v1/approve/${TOKEN}`);
-      expect(posts.map(field)).toEqual([{ action: 'approve' }]);
+      expect(posts.map(field)).toEqual([{ action: 'approve', note: '' }]);
     });
   });
 
@@ -350,7 +391,7 @@ describe.if(hasBrowser())('in a browser', () => {
           await page.getByLabel('For', { exact: true }).selectOption('8 hours');
           await page.getByRole('button', { name: button }).click();
           await page.waitForURL(`**/v1/approve/${TOKEN}`);
-          expect(posts.map(field)).toEqual([sent]);
+          expect(posts.map(field)).toEqual([{ ...sent, note: '' }]);
           expect(posts[0]?.type).toBe('application/x-www-form-urlencoded');
         });
       });
@@ -359,14 +400,48 @@ describe.if(hasBrowser())('in a browser', () => {
     await visit({}, async ({ page, refused, strays }) => {
       for (const [index, text] of HOSTILE.entries()) {
         await page.goto(`hostile-${index}`, { waitUntil: 'networkidle' });
-        const shown = await page.locator('dd').allTextContents();
-        expect(shown.slice(0, 6)).toEqual([text, text, `${text}__${text}`, text, text, text]);
+        const shown = await page.locator('.facts dd').allTextContents();
+        expect(shown.slice(0, 8)).toEqual([
+          ...[text, text, `${text}__${text}`, text, text, text],
+          `1 of 1 of ${text} (${text})`,
+          text,
+        ]);
+        expect(await page.locator('.question').textContent()).toBe(`Refund ${text}?`);
+        expect(await page.locator('.values').locator('dt, dd').allTextContents()).toEqual([
+          ...[`items[0].${text}`, text],
+          ...[`items[1].${text}`, text],
+        ]);
         expect(await page.evaluate('window.hit')).toBeUndefined();
         expect(await page.locator('form').count()).toBe(2);
-        expect(await page.locator('iframe, img, script, dd a, meta[http-equiv]').count()).toBe(0);
+        expect(await page.locator('iframe, img, script:not([nonce]), dd a, meta[http-equiv]').count()).toBe(
+          0,
+        );
       }
       expect(refused).toEqual([]);
       expect(strays).toEqual([]);
+    });
+  });
+
+  test('times are in the reader’s zone with script, and in UTC without', async () => {
+    for (const [javaScriptEnabled, asked] of [
+      [true, /May 14, 2026.*06:12 PM GMT\+9/],
+      [false, /14 May 2026, 09:12 UTC/],
+    ] as const)
+      await visit({ javaScriptEnabled, timezoneId: 'Asia/Tokyo', locale: 'en-US' }, async ({ page }) => {
+        await page.goto('ask');
+        expect(await page.locator('time').first().textContent()).toMatch(asked);
+      });
+  });
+
+  test('where several have to approve, nothing is offered for a while', async () => {
+    await visit({}, async ({ page }) => {
+      await page.goto('ask-two');
+      expect(await page.getByRole('button').allTextContents()).toEqual([
+        'Approve this call',
+        'Deny this call',
+      ]);
+      await page.getByText('1 of 2 of finance (bob@example.com)').waitFor();
+      await page.getByText('Yours is the last approval that is needed.').waitFor();
     });
   });
 

@@ -1,0 +1,195 @@
+// What the pages behind an approval link say about a call, in pieces: its facts, what it would do, votes, earlier
+// questions, latest calls, times. Agents chose most of these texts, so each is escaped, isolated, and shows its invisible
+// characters.
+
+import { DETAILS_GONE, type Details } from '../core/details.ts';
+import { joinName } from '../core/name.ts';
+import { visibleLines } from '../core/visible.ts';
+import type { Context } from '../guard/approvals/context.ts';
+import type { ShownDetails } from '../guard/approvals/shown-details.ts';
+import { type Html, html, named } from './page.ts';
+
+export interface ApprovalFacts {
+  serverName: string;
+  toolName: string;
+  keyName: string;
+  sessionLabel: string | null;
+  reason: string;
+  /** All times are in milliseconds. */
+  createdAt: number;
+  expiresAt: number;
+  /** The group that has to answer, how many of it have to approve, and how many have; null if no group has to. */
+  approvers: { group: string; needed: number; approved: number } | null;
+}
+
+/** What helps to answer a question that is open. */
+export interface Insight {
+  /** What the call would do, as far as its rule shows it. */
+  shown: ShownDetails;
+  /** Who has approved, if a group has to. */
+  approvedBy: readonly string[];
+  context: Pick<Context, 'toolDescription' | 'drifted' | 'earlier' | 'recentCalls'>;
+}
+
+export const PARTS_STYLE = `
+.question { font-size: 1.2rem; font-weight: 650; line-height: 1.35; }
+.values { border: 1px solid var(--line); border-radius: 9px; background: var(--ground); }
+.values > div { display: grid; grid-template-columns: minmax(5rem, 9rem) minmax(0, 1fr); gap: 0.1rem 1rem; padding: 0.4rem 0.75rem; }
+.values > div + div { border-top: 1px solid var(--line); }
+.values dt { color: var(--soft); font-family: var(--mono); font-size: 0.9em; overflow-wrap: anywhere; }
+.values dd { white-space: pre-wrap; overflow-wrap: anywhere; overflow: clip; }
+.warning { border-left-color: #b3261e; font-weight: 600; }
+.recent { list-style: none; padding-top: 0.6rem; display: grid; gap: 0.3rem; overflow-wrap: anywhere; }
+@media (max-width: 40rem) { .values > div { grid-template-columns: minmax(0, 1fr); } }
+`;
+
+/** Shows times in the reader's zone, as the dashboard does. Without script they stay in UTC, and say so. */
+export const LOCAL_TIMES = `
+const local = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short',
+});
+for (const each of document.querySelectorAll('time')) {
+  each.title = each.textContent;
+  each.textContent = local.format(new Date(each.dateTime));
+}
+`;
+
+/** What the call would do, or that it can no longer be shown; nothing if the rule shows nothing. */
+export function detailsShown({ shown: { details, detailsGone } }: Insight): Html | null {
+  if (detailsGone) return html`<p class="notice warning">${DETAILS_GONE}</p>`;
+  if (details === undefined) return null;
+  const { question, fields, omitted = 0 } = details;
+  return html`${question === null ? null : html`<p class="question">${named(question)}</p>`}
+${fields.length === 0 ? null : html`<dl class="values">${fields.map(value)}</dl>`}
+${omitted === 0 ? null : html`<p class="soft small">${omittedWords(omitted)}</p>`}`;
+}
+
+function value({ path, value }: Details['fields'][number]): Html {
+  return html`<div><dt>${named(path)}</dt><dd><bdi>${visibleLines(value)}</bdi></dd></div>`;
+}
+
+function omittedWords(omitted: number): string {
+  const what = omitted === 1 ? '1 more field is' : `${omitted} more fields are`;
+  return `${what} not shown, because there is too much to show.`;
+}
+
+export function driftShown({ context: { drifted } }: Insight): Html | null {
+  return drifted
+    ? html`<p class="notice warning">This tool has changed: its definition differs from the one that was accepted.</p>`
+    : null;
+}
+
+/** Who has approved is only shown to whoever may answer. */
+function approversShown({ group, needed, approved }: Approvers, by: readonly string[]): Html {
+  const who = by.map((each, at) => html`${at === 0 ? '' : ', '}${person(each)}`);
+  return html`${approved} of ${needed} of ${named(group)}${by.length === 0 ? null : html` (${who})`}`;
+}
+
+type Approvers = NonNullable<ApprovalFacts['approvers']>;
+
+/** What an approval does where several people have to approve. */
+export function voteShown({ approvers }: ApprovalFacts): Html | null {
+  if (approvers === null || approvers.needed === 1) return null;
+  const left = approvers.needed - approvers.approved;
+  const first =
+    left <= 1
+      ? 'Yours is the last approval that is needed.'
+      : `The call may run after ${left} approvals more.`;
+  return html`<p class="soft">${first} One denial ends the question.</p>`;
+}
+
+const person = (by: string): Html => named(by.replace(/^operator:/, ''));
+
+/** With `now`, for a question that is still open, the list says how much time is left. */
+export function factList(facts: ApprovalFacts, now: number | null, insight: Insight | null = null): Html {
+  const left = now === null ? null : html` (${spanInWords(facts.expiresAt - now)} left)`;
+  return html`<dl class="facts">
+${fact('Tool', html`<span class="mono">${named(facts.toolName)}</span>`)}
+${fact('Server', html`<span class="mono">${named(facts.serverName)}</span>`)}
+${fact('Full name', fullName(facts))}
+${fact('Key', named(facts.keyName))}
+${facts.sessionLabel === null || facts.sessionLabel === '' ? null : fact('Session', named(facts.sessionLabel))}
+${fact('Reason', named(facts.reason))}
+${facts.approvers === null ? null : fact('Approved by', approversShown(facts.approvers, insight?.approvedBy ?? []))}
+${insight === null ? null : insightFacts(insight)}
+${fact('Asked', time(facts.createdAt))}
+${now === null ? null : fact('Lapses', html`${time(facts.expiresAt)}${left}`)}
+</dl>`;
+}
+
+function insightFacts({ context: { toolDescription, earlier } }: Insight): Html {
+  return html`${toolDescription === null ? null : fact('Tool says', named(toolDescription))}
+${fact('Before', earlierShown(earlier))}`;
+}
+
+/** How the same key's questions about the same tool ended. */
+function earlierShown({ asked, approved, denied, timedOut, lastBy, lastAt }: Context['earlier']): Html {
+  if (asked === 0) return html`not asked in the last 30 days`;
+  const times = asked === 1 ? 'once' : `${asked} times`;
+  const counts = html`asked ${times} in the last 30 days: ${approved} approved, ${denied} denied, ${timedOut} timed out`;
+  if (lastAt === null || lastBy === null) return counts;
+  const who =
+    lastBy === 'link'
+      ? html`somebody with the link`
+      : lastBy === 'admin'
+        ? html`the admin token`
+        : person(lastBy);
+  return html`${counts}; last answered by ${who}, ${time(lastAt)}`;
+}
+
+/** The latest calls of the session, or of the key. */
+export function recentShown({ context: { recentCalls } }: Insight, of: 'session' | 'key'): Html | null {
+  if (recentCalls.length === 0) return null;
+  return html`<details class="small">
+<summary>Latest calls of the ${of}</summary>
+<ul class="recent">${recentCalls.map(
+    call => html`<li>${call.decision} ${fullName(call)}, ${time(call.at)}</li>`,
+  )}</ul>
+</details>`;
+}
+
+function fact(name: string, value: Html): Html {
+  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+}
+
+// Each part is isolated, because a name in a right-to-left script could otherwise swap the two.
+export function fullName({ serverName, toolName }: { serverName: string; toolName: string }): Html {
+  const between = joinName('', '');
+  return html`<bdi dir="ltr" class="mono">${named(serverName)}${between}${named(toolName)}</bdi>`;
+}
+
+const MINUTES = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+
+export function time(ms: number): Html {
+  const at = new Date(ms);
+  const parts = Object.fromEntries(MINUTES.formatToParts(at).map(part => [part.type, part.value]));
+  const { day = '', month = '', year = '', hour = '', minute = '' } = parts;
+  return html`<time datetime="${at.toISOString()}">${day} ${month} ${year}, ${hour}:${minute} UTC</time>`;
+}
+
+const SPANS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+
+/** The two largest units of a time span, rounded down so that it never says more than is left. */
+function spanInWords(ms: number): string {
+  const words: string[] = [];
+  let rest = ms;
+  for (const [name, length] of SPANS) {
+    const count = Math.floor(rest / length);
+    if (count < 1) continue;
+    words.push(`${count} ${name}${count === 1 ? '' : 's'}`);
+    rest -= count * length;
+  }
+  return words.slice(0, 2).join(' ') || 'less than a minute';
+}
