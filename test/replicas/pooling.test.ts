@@ -56,6 +56,14 @@ describe.if(able)('behind a proxy that pools by transaction', () => {
     expect(rows.map(each => each.id).sort()).toEqual(verdicts.map(each => each.body.toolCallId).sort());
   });
 
+  test('details are shown by the replica that judged the call, and the other says that they are gone', async () => {
+    const { key } = await one.newKey([{ tool: '*', action: 'require_approval', show: 'all' }]);
+    const { referenceId } = (await one.check(key, 'a', 'b', { args: { amount: 5 } })).body;
+    const path = `/approvals/${referenceId}`;
+    expect((await one.admin('GET', path)).body.details.fields).toEqual([{ path: 'amount', value: '5' }]);
+    expect((await two.admin('GET', path)).body.detailsGone).toBe(true);
+  });
+
   test('a revocation on one replica holds on the other at once', async () => {
     const { key } = await one.newKey([{ tool: '*', action: 'allow' }]);
     const late: string[] = [];

@@ -248,6 +248,7 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
         other.sendHint('second');
         await until('its own word came', () => words.length === 2);
         expect([words, woken]).toEqual([['first', 'second'], 0]);
+        expect(other.hintsReachReplicas).toBe(true);
         db.wake();
         await until('it is woken', () => woken > 0);
         expect(words).toEqual(['first', 'second']);
@@ -267,6 +268,7 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
           pooled.wake();
           await until('both came', () => words.length === 1 && woken === 1);
           expect(await listeners(url)).toEqual([]);
+          expect(pooled.hintsReachReplicas).toBe(false);
         },
         'transaction',
       ),
