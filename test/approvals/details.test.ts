@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { DETAILS_GONE } from '../../src/core/details.ts';
 import type { Rule } from '../../src/core/policy.ts';
 import { sql, until } from '../support/faults.ts';
-import { engines, startService } from '../support/service.ts';
+import { connect, ECHO, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
+import { engines, startService, type TestService } from '../support/service.ts';
 import { type Gate, openGate } from './gate.ts';
 
 const RULES: Rule[] = [
@@ -14,6 +15,9 @@ const RULES: Rule[] = [
   { tool: '*', action: 'require_approval' },
 ];
 const ARGS = { amount: 12.5, to: { name: 'Ada\u202e <b>', iban: 'DE00' } };
+
+const upstream = new RecordingUpstream({ tools: [{ ...ECHO, name: 'transfer' }] });
+afterAll(() => upstream.stop());
 
 for (const engine of await engines()) {
   describe(engine, () => {
@@ -79,7 +83,13 @@ for (const engine of await engines()) {
       expect(await held()).toBe(0);
     });
 
-    test('after a restart, people are told that they are gone', async () => {
+    test('after a restart they are gone, until the agent makes the same call again', async () => {
+      const { key, keyId } = await gate.service.newKey(RULES);
+      await connect(gate.service, keyId, 'up', upstream.url);
+      const client = await LegacyClient.open(gate.service, key);
+      const call = async (service: TestService) =>
+        (await client.at(service).call('up__transfer', ARGS)).result.structuredContent.referenceId;
+      const repeated = await call(gate.service);
       const asked = await gate.ask(key, 'refund', { args: ARGS });
       const { databaseUrl, dataDir } = gate.service;
       await gate.service.kill('SIGTERM');
@@ -90,6 +100,9 @@ for (const engine of await engines()) {
       const page = await gate.open(asked.token);
       expect(page.text).toContain(DETAILS_GONE);
       expect(page.text).not.toContain('12.5');
+      expect((await read(repeated)).body.detailsGone).toBe(true);
+      expect(await call(again)).toBe(repeated);
+      expect((await read(repeated)).body.details.fields).toHaveLength(3);
     });
 
     test.if(process.platform === 'linux')('the memory of the service stays out of crash files', async () => {
