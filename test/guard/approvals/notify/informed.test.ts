@@ -171,6 +171,7 @@ describe('the card for Teams', () => {
     for (const value of ['"'.repeat(500), '\u0007'.repeat(500), '東'.repeat(500), '']) {
       for (const count of [0, 5, 16, 400]) {
         const { lines, actions } = await teamsCard({ ...long, details: many(count, value) });
+        expect(Buffer.byteLength(receiver.arrivals.at(-1)?.text ?? '')).toBeLessThanOrEqual(20_000);
         const cut = /^… and (\d+) more\. Look at all of it before you answer\.$/;
         const said = lines.map(line => Number(cut.exec(line)?.[1] ?? 0)).find(left => left > 0) ?? 0;
         expect(lines.filter(line => line.startsWith('items[')).length + said).toBe(count);
@@ -191,8 +192,15 @@ describe('the card for Teams', () => {
       );
     receiver.answer = () => 413;
     expect(await refused(receiver.url)).toBe('Teams answered 413');
-    receiver.answer = () => 202;
-    expect(await refused(receiver.url)).toBe('sent');
+    for (const [status, said] of [
+      [202, 'sent'],
+      [299, 'sent'],
+      [300, 'Teams answered 300'],
+    ] as const) {
+      receiver.answer = () => status;
+      expect(await refused(receiver.url)).toBe(said);
+    }
+    receiver.answer = () => 200;
     const older = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
