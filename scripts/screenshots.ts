@@ -52,7 +52,11 @@ rules:
 
 const PAGES: Record<string, (page: Page) => Promise<void>> = {
   overview: page => open(page, ''),
-  approvals: page => open(page, '/approvals'),
+  approvals: async page => {
+    await open(page, '/approvals');
+    await page.locator('.question').first().locator('.not-yet').waitFor({ state: 'detached' });
+    await page.locator('.questions:not([data-moved])').waitFor();
+  },
   audit: page => open(page, '/audit'),
   policies: page => open(page, '/policies'),
   policy: async page => {

@@ -219,6 +219,7 @@ describe.if(hasBrowser())('the inbox', () => {
       expect(await page.content()).not.toContain('secret number');
       expect(await close.getByRole('button', { name: /approve|deny/i }).count()).toBe(0);
       await expectUsable(page);
+      await page.getByText('Filter and group').click();
       await page.getByLabel('Group that answers').selectOption('finance');
       await refund.waitFor({ state: 'detached' });
       await close.waitFor();

@@ -146,14 +146,14 @@ function Bar({ waiting, ended, fresh, showNew, clearEnded, selectAll, help }: Ba
           </button>
         )}
       </p>
+      <button type="button" class={`${look(ended > 0)} clear-ended`} onClick={clearEnded}>
+        Clear answered
+      </button>
       {selectAll !== null && (
         <button type="button" class={look(waiting > 1)} onClick={selectAll}>
           Select all {waiting}
         </button>
       )}
-      <button type="button" class={look(ended > 0)} onClick={clearEnded}>
-        Clear answered
-      </button>
       <button type="button" class="plain small keys-help" onClick={help}>
         Keys
       </button>

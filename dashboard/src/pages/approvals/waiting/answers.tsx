@@ -112,10 +112,16 @@ function whyNot({ approverGroup, votes }: Approval, { whole }: Look, error: Erro
   return null;
 }
 
-/** How many of how many have approved, if more than one has to or only a group may. */
+/** Who has to answer, if only a group may: how many of how many have approved, and what a further vote does. */
 export function Votes({ approval: { approverGroup, votes } }: { approval: Approval }) {
   if (approverGroup === null) return null;
   const { needed, approved } = votes;
+  if (needed === 1)
+    return (
+      <p class="votes">
+        The group <Named text={approverGroup} /> answers this call.
+      </p>
+    );
   const left = needed - approved.length;
   return (
     <p class="votes">
@@ -127,8 +133,7 @@ export function Votes({ approval: { approverGroup, votes } }: { approval: Approv
           approved: <Named text={approved.map(({ by }) => by.replace(/^operator:/, '')).join(', ')} />.{' '}
         </>
       )}
-      {left > 1 && `The call runs after ${left} more approvals; one denial ends it.`}
-      {left === 1 && needed > 1 && 'Your approval is the last that is needed; one denial ends it.'}
+      {left === 1 ? 'One more approval is needed' : `${left} more approvals are needed`}; one denial ends it.
     </p>
   );
 }

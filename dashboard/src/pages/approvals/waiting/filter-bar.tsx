@@ -1,5 +1,6 @@
 // Which of the waiting calls are shown. The choice is in the address, so a link shows the same.
 
+import { useState } from 'preact/hooks';
 import { visible } from '../../../../../src/core/visible.ts';
 import { Field } from '../../../components/field.tsx';
 import { keyName } from '../../../names.ts';
@@ -25,7 +26,13 @@ interface FilterBarProps {
   change: (view: View) => void;
 }
 
+/** With fewer calls than this, what is asked matters more than room for filters. */
+const MANY = 10;
+
 export function FilterBar({ view, waiting, change }: FilterBarProps) {
+  const [opened] = useState(
+    isFiltered(view) || view.alike || (waiting.length > MANY && matchMedia('(min-width: 56rem)').matches),
+  );
   const keys = choices(
     waiting.map(each => each.keyId),
     view.keyId,
@@ -35,7 +42,7 @@ export function FilterBar({ view, waiting, change }: FilterBarProps) {
     view.group,
   );
   return (
-    <details class="choose" open={isFiltered(view) || view.alike || matchMedia('(min-width: 56rem)').matches}>
+    <details class="choose" open={opened}>
       <summary>Filter and group</summary>
       <div class="inbox-filters">
         <Field label="Tool">

@@ -64,7 +64,7 @@ export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhilePr
               <span>
                 <Named text={path} />{' '}
                 <span class="soft">
-                  (<Named text={value} />)
+                  (<Named text={short(value)} />)
                 </span>
               </span>
             </label>
@@ -74,3 +74,9 @@ export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhilePr
     </FormDialog>
   );
 }
+
+const SHORT = 60;
+
+/** The card shows all of it. */
+const short = (value: string): string =>
+  value.length > SHORT ? `${value.slice(0, SHORT).toWellFormed()}…` : value;

@@ -32,12 +32,6 @@ export function Together({ selected, clear, changed, focus }: TogetherProps) {
       <p>
         <b>{selected.length} selected</b>
       </p>
-      <button type="button" onClick={() => ask('approve')}>
-        Approve {selected.length}…
-      </button>
-      <button type="button" class="plain deny" onClick={() => ask('deny')}>
-        Deny {selected.length}…
-      </button>
       <button
         type="button"
         class="plain"
@@ -47,6 +41,12 @@ export function Together({ selected, clear, changed, focus }: TogetherProps) {
         }}
       >
         Clear
+      </button>
+      <button type="button" onClick={() => ask('approve')}>
+        Approve {selected.length}…
+      </button>
+      <button type="button" class="plain deny" onClick={() => ask('deny')}>
+        Deny {selected.length}…
       </button>
       {asks !== null && <AnswerAll {...asks} changed={changed} onClose={close} done={clear} />}
     </section>
