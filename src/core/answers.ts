@@ -435,6 +435,11 @@ export interface Answers {
       toolName: string;
       createdAt: string;
       expiresAt: string;
+      openedBy: string | null;
+      used: number;
+      only: string | null;
+      sessionId: string | null;
+      same: string[];
     }[];
     nextCursor: string | null;
   };

@@ -246,7 +246,15 @@ class Living implements Week {
       approval.grantExpiresAt = at + hours * HOUR;
       const grant = { referenceId, keyId, serverName, toolName, createdAt: at };
       const ends = { definitionDigest: null, ruleDigest: null, expiresAt: approval.grantExpiresAt };
-      this.grants.push({ id: idAt(at), ...grant, ...ends });
+      const unbound = { sessionId: null, samePaths: null, sameDigest: null };
+      this.grants.push({
+        id: idAt(at),
+        ...grant,
+        ...ends,
+        ...unbound,
+        openedBy: approval.resolvedBy,
+        used: 0,
+      });
       return;
     }
     const again = Math.floor(at + 2000 + this.#roll() * 40_000);

@@ -88,6 +88,7 @@ export class Vault {
   readonly #digest: Uint8Array;
   readonly #messages: Uint8Array;
   readonly #exchange: Uint8Array;
+  readonly #values: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
   /** An Ed25519 key of 32 bytes. It is the same on every replica of a store, since they share the master key. */
@@ -97,6 +98,7 @@ export class Vault {
     // The labels go into the derived keys: with a changed label, nothing that is stored could be decrypted.
     this.#encryption = derive(masterKey, 'toolgate sealing');
     this.#digest = derive(masterKey, 'toolgate arguments digest');
+    this.#values = derive(masterKey, 'toolgate values digest');
     this.#messages = derive(masterKey, 'toolgate messages between replicas');
     this.#exchange = derive(masterKey, 'toolgate exchange between replicas');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
@@ -150,6 +152,14 @@ export class Vault {
     // A JSON text cannot contain a second one, so arguments alone never equal arguments with a continuation.
     if (continuation !== undefined) digest.update(`\n${canonicalJson(continuation)}`);
     return digest.digest('hex');
+  }
+
+  /**
+   * The key for digests of single values of the call that an approval is about. It differs between approvals, so that
+   * their digests do not show which of them have equal values.
+   */
+  valueKey(approvalId: string): Uint8Array {
+    return createHmac('sha256', this.#values).update(approvalId).digest();
   }
 }
 

@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { MAX_NOTE, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
+import { parsePath } from '../core/details.ts';
 import { GuardError } from '../core/errors.ts';
 import type { Resolve } from '../guard/approvals/answer.ts';
 import { findQuestion, linkAnswerer, type Question, resolveByLink } from '../guard/approvals/approvals.ts';
@@ -26,8 +27,9 @@ import {
 } from './approve-page.ts';
 import type { ApprovalFacts, Insight } from './approve-parts.ts';
 import { signedInOperator } from './auth.ts';
+import { fields } from './body.ts';
 import { STATUS } from './errors.ts';
-import { isoOrNull, isoTime, label, uuid, votes } from './fields.ts';
+import { isoOrNull, isoTime, label, text, uuid, votes } from './fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
 const duration = z
@@ -36,21 +38,55 @@ const duration = z
   .refine(ms => !Number.isNaN(ms), 'must be <n>m, <n>h or <n>d, from 1 minute to 7 days')
   .meta({ type: 'string', example: '1h', description: 'Opens a grant for this long; only with `approve`.' });
 
+/** How many values a grant can be bound to. */
+const MAX_SAME = 20;
+const path = text(value => {
+  const read = parsePath(value);
+  return typeof read === 'string' ? read : null;
+}, 'A path to an argument, such as `amount`, `customer.name` or `items[0].sku`.');
+
 /** The body of every answer to an approval. */
 export const resolution = z
   .strictObject({
     action: z.enum(RESOLUTIONS),
     note: label(0, MAX_NOTE, 'What the agent is told with the answer.').optional(),
     duration: duration.optional(),
+    only: z.literal('session').optional().meta({
+      description: 'With `duration`: the grant frees only the session that asked.',
+    }),
+    same: z
+      .array(path)
+      .min(1)
+      .max(MAX_SAME)
+      .optional()
+      .meta({
+        description:
+          'With `duration`: the grant frees only calls that have the same values at these paths as this call.',
+        example: ['customer.id'],
+      }),
   })
   .refine(body => body.duration === undefined || body.action === 'approve', {
     path: ['duration'],
     message: 'only goes with approve',
+  })
+  .superRefine(({ duration, only, same }, context) => {
+    if (duration !== undefined) return;
+    for (const [name, given] of Object.entries({ only, same }))
+      if (given !== undefined)
+        context.addIssue({ code: 'custom', path: [name], message: 'only goes with a duration' });
   });
 
 /** What the body of an answer says. An empty note is none. */
-export function answerIn({ action, note, duration }: z.output<typeof resolution>): Resolve {
-  return { action, note: note || null, grantMs: duration ?? null };
+export function answerIn({ action, note, duration, only, same }: z.output<typeof resolution>): Resolve {
+  return { action, note: note || null, grantMs: duration ?? null, only, same };
+}
+
+/** In a form, `same` may be repeated, and a field of a grant's bounds that is left empty counts as left out. */
+function answerInForm(params: URLSearchParams): Record<string, unknown> {
+  const same = params.getAll('same').filter(each => each !== '');
+  params.delete('same');
+  const { only, ...rest } = fields(params);
+  return { ...rest, ...(only && { only }), ...(same.length > 0 && { same }) };
 }
 
 const resolved = z.object({
@@ -90,7 +126,7 @@ export const approveRoutes: Route[] = [
     description:
       'If several people have to approve, each of them can use the link until the question is resolved.',
     body: resolution,
-    form: true,
+    form: answerInForm,
     answers: {
       200: { description: 'The outcome; a page if `Accept` asks for text/html.', schema: resolved },
       401: { description: 'A signed-in operator has to answer (`sign_in_required`).' },

@@ -51,9 +51,13 @@ export function isForm(request: Request): boolean {
   return FORM_TYPE.test(request.headers.get('content-type') ?? '');
 }
 
-export async function readForm(request: Request, limit: number): Promise<Record<string, string>> {
+export async function readForm(
+  request: Request,
+  limit: number,
+  read: (params: URLSearchParams) => Record<string, unknown>,
+): Promise<Record<string, unknown>> {
   const bytes = await readBytes(request, limit);
-  return fields(new URLSearchParams(new TextDecoder().decode(bytes)));
+  return read(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
 
 /** Every name may appear once, because a repeated one is ambiguous. */

@@ -94,7 +94,7 @@ function operation(route: Route): Operation {
       : {
           requestBody: {
             required: route.bodyOptional !== true,
-            content: bodyContent(jsonSchema(route.body, 'input'), route.form === true),
+            content: bodyContent(jsonSchema(route.body, 'input'), route.form !== undefined),
           },
         }),
     responses: responses(route),

@@ -103,8 +103,8 @@ export interface Route {
    * Texts in the body are not tested for what cannot be stored: the schema does that for those that reach the store.
    */
   anyText?: boolean;
-  /** The body may also be encoded like a browser's form. */
-  form?: boolean;
+  /** The body may also be encoded like a browser's form. A function makes the body of its fields, if that takes more. */
+  form?: true | ((params: URLSearchParams) => Record<string, unknown>);
   /** Refuses foreign hosts and pages before anything else. */
   checksOrigin?: boolean;
   /** While too many checks wait, requests are refused before anything else, so that refusing them costs little. */

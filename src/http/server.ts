@@ -198,8 +198,8 @@ class Desk {
 async function readBody(services: Services, route: Route, request: Request): Promise<unknown> {
   const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
   const value =
-    route.form === true && isForm(request)
-      ? await readForm(request, limit)
+    route.form !== undefined && isForm(request)
+      ? await readForm(request, limit, route.form === true ? fields : route.form)
       : await readJson(request, limit, {
           mayBeEmpty: route.bodyOptional ?? false,
           maxValues: route.maxValues,

@@ -1,4 +1,5 @@
-// Grants: while a grant is open, calls of its key to its tool are allowed where the policy requires approval.
+// Grants: while a grant is open, calls of its key to its tool are allowed where the policy requires approval. A bound
+// grant does so only for some of them.
 
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
@@ -13,19 +14,38 @@ export interface GrantRecord {
    * itself.
    */
   definitionDigest: string | null;
-  /** The digest of the rule that asked; null if it was asked for before rules had digests. */
+  /**
+   * The digest of the rule that asked; null if it was asked for before rules had digests. It has a prefix if the grant is
+   * bound (guard/approvals/bound-grants.ts).
+   */
   ruleDigest: string | null;
   createdAt: number;
   expiresAt: number;
+  /** The session whose calls it frees; null if those of all. */
+  sessionId: string | null;
+  /** Paths at which calls must have the same values as the approved one, as a JSON list; null if at none. */
+  samePaths: string | null;
+  /** The keyed digest of those values. */
+  sameDigest: string | null;
+  /** Who opened it; null if that was not recorded. */
+  openedBy: string | null;
+  /** How many calls it has freed. */
+  used: number;
 }
 
-const COLUMNS = `id, reference_id AS "referenceId", key_id AS "keyId", server_name AS "serverName",
-  tool_name AS "toolName", definition_digest AS "definitionDigest", rule_digest AS "ruleDigest", created_at AS "createdAt", expires_at AS "expiresAt"`;
+type Unbound = 'sessionId' | 'samePaths' | 'sameDigest' | 'openedBy' | 'used';
+type NewGrant = Omit<GrantRecord, Unbound> & Partial<Pick<GrantRecord, Unbound>>;
 
-export function insertGrant(tx: Transaction, grant: GrantRecord): void {
+const COLUMNS = `id, reference_id AS "referenceId", key_id AS "keyId", server_name AS "serverName",
+  tool_name AS "toolName", definition_digest AS "definitionDigest", rule_digest AS "ruleDigest", created_at AS "createdAt",
+  expires_at AS "expiresAt", session_id AS "sessionId", same_paths AS "samePaths", same_digest AS "sameDigest",
+  opened_by AS "openedBy", used`;
+
+export function insertGrant(tx: Transaction, grant: NewGrant): void {
   tx.defer(
     `INSERT INTO grants (id, reference_id, key_id, server_name, tool_name, definition_digest, rule_digest,
-       created_at, expires_at) VALUES (${placeholders(9)})`,
+       created_at, expires_at, session_id, same_paths, same_digest, opened_by, used)
+     VALUES (${placeholders(14)})`,
     [
       grant.id,
       grant.referenceId,
@@ -36,6 +56,11 @@ export function insertGrant(tx: Transaction, grant: GrantRecord): void {
       grant.ruleDigest,
       grant.createdAt,
       grant.expiresAt,
+      grant.sessionId ?? null,
+      grant.samePaths ?? null,
+      grant.sameDigest ?? null,
+      grant.openedBy ?? null,
+      grant.used ?? 0,
     ],
   );
 }
@@ -62,6 +87,11 @@ export function listGrants(db: Queries, now: number, limit: number, before: stri
 export async function findGrant(db: Queries, id: string): Promise<GrantRecord | null> {
   const rows = await db.all<GrantRecord>(`SELECT ${COLUMNS} FROM grants WHERE id = $1`, [id]);
   return rows[0] ?? null;
+}
+
+/** Counts calls that the grant has freed, in the transaction of their audit entries. */
+export function countUses(tx: Transaction, id: string, uses: number): void {
+  tx.defer('UPDATE grants SET used = used + $2 WHERE id = $1', [id, uses]);
 }
 
 /** False when the grant was already revoked or does not exist. */

@@ -3,12 +3,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../src/core/policy.ts';
+import { newPerson, type Person, send } from '../operators/people.ts';
 import { sql, until, verdictOf } from '../support/faults.ts';
 import { type Answer, startLoad } from '../support/load.ts';
 import { need } from '../support/need.ts';
 import { engines } from '../support/service.ts';
 import { startClocked } from './clocked.ts';
-import { ASK_ALL, type Gate, openGate } from './gate.ts';
+import { ASK_ALL, dump, type Gate, openGate } from './gate.ts';
 
 const both = await engines();
 const RULES = [{ tool: 'drop_*', action: 'deny' as const }, ...ASK_ALL];
@@ -170,6 +171,11 @@ for (const engine of both) {
         toolName: 'two',
         createdAt: expect.any(String),
         expiresAt: expect.any(String),
+        openedBy: 'link',
+        used: 0,
+        only: null,
+        sessionId: null,
+        same: [],
       });
       expect(Date.parse(grants[0].expiresAt) - Date.parse(grants[0].createdAt)).toBe(3_600_000);
       expect((await list(`?limit=1&cursor=${nextCursor}`)).grants[0].referenceId).toBe(first.referenceId);
@@ -178,6 +184,112 @@ for (const engine of both) {
       expect((await list('?limit=1')).grants[0].referenceId).toBe(first.referenceId);
       expect(await decide(second.key, 'prod', 'two')).toBe('pending');
       expect(await decide(first.key, 'prod', 'one')).toBe('allow');
+    });
+
+    const grantOf = async (referenceId: string) =>
+      (await gate.service.admin('GET', '/grants?limit=1000')).body.grants.find(
+        (each: { referenceId: string }) => each.referenceId === referenceId,
+      );
+
+    test('counts the calls that it has freed, and no others', async () => {
+      const { key, referenceId } = await granted();
+      const decisions = await Promise.all(Array.from({ length: 20 }, () => decide(key, 'prod', 'deploy')));
+      expect(new Set(decisions)).toEqual(new Set(['allow']));
+      await decide(key, 'prod', 'drop_table');
+      await decide(key, 'prod', 'other');
+      expect((await grantOf(referenceId)).used).toBe(20);
+    });
+
+    test('can be bound to the session that asked', async () => {
+      const { key } = await gate.service.newKey(RULES);
+      const session = async () => (await gate.service.json('POST', '/v1/sessions', key, {})).body;
+      const [mine, other] = [await session(), await session()];
+      const asked = await gate.ask(mine.token);
+      const bind = { action: 'approve', duration: '1h', only: 'session' };
+      expect((await gate.answer(asked.token, bind)).status).toBe(200);
+      expect(await decide(mine.token, 'prod', 'deploy', { args: { any: 1 } })).toBe('allow');
+      for (const token of [other.token, key]) expect(await decide(token, 'prod', 'deploy')).toBe('pending');
+      expect(await grantOf(asked.referenceId)).toMatchObject({
+        only: 'session',
+        sessionId: mine.id,
+        same: [],
+        used: 1,
+      });
+      const byKey = await gate.ask(key, 'two');
+      const refused = await gate.answer(byKey.token, bind);
+      expect([refused.status, refused.body.errors[0].path]).toEqual([400, '/only']);
+      expect(await gate.statusOf(byKey.referenceId)).toBe('pending');
+    });
+
+    test('can be bound to values of the call, which are not kept', async () => {
+      const { key } = await gate.service.newKey(RULES);
+      const secret = `c-${crypto.randomUUID()}`;
+      const call = (id: string, amount: number) => ({
+        args: { [`${id}-name`]: 1, customer: { id }, amount },
+      });
+      const asked = await gate.ask(key, 'deploy', call(secret, 5));
+      const unknown = await gate.answer(asked.token, {
+        action: 'approve',
+        duration: '1h',
+        same: ['amount', 'customer.name'],
+      });
+      expect([unknown.status, unknown.body.errors]).toEqual([
+        400,
+        [{ path: '/same/1', message: 'this call has no value there that can be compared' }],
+      ]);
+      const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+      const body = 'action=approve&duration=1h&only=&note=&same=customer.id&same=&same=customer';
+      expect((await gate.answer(asked.token, body, form)).status).toBe(200);
+      expect(await decide(key, 'prod', 'deploy', call(secret, 5000))).toBe('allow');
+      for (const other of [call('c-2', 5), { args: { amount: 5 } }, {}])
+        expect(await decide(key, 'prod', 'deploy', other)).toBe('pending');
+      const grant = await grantOf(asked.referenceId);
+      expect(grant).toMatchObject({ same: ['customer.id', 'customer'], only: null, used: 1 });
+      const rows = Object.values(await dump(gate.service.databaseUrl)).flat();
+      expect(rows.filter(row => row.includes(secret))).toEqual([]);
+    });
+
+    test.each([
+      ['/only', { only: 'session' }],
+      ['/same', { same: ['amount'] }],
+      ['/only', { duration: '1h', only: 'key' }],
+      ['/same', { duration: '1h', same: [] }],
+      ['/same', { duration: '1h', same: 'amount' }],
+      ['/same', { duration: '1h', same: Array(21).fill('amount') }],
+      ['/same/1', { duration: '1h', same: ['amount', 'a..b'] }],
+    ])('bounds at %s that are wrong are refused: %j', async (place, body) => {
+      const { token, referenceId } = await gate.ask(await gate.key(RULES), 'deploy', { args: { amount: 1 } });
+      for (const reply of [
+        await gate.answer(token, { action: 'approve', ...body }),
+        await gate.service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'approve', ...body }),
+      ])
+        expect([reply.status, reply.body.errors?.[0]?.path]).toEqual([400, place]);
+      expect(await gate.statusOf(referenceId)).toBe('pending');
+    });
+
+    test('approvers end those that they opened, admins end all', async () => {
+      const [ann, ben, admin, viewer] = [
+        await newPerson(gate.service, 'approver'),
+        await newPerson(gate.service, 'approver'),
+        await newPerson(gate.service, 'admin'),
+        await newPerson(gate.service, 'viewer'),
+      ];
+      const key = await gate.key(RULES);
+      const open = async (who: Person, tool: string) => {
+        const { referenceId } = await gate.ask(key, tool);
+        const path = `/admin/v1/approvals/${referenceId}/resolve`;
+        await send(gate.service, 'POST', path, who, { action: 'approve', duration: '1h' });
+        const grant = await grantOf(referenceId);
+        expect(grant.openedBy).toBe(`operator:${who.email}`);
+        return grant.id;
+      };
+      const end = async (who: Person, id: string) =>
+        (await send(gate.service, 'DELETE', `/admin/v1/grants/${id}`, who)).status;
+      const [first, second] = [await open(ann, 'one'), await open(ann, 'two')];
+      expect([await end(viewer, first), await end(ben, first)]).toEqual([403, 403]);
+      expect(await decide(key, 'prod', 'one')).toBe('allow');
+      expect([await end(ann, first), await end(admin, second)]).toEqual([204, 204]);
+      for (const tool of ['one', 'two']) expect(await decide(key, 'prod', tool)).toBe('pending');
     });
 
     test('revoking one that is not there is a 404', async () => {

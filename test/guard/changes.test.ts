@@ -210,7 +210,7 @@ for (const engine of await engines()) {
         [EVE, 'approval.deny', three, { grantExpiresAt: null }],
       ]);
       const [grant] = await store.db.all<{ id: string }>('SELECT id FROM grants');
-      await endGrant(deps, EVE, grant?.id ?? '');
+      await endGrant(deps, eve, grant?.id ?? '');
       expect(await recorded()).toEqual([[EVE, 'grant.revoke', grant?.id ?? '', { referenceId: two }]]);
     });
 

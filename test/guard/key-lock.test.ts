@@ -63,7 +63,8 @@ for (const engine of await engines()) {
     test('a grant that is ended frees nothing, is ended once, and the change is recorded', async () => {
       const id = await newGrant();
       const grant = await findGrant(store.db, id);
-      await endGrant(deps, 'operator:eve@example.com', id);
+      const eve = { operatorId: 'eve', email: 'eve@example.com', role: 'admin' as const, groups: [] };
+      await endGrant(deps, eve, id);
       await endGrant(deps, 'admin', id);
       expect((await openGrants(store.db, [KEY], NOW)).filter(each => each.id === id)).toEqual([]);
       const changes = (await listChanges(store.db, 100, 'z')).filter(each => each.target === id);

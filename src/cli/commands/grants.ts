@@ -33,11 +33,20 @@ function listCommand(io: IO): Command {
         ['ID', grant => grant.id],
         ['TOOL', grant => visible(joinName(grant.serverName, grant.toolName))],
         ['KEY', grant => visible(keys.get(grant.keyId) ?? grant.keyId)],
+        ['FREES', bounds],
+        ['USED', grant => String(grant.used)],
+        ['OPENED BY', grant => visible(grant.openedBy ?? '-')],
         ['ENDS', grant => time(grant.expiresAt)],
         ['APPROVAL', grant => grant.referenceId],
       ],
     });
   });
+}
+
+/** Which calls of the key to the tool it frees. */
+function bounds({ only, same }: Grant): string {
+  const parts = [only === null ? [] : ['one session'], same.length === 0 ? [] : [`same ${same.join(', ')}`]];
+  return visible(parts.flat().join(', ')) || 'all';
 }
 
 function revokeCommand(io: IO): Command {

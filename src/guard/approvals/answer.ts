@@ -19,9 +19,10 @@ import { newId } from '../ids.ts';
 import { approvalsLock, OPERATORS_LOCK } from '../locks.ts';
 import { emit } from '../outgoing/outbox.ts';
 import { type Answerer, answerFault } from './approvers.ts';
+import { type Binds, type Bounds, boundRuleDigest, boundsOf } from './bound-grants.ts';
 import { castVote, votesFor } from './votes.ts';
 
-export interface Resolve {
+export interface Resolve extends Binds {
   action: Resolution;
   /** What the person writes to the agent. */
   note?: string | null | undefined;
@@ -36,6 +37,8 @@ interface Answer extends Resolve {
   by: Actor | 'link';
   /** Null for the link and for the admin token. */
   operatorId: string | null;
+  /** Of the grant. */
+  bounds: Bounds;
   at: number;
   /** The error if the question has ended before. */
   over: () => GuardError;
@@ -50,8 +53,9 @@ export async function resolveOnce(
   over: () => GuardError,
 ): Promise<ApprovalRecord> {
   if (resolve.grantMs !== null && approval.votesNeeded > 1) throw noGrantByVotes(approval.votesNeeded);
+  const bounds = boundsOf(deps.vault, approval, resolve);
   const resolved = await deps.db.transaction(locksFor(approval, who), async tx => {
-    const answer = { ...resolve, ...(await admit(tx, approval, who)), at: deps.now(), over };
+    const answer = { ...resolve, bounds, ...(await admit(tx, approval, who)), at: deps.now(), over };
     if (approval.approverGroup === null) return end(tx, deps, approval, answer, []);
     return answerOfGroup(tx, deps, approval.id, answer);
   });
@@ -117,14 +121,15 @@ async function end(
   tx: Transaction,
   deps: Deps,
   approval: ApprovalRecord,
-  { action, note = null, grantMs, by, at, via, over }: Answer,
+  { action, note = null, grantMs, bounds, by, at, via, over }: Answer,
   votes: readonly VoteRecord[],
 ): Promise<ApprovalRecord> {
   const grantExpiresAt = grantMs === null ? null : at + grantMs;
   const status = statusAfter(action);
   if (!(await resolveApproval(tx, approval.id, { status, at, by, grantExpiresAt, note }))) throw over();
   const after: ApprovalRecord = { ...approval, status, resolvedAt: at, resolvedBy: by, grantExpiresAt, note };
-  if (grantExpiresAt !== null) openGrant(tx, after, at, grantExpiresAt);
+  if (grantExpiresAt !== null)
+    openGrant(tx, after, bounds, { openedBy: by, createdAt: at, expiresAt: grantExpiresAt });
   tell(tx, await listSubscribers(tx), after, at, votes);
   if (by !== 'link')
     await recordChange(tx, deps, by, `approval.${action}`, approval.id, {
@@ -134,10 +139,16 @@ async function end(
   return after;
 }
 
-function openGrant(tx: Transaction, approval: ApprovalRecord, createdAt: number, expiresAt: number): void {
-  const { id: referenceId, keyId, serverName, toolName, definitionDigest, ruleDigest } = approval;
-  const about = { referenceId, keyId, serverName, toolName, definitionDigest, ruleDigest };
-  insertGrant(tx, { id: newId(), ...about, createdAt, expiresAt });
+function openGrant(
+  tx: Transaction,
+  approval: ApprovalRecord,
+  bounds: Bounds,
+  opened: { openedBy: string; createdAt: number; expiresAt: number },
+): void {
+  const { id: referenceId, keyId, serverName, toolName, definitionDigest } = approval;
+  const about = { referenceId, keyId, serverName, toolName, definitionDigest };
+  const ruleDigest = boundRuleDigest(bounds, approval.ruleDigest);
+  insertGrant(tx, { id: newId(), ...about, ruleDigest, ...bounds, ...opened });
 }
 
 /** Announces the outcome: to the subscribed webhooks, and in messages that were posted. Drops unsent notifications. */

@@ -3,6 +3,7 @@
 
 import { parseDuration } from '../../core/approval.ts';
 import { auditFailed, type GuardError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
 import type { Rule } from '../../core/policy.ts';
 import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
@@ -14,6 +15,7 @@ import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { emit } from '../outgoing/outbox.ts';
 import { mintToken } from '../secrets.ts';
+import { valueDigests } from './bound-grants.ts';
 import { type Carrier, carriersOf } from './channels.ts';
 
 /** What an approval is bound to: the arguments, the rule that asks, and the tool as it was when it was asked for. */
@@ -45,13 +47,21 @@ export function ask(
   entry: AuditEntry,
   { rule, argsDigest, definitionDigest, ruleDigest }: Asked,
   {
+    args,
     carriers,
     subscribers,
     now,
-  }: { carriers: readonly Carrier[]; subscribers: readonly Subscriber[]; now: number },
+  }: {
+    args: Json | undefined;
+    carriers: readonly Carrier[];
+    subscribers: readonly Subscriber[];
+    now: number;
+  },
 ): ApprovalRecord {
+  const id = newId();
+  const votesNeeded = rule.approvers?.count ?? 1;
   const approval: ApprovalRecord = {
-    id: newId(),
+    id,
     toolCallId: entry.id,
     keyId: entry.keyId,
     sessionId: entry.sessionId,
@@ -75,8 +85,9 @@ export function ask(
     shows: rule.show !== undefined || rule.ask !== undefined ? 1 : 0,
     personEmail: null,
     approverGroup: rule.approvers?.group ?? null,
-    votesNeeded: rule.approvers?.count ?? 1,
-    valueDigests: null,
+    votesNeeded,
+    // Several votes open no grant.
+    valueDigests: votesNeeded > 1 ? null : valueDigests(deps.vault, id, args),
   };
   const { token, hash } = mintToken('approval');
   insertApproval(tx, approval, hash);
@@ -84,10 +95,10 @@ export function ask(
   for (const { channel, name, afterMs } of carriers) {
     // Whoever is to be told when the question has ended is told nothing.
     if (now + afterMs >= approval.expiresAt) continue;
-    const id = newId();
-    const tokenEncrypted = deps.vault.encrypt(token, `notification ${id}`);
+    const notificationId = newId();
+    const tokenEncrypted = deps.vault.encrypt(token, `notification ${notificationId}`);
     insertNotification(tx, {
-      id,
+      id: notificationId,
       approvalId: approval.id,
       keyId: approval.keyId,
       channel,

@@ -1,17 +1,26 @@
-// Ends grants, with immediate effect. approvals.ts opens them, when somebody approves with a duration.
+// Ends grants, with immediate effect. answer.ts opens them, when somebody approves with a duration.
 
 import { GuardError } from '../../core/errors.ts';
-import { findGrant, revokeGrant } from '../../store/grants.ts';
+import { findGrant, type GrantRecord, revokeGrant } from '../../store/grants.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { keyLock } from '../locks.ts';
+import type { Answerer } from './approvers.ts';
 
 /** Once this has returned, the grant frees no call. Ending a grant twice is not an error. */
-export async function endGrant(deps: Deps, actor: Actor, id: string): Promise<void> {
+export async function endGrant(deps: Deps, who: Answerer, id: string): Promise<void> {
   const grant = await findGrant(deps.db, id);
   if (grant === null) throw new GuardError('not_found', 'There is no grant with this id.');
+  const actor: Actor = who === 'admin' ? who : `operator:${who.email}`;
+  requireOwn(grant, who, actor);
   await deps.db.transaction({ exclusive: [keyLock(grant.keyId)] }, async tx => {
     if (!(await revokeGrant(tx, id, deps.now()))) return;
     await recordChange(tx, deps, actor, 'grant.revoke', id, { referenceId: grant.referenceId });
   });
+}
+
+/** Admins may end every grant, approvers those that they opened. */
+function requireOwn({ openedBy }: GrantRecord, who: Answerer, actor: Actor): void {
+  if (who === 'admin' || who.role === 'admin' || (who.role === 'approver' && openedBy === actor)) return;
+  throw new GuardError('forbidden', 'Approvers can end only the grants that they opened themselves.');
 }

@@ -16,8 +16,9 @@ import {
 } from '../../store/approvals.ts';
 import type { Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
-import { type GrantRecord, openGrants } from '../../store/grants.ts';
+import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
 import type { Asked } from '../approvals/ask.ts';
+import { grantRuleDigest, isWithinBounds } from '../approvals/bound-grants.ts';
 import type { Deps } from '../deps.ts';
 import { approvalsLock } from '../locks.ts';
 import type { CheckRequest } from './request.ts';
@@ -42,6 +43,8 @@ export class ApprovalFacts {
   readonly #open = new Map<string, number>();
   /** Questions about the same calls that are open or were denied, the newest first. */
   readonly #repeated: RepeatedApproval[];
+  /** How many calls of this group each grant has freed, by its reference. */
+  readonly #uses = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
 
   private constructor(
@@ -98,7 +101,13 @@ export class ApprovalFacts {
 
   /** What would free the call: a grant, or else the approval of this one call. */
   freedom(asking: Asking): Freedom | null {
-    const grant = this.#grants.find(each => isSameTool(each, asking.request) && grantCovers(each, asking));
+    const { principal, args } = asking.request;
+    const grant = this.#grants.find(
+      each =>
+        isSameTool(each, asking.request) &&
+        grantCovers(each, asking) &&
+        isWithinBounds(this.#deps.vault, each, principal.sessionId, args),
+    );
     if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
     const approval = this.#spendable.find(each => frees(each, asking));
     return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
@@ -143,11 +152,25 @@ export class ApprovalFacts {
     return named?.status === 'denied' && named.keyId === principal.keyId ? named.note : null;
   }
 
-  /** Spends the approval that freed a call; a grant is not spent. False: the approval cannot be used any more. */
+  /**
+   * Spends the approval that freed a call; a grant is not spent, but its uses are counted. False: the approval cannot be
+   * used any more.
+   */
   async spend(tx: Transaction, { kind, referenceId }: Freedom, now: number): Promise<boolean> {
-    if (kind === 'grant') return true;
+    if (kind === 'grant') {
+      this.#uses.set(referenceId, (this.#uses.get(referenceId) ?? 0) + 1);
+      return true;
+    }
     this.#spendable = this.#spendable.filter(each => each.id !== referenceId);
     return spendApproval(tx, referenceId, now);
+  }
+
+  /** Writes how often grants were used. */
+  write(tx: Transaction): void {
+    for (const { id, referenceId } of this.#grants) {
+      const uses = this.#uses.get(referenceId);
+      if (uses !== undefined) countUses(tx, id, uses);
+    }
   }
 
   /** The sentence that says which limit on open approvals is reached, or null. */
@@ -223,10 +246,8 @@ function isSameTool(about: About, { principal, call }: CheckRequest): boolean {
  * hours, limits and approvers, so it covers a rule without them.
  */
 function grantCovers(grant: GrantRecord, { drift, definitionDigest, rule, ruleDigest }: Asking): boolean {
-  const isOther =
-    grant.ruleDigest === null
-      ? hasMore(rule) || rule.approvers !== undefined
-      : grant.ruleDigest !== ruleDigest;
+  const asked = grantRuleDigest(grant);
+  const isOther = asked === null ? hasMore(rule) || rule.approvers !== undefined : asked !== ruleDigest;
   if (isOther) return false;
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }

@@ -100,6 +100,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       }
     }
     limits?.write(tx);
+    approvals?.write(tx);
     await this.#log.insert(tx, entries);
     return results;
   }
@@ -175,7 +176,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     let expiresAt = before?.expiresAt ?? now;
     if (opens) {
       const { subscribers } = approvals;
-      const approval = ask(this.#deps, tx, entry, asking, { carriers, subscribers, now });
+      const approval = ask(this.#deps, tx, entry, asking, { args: request.args, carriers, subscribers, now });
       entry.referenceId = approval.id;
       expiresAt = approval.expiresAt;
       approvals.opened(approval, asking);

@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { endGrant } from '../../guard/approvals/grants.ts';
-import { listGrants } from '../../store/grants.ts';
+import { type GrantRecord, listGrants } from '../../store/grants.ts';
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { answererOf, type Route, route } from '../route.ts';
 
 const grant = z.object({
   id: uuid,
@@ -14,7 +14,25 @@ const grant = z.object({
   toolName: z.string(),
   createdAt: isoTime,
   expiresAt: isoTime,
+  openedBy: z.string().nullable().meta({ description: 'Null if it was opened before this was recorded.' }),
+  used: z.int().meta({ description: 'How many calls it has freed.' }),
+  only: z.literal('session').nullable().meta({ description: '`session`: it frees one session alone.' }),
+  sessionId: uuid.nullable().meta({ description: 'That session.' }),
+  same: z.array(z.string()).meta({
+    description: 'It frees only calls that have the same values at these paths as the approved call.',
+  }),
 });
+
+function showGrant(record: GrantRecord): z.output<typeof grant> {
+  const { definitionDigest: _, ruleDigest: __, sameDigest: ___, samePaths, ...rest } = record;
+  return {
+    ...rest,
+    createdAt: iso(record.createdAt),
+    expiresAt: iso(record.expiresAt),
+    only: record.sessionId === null ? null : 'session',
+    same: samePaths === null ? [] : (JSON.parse(samePaths) as string[]),
+  };
+}
 
 const tag = 'approvals (administration)';
 
@@ -29,23 +47,22 @@ export const grantRoutes: Route[] = [
     answers: { 200: { description: 'Grants.', schema: list('grants', grant) } },
     handle: async ({ services: { deps }, query }) => {
       const rows = await listGrants(deps.db, deps.now(), query.limit + 1, before(query));
-      const show = ({ definitionDigest: _, ruleDigest: __, ...row }: (typeof rows)[number]) => ({
-        ...row,
-        createdAt: iso(row.createdAt),
-        expiresAt: iso(row.expiresAt),
-      });
-      return Response.json(paged('grants', rows, query.limit, row => row.id, show));
+      return Response.json(paged('grants', rows, query.limit, row => row.id, showGrant));
     },
   }),
   route({
     method: 'DELETE',
     path: '/admin/v1/grants/:id',
-    access: 'admin',
+    access: 'resolve',
     tag,
     summary: 'End a grant at once',
-    answers: { 204: { description: 'Ended, now or before.' } },
+    description: 'Admins may end every grant, approvers those that they opened.',
+    answers: {
+      204: { description: 'Ended, now or before.' },
+      403: { description: 'Somebody else opened it.' },
+    },
     handle: async incoming => {
-      await endGrant(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
+      await endGrant(incoming.services.deps, answererOf(incoming), incoming.params['id'] ?? '');
       return new Response(null, { status: 204 });
     },
   }),

@@ -1,0 +1,61 @@
+// The values of a call that a grant can be bound to: those at the first paths of its arguments, broad before deep, each
+// as a text that equals another's exactly if the values are equal. The work is bounded whatever the arguments are.
+
+import { canonicalJson } from './canonical.ts';
+import type { Path } from './details.ts';
+import { ExactNumber } from './exact-number.ts';
+import { isObject, type Json } from './json.ts';
+
+/** How many values of a call can be compared. */
+const MAX_VALUES = 100;
+/** How many characters a list or an object may have, roughly: parts of it are compared too, so it is read repeatedly. */
+const MAX_PARTS = 4096;
+
+export interface Comparable {
+  path: Path;
+  text: string;
+}
+
+export function comparableValues(args: Json | undefined): Comparable[] {
+  const found: { path: Path; value: Json }[] = [];
+  const add = (path: Path, value: Json): boolean => found.push({ path, value }) < MAX_VALUES;
+  addParts([], args ?? null, add);
+  for (let at = 0; at < found.length && found.length < MAX_VALUES; at++) {
+    const { path, value } = found[at] as { path: Path; value: Json };
+    addParts(path, value, add);
+  }
+  return found.flatMap(({ path, value }) => {
+    const text = comparableText(value);
+    return text === null ? [] : [{ path, text }];
+  });
+}
+
+/** Calls `add` for each part of the value, while it returns true. */
+function addParts(path: Path, value: Json, add: (path: Path, value: Json) => boolean): void {
+  const steps = Array.isArray(value) ? value.keys() : isObject(value) ? Object.keys(value) : [];
+  for (const step of steps) {
+    if (!add([...path, step], (value as Record<string | number, Json>)[step] as Json)) return;
+  }
+}
+
+/** The text by which a value is compared; null for a list or an object that is too large. */
+export function comparableText(value: Json): string | null {
+  return !hasParts(value) || roomAfter(value, MAX_PARTS) >= 0 ? canonicalJson(value) : null;
+}
+
+function hasParts(value: Json): value is Json[] | { [name: string]: Json } {
+  return Array.isArray(value) || isObject(value);
+}
+
+/** How many of so many characters are left after a value, or a negative number; it stops counting there. */
+function roomAfter(value: Json, room: number): number {
+  if (typeof value === 'string') return room - value.length - 2;
+  if (value instanceof ExactNumber) return room - value.text.length;
+  if (!hasParts(value)) return room - String(value).length;
+  let left = room - 2;
+  for (const [name, part] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    if (left < 0) break;
+    left = roomAfter(part, left - (typeof name === 'string' ? name.length + 4 : 1));
+  }
+  return left;
+}
