@@ -43,7 +43,7 @@ export interface ApprovalRecord {
   approverGroup: string | null;
   /** How many different people have to approve. */
   votesNeeded: number;
-  /** Keyed digests of the call's values, for grants that are bound to some of them. */
+  /** Keyed digests of the call's values, for grants that are bound to some of them; null once it has ended. */
   valueDigests: string | null;
 }
 
@@ -135,10 +135,14 @@ interface Resolved {
   note?: string | null;
 }
 
-/** Resolves an approval that is still open; false when it is not open any more. */
+/**
+ * Resolves an approval that is still open; false when it is not open any more. The digests of the call's values are not
+ * needed afterwards.
+ */
 export async function resolveApproval(tx: Transaction, id: string, resolved: Resolved): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE approvals SET status = $2, resolved_at = $3, resolved_by = $4, grant_expires_at = $5, note = $6
+    `UPDATE approvals SET status = $2, resolved_at = $3, resolved_by = $4, grant_expires_at = $5, note = $6,
+       value_digests = NULL
      WHERE id = $1 AND status = 'pending' AND expires_at > $3`,
     [id, resolved.status, resolved.at, resolved.by, resolved.grantExpiresAt, resolved.note ?? null],
   );
@@ -156,7 +160,7 @@ export async function noteOnApproval(tx: Transaction, id: string, note: string):
  */
 export function lapseApprovals(tx: Transaction, now: number, limit: number): Promise<ApprovalRecord[]> {
   return tx.all(
-    `UPDATE approvals SET status = 'timed_out', resolved_at = $1
+    `UPDATE approvals SET status = 'timed_out', resolved_at = $1, value_digests = NULL
      WHERE status = 'pending' AND expires_at <= $1
        AND id IN (SELECT id FROM approvals WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2)
      RETURNING ${COLUMNS}`,

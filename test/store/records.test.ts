@@ -331,6 +331,11 @@ for (const engine of await engines()) {
         ruleDigest: null,
         createdAt: NOW,
         expiresAt: NOW + 1000 * n,
+        sessionId: n === 3 ? 'session' : null,
+        samePaths: n === 3 ? '["a"]' : null,
+        sameDigest: n === 3 ? 'digest' : null,
+        openedBy: n === 3 ? 'operator:ann@example.com' : null,
+        used: 0,
       }));
       await db.transaction({}, async tx => {
         for (const grant of all) grants.insertGrant(tx, grant);
@@ -344,7 +349,13 @@ for (const engine of await engines()) {
       expect(await grants.listGrants(db, NOW, 10, 'z')).toEqual([all[3], all[2]] as never);
       expect(await grants.listGrants(db, NOW, 10, all[3]?.id as string)).toEqual([all[2]] as never);
       expect(await grants.listGrants(db, NOW, 1, 'z')).toEqual([all[3]] as never);
-      expect(await grants.findGrant(db, all[3]?.id as string)).toEqual(all[3] as never);
+      const used = async (uses: number) => {
+        await db.transaction({}, async tx => grants.countUses(tx, all[3]?.id as string, uses));
+        return grants.findGrant(db, all[3]?.id as string);
+      };
+      expect(await used(2)).toEqual({ ...all[3], used: 2 } as never);
+      expect((await used(3))?.used).toBe(5);
+      expect((await grants.findGrant(db, all[2]?.id as string))?.used).toBe(0);
     });
 
     test('operators and set-up links', async () => {

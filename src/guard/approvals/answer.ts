@@ -52,10 +52,12 @@ export async function resolveOnce(
   who: Answerer | 'link',
   over: () => GuardError,
 ): Promise<ApprovalRecord> {
-  if (resolve.grantMs !== null && approval.votesNeeded > 1) throw noGrantByVotes(approval.votesNeeded);
-  const bounds = boundsOf(deps.vault, approval, resolve);
+  if (ended(approval, deps.now()) !== null) throw over();
   const resolved = await deps.db.transaction(locksFor(approval, who), async tx => {
-    const answer = { ...resolve, bounds, ...(await admit(tx, approval, who)), at: deps.now(), over };
+    const by = await admit(tx, approval, who);
+    // Whoever may not answer must not learn which values the call has.
+    const bounds = boundsFor(deps, approval, resolve);
+    const answer = { ...resolve, bounds, ...by, at: deps.now(), over };
     if (approval.approverGroup === null) return end(tx, deps, approval, answer, []);
     return answerOfGroup(tx, deps, approval.id, answer);
   });
@@ -172,7 +174,9 @@ export function ended(approval: ApprovalRecord, now: number): 'approved' | 'deni
   return approval.expiresAt <= now ? 'timed_out' : null;
 }
 
-function noGrantByVotes(needed: number): GuardError {
+function boundsFor(deps: Deps, approval: ApprovalRecord, resolve: Resolve): Bounds {
+  const { votesNeeded: needed } = approval;
+  if (resolve.grantMs === null || needed === 1) return boundsOf(deps.vault, approval, resolve);
   const message = `does not go with this approval: ${needed} people have to approve it, and it frees one call only`;
-  return invalidInput([{ path: '/duration', message }]);
+  throw invalidInput([{ path: '/duration', message }]);
 }

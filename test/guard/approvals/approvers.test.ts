@@ -137,12 +137,15 @@ await onEachEngine(store => {
       // The key asks for no sign-in, but the rule wants a group.
       expect(await codeOf(resolveByLink(deps, token, resolve))).toBe('sign_in_required');
     }
+    const probe = { ...APPROVE, grantMs: 1000, same: ['amount'] };
+    const alone = await asked({ votesNeeded: 1 });
+    expect(await codeOf(resolveByOperator(deps, outsider, alone.id, probe))).toBe('not_an_approver');
     const own = await asked({ personEmail: 'ANN@example.com' });
     expect(await codeOf(resolveByOperator(deps, ann, own.id, APPROVE))).toBe('own_call');
     expect(await codeOf(resolveByLink(deps, own.token, DENY, ann))).toBe('own_call');
     const ungrouped = await asked({ approverGroup: null, votesNeeded: 1, personEmail: ann.email });
     expect(await codeOf(resolveByLink(deps, ungrouped.token, APPROVE, ann))).toBe('own_call');
-    for (const each of [id, own.id, ungrouped.id]) expect(await status(each)).toBe('pending');
+    for (const each of [id, alone.id, own.id, ungrouped.id]) expect(await status(each)).toBe('pending');
     expect(await events()).toEqual([]);
     expect(await recorded()).toEqual([]);
   });

@@ -12,16 +12,9 @@ import { Left, Named, Time, Tool } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
 import { useGet, useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
-import type { Grant as Listed } from '../../resources.ts';
+import type { Grant } from '../../resources.ts';
 import { mayAdminister, mayResolve, me } from '../../session.ts';
 import { By } from './facts.tsx';
-
-interface Grant extends Listed {
-  openedBy?: string | null;
-  used?: number;
-  sessionId?: string | null;
-  same?: string[];
-}
 
 export function Grants() {
   const list = useList<Grant>('/grants', 'grants');
@@ -62,7 +55,7 @@ const COLUMNS: Column<Grant>[] = [
   { head: 'Used', kind: 'number', cell: ({ used }) => timesOf(used) },
 ];
 
-const timesOf = (used = 0): string => (used === 1 ? 'once' : used === 0 ? 'never' : `${used} times`);
+const timesOf = (used: number): string => (used === 1 ? 'once' : used === 0 ? 'never' : `${used} times`);
 
 const revoking = (done: () => void): Column<Grant> => ({
   head: 'Actions',
@@ -87,7 +80,7 @@ function Revoke({ grant, done }: { grant: Grant; done: () => void }) {
 }
 
 /** Which calls of the key the grant frees. */
-function Bound({ grant: { sessionId = null, same = [] } }: { grant: Grant }) {
+function Bound({ grant: { sessionId, same } }: { grant: Grant }) {
   if (sessionId === null && same.length === 0) return <>all its calls</>;
   return (
     <div>
@@ -105,7 +98,7 @@ function Bound({ grant: { sessionId = null, same = [] } }: { grant: Grant }) {
   );
 }
 
-function Opened({ grant: { openedBy = null } }: { grant: Grant }) {
+function Opened({ grant: { openedBy } }: { grant: Grant }) {
   return openedBy === null ? <span class="soft">not recorded</span> : <By by={openedBy} />;
 }
 
