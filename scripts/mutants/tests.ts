@@ -41,7 +41,7 @@ const NAMED: [RegExp, string][] = [
     /^guard\/(approvals\/[ag]|people\/return-targets)/,
     'approvals/approve approvals/grants approvals/lapse approvals/admin approvals/withdraw guard/key-lock operators/approval',
   ],
-  [/^guard\/approvals\/(details|shown-details)/, 'guard/approvals/details approvals/details faults/p25'],
+  [/^guard\/approvals\/(details|shown-details)/, 'guard/approvals/details approvals/details'],
   [
     /^guard\/outgoing\/(outbox|worker|deliver|send|webhooks|sign)\./,
     'guard/outgoing/send approvals/webhooks approvals/endpoints faults/p10',

@@ -61,8 +61,8 @@ export class HeldDetails {
     found: { here: 0, elsewhere: 0, nowhere: 0 },
   };
   #bytes = 0;
-  #tendedAt: number;
-  #lookedAt: number;
+  #tendedAt = 0;
+  #lookedAt = 0;
 
   /** `limit` is in bytes. With 0, this process holds nothing, but still asks others. */
   constructor({ db, vault, now }: { db: Db; vault: Vault; now: () => number }, limit: number) {
@@ -70,8 +70,6 @@ export class HeldDetails {
     this.#vault = vault;
     this.#now = now;
     this.#limit = limit;
-    this.#tendedAt = now();
-    this.#lookedAt = now();
     this.#exchange = new DetailsExchange({
       db,
       vault,
