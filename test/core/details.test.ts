@@ -175,10 +175,37 @@ test('all in all there are 8 KiB, and what has no room is counted', () => {
   );
   expect([some.fields.length, some.omitted]).toEqual([16, 4]);
   expect(shown('all', '{"a":1}')).not.toHaveProperty('omitted');
+  // The last byte is used.
+  const filled = (last: number) => {
+    const values = [...Array.from({ length: 16 }, () => 500), last].map(length => 'x'.repeat(length));
+    return shown(
+      'all',
+      JSON.stringify(Object.fromEntries(values.map((value, at) => [`k${10 + at}`, value]))),
+    );
+  };
+  expect([filled(141).fields.length, filled(142).fields.length]).toEqual([17, 16]);
   // A path that is too long to show is cut, too, and reads as none.
   const [field] = shown('all', `{"${'k'.repeat(20_000)}":1}`).fields;
   expect(field?.path).toBe(`["${'k'.repeat(498)} … (cut)`);
   expect(parsePath(field?.path ?? '')).toBeString();
+});
+
+test('of a large value, no more is read than is shown', () => {
+  const unread = {
+    get: () => {
+      throw new Error('it was read');
+    },
+    enumerable: true,
+  };
+  const list = Array.from({ length: 300 }, (_, at) => at);
+  const map = Object.fromEntries(list.map(each => [`k${each}`, 'x']));
+  Object.defineProperty(list, list.length, unread);
+  Object.defineProperty(map, 'unread', unread);
+  const within: Json = { a: { list }, b: { map, list } };
+  for (const path of ['a', 'a.list', 'b', 'b.map'])
+    expect(detailsOf(rule({ show: [path], ask: `{${path}}` }), within)?.fields[0]?.value).toEndWith(
+      ' … (cut)',
+    );
 });
 
 test('the largest arguments are looked at once', () => {
@@ -240,7 +267,7 @@ test('whatever an agent sends: bounded, well-formed, and every path leads to its
       }
       expect(fields.length + omitted).toBe(show !== 'all' ? show.length : text === '{}' ? 0 : leavesOf(args));
     }),
-    { numRuns: LONG ? 10_000 : 50 },
+    { numRuns: LONG ? 10_000 : 30 },
   );
 });
 

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { MAX_RULES } from '../../src/core/policy.ts';
 import { parsePolicy } from '../../src/core/policy-file.ts';
+import { policyFaults } from '../../src/core/rule-faults.ts';
 
 /** Problems as `line:column severity message`. */
 function problems(text: string): string[] {
@@ -531,6 +532,58 @@ test('more rules than a policy may have are refused', () => {
   expect(first(MAX_RULES)).toStartWith('1:2 error rule 0 must be an object');
   expect(first(MAX_RULES + 1)).toBe('1:1 error a policy has at most 100000 rules');
 }, 60_000);
+
+test('what is about people is checked in rules that come as data, too', () => {
+  const faults = (part: object) =>
+    policyFaults([{ tool: 'a', action: 'require_approval', ...part }], {}).map(
+      ({ path, message }) => `${path.slice(2).join('.')} ${message}`,
+    );
+  const many = (count: number) => Array.from({ length: count }, (_, at) => `a${at}`);
+  expect(
+    faults({ show: many(50), notify: many(10), timeout: '7d', approvers: { group: 'g', count: 5 } }),
+  ).toEqual([]);
+  expect(faults({ show: many(51), notify: many(11) })).toEqual([
+    'show must have at most 50 items',
+    'notify must have at most 10 items',
+  ]);
+  expect(faults({ approvers: { group: 'a', cuont: 2 } })).toEqual([
+    'approvers.cuont is an unknown field; known: group, count. Did you mean "count"?',
+  ]);
+  expect(faults({ escalate: { after: '1m', notify: ['a'], to: 'x' } })).toEqual([
+    'escalate.to is an unknown field; known: after, notify',
+  ]);
+  for (const approvers of [null, 5, 'finance', ['finance']])
+    expect(faults({ approvers })).toEqual([
+      'approvers must be an object, such as { group: finance, count: 2 }',
+    ]);
+});
+
+test('lists of more paths and channels than a policy may have are refused', () => {
+  const rule = (length: number) => ({
+    tool: 'a',
+    action: 'require_approval' as const,
+    show: Array.from({ length }, (_, at) => `a${at}`),
+    escalate: { after: '1m', notify: ['a'] },
+  });
+  expect(
+    policyFaults(
+      Array.from({ length: 1000 }, () => rule(19)),
+      {},
+    ),
+  ).toEqual([]);
+  expect(
+    policyFaults(
+      Array.from({ length: 1000 }, () => rule(20)),
+      {},
+    ),
+  ).toEqual([
+    {
+      path: ['rules'],
+      offset: null,
+      message: 'the lists "show" and "notify" of a policy have at most 20000 items together',
+    },
+  ]);
+});
 
 test('more limits and conditions than a policy may have are refused, and none of them is compiled', () => {
   const limit = '{ sum: args.a, atMost: 1, within: 1h }';
