@@ -45,6 +45,7 @@ const DARK = `
     .page { background: #16181d !important; color: #e8eaed !important; }
     .card { background: #22252c !important; border-color: #3a3f4a !important; }
     .quiet { color: #a3a9b5 !important; }
+    .link { color: #8ab4ff !important; }
   }`;
 
 const PAGE = 'margin:0;padding:16px;background:#f3f4f6;color:#1b1f24;font:16px/1.5 system-ui,sans-serif';
@@ -54,6 +55,7 @@ const NAME = 'font:600 18px/1.4 ui-monospace,monospace;overflow-wrap:anywhere;ma
 const LABEL = 'padding:4px 12px 4px 0;color:#5b6472;text-align:left;vertical-align:top;font-weight:400';
 const VALUE = 'padding:4px 0;overflow-wrap:anywhere;word-break:break-word';
 const SHOWN = 'margin:0 0 8px;overflow-wrap:anywhere;word-break:break-word';
+const QUIET = 'display:inline-block;padding:12px 0;margin:0 20px 8px 0;color:#1d4ed8';
 const BUTTON =
   'display:inline-block;padding:12px 28px;margin:0 8px 8px 0;border-radius:8px;color:#ffffff;font-weight:600;' +
   'text-decoration:none';
@@ -83,7 +85,9 @@ ${rows.join('\n')}
 </table>
 <p style="margin:0 0 12px">
 ${linksOf(message)
-  .map(({ what, label, url }) => button(url, label, COLOURS[what]))
+  .map(({ what, label, url }) =>
+    (what === 'review') === message.lookFirst ? button(url, label, COLOURS[what]) : quietLink(url, label),
+  )
   .join('\n')}
 </p>
 <p class="quiet" style="margin:0;font-size:13px;color:#5b6472">${escapeHtml(advice(message))}</p>
@@ -97,6 +101,11 @@ const COLOURS = { approve: '#15803d', deny: '#b91c1c', review: '#1d4ed8' };
 
 function paragraph(text: string): string {
   return `<p style="${SHOWN}">${escapeHtml(text)}</p>\n`;
+}
+
+/** What people should not press first does not look like a button. */
+function quietLink(url: string, label: string): string {
+  return `<a class="link" href="${escapeHtml(url)}" style="${QUIET}">${label}</a>`;
 }
 
 function button(url: string, label: string, colour: string): string {

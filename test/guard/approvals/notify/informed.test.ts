@@ -108,6 +108,13 @@ for (const [name, textOf] of Object.entries(TEXTS)) {
   });
 }
 
+test('in a mail only what people should press looks like a button', () => {
+  const buttons = (about: NotificationMessage) =>
+    Array.from(htmlText(about).matchAll(/background:#\w+">([^<]+)<\/a>/g), ([, label]) => label);
+  expect(buttons(message)).toEqual(['Approve', 'Deny']);
+  expect(buttons(hidden)).toEqual(['Look at it first']);
+});
+
 test('a terminal, whose text may end in a log, shows no details', () => {
   expect(terminalText(shown)).not.toMatch(/amount|120/);
 });
