@@ -160,18 +160,20 @@ async function answer(io: IO, referenceId: string, options: AdminOptions, body: 
         : error;
     });
   if (options.json) return printJson(io, approval);
-  say(io, answered(approval));
+  say(io, answered(approval, body));
 }
 
-function answered(approval: ListedApproval): string {
+function answered(approval: ListedApproval, { only, same }: Answer): string {
   const { serverName, toolName, status, grantExpiresAt, votes, approverGroup } = approval;
   const name = visible(joinName(serverName, toolName));
   if (status === 'pending') {
     const group = visible(approverGroup ?? '');
     return `${name} still waits: ${votes.approved.length} of ${votes.needed} approvals by ${group}.`;
   }
-  const until = grantExpiresAt === null ? '' : `, and until ${time(grantExpiresAt)} every such call`;
-  return `${name} is ${status}${until}.`;
+  if (grantExpiresAt === null) return `${name} is ${status}.`;
+  const ofSession = only === undefined ? '' : ' of its session';
+  const alike = same === undefined ? '' : ` with the same ${visible(same.join(', '))}`;
+  return `${name} is ${status}, and until ${time(grantExpiresAt)} every such call${ofSession}${alike}.`;
 }
 
 /** Where a rule names approvers, only they can answer, as people who signed in. */
