@@ -2,7 +2,7 @@
 // system's Chromium (or TOOLGATE_TEST_CHROMIUM). With `--all <folder>`, it takes every page in every size, for a
 // review.
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -31,6 +31,7 @@ const KEPT: Shot[] = [
   { page: 'overview', width: 'wide', scheme: 'light' },
   { page: 'overview', width: 'wide', scheme: 'dark' },
   { page: 'approvals', width: 'wide', scheme: 'light' },
+  { page: 'approvals', width: 'wide', scheme: 'dark' },
   { page: 'approvals', width: 'phone', scheme: 'dark' },
   { page: 'policy', width: 'wide', scheme: 'light' },
 ];
@@ -155,6 +156,46 @@ async function signIn(url: string, email: string, password: string): Promise<str
   return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
 }
 
+/** Rules that show approvers what they approve. */
+const SHOWING = `name: refunds
+rules:
+  - tool: payments__refund
+    action: require_approval
+    show: [customer.name, order, reason]
+    ask: "Refund {amount} {currency} to {customer.name}?"
+  - { tool: "crm__*", action: require_approval, show: all }
+`;
+
+const HELD = [
+  ['crm', 'merge_contacts', { keep: 'C-1042', merge: ['C-2210', 'C-2211'], reason: 'same e-mail address' }],
+  [
+    'payments',
+    'refund',
+    {
+      amount: 240,
+      currency: 'EUR',
+      customer: { name: 'Nadia Berger' },
+      order: 'A-10381',
+      reason: 'Arrived broken; photo attached',
+    },
+  ],
+] as const;
+
+/** Makes calls that wait for a person. The questions of the demo's week have no details, because they are only stored. */
+async function holdCalls(url: string, dataDir: string): Promise<void> {
+  const admin = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
+  const post = async (path: string, token: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return response.json();
+  };
+  const { id: policyId } = await post('/admin/v1/policies', admin, { text: SHOWING });
+  const { key } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId });
+  for (const [serverName, toolName, given] of HELD)
+    await post('/v1/check', key, { serverName, toolName, args: given });
+}
+
 async function main(args: readonly string[]): Promise<void> {
   if (CHROMIUM === undefined)
     throw new Error('there is no Chromium here; name one in TOOLGATE_TEST_CHROMIUM');
@@ -168,6 +209,7 @@ async function main(args: readonly string[]): Promise<void> {
   const filled = Bun.spawnSync(command('demo', '--json'), { env, stderr: 'inherit' });
   const { signIn: made } = JSON.parse(filled.stdout.toString());
   const { child, url } = await serve(env);
+  await holdCalls(url, dataDir);
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--disable-gpu'],
