@@ -76,6 +76,54 @@ describe.if(hasBrowser())('an approval’s own page', () => {
     });
   });
 
+  test('what the call would do is read there and answered with a note, and a viewer sees neither', async () => {
+    const rule = { tool: '*', action: 'require_approval', ask: 'Refund {amount} EUR?' } as const;
+    const { key } = await service.newKey([{ ...rule, show: ['amount', 'customer.name', 'text'] }]);
+    const text = `first line\n\u202Esecond <b>line</b>\n${'long'.repeat(100)}`;
+    const args = { amount: 4711, customer: { name: 'Ada' }, text };
+    const { body } = await service.check(key, 'payments', 'refund', { args });
+    const address = `/dashboard/approvals/${body.referenceId}`;
+    const viewer = await newPerson(service, 'viewer');
+    await visit(browser, service, viewer.cookie, async page => {
+      await page.goto(address);
+      await page.getByText('Only people who may answer see what this call would do.').waitFor();
+      await expectUsable(page);
+      expect(await page.content()).not.toContain('4711');
+      expect(await page.getByRole('button', { name: /approve|deny|withdraw/i }).count()).toBe(0);
+    });
+    for (const options of [PHONE, DARK])
+      await visit(
+        browser,
+        service,
+        approver.cookie,
+        async page => {
+          await page.goto(address);
+          await page.getByText('Refund 4711 EUR?').waitFor();
+          await expectUsable(page);
+        },
+        options,
+      );
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto(address);
+      const values = page.locator('.call-fields dd');
+      await values.first().waitFor();
+      expect((await values.allTextContents()).slice(0, 2)).toEqual(['4711', 'Ada']);
+      expect(await values.last().textContent()).toStartWith('first line\n\\u{202E}second <b>line</b>\n');
+      await page.getByRole('button', { name: 'Add a note' }).click();
+      await page.getByLabel('Note to the agent').fill('Ask the customer\nfirst.');
+      await page.getByRole('button', { name: 'Deny' }).click();
+      await step(page, 'Answered').getByText(`denied by ${approver.email}`).waitFor();
+      await step(page, 'Answered').getByText('Ask the customer first.').waitFor();
+      await page.getByText('was shown while it waited, and is not kept').waitFor();
+      expect(await page.evaluate("document.activeElement.className === 'answering'")).toBe(true);
+      await expectUsable(page);
+      await page.goto('/dashboard/approvals?view=history');
+      const row = page.getByRole('row').filter({ hasText: 'payments__refund' });
+      await row.getByText(approver.email).waitFor();
+      await row.getByText('Ask the customer first.').waitFor();
+    });
+  });
+
   test('a call is answered and its approval withdrawn there, and an unknown one is not found', async () => {
     const { body } = await service.check(key.key, 'prod', 'deploy');
     await visit(

@@ -12,8 +12,11 @@ export interface Answer {
   same?: string[];
 }
 
-export const withNote = (answer: Answer, note: string): Answer =>
-  note.trim() === '' ? answer : { ...answer, note: note.trim() };
+/** A note is one line. */
+export function withNote(answer: Answer, written: string): Answer {
+  const note = written.replace(/\s+/g, ' ').trim();
+  return note === '' ? answer : { ...answer, note };
+}
 
 export const toolOf = ({ serverName, toolName }: Approval): string => `${serverName}__${toolName}`;
 
