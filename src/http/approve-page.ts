@@ -2,6 +2,7 @@
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
 import { GRANT_DURATIONS, MAX_NOTE } from '../core/approval.ts';
+import type { Details } from '../core/details.ts';
 import { visible } from '../core/visible.ts';
 import {
   type ApprovalFacts,
@@ -100,7 +101,7 @@ ${noteField('note')}
 ${facts.approvers !== null && facts.approvers.needed > 1 ? null : lastingForm(facts, ask)}`;
 }
 
-function lastingForm(facts: ApprovalFacts, { token }: Ask): Html {
+function lastingForm(facts: ApprovalFacts, { token, inSession, insight }: Ask): Html {
   return html`<details class="small">
 <summary>Approve for a while</summary>
 <form id="lasting" method="post" action="${pathOf(token)}" class="lasting">
@@ -109,10 +110,19 @@ function lastingForm(facts: ApprovalFacts, { token }: Ask): Html {
 that would need approval are then allowed without asking, until the time is over. What the policy denies stays denied.</p>
 <div><label for="duration">For</label>
 <select id="duration" name="duration">${GRANT_DURATIONS.map(([value, words]) => html`<option value="${value}">${words}</option>`)}</select></div>
+${inSession ? html`<label class="check"><input type="checkbox" name="only" value="session"> Only in this session</label>` : null}
+${sameFields(insight.shown.details?.fields ?? [])}
 ${noteField('lasting-note')}
 <div class="row"><button class="plain">Approve for this long</button></div>
 </form>
 </details>`;
+}
+
+function sameFields(fields: Details['fields']): Html | null {
+  if (fields.length === 0) return null;
+  const box = ({ path }: Details['fields'][number]) =>
+    html`<label class="check"><input type="checkbox" name="same" value="${path}"> ${named(path)}</label>`;
+  return html`<fieldset><legend>Only with the same</legend>${fields.map(box)}</fieldset>`;
 }
 
 function noteField(id: string): Html {

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { ASK_ALL, fingerprint } from '../approvals/gate.ts';
+import { newPerson, type Person } from '../operators/people.ts';
 import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
 import { sql, until } from '../support/faults.ts';
 import { Receiver, verifies } from '../support/receiver.ts';
@@ -29,8 +30,12 @@ describe.if(hasBrowser())('a person with a browser', () => {
   });
 
   /** A pending call and the link that was printed for it. */
-  async function ask(toolName: string): Promise<{ referenceId: string; link: string; bare: string }> {
-    const { body } = await service.check(key, 'prod', toolName);
+  async function ask(
+    toolName: string,
+    token = key,
+    more: Record<string, unknown> = {},
+  ): Promise<{ referenceId: string; link: string; bare: string }> {
+    const { body } = await service.check(token, 'prod', toolName, more);
     const printed = new RegExp(`Approval needed: prod__${toolName}\\n[^]*?Approve +(http\\S+)`);
     await until('the link is printed', () => printed.test(service.output));
     const link = printed.exec(service.output)?.[1] ?? '';
@@ -140,6 +145,61 @@ describe.if(hasBrowser())('a person with a browser', () => {
     expect(grants[0]).toMatchObject({ referenceId, toolName: 'lasting' });
     expect(Date.parse(grants[0].expiresAt) - Date.parse(grants[0].createdAt)).toBe(8 * 3_600_000);
     expect((await service.check(key, 'prod', 'lasting')).body.decision).toBe('allow');
+  });
+
+  test('without script, a link shows what the call would do and binds a grant to what was checked', async () => {
+    const show = ['amount', 'customer.name'];
+    const rule = { tool: '*', action: 'require_approval', ask: 'Refund {amount} EUR?', show } as const;
+    const made = await service.newKey([rule]);
+    const { body } = await service.json('POST', '/v1/sessions', made.key, { label: 'nightly' });
+    const refund = (amount: number) => ({ args: { amount, customer: { name: 'Ada <b>' } } });
+    const { referenceId, bare } = await ask('refund', body.token, refund(80));
+    await visit({ javaScriptEnabled: false, viewport: { width: 390, height: 844 } }, async page => {
+      await page.goto(bare);
+      await page.getByText('Refund 80 EUR?').waitFor();
+      expect(await page.locator('.values dd').allTextContents()).toEqual(['80', 'Ada <b>']);
+      await page.getByText('not asked in the last 30 days').waitFor();
+      await page.getByText('Approve for a while').click();
+      await page.getByLabel('Only in this session').check();
+      await page.getByLabel('amount').check();
+      await page.locator('#lasting').getByLabel('Note to the agent').fill('Go on.');
+      await page.getByRole('button', { name: 'Approve for this long' }).click();
+      await heading(page, 'Approved');
+    });
+    const { approvals } = (await service.admin('GET', '/approvals?limit=1')).body;
+    expect(approvals[0]).toMatchObject({ referenceId, note: 'Go on.', status: 'approved' });
+    const [grant] = (await service.admin('GET', '/grants')).body.grants;
+    expect(grant).toMatchObject({ referenceId, only: 'session', same: ['amount'], openedBy: 'link' });
+    const decided = async (token: string, amount: number) =>
+      (await service.check(token, 'prod', 'refund', refund(amount))).body.decision;
+    expect(await decided(body.token, 80)).toBe('allow');
+    expect(await decided(body.token, 81)).toBe('pending');
+    expect(await decided(made.key, 80)).toBe('pending');
+  });
+
+  test('a link that two of a group have to approve counts them, and says so', async () => {
+    const approvers = { group: 'finance', count: 2 };
+    const { key } = await service.newKey([{ tool: '*', action: 'require_approval', approvers }]);
+    const people = [await newPerson(service, 'approver'), await newPerson(service, 'approver')];
+    for (const { id } of people) await service.admin('PATCH', `/operators/${id}`, { groups: ['finance'] });
+    const { referenceId, bare } = await ask('wire', key);
+    const approve = (cookie: string, outcome: string, shown: string) =>
+      visit({}, async page => {
+        const [name = '', value = ''] = cookie.split('=');
+        await page.context().addCookies([{ name, value, url: service.url }]);
+        await page.goto(bare);
+        await page.getByText(shown).waitFor();
+        expect(await violationsOf(page)).toEqual([]);
+        expect(await page.getByText('Approve for a while').count()).toBe(0);
+        await page.getByRole('button', { name: 'Approve this call' }).click();
+        await heading(page, outcome);
+        expect(await violationsOf(page)).toEqual([]);
+      });
+    const [first, second] = people as [Person, Person];
+    await approve(first.cookie, 'Your approval is counted', 'The call may run after 2 approvals more.');
+    expect(await statusOf(referenceId)).toBe('pending');
+    await approve(second.cookie, 'Approved', `1 of 2 of finance (${first.email})`);
+    expect(await statusOf(referenceId)).toBe('approved');
   });
 
   test('a used link says how it was answered, an unknown one that it is unknown', async () => {

@@ -152,6 +152,46 @@ describe.if(hasBrowser())('an approval’s own page', () => {
     );
   });
 
+  test('an approver sees what a grant is bound to and how often it was used, and revokes only their own', async () => {
+    const rule = { tool: '*', action: 'require_approval', show: ['amount'] } as const;
+    const made = await service.newKey([rule]);
+    const session = await service.json('POST', '/v1/sessions', made.key, { label: 'nightly' });
+    const call = (toolName: string, amount = 5) =>
+      service.check(session.body.token, 'prod', toolName, { args: { amount } });
+    const theirs = (await call('theirs')).body.referenceId;
+    await resolve(theirs, { action: 'approve', duration: '1h' });
+    const own = (await call('own')).body.referenceId;
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto(`/dashboard/approvals/${own}`);
+      await page.getByRole('button', { name: 'Approve for a while' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('In this session only').check();
+      await dialog.getByLabel('amount').check();
+      await dialog.getByRole('button', { name: 'Approve' }).click();
+      const grant = page.locator('.panel').filter({ hasText: 'Open grant' });
+      await grant.getByText('one session, the same amount').waitFor();
+      await grant.getByText('never').waitFor();
+      expect((await call('own')).body.decision).toBe('allow');
+      expect((await call('own', 6)).body.decision).toBe('pending');
+      await grant.getByText('once').waitFor();
+      await step(page, 'Used').getByText('opened a grant for').waitFor();
+      await expectUsable(page);
+      await page.goto('/dashboard/approvals?view=grants');
+      const row = (tool: string) => page.getByRole('row').filter({ hasText: tool });
+      await row('prod__theirs').getByText('the admin token').waitFor();
+      await row('prod__theirs').getByText('all its calls').waitFor();
+      await row('prod__own').getByText(approver.email).waitFor();
+      await expectUsable(page);
+      expect(await row('prod__theirs').getByRole('button', { name: 'Revoke' }).count()).toBe(0);
+      await row('prod__own').getByRole('button', { name: 'Revoke' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+      await row('prod__own').waitFor({ state: 'detached' });
+      expect((await call('own')).body.decision).toBe('pending');
+      await page.goto(`/dashboard/approvals/${own}`);
+      await page.getByText('The grant that this approval opened has ended.').waitFor();
+    });
+  });
+
   test('on a phone, history shows many rows on a screen', async () => {
     for (const toolName of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
       const { body } = await service.check(key.key, 'prod', toolName);

@@ -411,6 +411,11 @@ describe.if(hasBrowser())('in a browser', () => {
           ...[`items[0].${text}`, text],
           ...[`items[1].${text}`, text],
         ]);
+        const same = page.locator('input[name=same]');
+        expect(await same.evaluateAll(boxes => boxes.map(box => box.getAttribute('value')))).toEqual([
+          `items[0].${text}`,
+          `items[1].${text}`,
+        ]);
         expect(await page.evaluate('window.hit')).toBeUndefined();
         expect(await page.locator('form').count()).toBe(2);
         expect(await page.locator('iframe, img, script:not([nonce]), dd a, meta[http-equiv]').count()).toBe(
@@ -431,6 +436,27 @@ describe.if(hasBrowser())('in a browser', () => {
         await page.goto('ask');
         expect(await page.locator('time').first().textContent()).toMatch(asked);
       });
+  });
+
+  test('a note, the session and the same values go with what is approved for a while', async () => {
+    posts.length = 0;
+    await visit({ javaScriptEnabled: false }, async ({ page }) => {
+      await page.goto('ask-informed');
+      await page.getByText('Approve for a while').click();
+      await page.getByLabel('Only in this session').check();
+      const lasting = page.locator('#lasting');
+      await lasting.locator('input[name=same]').first().check();
+      await lasting.getByLabel('Note to the agent').fill('Only small ones.');
+      await page.getByRole('button', { name: 'Approve for this long' }).click();
+      await page.waitForURL(`**/v1/approve/${TOKEN}`);
+      expect([...new URLSearchParams(posts[0]?.body)]).toEqual([
+        ['action', 'approve'],
+        ['duration', '15m'],
+        ['only', 'session'],
+        ['same', 'items[0].80.00 EUR'],
+        ['note', 'Only small ones.'],
+      ]);
+    });
   });
 
   test('where several have to approve, nothing is offered for a while', async () => {
