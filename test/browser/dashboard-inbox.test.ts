@@ -138,8 +138,8 @@ describe.if(hasBrowser())('the inbox', () => {
   });
 
   test('the keyboard suffices, and the focus stays where the answer was', async () => {
-    const held = (await holdSome(4)).reverse();
-    const [first, second, third, fourth] = held as [Held, Held, Held, Held];
+    const held = (await holdSome(5)).reverse();
+    const [first, second, third, fourth, fifth] = held as [Held, Held, Held, Held, Held];
     await visit(browser, service, approver.cookie, async page => {
       await opened(page);
       const enabled = (at: Held) =>
@@ -162,13 +162,21 @@ describe.if(hasBrowser())('the inbox', () => {
       await press('j', 'n');
       await page.keyboard.type('add a day, and ask again');
       await expectUsable(page);
-      expect(await statuses(held)).toEqual(['pending', 'approved', 'denied', 'pending']);
+      expect(await statuses(held)).toEqual(['pending', 'approved', 'denied', 'pending', 'pending']);
       await page.keyboard.press('Tab');
       await enabled(fourth);
       await page.keyboard.press('Enter');
       await card(page, fourth).getByText('Approved by you').waitFor();
       expect(await inFocus(page)).toBe(fourth.tool);
-      await press('k', 'k', 'k', 'x');
+      // Somebody else is faster: what the person goes on writing answers nothing.
+      await press('j', 'n');
+      await page.keyboard.type('Take bac');
+      await denied(fifth);
+      await card(page, fifth).getByText('Denied by the admin token').waitFor();
+      await page.keyboard.type('kkkkkad');
+      expect(await inFocus(page)).toBe(fifth.tool);
+      expect(await statusOf(first)).toBe('pending');
+      await press('Escape', 'k', 'k', 'k', 'k', 'x');
       await page.getByText('1 selected').waitFor();
       await press('x', '?');
       await page.getByText('1 selected').waitFor({ state: 'detached' });

@@ -10,6 +10,7 @@ import { Answers, Votes } from './answers.tsx';
 import { Asked, TimeLeft } from './asked.tsx';
 import { type Card, type Ending, endingWords } from './inbox.ts';
 import { useLook } from './look.ts';
+import { interruptTyping } from './shortcuts.tsx';
 
 interface QuestionProps {
   card: Card;
@@ -112,15 +113,17 @@ function useStays(
   focus: () => void,
 ): string | undefined {
   const height = useRef<string | undefined>(undefined);
-  const hadFocus = useRef(false);
+  const hadFocus = useRef<Element | null>(null);
   const ends = hasEnded && height.current === undefined;
   // Read before the change is drawn.
   if (ends && card.current !== null) {
     height.current = `${card.current.offsetHeight}px`;
-    hadFocus.current = card.current.contains(document.activeElement);
+    hadFocus.current = card.current.contains(document.activeElement) ? document.activeElement : null;
   }
   useLayoutEffect(() => {
-    if (hasEnded && hadFocus.current) focus();
+    if (!hasEnded || hadFocus.current === null) return;
+    interruptTyping(hadFocus.current);
+    focus();
   }, [hasEnded]);
   return height.current;
 }

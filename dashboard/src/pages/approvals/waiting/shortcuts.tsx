@@ -1,9 +1,11 @@
 // The keys of the inbox. Keys that answer act on the card that has the focus, through its own buttons, and none acts while
-// somebody types. People whose other tools send such keys can switch them off.
+// somebody types, not even when the field that they type in goes. People whose other tools send such keys can switch them
+// off.
 
 import { type Signal, signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { announce } from '../../../announce.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 
 const STORED = 'toolgate.shortcuts';
@@ -19,17 +21,40 @@ const KEYS: [string, string][] = [
   ['?', 'show this help'],
 ];
 
+const FIELDS = 'textarea, select, input:not([type="checkbox"])';
+
+/** The person is typing, and the field has gone: what they go on typing is no key for the inbox. */
+let isInterrupted = false;
+
+/** Called when a card ends in which `had` had the focus. */
+export function interruptTyping(had: Element | null): void {
+  if (had?.matches('textarea') !== true) return;
+  isInterrupted = true;
+  announce(
+    'This call was answered elsewhere, so your note was not sent. Press Escape to use the keys again.',
+  );
+}
+
 export function useShortcuts(list: RefObject<HTMLElement | null>, help: Signal<boolean>): void {
   useEffect(() => {
+    const goOn = () => {
+      isInterrupted = false;
+    };
     const press = (event: KeyboardEvent) => {
-      if (!isMeant(event)) return;
+      if (event.key === 'Escape' || event.key === 'Tab') goOn();
+      if (isInterrupted || !isMeant(event)) return;
       if (event.key === '?') help.value = true;
       else if (event.key === 'j' || event.key === 'k') move(list.current, event.key === 'j' ? 1 : -1);
       else act(list.current, event.key);
       event.preventDefault();
     };
     document.addEventListener('keydown', press);
-    return () => document.removeEventListener('keydown', press);
+    document.addEventListener('pointerdown', goOn);
+    return () => {
+      document.removeEventListener('keydown', press);
+      document.removeEventListener('pointerdown', goOn);
+      goOn();
+    };
   }, []);
 }
 
@@ -37,8 +62,7 @@ function isMeant({ key, target, repeat, ctrlKey, metaKey, altKey }: KeyboardEven
   if (!isOn.value || ctrlKey || metaKey || altKey || !KEYS.some(([known]) => known === key)) return false;
   // A key that is held down moves on, and answers nothing more.
   if (repeat && key !== 'j' && key !== 'k') return false;
-  const types = 'textarea, select, input:not([type="checkbox"]), [contenteditable]';
-  return !(target as Element).matches(types) && document.querySelector('dialog[open]') === null;
+  return !(target as Element).matches(FIELDS) && document.querySelector('dialog[open]') === null;
 }
 
 /** The cards, and the heads of groups. */
