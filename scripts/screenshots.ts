@@ -188,7 +188,7 @@ async function holdCalls(url: string, dataDir: string): Promise<void> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return response.json();
+    return (await response.json()) as { id: string; key: string };
   };
   const { id: policyId } = await post('/admin/v1/policies', admin, { text: SHOWING });
   const { key } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId });
