@@ -1,17 +1,22 @@
 // P7: every approval is resolved exactly once, however many answer at once, on one process or two replicas,
 // also while the sweeper is about to end it: one winner or none, one approval.resolved event, and everybody
-// else is told that it is over. The mutant answers without looking whether somebody else has.
+// else is told that it is over. Where several people have to approve, exactly as many as are needed decide, once. The
+// mutants answer without looking whether somebody else has, count votes without the lock, and count a person twice.
 
 import { expect, test } from 'bun:test';
 import { type Asked, type Gate, openGate } from '../approvals/gate.ts';
+import { newPerson, type Person, send } from '../operators/people.ts';
 import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines } from '../support/service.ts';
+import { type Engine, engines, type TestService } from '../support/service.ts';
 
 const APPROVALS = LONG ? 200 : 20;
 const POSTS = LONG ? 50 : 20;
 const AT_ONCE = 10;
+const BALLOTS = LONG ? 100 : 10;
+const VOTES = 50;
+const NEEDED = 2;
 /** No wait of the store's is given up sooner. */
 const STORE_MS = 900;
 /** Time for the link to arrive, and little to wait for the end. */
@@ -45,7 +50,30 @@ interface Found {
   violations: number;
 }
 
+/** Votes that are counted at the same time do not see each other. SQLite has one writer at a time, and needs no lock. */
+const NO_LOCK: Patch = {
+  file: 'src/guard/approvals/answer.ts',
+  find: 'exclusive: approverGroup === null ? [] : [approvalsLock(keyId)],',
+  replace: 'exclusive: approverGroup === null ? [approvalsLock(keyId)] : [],',
+};
+
+const COUNTED_TWICE: Patch = {
+  file: 'src/guard/approvals/votes.ts',
+  find: 'insertVote(tx, { approvalId: id, operatorId, by, at })',
+  replace: 'insertVote(tx, { approvalId: id, operatorId: operatorId + Math.random(), by, at })',
+};
+
 for (const engine of await engines()) {
+  test(`${engine}: of 50 votes by three people, the two that are needed decide, once`, async () => {
+    expect(await measureVotes(engine, BALLOTS)).toMatchObject({ ballots: BALLOTS, violations: 0 });
+  });
+
+  test(`${engine}: a mutant that counts votes wrongly is found out`, async () => {
+    const patch = engine === 'postgres' ? NO_LOCK : COUNTED_TWICE;
+    const found = await withMutant([patch], async root => (await measureVotes(engine, 6, root)).violations);
+    expect(found).toBeGreaterThan(0);
+  });
+
   test(`${engine}: of many answers exactly one wins`, async () => {
     const found = await measure(engine, APPROVALS, '60m');
     expect(found).toMatchObject({ approvals: APPROVALS, lapsed: 0, oddAnswers: 0, violations: 0 });
@@ -127,6 +155,65 @@ async function contest(gate: Gate, key: string, startAt: number | null, found: F
   // A winner who was told nothing is one of those.
   const once = ends === 1 || (ends === 0 && untold > 0);
   if (!once || events.length !== 1 || grants.length > 1 - lapsed) found.violations++;
+}
+
+interface Ballots {
+  ballots: number;
+  votes: number;
+  violations: number;
+}
+
+async function measureVotes(engine: Engine, ballots: number, root?: string): Promise<Ballots> {
+  const replicas = engine === 'postgres' ? 2 : 1;
+  const gate = await openGate({ engine, replicas, ...(root && { root }) });
+  const found: Ballots = { ballots: 0, votes: 0, violations: 0 };
+  try {
+    const approvers = { group: 'finance', count: NEEDED };
+    const key = await gate.key([{ tool: '*', action: 'require_approval', approvers }]);
+    const people: Person[] = [];
+    for (let index = 0; index < 3; index++) {
+      const person = await newPerson(gate.service, 'approver');
+      await gate.service.admin('PATCH', `/operators/${person.id}`, { groups: ['finance'] });
+      people.push(person);
+    }
+    while (found.ballots < ballots) await ballot(gate, key, people, found);
+  } finally {
+    await gate.close();
+  }
+  const where = engine === 'postgres' ? 'two on postgres' : 'sqlite';
+  figures(`P7 votes ${where}${root ? ' mutant' : ''}`, { seed: SEED, operations: found.votes, ...found });
+  return found;
+}
+
+/** All votes on one approval, half of them through the link, and how it ended. */
+async function ballot(gate: Gate, key: string, people: readonly Person[], found: Ballots): Promise<void> {
+  const { token, referenceId } = await asked(gate, key);
+  let untold = 0;
+  const cast = async (_: unknown, index: number) => {
+    const service = gate.services[index % gate.services.length] as TestService;
+    // Several votes of one person come before those of the next, so that counting somebody twice shows.
+    const { cookie } = people[Math.floor(index / 10) % people.length] as Person;
+    const body = { action: 'approve' };
+    const byLink = () => gate.answer(token, body, { Cookie: cookie }, service);
+    const path = `/admin/v1/approvals/${referenceId}/resolve`;
+    const byName = () => send(service, 'POST', path, { cookie }, body);
+    return answered(chance() < 0.5 ? byLink : byName, () => untold++);
+  };
+  const statuses = await Promise.all(Array.from({ length: VOTES }, cast));
+  const counted = statuses.filter(status => status === 200).length;
+  const voters = await gate.rows<{ voter: string }>(
+    `SELECT DISTINCT voted_by AS voter FROM approval_votes WHERE approval_id = '${referenceId}'`,
+  );
+  const events = await gate.rows(
+    `SELECT id FROM events WHERE reference_id = '${referenceId}' AND type = 'approval.resolved'`,
+  );
+  const decided = (await gate.statusOf(referenceId)) === 'approved' && events.length === 1;
+  // A voter who was told nothing tries again, and is then told that they have voted.
+  const told = counted === NEEDED || (counted < NEEDED && untold > 0);
+  const odd = statuses.some(status => ![200, 409, 410].includes(status));
+  found.ballots++;
+  found.votes += VOTES;
+  if (!decided || !told || odd || voters.length !== NEEDED) found.violations++;
 }
 
 /** One that lapses before its link is out, on a machine that stalls, is no contest: another is asked for. */
