@@ -41,6 +41,10 @@ const NAMED: [RegExp, string][] = [
     /^guard\/(approvals\/[ag]|people\/return-targets)/,
     'approvals/approve approvals/grants approvals/lapse approvals/admin approvals/withdraw guard/key-lock operators/approval',
   ],
+  [
+    /^(guard\/approvals\/(answer|approvers|votes|bound-grants)|store\/votes|core\/comparable)/,
+    'guard/approvals/approvers guard/approvals/bound-grants core/comparable approvals/votes approvals/grants',
+  ],
   [/^guard\/approvals\/(details|shown-details)/, 'guard/approvals/details approvals/details'],
   [
     /^guard\/outgoing\/(outbox|worker|deliver|send|webhooks|sign)\./,
