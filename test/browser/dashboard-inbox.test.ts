@@ -217,10 +217,16 @@ describe.if(hasBrowser())('the inbox', () => {
       await refund.getByText('not asked in the last 30 days').waitFor();
       await refund.getByRole('button', { name: 'Approve for a while…' }).click();
       const dialog = page.getByRole('dialog', { name: 'Approve for a while' });
-      await dialog.getByLabel('In this session only').waitFor();
-      await dialog.getByLabel('amount (250)').waitFor();
+      await dialog.getByLabel('In this session only').check();
+      await dialog.getByLabel('amount (250)').check();
       await expectUsable(page);
-      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await dialog.getByRole('button', { name: 'Approve' }).click();
+      await refund.getByText('Approved by you, for a while').waitFor();
+      const decided = async (token: string, amount: number) =>
+        (await service.check(token, 'payments', 'refund', { args: { ...args, amount } })).body.decision;
+      expect(await decided(session.body.token, 250)).toBe('allow');
+      expect(await decided(session.body.token, 251)).toBe('pending');
+      expect(await decided(agent.key, 250)).toBe('pending');
       const close = card(page, { tool: 'accounts__close' });
       await close.getByText('0 of 2 of finance').waitFor();
       await close.getByText('Only operators of the group finance answer this call.').waitFor();
