@@ -164,12 +164,8 @@ async function answer(io: IO, referenceId: string, options: AdminOptions, body: 
 }
 
 function answered(approval: ListedApproval, { only, same }: Answer): string {
-  const { serverName, toolName, status, grantExpiresAt, votes, approverGroup } = approval;
+  const { serverName, toolName, status, grantExpiresAt } = approval;
   const name = visible(joinName(serverName, toolName));
-  if (status === 'pending') {
-    const group = visible(approverGroup ?? '');
-    return `${name} still waits: ${votes.approved.length} of ${votes.needed} approvals by ${group}.`;
-  }
   if (grantExpiresAt === null) return `${name} is ${status}.`;
   const ofSession = only === undefined ? '' : ' of its session';
   const alike = same === undefined ? '' : ` with the same ${visible(same.join(', '))}`;
