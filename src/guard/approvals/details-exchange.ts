@@ -24,8 +24,8 @@ const WAITS_MS = [300, 700];
 /** Questions of this replica under way at a time, and those that wait for their turn. */
 const MOST_ASKED = 256;
 const MOST_WAITING = 4096;
-/** Questions of others that are being answered; further ones get no answer. */
-const MOST_ANSWERED = 64;
+/** Questions of others that are being answered, which is more than one replica asks; further ones get no answer. */
+const MOST_ANSWERED = 1024;
 /** Questions of others that are remembered, so that none is answered twice. Beyond that, none is answered. */
 const MOST_HEARD = 65_536;
 /** Replicas whose parts of an answer to one question are kept. */
