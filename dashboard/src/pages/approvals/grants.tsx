@@ -40,7 +40,6 @@ export function Grants() {
 const COLUMNS: Column<Grant>[] = [
   {
     head: 'Tool',
-    kind: 'wide',
     cell: ({ referenceId, serverName, toolName }) => (
       <a href={`/dashboard/approvals/${referenceId}`}>
         <Tool serverName={serverName} toolName={toolName} />

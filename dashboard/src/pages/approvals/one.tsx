@@ -60,11 +60,11 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
         <div class="stack">
           <Panel title="The call">
             <div class="stack">
+              <DriftMark drifted={context.drifted} keyId={approval.keyId} />
+              <CallDetails of={approval} />
               <p class="reason">
                 <Named text={approval.reason} />
               </p>
-              <CallDetails of={approval} />
-              <DriftMark drifted={context.drifted} keyId={approval.keyId} />
               <ToolDescription text={context.toolDescription} />
               <Answering approval={approval} reload={reload} />
             </div>
