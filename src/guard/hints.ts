@@ -11,10 +11,11 @@ type Hint = 'cancel' | 'ended' | 'tools' | 'details-question' | 'details-answer'
 
 /**
  * Sends a hint to every replica, this one included. `about` is an id, a hash or an encrypted text, never a secret: the
- * database may log it, and its users may read and forge it. PostgreSQL carries fewer than 8,000 bytes.
+ * database may log it, and its users may read and forge it. PostgreSQL carries fewer than 8,000 bytes. Few have to wait
+ * until it is on its way; nothing fails if it is lost.
  */
-export function giveHint(db: Db, hint: Hint, about: string): void {
-  db.sendHint(`${hint} ${about}`);
+export function giveHint(db: Db, hint: Hint, about: string): Promise<void> {
+  return db.sendHint(`${hint} ${about}`);
 }
 
 export function onHint(db: Db, hint: Hint, listener: (about: string) => void): void {

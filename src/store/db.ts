@@ -51,8 +51,8 @@ export interface Db extends Lane {
   /** Signals every replica, including this one, that there is work. The signal may be lost. */
   wake(): void;
   onWake(listener: () => void): void;
-  /** Sends a short message to every replica, including this one. It may be lost too. */
-  sendHint(word: string): void;
+  /** Sends a short message to every replica, including this one. It may be lost too. Resolves once it is on its way. */
+  sendHint(word: string): Promise<void>;
   onHint(listener: (word: string) => void): void;
   /** Whether such messages can reach other replicas. */
   readonly hintsReachReplicas: boolean;

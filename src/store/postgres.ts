@@ -114,7 +114,7 @@ class PostgresDb implements Db {
 
   wake(): void {
     for (const listener of this.#listeners) queueMicrotask(listener);
-    this.#notify('');
+    void this.#notify('');
   }
 
   onWake(listener: () => void): void {
@@ -122,8 +122,8 @@ class PostgresDb implements Db {
     this.#listen();
   }
 
-  sendHint(word: string): void {
-    if (this.hintsReachReplicas) this.#notify(word);
+  async sendHint(word: string): Promise<void> {
+    if (this.hintsReachReplicas) await this.#notify(word);
     else for (const each of this.#hinted) queueMicrotask(() => each(word));
   }
 
@@ -136,8 +136,8 @@ class PostgresDb implements Db {
     this.#listen();
   }
 
-  #notify(word: string): void {
-    this.all('SELECT pg_notify($1, $2)', [CHANNEL, word]).catch(() => {});
+  async #notify(word: string): Promise<void> {
+    await this.all('SELECT pg_notify($1, $2)', [CHANNEL, word]).catch(() => {});
   }
 
   #listen(): void {

@@ -139,7 +139,7 @@ class SqliteDb implements Db {
     this.#listeners.push(listener);
   }
 
-  sendHint(word: string): void {
+  async sendHint(word: string): Promise<void> {
     for (const each of this.#hinted) queueMicrotask(() => each(word));
   }
 

@@ -19,10 +19,16 @@ import {
   readQuestion,
 } from './details-messages.ts';
 
-/** How long each attempt waits. The second one is for a message that was lost, or that came before the details did. */
+/**
+ * How long each attempt waits, once its question was sent. The second one is for a message that was lost, or that came
+ * before the details did.
+ */
 const WAITS_MS = [300, 700];
-/** Questions of this replica under way at a time, and those that wait for their turn. */
-const MOST_ASKED = 256;
+/**
+ * Questions of this replica under way at a time, and those that wait for their turn. They are few, because whoever holds
+ * the details has to answer them all in time: what is not answered counts as gone.
+ */
+const MOST_ASKED = 16;
 const MOST_WAITING = 4096;
 /** Questions of others that are being answered, which is more than one replica asks; further ones get no answer. */
 const MOST_ANSWERED = 1024;
@@ -95,13 +101,14 @@ export class DetailsExchange {
   async #askOnce(referenceId: string, waitMs: number): Promise<Uint8Array | null> {
     const { db, vault, now } = this.#with;
     const { question, privateKey } = newQuestion(vault, referenceId, now());
+    const answer = Promise.withResolvers<Uint8Array | null>();
+    this.#asked.set(question.id, { question, privateKey, parts: new Map(), found: answer.resolve });
     let timer: Timer | undefined;
     try {
-      return await new Promise(resolve => {
-        timer = setTimeout(() => resolve(null), waitMs);
-        this.#asked.set(question.id, { question, privateKey, parts: new Map(), found: resolve });
-        giveHint(db, 'details-question', question.text);
-      });
+      // A busy store sends late. That time is not the answerer's.
+      await giveHint(db, 'details-question', question.text);
+      timer = setTimeout(() => answer.resolve(null), waitMs);
+      return await answer.promise;
     } finally {
       clearTimeout(timer);
       this.#asked.delete(question.id);

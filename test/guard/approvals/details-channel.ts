@@ -43,7 +43,7 @@ export class Channel {
     const db = this.#db;
     const joined: Partial<Db> = {
       all: (sql, params) => db.all(sql, params),
-      sendHint: word => this.send(word),
+      sendHint: async word => this.send(word),
       onHint: listener => void this.#listeners.push(listener),
       hintsReachReplicas: true,
     };
