@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { MAX_NOTE, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { parsePath } from '../core/details.ts';
 import { GuardError } from '../core/errors.ts';
+import { textFault } from '../core/name.ts';
 import type { Resolve } from '../guard/approvals/answer.ts';
 import { findQuestion, linkAnswerer, type Question, resolveByLink } from '../guard/approvals/approvals.ts';
 import { contextOf } from '../guard/approvals/context.ts';
@@ -29,7 +30,7 @@ import type { ApprovalFacts, Insight } from './approve-parts.ts';
 import { signedInOperator } from './auth.ts';
 import { fields } from './body.ts';
 import { STATUS } from './errors.ts';
-import { isoOrNull, isoTime, label, text, uuid, votes } from './fields.ts';
+import { isoOrNull, isoTime, text, uuid, votes } from './fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
 const duration = z
@@ -37,6 +38,13 @@ const duration = z
   .transform(value => parseGrantDuration(value) ?? Number.NaN)
   .refine(ms => !Number.isNaN(ms), 'must be <n>m, <n>h or <n>d, from 1 minute to 7 days')
   .meta({ type: 'string', example: '1h', description: 'Opens a grant for this long; only with `approve`.' });
+
+/** People press Enter in a note. It is one line, so a line break becomes a space. */
+const note = text(
+  value => textFault(oneLine(value), 0, MAX_NOTE),
+  'What the agent is told with the answer. Line breaks become spaces.',
+);
+const oneLine = (value: string): string => value.replace(/[\r\n]+/g, ' ');
 
 /** How many values a grant can be bound to. */
 const MAX_SAME = 20;
@@ -49,7 +57,7 @@ const path = text(value => {
 export const resolution = z
   .strictObject({
     action: z.enum(RESOLUTIONS),
-    note: label(0, MAX_NOTE, 'What the agent is told with the answer.').optional(),
+    note: note.optional(),
     duration: duration.optional(),
     only: z.literal('session').optional().meta({
       description: 'With `duration`: the grant frees only the session that asked.',
@@ -78,7 +86,7 @@ export const resolution = z
 
 /** What the body of an answer says. An empty note is none. */
 export function answerIn({ action, note, duration, only, same }: z.output<typeof resolution>): Resolve {
-  return { action, note: note || null, grantMs: duration ?? null, only, same };
+  return { action, note: oneLine(note ?? '') || null, grantMs: duration ?? null, only, same };
 }
 
 /** In a form, `same` may be repeated, and a field of a grant's bounds that is left empty counts as left out. */

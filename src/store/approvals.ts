@@ -239,10 +239,13 @@ export interface Spendable {
   toolName: string;
   argsDigest: string;
   definitionDigest: string | null;
+  approverGroup: string | null;
+  votesNeeded: number;
 }
 
 const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
-    tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest"
+    tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
+    approver_group AS "approverGroup", votes_needed AS "votesNeeded"
   FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
     AND withdrawn_at IS NULL AND resolved_at > $1`;
 
@@ -271,7 +274,7 @@ export function findSpendableByDigest(
   );
 }
 
-export interface RepeatedApproval extends Spendable {
+export interface RepeatedApproval extends Omit<Spendable, 'approverGroup' | 'votesNeeded'> {
   ruleDigest: string | null;
   status: 'pending' | 'denied';
   note: string | null;

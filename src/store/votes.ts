@@ -19,6 +19,13 @@ export async function insertVote(db: Queries, vote: VoteRecord): Promise<boolean
   return inserted === 1;
 }
 
+export async function removeVote(db: Queries, { approvalId, operatorId }: VoteRecord): Promise<void> {
+  await db.run('DELETE FROM approval_votes WHERE approval_id = $1 AND operator_id = $2', [
+    approvalId,
+    operatorId,
+  ]);
+}
+
 /** The votes for these approvals, oldest first. */
 export function listVotes(db: Queries, approvalIds: readonly string[]): Promise<VoteRecord[]> {
   if (approvalIds.length === 0) return Promise.resolve([]);

@@ -25,7 +25,7 @@ const BODIES: [string, unknown][] = [
   ['a duration with deny', { action: 'deny', duration: '1h' }],
   ['an unknown field', { action: 'approve', reason: 'x' }],
   ['too long a note', { action: 'approve', note: 'x'.repeat(501) }],
-  ['a note of two lines', { action: 'approve', note: 'a\nb' }],
+  ['a note with a control character', { action: 'approve', note: 'a\u0007b' }],
   ['a note that is no text', { action: 'approve', note: 1 }],
   ['__proto__', '{"action":"approve","__proto__":{}}'],
   ['a repeated key', '{"action":"deny","action":"approve"}'],
@@ -243,6 +243,7 @@ for (const engine of await engines()) {
       expect(await noted({ action: 'approve', note: '' })).toBeNull();
       expect(await noted('action=deny&note=not+today', FORM)).toBe('not today');
       expect(await noted('action=deny&note=', FORM)).toBeNull();
+      expect(await noted('action=deny&note=not%0D%0Atoday', FORM)).toBe('not today');
       const { token, referenceId } = await gate.ask(key, 'noted');
       expectPage(await gate.answer(token, 'action=approve&note=go', { ...FORM, ...PAGE }), 200);
       const { approvals } = (await gate.service.admin('GET', '/approvals?limit=1')).body;

@@ -3,7 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy.ts';
-import { newPerson, type Person, send } from '../operators/people.ts';
+import {
+  invite,
+  join as joinOperators,
+  newPerson,
+  type Person,
+  send,
+  signedIn,
+} from '../operators/people.ts';
 import { until } from '../support/faults.ts';
 import { Receiver } from '../support/receiver.ts';
 import { engines } from '../support/service.ts';
@@ -48,18 +55,18 @@ for (const engine of await engines()) {
       const { ann, ben, cy } = people;
       const { token, referenceId } = await gate.ask(key, 'refund', { args: { amount: 700 } });
       expect((await gate.open(token)).status).toBe(303);
-      const signedIn = (who: Person) => gate.open(token, '', { headers: { Cookie: who.cookie } });
-      expect((await signedIn(ann)).text).toContain('0 of 2');
+      const opened = (who: Person) => gate.open(token, '', { headers: { Cookie: who.cookie } });
+      expect((await opened(ann)).text).toContain('0 of 2');
       const first = await answer(token, ann, { action: 'approve', note: 'checked' });
       const waiting = { status: 'pending', note: 'checked', votes: { needed: 2, approved: [by(ann)] } };
       expect([first.status, first.body]).toEqual([200, { referenceId, grantExpiresAt: null, ...waiting }]);
       expect(await listed(referenceId)).toMatchObject({ ...waiting, approverGroup: 'finance' });
       const twice = await answer(token, ann);
       expect([twice.status, twice.body.code]).toEqual([409, 'conflict']);
-      const again = await signedIn(ann);
+      const again = await opened(ann);
       expect(again.text).toContain('Your approval is counted');
       expect(again.text).not.toContain('<form');
-      expect((await signedIn(ben)).text).toContain('1 of 2');
+      expect((await opened(ben)).text).toContain('1 of 2');
       const page = await answer(token, ben, 'action=approve', FORM);
       expect([page.status, page.text]).toEqual([200, expect.stringContaining('<h1>Approved</h1>')]);
       expect((await answer(token, cy)).status).toBe(410);
@@ -132,6 +139,56 @@ for (const engine of await engines()) {
       expect(await attempt()).toBe(403);
       await join(['finance']);
       expect(await attempt()).toBe(200);
+    });
+
+    test('the vote of somebody who left the group, or was removed and invited again, does not count', async () => {
+      const eve = await newPerson(gate.service, 'approver');
+      const joins = (id: string, groups: string[]) =>
+        gate.service.admin('PATCH', `/operators/${id}`, { groups });
+      await joins(eve.id, ['finance']);
+      const approve = { action: 'approve' };
+      const left = await gate.ask(key, 'refund');
+      await resolve(left.referenceId, eve, approve);
+      await joins(eve.id, []);
+      const after = (await resolve(left.referenceId, people.ann, approve)).body;
+      expect([after.status, after.votes.approved]).toEqual(['pending', [by(people.ann)]]);
+      expect((await resolve(left.referenceId, people.ben, approve)).body.status).toBe('approved');
+      await joins(eve.id, ['finance']);
+      const twice = await gate.ask(key, 'refund', { args: { amount: 2 } });
+      await resolve(twice.referenceId, eve, approve);
+      await gate.service.admin('DELETE', `/operators/${eve.id}`);
+      const { id, token } = await invite(gate.service, eve.email, 'approver');
+      await joinOperators(gate.service, token);
+      await joins(id, ['finance']);
+      const anew = { ...eve, id, cookie: await signedIn(gate.service, eve.email) };
+      const again = (await resolve(twice.referenceId, anew, approve)).body;
+      expect([again.status, again.votes.approved]).toEqual(['pending', [by(eve)]]);
+    });
+
+    test('an approval from before does not free a call for which the rule now wants a group, or more of it', async () => {
+      const {
+        key: agent,
+        policyId,
+        policyName,
+      } = await gate.service.newKey([{ tool: '*', action: 'require_approval' }]);
+      const becomes = async (approvers: Rule['approvers']) => {
+        const rules = [{ tool: '*', action: 'require_approval', approvers }];
+        const saved = await gate.service.admin('PUT', `/policies/${policyId}`, { name: policyName, rules });
+        expect(saved.status).toBe(200);
+      };
+      const { token, referenceId } = await gate.ask(agent, 'refund');
+      await gate.approve(token);
+      const ask = async (named: string) =>
+        (await gate.service.check(agent, 'prod', 'refund', { referenceId: named })).body;
+      await becomes({ group: 'finance' });
+      const held = await ask(referenceId);
+      expect([held.decision, held.reason]).toEqual(['pending', expect.stringContaining('other people')]);
+      await resolve(held.referenceId, people.ann, { action: 'approve' });
+      await becomes({ group: 'finance', count: 2 });
+      const more = await ask(held.referenceId);
+      expect(more.decision).toBe('pending');
+      for (const who of [people.ann, people.ben]) await resolve(more.referenceId, who, { action: 'approve' });
+      expect((await ask(more.referenceId)).decision).toBe('allow');
     });
   });
 }

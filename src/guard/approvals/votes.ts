@@ -4,27 +4,49 @@
 import { GuardError } from '../../core/errors.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
-import { insertVote, listVotes, type VoteRecord } from '../../store/votes.ts';
+import { findOperator } from '../../store/operators.ts';
+import { insertVote, listVotes, removeVote, type VoteRecord } from '../../store/votes.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
+import { mayAnswer } from './approvers.ts';
 
-/** Writes a vote and returns all votes so far. It throws if the operator has voted before. */
+/** Writes a vote and returns all votes that count. It throws if the operator has voted before. */
 export async function castVote(
   tx: Transaction,
   deps: Deps,
-  { id, votesNeeded }: ApprovalRecord,
+  approval: ApprovalRecord,
   { operatorId, by, at, via }: { operatorId: string; by: Actor; at: number; via: 'slack' | undefined },
 ): Promise<VoteRecord[]> {
+  const { id, votesNeeded } = approval;
   if (!(await insertVote(tx, { approvalId: id, operatorId, by, at }))) {
     throw new GuardError(
       'conflict',
       'You have approved this call before. Somebody else has to approve it too.',
     );
   }
-  const votes = await listVotes(tx, [id]);
+  const votes = await standing(tx, approval, await listVotes(tx, [id]));
   const count = { approved: votes.length, needed: votesNeeded };
   await recordChange(tx, deps, by, 'approval.vote', id, { ...count, ...(via !== undefined && { via }) });
   return votes;
+}
+
+/**
+ * The votes of those who may still answer. Others are removed: somebody who was put out of the group must not decide, and
+ * somebody who was removed and invited again must not count twice.
+ */
+async function standing(
+  tx: Transaction,
+  approval: ApprovalRecord,
+  votes: readonly VoteRecord[],
+): Promise<VoteRecord[]> {
+  const counted: VoteRecord[] = [];
+  for (const vote of votes) {
+    const operator = await findOperator(tx, vote.operatorId);
+    if (operator !== null && mayAnswer(approval, { ...operator, operatorId: operator.id }))
+      counted.push(vote);
+    else await removeVote(tx, vote);
+  }
+  return counted;
 }
 
 /** The votes that the approvals have; only those that a group answers have any. */

@@ -125,6 +125,8 @@ export class ApprovalFacts {
     if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
     if (named.argsDigest !== asking.argsDigest) return 'it is for other arguments';
     if (!sameDefinition(named, asking)) return 'the definition of the tool has changed since';
+    if (!enoughApprovers(named, asking))
+      return 'the rule wants other people to approve this call, or more of them';
     return 'it has been used';
   }
 
@@ -211,7 +213,18 @@ function frees(approval: Spendable, asking: Asking): boolean {
     mayUse(approval, asking.request) &&
     isSameTool(approval, asking.request) &&
     sameDefinition(approval, asking) &&
+    enoughApprovers(approval, asking) &&
     approval.argsDigest === asking.argsDigest
+  );
+}
+
+/** The rule may have changed, or another one may hold the call now: the people whom it wants must have approved. */
+function enoughApprovers(
+  { approverGroup, votesNeeded }: Pick<Spendable, 'approverGroup' | 'votesNeeded'>,
+  { rule: { approvers } }: Asking,
+): boolean {
+  return (
+    approvers === undefined || (approverGroup === approvers.group && votesNeeded >= (approvers.count ?? 1))
   );
 }
 
