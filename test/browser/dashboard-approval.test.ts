@@ -2,9 +2,12 @@
 // answer of the tool, with links to everything that it is about; who may, ends what it opened.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { newPerson, type Person } from '../operators/people.ts';
+import { newPerson, type Person, send } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { newDataDir } from '../support/faults.ts';
 import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
 import { Receiver } from '../support/receiver.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
@@ -20,10 +23,19 @@ describe.if(hasBrowser())('an approval’s own page', () => {
   let upstream: RecordingUpstream;
   let key: { key: string; keyId: string; policyId: string; policyName: string };
   let approver: Person;
+  let dataDir: string;
   beforeAll(async () => {
     receiver = await Receiver.start();
     upstream = new RecordingUpstream();
-    const env = { TOOLGATE_NOTIFY_URL: receiver.url };
+    dataDir = newDataDir();
+    const config = join(dataDir, 'toolgate.yaml');
+    const to = (url: string) => `{ type: http, url: "${url}" }`;
+    // Nobody listens at the second address.
+    writeFileSync(
+      config,
+      `channels: { desk: ${to(receiver.url)}, pager: ${to('http://127.0.0.1:1/')}, on-call: ${to(receiver.url)} }`,
+    );
+    const env = { TOOLGATE_NOTIFY_URL: receiver.url, TOOLGATE_CONFIG: config };
     [browser, service] = await Promise.all([launch(), startService({ ...(engine && { engine }), env })]);
     key = await service.newKey(ASK, { name: 'release agent' });
     await connect(service, key.keyId, 'up', upstream.url);
@@ -33,6 +45,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
     await service?.close();
     await receiver?.close();
     await upstream?.stop();
+    rmSync(dataDir, { recursive: true, force: true });
   });
 
   const resolve = (referenceId: string, body: unknown) =>
@@ -150,6 +163,45 @@ describe.if(hasBrowser())('an approval’s own page', () => {
       },
       { ...PHONE, ...DARK },
     );
+  });
+
+  test('says who was told, who will be, and who has voted', async () => {
+    const rule = { tool: '*', action: 'require_approval', notify: ['desk', 'pager'] } as const;
+    const escalate = { after: '10m', notify: ['on-call'] };
+    const approvers = { group: 'finance', count: 2 };
+    const made = await service.newKey([{ ...rule, escalate, approvers }]);
+    const [first, second] = [await newPerson(service, 'approver'), await newPerson(service, 'approver')];
+    for (const { id } of [first, second])
+      await service.admin('PATCH', `/operators/${id}`, { groups: ['finance'] });
+    const { body } = await service.check(made.key, 'prod', 'wire');
+    const address = `/dashboard/approvals/${body.referenceId}`;
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto(address);
+      await page.getByText('Only operators of the group finance answer').waitFor();
+      expect(await page.getByRole('button', { name: /approve|deny/i }).count()).toBe(0);
+    });
+    await visit(browser, service, first.cookie, async page => {
+      await page.goto(address);
+      const told = step(page, 'Told');
+      await told.getByText('desk: delivered').waitFor();
+      await told.getByText('pager: not delivered yet, next attempt').waitFor();
+      await told.getByText(/on-call: will be told .* if nobody has answered by then/).waitFor();
+      await step(page, 'Votes').getByText('0 of 2 of finance').waitFor();
+      await page.getByRole('button', { name: 'Approve prod__wire' }).click();
+      await step(page, 'Votes').getByText(`${first.email}: approves`).waitFor();
+      await page.getByText('You have approved this call').waitFor();
+      await expectUsable(page);
+      await send(
+        service,
+        'POST',
+        `/admin/v1/approvals/${body.referenceId}/resolve`,
+        { cookie: second.cookie },
+        { action: 'approve' },
+      );
+      await step(page, 'Votes').getByText('2 of 2 of finance').waitFor();
+      await step(page, 'Answered').getByText(`approved by ${second.email}`).waitFor();
+      await told.getByText('on-call: not sent, because the question had ended').waitFor();
+    });
   });
 
   test('an approver sees what a grant is bound to and how often it was used, and revokes only their own', async () => {
