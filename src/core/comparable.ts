@@ -8,8 +8,12 @@ import { isObject, type Json } from './json.ts';
 
 /** How many values of a call can be compared. */
 const MAX_VALUES = 100;
-/** How many characters a list or an object may have, roughly: parts of it are compared too, so it is read repeatedly. */
-const MAX_PARTS = 4096;
+/**
+ * How many characters a list or an object may have, roughly, and all of them together. Lists and objects lie in each
+ * other, so that without the second bound a deep one would be read a hundred times.
+ */
+const MAX_PARTS = 2048;
+const MAX_ALL_PARTS = 16_384;
 
 export interface Comparable {
   path: Path;
@@ -24,10 +28,15 @@ export function comparableValues(args: Json | undefined): Comparable[] {
     const { path, value } = found[at] as { path: Path; value: Json };
     addParts(path, value, add);
   }
-  return found.flatMap(({ path, value }) => {
-    const text = comparableText(value);
-    return text === null ? [] : [{ path, text }];
-  });
+  const comparable: Comparable[] = [];
+  let left = MAX_ALL_PARTS;
+  for (const { path, value } of found) {
+    const most = Math.min(MAX_PARTS, left);
+    const room = hasParts(value) ? roomAfter(value, most) : most;
+    left -= most - Math.max(room, 0);
+    if (room >= 0) comparable.push({ path, text: canonicalJson(value) });
+  }
+  return comparable;
 }
 
 /** Calls `add` for each part of the value, while it returns true. */

@@ -2,7 +2,6 @@
 // the values of the call that was approved. The values are compared by keyed digests. They were computed when the
 // approval was asked for, since arguments are not kept, and stored without the paths: names in arguments are arguments.
 
-import { createHmac } from 'node:crypto';
 import { comparableText, comparableValues } from '../../core/comparable.ts';
 import { type Path, parsePath, valueAt } from '../../core/details.ts';
 import { invalidInput } from '../../core/errors.ts';
@@ -102,8 +101,9 @@ function joined(key: Uint8Array, digests: readonly string[]): string {
   return hmac(key, digests.join(' '));
 }
 
+/** A tenth of the time that createHmac takes, which counts: a call with many values needs two hundred. */
 function hmac(key: Uint8Array, text: string): string {
-  return createHmac('sha256', key).update(text).digest('base64url');
+  return new Bun.CryptoHasher('sha256', key).update(text).digest('base64url');
 }
 
 function* pairsIn(text: string): Generator<[path: string, value: string]> {

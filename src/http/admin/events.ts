@@ -16,7 +16,7 @@ export const eventRoutes: Route[] = [
     summary: 'Watch verdicts and approvals as they happen',
     description:
       'Server-sent events of every replica: `verdict` (an entry as in `GET /admin/v1/audit`), `approval` (as in ' +
-      '`GET /admin/v1/approvals`, when it is opened and when it ends), and `gap` if more happened than the stream ' +
+      '`GET /admin/v1/approvals`, when it is opened, gets a vote, or ends), and `gap` if more happened than the stream ' +
       'reports, so that lists have to be read again. With `Last-Event-ID` the stream continues where the last one ' +
       'ended. It ends with the sign-in.',
     answers: { 200: { description: 'A stream of events.', type: 'text/event-stream' } },
