@@ -26,9 +26,10 @@ import {
 const WAITS_MS = [300, 700];
 /**
  * Questions of this replica under way at a time, and those that wait for their turn. They are few, because whoever holds
- * the details has to answer them all in time: what is not answered counts as gone.
+ * the details has to answer them all in time, since what is not answered counts as gone. Fewer would make people wait
+ * who look at many calls whose details are gone.
  */
-const MOST_ASKED = 16;
+const MOST_ASKED = 64;
 const MOST_WAITING = 4096;
 /** Questions of others that are being answered, which is more than one replica asks; further ones get no answer. */
 const MOST_ANSWERED = 1024;
