@@ -43,7 +43,7 @@ export interface LoadedConfig {
 type Env = Record<string, string | undefined>;
 
 /** Variables that clients, the command line and tests read; they are not settings of the service. */
-const ELSEWHERE = /^TOOLGATE_(CONFIG|API_KEY|BASE_URL|TEST_.*)$/;
+const ELSEWHERE = /^TOOLGATE_(CONFIG|API_KEY|BASE_URL|WEBHOOK_SECRET|TEST_.*)$/;
 
 export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const file = readServerFile(env['TOOLGATE_CONFIG'], cwd, name => name in SETTINGS);
