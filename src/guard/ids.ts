@@ -5,6 +5,9 @@ export function newId(): string {
   return Bun.randomUUIDv7();
 }
 
+/** Sorts after every id: a list that begins below it begins with the newest. */
+export const AFTER_EVERY_ID = 'g';
+
 /** When a UUID of version 7 was made, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

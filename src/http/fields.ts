@@ -6,6 +6,7 @@ import { MAX_NOTIFIED, MAX_SHOWN_PATHS, MAX_VOTES } from '../core/asking-faults.
 import { BEYONDS, PERIODS, SUBJECTS } from '../core/limit.ts';
 import { textFault } from '../core/name.ts';
 import { ACTIONS, type Limits, MAX_RULES, patternFault, type Rule, reasonFault } from '../core/policy.ts';
+import { AFTER_EVERY_ID } from '../guard/ids.ts';
 
 /** A string that is validated by one of the functions in core/. */
 export function text(fault: (value: string) => string | null, description: string, example?: string) {
@@ -157,11 +158,8 @@ export const page = {
   cursor: z.uuid(UUID_FAULT).optional().meta({ description: '`nextCursor` of the page before.' }),
 };
 
-/** Sorts after every id. */
-const LAST = 'z';
-
 /** The id before which a list starts. */
-export const before = (query: { cursor?: string | undefined }): string => query.cursor ?? LAST;
+export const before = (query: { cursor?: string | undefined }): string => query.cursor ?? AFTER_EVERY_ID;
 
 /** A page of a list. `rows` has one row more than the limit if there is a next page. */
 export function paged<Name extends string, Row, Shown>(

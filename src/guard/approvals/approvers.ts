@@ -1,5 +1,5 @@
 // Decides who may answer an approval, and so who may see what it is about: operators with the role of an approver; if
-// the rule names a group, only those of the group; and nobody about a call that was made in their own name. approvals.ts
+// the rule names a group, only those of the group; and nobody about a call that was made in their own name. answer.ts
 // takes the answers.
 
 import { normalEmail } from '../../core/email.ts';

@@ -13,6 +13,7 @@ import { findKey } from '../../store/keys.ts';
 import { findPolicyVersion } from '../../store/policies.ts';
 import { findSession } from '../../store/sessions.ts';
 import type { Deps } from '../deps.ts';
+import { AFTER_EVERY_ID } from '../ids.ts';
 
 /** The rule that asks, in the version of the policy that was in force. */
 interface AskingRule {
@@ -50,8 +51,6 @@ export interface Context {
 const EARLIER_MS = 30 * 86_400_000;
 const RECENT_CALLS = 10;
 const DESCRIPTION_CHARS = 2000;
-/** Sorts after every id. */
-const NEWEST = 'g';
 
 export async function contextOf(deps: Deps, approval: ApprovalRecord): Promise<Context> {
   const { db } = deps;
@@ -60,7 +59,7 @@ export async function contextOf(deps: Deps, approval: ApprovalRecord): Promise<C
     findDefinition(db, approval),
     ruleOf(deps, approval),
     earlierApprovals(db, approval, firstIdAt(approval.createdAt - EARLIER_MS)),
-    searchAudit(db, sessionId === null ? { keyId } : { sessionId }, RECENT_CALLS, NEWEST),
+    searchAudit(db, sessionId === null ? { keyId } : { sessionId }, RECENT_CALLS, AFTER_EVERY_ID),
     findKey(db, keyId),
     sessionId === null ? null : findSession(db, sessionId),
   ]);

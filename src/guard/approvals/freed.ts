@@ -6,6 +6,7 @@ import type { ApprovalRecord } from '../../store/approvals.ts';
 import { searchAudit } from '../../store/audit-search.ts';
 import { findOutcome, type OutcomeRecord } from '../../store/outcomes.ts';
 import type { Deps } from '../deps.ts';
+import { AFTER_EVERY_ID } from '../ids.ts';
 
 interface FreedCall {
   toolCallId: string;
@@ -16,8 +17,6 @@ interface FreedCall {
 /** How far the entry's time can be from the time at which the approval was spent. */
 const APART_MS = 5000;
 const MOST_ENTRIES = 1000;
-/** Sorts after every id. */
-const NEWEST = 'g';
 
 /** Null if the approval is not spent, or the entry is no longer kept. */
 export async function freedCall({ db }: Deps, approval: ApprovalRecord): Promise<FreedCall | null> {
@@ -31,7 +30,7 @@ export async function freedCall({ db }: Deps, approval: ApprovalRecord): Promise
     from: spentAt - APART_MS,
     to: spentAt + APART_MS,
   } as const;
-  const { entries } = await searchAudit(db, filter, MOST_ENTRIES, NEWEST);
+  const { entries } = await searchAudit(db, filter, MOST_ENTRIES, AFTER_EVERY_ID);
   const entry = entries.find(each => each.referenceId === id);
   if (entry === undefined) return null;
   return { toolCallId: entry.id, forwarded: await findOutcome(db, entry.id) };

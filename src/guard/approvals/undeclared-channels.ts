@@ -5,6 +5,7 @@ import { isKnownChannel } from '../../core/channel.ts';
 import { listKeys } from '../../store/keys.ts';
 import { policiesWithChannels, readRulesColumn } from '../../store/policies.ts';
 import type { Deps } from '../deps.ts';
+import { AFTER_EVERY_ID } from '../ids.ts';
 import { decryptNotify } from '../keys.ts';
 
 /** Who names a channel that is not there. */
@@ -17,8 +18,6 @@ interface Undeclared {
 /** So many policies and keys are looked at, so that a start takes no longer for it. */
 const MOST_READ = 1000;
 const MOST_SHOWN = 20;
-/** Sorts after every id. */
-const NEWEST = 'g';
 
 export async function undeclaredChannels(deps: Deps): Promise<Undeclared[]> {
   const { db, settings } = deps;
@@ -29,7 +28,7 @@ export async function undeclaredChannels(deps: Deps): Promise<Undeclared[]> {
   };
   for (const { name, rules } of await policiesWithChannels(db, MOST_READ))
     look(namesInRules(rules), { policy: name });
-  for (const { id, name, notifyEncrypted, revokedAt } of await listKeys(db, MOST_READ, NEWEST))
+  for (const { id, name, notifyEncrypted, revokedAt } of await listKeys(db, MOST_READ, AFTER_EVERY_ID))
     if (revokedAt === null && notifyEncrypted !== null)
       look(namesOfKey(deps, id, notifyEncrypted), { key: name });
   return found.slice(0, MOST_SHOWN);
