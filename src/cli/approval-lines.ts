@@ -1,6 +1,7 @@
 // One approval as text: what is asked, what is known about it, and its course so far. Everything that an agent, a tool
 // server or a person wrote is made visible, so that it can neither hide a part of itself nor steer the terminal.
 
+import { earlierCounts } from '../core/approval.ts';
 import { DETAILS_GONE } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
 import type { ListedApproval, WholeApproval } from '../core/resources.ts';
@@ -65,17 +66,11 @@ function ruleText({ index, policyName, policyVersion, action, tool }: Rule): str
   return `${index} of policy "${visible(policyName)}", version ${policyVersion} (${action} ${visible(tool)})`;
 }
 
-function earlierText({
-  asked,
-  approved,
-  denied,
-  timedOut,
-  lastBy,
-  lastAt,
-}: WholeApproval['context']['earlier']) {
+function earlierText(earlier: WholeApproval['context']['earlier']): string {
+  const { asked, lastBy, lastAt } = earlier;
   if (asked === 0) return 'This key has not asked for this tool in the last 30 days.';
   const times = asked === 1 ? 'once' : `${asked} times`;
-  const counts = `asked ${times} in the last 30 days: ${approved} approved, ${denied} denied, ${timedOut} timed out`;
+  const counts = `asked ${times} in the last 30 days: ${earlierCounts(earlier)}`;
   return lastAt === null ? counts : `${counts}; last ${time(lastAt)} by ${visible(lastBy ?? 'nobody')}`;
 }
 

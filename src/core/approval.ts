@@ -45,6 +45,23 @@ export function parseGrantDuration(text: string): number | null {
   return ms !== null && ms <= GRANT_MAX ? ms : null;
 }
 
+/** How earlier questions ended, in words: `3 approved, 1 waiting`. What there is none of is left out. */
+export function earlierCounts(earlier: {
+  asked: number;
+  approved: number;
+  denied: number;
+  timedOut: number;
+}): string {
+  const { asked, approved, denied, timedOut } = earlier;
+  const counts: [number, string][] = [
+    [approved, 'approved'],
+    [denied, 'denied'],
+    [timedOut, 'timed out'],
+    [asked - approved - denied - timedOut, 'waiting'],
+  ];
+  return counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ');
+}
+
 /** The durations that people are offered, in the inbox and behind an approval link, with their words. */
 export const GRANT_DURATIONS: readonly (readonly [string, string])[] = [
   ['15m', '15 minutes'],

@@ -211,6 +211,11 @@ export function badRequestPage(sentence: string, status = 400): Response {
   return message(status, 'This request cannot be used', html`${visible(sentence)} Nothing was decided.`);
 }
 
+/** For somebody who is signed in. `sentence` says why not. */
+export function notYoursPage(sentence: string, status: number): Response {
+  return message(status, 'You may not answer this', html`${visible(sentence)} Nothing was decided.`);
+}
+
 export function tooManyPage(retryAfterSeconds: number): Response {
   const seconds = Math.max(1, Math.ceil(retryAfterSeconds));
   const wait = seconds === 1 ? '1 second' : `${seconds} seconds`;
@@ -226,7 +231,7 @@ export function signInNeededPage(): Response {
   return message(
     401,
     'Sign in to decide',
-    html`Calls of this key are decided by signed-in operators only. Nothing was decided. <a href="/dashboard">Sign in to the dashboard</a>, then open the link again.`,
+    html`Only signed-in operators may answer this question. Nothing was decided. <a href="/dashboard">Sign in to the dashboard</a>, then open the link again.`,
   );
 }
 

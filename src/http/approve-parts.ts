@@ -2,6 +2,7 @@
 // questions, latest calls, times. Agents chose most of these texts, so each is escaped, isolated, and shows its invisible
 // characters.
 
+import { earlierCounts } from '../core/approval.ts';
 import { DETAILS_GONE, type Details } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
 import { visibleLines } from '../core/visible.ts';
@@ -91,11 +92,9 @@ type Approvers = NonNullable<ApprovalFacts['approvers']>;
 export function voteShown({ approvers }: ApprovalFacts): Html | null {
   if (approvers === null || approvers.needed === 1) return null;
   const left = approvers.needed - approvers.approved;
-  const first =
-    left <= 1
-      ? 'Yours is the last approval that is needed.'
-      : `The call may run after ${left} approvals more.`;
-  return html`<p class="soft">${first} One denial ends the question.</p>`;
+  const needed =
+    left <= 1 ? 'Yours is the last approval that is needed' : `${left} more approvals are needed`;
+  return html`<p class="soft">${needed}; one denial ends the question.</p>`;
 }
 
 const person = (by: string): Html => named(by.replace(/^operator:/, ''));
@@ -123,10 +122,11 @@ ${fact('Before', earlierShown(earlier))}`;
 }
 
 /** How the same key's questions about the same tool ended. */
-function earlierShown({ asked, approved, denied, timedOut, lastBy, lastAt }: Context['earlier']): Html {
+function earlierShown(earlier: Context['earlier']): Html {
+  const { asked, lastBy, lastAt } = earlier;
   if (asked === 0) return html`not asked in the last 30 days`;
   const times = asked === 1 ? 'once' : `${asked} times`;
-  const counts = html`asked ${times} in the last 30 days: ${approved} approved, ${denied} denied, ${timedOut} timed out`;
+  const counts = html`asked ${times} in the last 30 days: ${earlierCounts(earlier)}`;
   if (lastAt === null || lastBy === null) return counts;
   const who =
     lastBy === 'link'

@@ -20,6 +20,7 @@ import {
   askPage,
   badRequestPage,
   gonePage,
+  notYoursPage,
   resolvedPage,
   signInNeededPage,
   tooManyPage,
@@ -266,9 +267,10 @@ function refusalPage(error: GuardError): Response | null {
     case 'invalid_input':
     case 'invalid_json':
       return badRequestPage(error.message);
-    case 'forbidden':
     case 'not_an_approver':
     case 'own_call':
+      return notYoursPage(error.message, STATUS[error.code]);
+    case 'forbidden':
     case 'conflict':
     case 'too_large':
     case 'unsupported_media_type':

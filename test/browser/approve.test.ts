@@ -196,7 +196,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
         expect(await violationsOf(page)).toEqual([]);
       });
     const [first, second] = people as [Person, Person];
-    await approve(first.cookie, 'Your approval is counted', 'The call may run after 2 approvals more.');
+    await approve(first.cookie, 'Your approval is counted', '2 more approvals are needed');
     expect(await statusOf(referenceId)).toBe('pending');
     await approve(second.cookie, 'Approved', `1 of 2 of finance (${first.email})`);
     expect(await statusOf(referenceId)).toBe('approved');

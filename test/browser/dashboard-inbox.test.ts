@@ -180,10 +180,10 @@ describe.if(hasBrowser())('the inbox', () => {
       await page.getByText('1 selected').waitFor();
       await press('x', '?');
       await page.getByText('1 selected').waitFor({ state: 'detached' });
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
       await expectUsable(page);
       await press('d');
-      await page.getByLabel('Use these keys').press('Space');
+      await page.getByLabel('Use these shortcuts').press('Space');
       await press('Escape', 'd');
       expect(await statusOf(first)).toBe('pending');
     });

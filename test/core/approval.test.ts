@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
   durationText,
+  earlierCounts,
   GRANT_DURATIONS,
   isReference,
   parseDuration,
@@ -106,4 +107,11 @@ describe('the schedule of deliveries', () => {
     expect(waitAfter(15, 0.5)).toBeNull();
     expect(waitAfter(1000, 0.5)).toBeNull();
   });
+});
+
+test('the counts of earlier questions add up to those that were asked, and leave out what there is none of', () => {
+  expect(earlierCounts({ asked: 7, approved: 3, denied: 1, timedOut: 1 })).toBe(
+    '3 approved, 1 denied, 1 timed out, 2 waiting',
+  );
+  expect(earlierCounts({ asked: 2, approved: 0, denied: 2, timedOut: 0 })).toBe('2 denied');
 });

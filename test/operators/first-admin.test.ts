@@ -41,7 +41,7 @@ for (const engine of await engines()) {
       const refused = await setUp(service, linkIn(service));
       expect([refused.status, refused.body.detail]).toEqual([
         410,
-        'There is an admin already; ask them for an invitation.',
+        'There is an admin already. If that is you, sign in; otherwise ask them for an invitation.',
       ]);
       await service.admin('POST', `/operators/${id}/reset`);
       expect((await setUp(service, linkIn(service))).status).toBe(410);

@@ -81,7 +81,7 @@ export function linkAnswerer(
   operator: SignedIn | null,
 ): Answerer | 'link' {
   if (operator === null && requiresSignIn) {
-    throw new GuardError('sign_in_required', 'Approvals of this key need a signed-in operator.');
+    throw new GuardError('sign_in_required', 'This question needs the answer of a signed-in operator.');
   }
   if (operator === null || (!requiresSignIn && roleFault(operator, 'approver') !== null)) return 'link';
   const fault = answerFault(approval, operator);

@@ -100,7 +100,7 @@ async function makeAdmin(
 
 async function setupGone(db: Queries): Promise<GuardError> {
   const message = (await anyAdmin(db))
-    ? 'There is an admin already; ask them for an invitation.'
+    ? 'There is an admin already. If that is you, sign in; otherwise ask them for an invitation.'
     : 'This set-up link is incomplete, unknown, or was replaced by that of a later start. Use the link that was printed last, or restart the service to get a fresh one.';
   return new GuardError('gone', message);
 }

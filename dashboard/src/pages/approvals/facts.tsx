@@ -1,6 +1,7 @@
 // What is known about a question from what is stored anyway, in small pieces: the tool's description, whether the tool
 // has changed, the rule that asks, earlier answers, and the latest calls of the agent.
 
+import { earlierCounts } from '../../../../src/core/approval.ts';
 import { Ago, Badge, DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 
@@ -65,7 +66,7 @@ export function Earlier({ earlier }: { earlier: Context['earlier'] }) {
   if (asked === 0) return <>not asked in the last 30 days</>;
   return (
     <>
-      asked {asked === 1 ? 'once' : `${asked} times`} in the last 30 days: {countsOf(earlier)}
+      asked {asked === 1 ? 'once' : `${asked} times`} in the last 30 days: {earlierCounts(earlier)}
       {lastAt !== null && (
         <>
           ; last answered by <By by={lastBy} />, <Ago at={lastAt} />
@@ -73,17 +74,6 @@ export function Earlier({ earlier }: { earlier: Context['earlier'] }) {
       )}
     </>
   );
-}
-
-function countsOf({ asked, approved, denied, timedOut }: Context['earlier']): string {
-  const waiting = asked - approved - denied - timedOut;
-  const counts: [number, string][] = [
-    [approved, 'approved'],
-    [denied, 'denied'],
-    [timedOut, 'timed out'],
-    [waiting, 'waiting'],
-  ];
-  return counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ');
 }
 
 /** The latest calls of the session, or of the key. */

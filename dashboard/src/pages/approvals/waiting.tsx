@@ -155,7 +155,7 @@ function Bar({ waiting, ended, fresh, showNew, clearEnded, selectAll, help }: Ba
         </button>
       )}
       <button type="button" class="plain small keys-help" onClick={help}>
-        Keys
+        Shortcuts
       </button>
     </div>
   );

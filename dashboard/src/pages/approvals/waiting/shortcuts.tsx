@@ -94,7 +94,7 @@ export function Help({ open }: { open: Signal<boolean> }) {
     else localStorage.setItem(STORED, 'off');
   };
   return (
-    <Dialog title="Keys" open={open.value} onClose={close}>
+    <Dialog title="Keyboard shortcuts" open={open.value} onClose={close}>
       <div class="stack">
         <dl class="keys">
           {KEYS.map(([key, words]) => (
@@ -113,7 +113,7 @@ export function Help({ open }: { open: Signal<boolean> }) {
             checked={isOn.value}
             onChange={event => choose(event.currentTarget.checked)}
           />
-          Use these keys
+          Use these shortcuts
         </label>
       </div>
     </Dialog>
