@@ -126,6 +126,16 @@ await onEachEngine(store => {
     expect((await events()).at(-1)?.data.votes.approved).toHaveLength(1);
   });
 
+  test('a denial at the same time leaves no vote behind it', async () => {
+    const { id } = await asked({ votesNeeded: 3 });
+    const both = [resolveByOperator(deps, ben, id, DENY), resolveByOperator(deps, ann, id, APPROVE)];
+    const [denial, vote] = await Promise.all(both.map(codeOf));
+    expect(denial).toBe('done');
+    const cast = await store.db.all('SELECT at FROM approval_votes WHERE approval_id = $1', [id]);
+    expect([vote, cast.length]).toEqual(vote === 'done' ? ['done', 1] : ['conflict', 0]);
+    expect((await events()).at(-1)?.type).toBe('approval.resolved');
+  });
+
   test('whoever may not answer changes nothing, neither by yes nor by no', async () => {
     const { id, token } = await asked();
     for (const resolve of [APPROVE, DENY]) {
