@@ -73,23 +73,49 @@ function shownTexts({ details, lookFirst }: NotificationMessage): string[] {
   return packed(detailLines(details));
 }
 
-/** As many lines as there is room for. If they are cut, one text more says so. */
+/**
+ * As many lines as there is room for. If they are cut, one text more says so. A line that is longer than a section goes on
+ * in the next one, since Slack's limit would cut it without a word.
+ */
 export function packed(lines: readonly string[]): string[] {
   const sections: string[] = [];
   let text = '';
   for (const [index, line] of lines.entries()) {
-    const more = text === '' ? line : `${text}\n${line}`;
-    if (text === '' || slackEscape(more, Number.MAX_SAFE_INTEGER).length <= SECTION_CHARS) {
-      text = more;
-      continue;
+    for (const piece of pieces(line)) {
+      const more = text === '' ? piece : `${text}\n${piece}`;
+      if (text === '' || escapedLength(more) <= SECTION_CHARS) {
+        text = more;
+        continue;
+      }
+      sections.push(text);
+      text = piece;
+      if (sections.length === DETAIL_SECTIONS)
+        return [...sections, `… and ${lines.length - index} more, behind the link.`];
     }
-    sections.push(text);
-    text = line;
-    if (sections.length === DETAIL_SECTIONS)
-      return [...sections, `… and ${lines.length - index} more, behind the link.`];
   }
   return text === '' ? sections : [...sections, text];
 }
+
+/** The line in parts, each of which fits into a section. A mark tells that a part does not begin a line. */
+function pieces(line: string): string[] {
+  if (escapedLength(line) <= SECTION_CHARS) return [line];
+  const all: string[] = [];
+  let piece = '';
+  let length = 0;
+  for (const char of line) {
+    const more = escapedLength(char);
+    if (length + more > SECTION_CHARS) {
+      all.push(piece);
+      piece = '… ';
+      length = piece.length;
+    }
+    piece += char;
+    length += more;
+  }
+  return [...all, piece];
+}
+
+const escapedLength = (text: string): number => slackEscape(text, Number.MAX_SAFE_INTEGER).length;
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 

@@ -143,6 +143,17 @@ test('Slack is sent no more than it takes; what is cut leads to where all of it 
   }
 });
 
+test('in Slack, the end of a long text is shown too, or people are led to where it is', async () => {
+  const unseen = (count: number) => `Refund ${'\u200b'.repeat(count)}amount: 1 (END)`;
+  const whole = await slackText({ ...message, details: { question: unseen(480), fields: [] } });
+  expect([whole.includes('(END)'), links(whole)]).toEqual([true, ['approve', 'deny', '']]);
+  // No part of it can pass for a line of its own.
+  const parts = (JSON.parse(whole) as { blocks: { text?: { text: string } }[] }).blocks.slice(1, 3);
+  expect(parts.map(each => each.text?.text.slice(0, 2))).toEqual(['Re', '… ']);
+  const long = await slackText({ ...message, details: { question: unseen(1900), fields: [] } });
+  expect([long.includes('(END)'), links(long)]).toEqual([false, ['', 'approve', 'deny']]);
+});
+
 describe('the card for Teams', () => {
   test('has a button for each link, the first one marked', async () => {
     const { actions, lines } = await teamsCard(message);
