@@ -241,11 +241,13 @@ export interface Spendable {
   definitionDigest: string | null;
   approverGroup: string | null;
   votesNeeded: number;
+  votes: number;
 }
 
 const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
     tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
-    approver_group AS "approverGroup", votes_needed AS "votesNeeded"
+    approver_group AS "approverGroup", votes_needed AS "votesNeeded",
+    (SELECT count(*) FROM approval_votes WHERE approval_id = approvals.id) AS votes
   FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
     AND withdrawn_at IS NULL AND resolved_at > $1`;
 
@@ -274,7 +276,7 @@ export function findSpendableByDigest(
   );
 }
 
-export interface RepeatedApproval extends Omit<Spendable, 'approverGroup' | 'votesNeeded'> {
+export interface RepeatedApproval extends Omit<Spendable, 'approverGroup' | 'votesNeeded' | 'votes'> {
   ruleDigest: string | null;
   status: 'pending' | 'denied';
   note: string | null;

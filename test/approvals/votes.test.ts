@@ -169,6 +169,28 @@ for (const engine of await engines()) {
       expect([again.status, again.votes.approved]).toEqual(['pending', [by(eve)]]);
     });
 
+    test('what a replica of an older version answered, which knows no groups, does not free a call', async () => {
+      const answeredThere = (referenceId: string) =>
+        gate.rows(
+          `UPDATE approvals SET status = 'approved', resolved_by = 'link', resolved_at = ${Date.now()}
+           WHERE id = '${referenceId}'`,
+        );
+      const { referenceId } = await gate.ask(key, 'refund', { args: { amount: 3 } });
+      await answeredThere(referenceId);
+      const more = { args: { amount: 3 }, referenceId };
+      const { decision, reason } = (await gate.service.check(key, 'prod', 'refund', more)).body;
+      expect([decision, reason]).toEqual([
+        'pending',
+        expect.stringContaining('not enough people of the group'),
+      ]);
+      const lasting = await gate.ask(key, 'restart');
+      await resolve(lasting.referenceId, people.ann, { action: 'approve', duration: '1h' });
+      const next = async () => (await gate.service.check(key, 'prod', 'restart')).body.decision;
+      expect(await next()).toBe('allow');
+      await gate.rows(`UPDATE grants SET opened_by = NULL WHERE reference_id = '${lasting.referenceId}'`);
+      expect(await next()).toBe('pending');
+    });
+
     test('an approval from before does not free a call for which the rule now wants a group, or more of it', async () => {
       const {
         key: agent,

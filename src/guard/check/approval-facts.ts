@@ -127,7 +127,8 @@ export class ApprovalFacts {
     if (!sameDefinition(named, asking)) return 'the definition of the tool has changed since';
     if (!enoughApprovers(named, asking))
       return 'the rule wants other people to approve this call, or more of them';
-    return 'it has been used';
+    const isUnspent = this.#spendable.some(each => each.id === referenceId);
+    return isUnspent ? 'not enough people of the group have approved it' : 'it has been used';
   }
 
   /**
@@ -214,6 +215,7 @@ function frees(approval: Spendable, asking: Asking): boolean {
     isSameTool(approval, asking.request) &&
     sameDefinition(approval, asking) &&
     enoughApprovers(approval, asking) &&
+    hasItsVotes(approval) &&
     approval.argsDigest === asking.argsDigest
   );
 }
@@ -236,6 +238,11 @@ function mayUse(approval: Spendable, { surface, principal, referenceId }: CheckR
   if (approval.surface !== surface) return false;
   if (referenceId !== null) return approval.id === referenceId;
   return surface === 'mcp' && approval.sessionId === principal.sessionId;
+}
+
+/** A replica of an older version knows no groups: what somebody answered there does not count for one. */
+function hasItsVotes({ approverGroup, votesNeeded, votes }: Spendable): boolean {
+  return approverGroup === null || votes >= votesNeeded;
 }
 
 interface About {
@@ -261,7 +268,8 @@ function isSameTool(about: About, { principal, call }: CheckRequest): boolean {
 function grantCovers(grant: GrantRecord, { drift, definitionDigest, rule, ruleDigest }: Asking): boolean {
   const asked = grantRuleDigest(grant);
   const isOther = asked === null ? hasMore(rule) || rule.approvers !== undefined : asked !== ruleDigest;
-  if (isOther) return false;
+  // Who opened it is not known if a replica of an older version did, which knows no groups.
+  if (isOther || (rule.approvers !== undefined && grant.openedBy === null)) return false;
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }
 
