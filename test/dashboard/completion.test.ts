@@ -3,12 +3,17 @@
 import { expect, test } from 'bun:test';
 import { CompletionContext } from '@codemirror/autocomplete';
 import { yaml } from '@codemirror/lang-yaml';
-import { syntaxTree } from '@codemirror/language';
+import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
 import { EditorState } from '@codemirror/state';
 import { complete } from '../../dashboard/src/pages/policies/completion.ts';
 import { isCondition, tokensOf } from '../../dashboard/src/pages/policies/conditions.ts';
 
-const stateOf = (doc: string) => EditorState.create({ doc, extensions: yaml() });
+/** Wholly parsed: a busy machine would otherwise stop the parser, which has little time while somebody types. */
+function stateOf(doc: string): EditorState {
+  const state = EditorState.create({ doc, extensions: yaml() });
+  ensureSyntaxTree(state, doc.length, 60_000);
+  return state.update({}).state;
+}
 
 function offered(text: string, explicit = false): string[] {
   const position = text.indexOf('|');

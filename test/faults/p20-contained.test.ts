@@ -174,7 +174,7 @@ test('notifications for a client that does not read are dropped, its result is n
   await client.tools();
   const reader = await callWithoutReading(service, key, client.sessionId);
   await sent.promise;
-  await until('the call is over', async () => (await outcomesOf(service, keyId)).length === 1);
+  await until('the call is over', async () => (await outcomesOf(service, keyId)).length === 1, 60_000);
   const said = await reader.readAll();
   expect(said.length).toBeLessThan(SAID / 2);
   expect(said).toContain('the result');
