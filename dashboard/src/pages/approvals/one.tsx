@@ -102,7 +102,7 @@ function Answering({ approval, reload }: { approval: WholeApproval; reload: () =
           <Votes approval={approval} />
           <Answers
             approval={approval}
-            look={{ whole: approval, error: null, again: reload }}
+            look={{ isNear: true, whole: approval, error: null, again: reload }}
             changed={changed}
             focus={() => place.current?.focus({ preventScroll: true })}
           />

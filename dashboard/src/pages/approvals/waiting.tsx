@@ -39,11 +39,13 @@ export function Waiting() {
   };
   const cards = inbox.cards ?? [];
   const isSelected = ({ approval }: Card) => selected.has(approval.referenceId);
-  const select = (chosen: Card[], on: boolean) => {
-    const ids = new Set(selected);
-    for (const { approval } of chosen) on ? ids.add(approval.referenceId) : ids.delete(approval.referenceId);
-    setSelected(ids);
-  };
+  const select = (chosen: Card[], on: boolean) =>
+    setSelected(before => {
+      const ids = new Set(before);
+      for (const { approval } of chosen)
+        on ? ids.add(approval.referenceId) : ids.delete(approval.referenceId);
+      return ids;
+    });
   const draw = (card: Card) => (
     <Question
       key={card.approval.referenceId}

@@ -1,5 +1,6 @@
 // One call of the inbox. It keeps its place and its height when it ends, and the focus stays at it.
 
+import { Component } from 'preact';
 import { useCallback, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { visible } from '../../../../../src/core/visible.ts';
 import { Named, Time, Tool } from '../../../components/text.tsx';
@@ -8,6 +9,7 @@ import { mayResolve, me } from '../../../session.ts';
 import { toolOf } from './answer.ts';
 import { Answers, Votes } from './answers.tsx';
 import { Asked, TimeLeft } from './asked.tsx';
+import { heightOf, watchHeight } from './heights.ts';
 import { type Card, type Ending, endingWords } from './inbox.ts';
 import { useLook } from './look.ts';
 import { interruptTyping } from './shortcuts.tsx';
@@ -19,7 +21,18 @@ interface QuestionProps {
   changed: (approval: Approval) => void;
 }
 
-export function Question({ card: { approval, ending }, isSelected, select, changed }: QuestionProps) {
+/** It is drawn anew only if it has changed: answering hundreds of calls together would draw each of them hundreds of times. */
+export class Question extends Component<QuestionProps> {
+  override shouldComponentUpdate({ card, isSelected }: QuestionProps): boolean {
+    return card !== this.props.card || isSelected !== this.props.isSelected;
+  }
+
+  render(props: QuestionProps) {
+    return <Drawn {...props} />;
+  }
+}
+
+function Drawn({ card: { approval, ending }, isSelected, select, changed }: QuestionProps) {
   const element = useRef<HTMLLIElement>(null);
   const look = useLook(element, approval.referenceId);
   const focus = useCallback(() => element.current?.focus({ preventScroll: true }), []);
@@ -33,6 +46,25 @@ export function Question({ card: { approval, ending }, isSelected, select, chang
     if (whole !== null && isNews(whole, approval)) changed(listedOf(whole));
   }, [whole]);
   const id = useId();
+  const title = (
+    <h2 id={id}>
+      <Tool serverName={approval.serverName} toolName={approval.toolName} />
+    </h2>
+  );
+  if (!look.isNear && canFold(element.current))
+    return (
+      <li
+        ref={element}
+        class={ending === null ? 'question' : 'question ended'}
+        tabIndex={-1}
+        data-stop
+        data-id={approval.referenceId}
+        aria-labelledby={id}
+        style={{ minHeight: `${heightOf(element.current)}px` }}
+      >
+        {title}
+      </li>
+    );
   return (
     <li
       ref={element}
@@ -54,9 +86,7 @@ export function Question({ card: { approval, ending }, isSelected, select, chang
               onChange={event => select(event.currentTarget.checked)}
             />
           )}
-          <h2 id={id}>
-            <Tool serverName={approval.serverName} toolName={approval.toolName} />
-          </h2>
+          {title}
         </div>
         <Asked approval={approval} look={look} />
         {ending === null && <Votes approval={approval} />}
@@ -67,6 +97,16 @@ export function Question({ card: { approval, ending }, isSelected, select, chang
     </li>
   );
 }
+
+/**
+ * Far from the screen a card keeps its height and its name only: the times on hundreds of cards, which change every
+ * second, would keep the browser busy. A note that was begun stays.
+ */
+const canFold = (card: HTMLElement | null): card is HTMLElement =>
+  card !== null &&
+  heightOf(card) > 0 &&
+  !card.contains(document.activeElement) &&
+  card.querySelector('textarea, dialog[open]') === null;
 
 /** What was loaded may be newer than the list: it has ended meanwhile, or has further votes. */
 const isNews = (whole: WholeApproval, { status, votes }: Approval): boolean =>
@@ -114,10 +154,10 @@ function useStays(
 ): string | undefined {
   const height = useRef<string | undefined>(undefined);
   const hadFocus = useRef<Element | null>(null);
-  const ends = hasEnded && height.current === undefined;
-  // Read before the change is drawn.
-  if (ends && card.current !== null) {
-    height.current = `${card.current.offsetHeight}px`;
+  useEffect(() => watchHeight(card.current), []);
+  // Looked at before the change is drawn.
+  if (hasEnded && height.current === undefined && card.current !== null) {
+    height.current = `${heightOf(card.current)}px`;
     hadFocus.current = card.current.contains(document.activeElement) ? document.activeElement : null;
   }
   useLayoutEffect(() => {

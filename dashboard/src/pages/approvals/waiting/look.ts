@@ -50,6 +50,8 @@ function observe(element: Element, watcher: (near: boolean) => void): () => void
 }
 
 export interface Look {
+  /** Whether the card is on the screen or near it. */
+  isNear: boolean;
   whole: WholeApproval | null;
   error: Error | null;
   again: () => void;
@@ -61,7 +63,8 @@ function withDetails(whole: WholeApproval, before: WholeApproval | null): WholeA
 }
 
 export function useLook(card: RefObject<HTMLElement | null>, referenceId: string): Look {
-  const [state, setState] = useState<Omit<Look, 'again'>>({ whole: null, error: null });
+  const [state, setState] = useState<Omit<Look, 'again' | 'isNear'>>({ whole: null, error: null });
+  const [isNear, setNear] = useState(true);
   const near = useRef(false);
   const asked = useRef(false);
   const again = useCallback(() => {
@@ -87,8 +90,9 @@ export function useLook(card: RefObject<HTMLElement | null>, referenceId: string
     if (card.current === null) return;
     return observe(card.current, isNear => {
       near.current = isNear;
+      setNear(isNear);
       if (isNear && wanted.current) again();
     });
   }, [again]);
-  return { ...state, again };
+  return { ...state, isNear, again };
 }
