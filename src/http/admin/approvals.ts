@@ -166,8 +166,9 @@ export const approvalAdminRoutes: Route[] = [
     answers: { 200: { description: 'Approvals.', schema: list('approvals', approval) } },
     handle: async ({ services: { deps }, query }) => {
       const rows = await listApprovals(deps.db, query.status ?? null, query.limit + 1, before(query));
-      const cast = await votesFor(deps.db, rows);
-      const show = (row: ApprovalRecord) => approvalListed(row, cast, deps.settings.approvedFor);
+      const cast = Map.groupBy(await votesFor(deps.db, rows), vote => vote.approvalId);
+      const show = (row: ApprovalRecord) =>
+        approvalListed(row, cast.get(row.id) ?? [], deps.settings.approvedFor);
       return Response.json(paged('approvals', rows, query.limit, row => row.id, show));
     },
   }),
