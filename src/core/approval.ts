@@ -45,6 +45,13 @@ export function parseGrantDuration(text: string): number | null {
   return ms !== null && ms <= GRANT_MAX ? ms : null;
 }
 
+/** Who answered, in words. What is recorded is `link`, `admin`, or `operator:` with an e-mail address. */
+export function answeredBy(by: string): string {
+  if (by === 'link') return 'somebody with the link';
+  if (by === 'admin') return 'the admin token';
+  return by.replace(/^operator:/, '');
+}
+
 /** How earlier questions ended, in words: `3 approved, 1 waiting`. What there is none of is left out. */
 export function earlierCounts(earlier: {
   asked: number;

@@ -2,7 +2,7 @@
 // questions, latest calls, times. Agents chose most of these texts, so each is escaped, isolated, and shows its invisible
 // characters.
 
-import { earlierCounts } from '../core/approval.ts';
+import { answeredBy, earlierCounts } from '../core/approval.ts';
 import { DETAILS_GONE, type Details } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
 import { visibleLines } from '../core/visible.ts';
@@ -97,7 +97,7 @@ export function voteShown({ approvers }: ApprovalFacts): Html | null {
   return html`<p class="soft">${needed}; one denial ends the question.</p>`;
 }
 
-const person = (by: string): Html => named(by.replace(/^operator:/, ''));
+const person = (by: string): Html => named(answeredBy(by));
 
 /** With `now`, for a question that is still open, the list says how much time is left. */
 export function factList(facts: ApprovalFacts, now: number | null, insight: Insight | null = null): Html {
@@ -128,13 +128,7 @@ function earlierShown(earlier: Context['earlier']): Html {
   const times = asked === 1 ? 'once' : `${asked} times`;
   const counts = html`asked ${times} in the last 30 days: ${earlierCounts(earlier)}`;
   if (lastAt === null || lastBy === null) return counts;
-  const who =
-    lastBy === 'link'
-      ? html`somebody with the link`
-      : lastBy === 'admin'
-        ? html`the admin token`
-        : person(lastBy);
-  return html`${counts}; last answered by ${who}, ${time(lastAt)}`;
+  return html`${counts}; last answered by ${person(lastBy)}, ${time(lastAt)}`;
 }
 
 /** The latest calls of the session, or of the key. */

@@ -1,7 +1,7 @@
 // What is known about a question from what is stored anyway, in small pieces: the tool's description, whether the tool
 // has changed, the rule that asks, earlier answers, and the latest calls of the agent.
 
-import { earlierCounts } from '../../../../src/core/approval.ts';
+import { answeredBy, earlierCounts } from '../../../../src/core/approval.ts';
 import { Ago, Badge, DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 
@@ -10,9 +10,7 @@ type Context = WholeApproval['context'];
 /** Who did something, as the service records it. */
 export function By({ by }: { by: string | null }) {
   if (by === null) return <span class="soft">nobody</span>;
-  if (by === 'link') return <>somebody with the link</>;
-  if (by === 'admin') return <>the admin token</>;
-  return <Named text={by.replace(/^operator:/, '')} />;
+  return <Named text={answeredBy(by)} />;
 }
 
 /** Warns that the tool is not what it was when somebody accepted its definition. */

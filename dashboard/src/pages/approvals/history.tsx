@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
+import { answeredBy } from '../../../../src/core/approval.ts';
 import { queryOf } from '../../api.ts';
 import { inWords, now } from '../../clock.ts';
 import { Panel } from '../../components/page.tsx';
@@ -89,7 +90,7 @@ function Answer({ of: { status, resolvedBy, votes, approverGroup, note } }: { of
               of <Named text={approverGroup} />
             </>
           )}
-          : <Named text={votes.approved.map(({ by }) => by.replace(/^operator:/, '')).join(', ')} />
+          : <Named text={votes.approved.map(({ by }) => answeredBy(by)).join(', ')} />
         </>
       ) : (
         <By by={resolvedBy} />

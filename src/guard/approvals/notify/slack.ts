@@ -55,11 +55,11 @@ function slackMessage(message: NotificationMessage) {
   };
 }
 
-function plain(text: string, max: number) {
+export function plain(text: string, max: number) {
   return { type: 'plain_text', text: slackEscape(text, max), emoji: false };
 }
 
-/** The first one is the one to press; denying is marked too, unless people are to look first. */
+/** The first one is the one to press; denying is marked too. */
 function buttons(message: NotificationMessage) {
   return linksOf(message).map(({ what, label, url }, index) => {
     const style = index === 0 ? 'primary' : what === 'deny' ? 'danger' : undefined;

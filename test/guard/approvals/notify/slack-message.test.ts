@@ -105,7 +105,10 @@ test('an ended question says how, by whom and why, and has no button', () => {
   const by = { resolvedBy: 'operator:ana@example.com', resolvedAt: 1, note: 'Too much.' };
   const cases: [Partial<About['approval']>, string][] = [
     [{ status: 'denied', ...by }, 'Denied by ana@example.com: payments__refund'],
-    [{ status: 'approved', ...by, resolvedBy: 'link' }, 'Approved by the link: payments__refund'],
+    [
+      { status: 'approved', ...by, resolvedBy: 'link' },
+      'Approved by somebody with the link: payments__refund',
+    ],
     [{ status: 'approved', ...by, resolvedBy: 'admin' }, 'Approved by the admin token: payments__refund'],
     [{ status: 'timed_out' }, 'Nobody answered in time: payments__refund'],
   ];

@@ -2,6 +2,7 @@
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { answeredBy } from '../../../../../src/core/approval.ts';
 import { visible } from '../../../../../src/core/visible.ts';
 import { announce } from '../../../announce.ts';
 import { Refusal } from '../../../api.ts';
@@ -130,7 +131,7 @@ export function Votes({ approval: { approverGroup, votes } }: { approval: Approv
       </b>{' '}
       {approved.length > 0 && (
         <>
-          approved: <Named text={approved.map(({ by }) => by.replace(/^operator:/, '')).join(', ')} />.{' '}
+          approved: <Named text={approved.map(({ by }) => answeredBy(by)).join(', ')} />.{' '}
         </>
       )}
       {left === 1 ? 'One more approval is needed' : `${left} more approvals are needed`}; one denial ends it.

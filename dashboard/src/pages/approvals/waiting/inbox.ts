@@ -1,6 +1,7 @@
 // What the inbox shows, and where: pure functions over its cards. A card keeps its place until the person moves on. Calls
 // that begin to wait are counted, not inserted; an answered one stays as an ended card.
 
+import { answeredBy } from '../../../../../src/core/approval.ts';
 import type { Approval } from '../../../resources.ts';
 
 export interface Ending {
@@ -77,11 +78,9 @@ export function endingWords({ status, by }: Ending, me: string | null): string {
   return by === null ? answer : `${answer} by ${byWords(by, me)}`;
 }
 
-const BY: Record<string, string> = { link: 'somebody with the link', admin: 'the admin token' };
-
 function byWords(by: string, me: string | null): string {
-  const email = by.replace(/^operator:/, '');
-  return email === me ? 'you' : (BY[by] ?? email);
+  const who = answeredBy(by);
+  return who === me ? 'you' : who;
 }
 
 /** Calls of one key to one tool. */

@@ -2,6 +2,7 @@
 // A message carries no approval link: whoever reads the channel could answer with it, operator or not. A button carries
 // only the approval's reference, which answers nothing by itself; answer.ts decides who may answer.
 
+import { answeredBy } from '../../../../core/approval.ts';
 import { DETAILS_GONE, type Details } from '../../../../core/details.ts';
 import { visible } from '../../../../core/visible.ts';
 import type { ApprovalRecord } from '../../../../store/approvals.ts';
@@ -15,7 +16,7 @@ import {
   lapse,
   needs,
 } from '../message.ts';
-import { DETAIL_SECTIONS, packed, SECTION_CHARS, slackEscape } from '../slack.ts';
+import { DETAIL_SECTIONS, packed, plain, SECTION_CHARS, slackEscape } from '../slack.ts';
 import type { SlackMessage } from './api.ts';
 
 /** A press of one of these answers. Slack also reports when somebody opens the link, which answers nothing. */
@@ -105,11 +106,7 @@ function votesTexts({ approval: { votesNeeded }, approvedBy }: About): string[] 
   return [`${approvedBy.length} of ${votesNeeded} approvals${names}.`];
 }
 
-function person(by: string): string {
-  if (by === 'link') return 'the link';
-  if (by === 'admin') return 'the admin token';
-  return visible(by.replace(/^operator:/, ''));
-}
+const person = (by: string): string => visible(answeredBy(by));
 
 function time(at: number): string {
   return lapse({ expiresAt: new Date(at).toISOString() });
@@ -128,8 +125,4 @@ function section(text: string, max: number): object {
 
 function button(label: string, actionId: string): object {
   return { type: 'button', action_id: actionId, text: plain(label, LINE_CHARS) };
-}
-
-function plain(text: string, max: number) {
-  return { type: 'plain_text', text: slackEscape(text, max), emoji: false };
 }
