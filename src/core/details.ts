@@ -18,6 +18,11 @@ export interface Details {
 export const DETAILS_GONE =
   'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
 
+/** The fields that a grant can be bound to: the call has a value there, and the path was not cut. */
+export function bindable(fields: Details['fields']): Details['fields'] {
+  return fields.filter(({ path, value }) => value !== NOT_GIVEN && !path.endsWith(CUT));
+}
+
 /** The names and indexes that lead to a value in the arguments. */
 export type Path = readonly (string | number)[];
 

@@ -2,7 +2,7 @@
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
 import { GRANT_DURATIONS, MAX_NOTE } from '../core/approval.ts';
-import type { Details } from '../core/details.ts';
+import { bindable, type Details } from '../core/details.ts';
 import { visible } from '../core/visible.ts';
 import {
   type ApprovalFacts,
@@ -108,9 +108,9 @@ function lastingForm(facts: ApprovalFacts, { token, inSession, insight }: Ask): 
 <input type="hidden" name="action" value="approve">
 <p class="soft">Besides this call, further calls of the key ${named(facts.keyName)} to ${fullName(facts)}
 that would need approval are then allowed without asking, until the time is over. What the policy denies stays denied.</p>
-<div><label for="duration">For</label>
+<div><label for="duration">For how long</label>
 <select id="duration" name="duration">${GRANT_DURATIONS.map(([value, words]) => html`<option value="${value}">${words}</option>`)}</select></div>
-${inSession ? html`<label class="check"><input type="checkbox" name="only" value="session"> Only in this session</label>` : null}
+${inSession ? html`<label class="check"><input type="checkbox" name="only" value="session"> In this session only</label>` : null}
 ${sameFields(insight.shown.details?.fields ?? [])}
 ${noteField('lasting-note')}
 <div class="row"><button class="plain">Approve for this long</button></div>
@@ -118,11 +118,12 @@ ${noteField('lasting-note')}
 </details>`;
 }
 
-function sameFields(fields: Details['fields']): Html | null {
+function sameFields(shown: Details['fields']): Html | null {
+  const fields = bindable(shown);
   if (fields.length === 0) return null;
   const box = ({ path }: Details['fields'][number]) =>
     html`<label class="check"><input type="checkbox" name="same" value="${path}"> ${named(path)}</label>`;
-  return html`<fieldset><legend>Only with the same</legend>${fields.map(box)}</fieldset>`;
+  return html`<fieldset><legend>Only for the same</legend>${fields.map(box)}</fieldset>`;
 }
 
 function noteField(id: string): Html {

@@ -136,7 +136,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
       expect(await violationsOf(page)).toEqual([]);
       expect(await statusOf(referenceId)).toBe('pending');
       await page.getByText('Approve for a while').click();
-      await page.getByLabel('For', { exact: true }).selectOption('8 hours');
+      await page.getByLabel('For how long').selectOption('8 hours');
       await page.getByRole('button', { name: 'Approve for this long' }).click();
       await heading(page, 'Approved');
       expect(await violationsOf(page)).toEqual([]);
@@ -160,7 +160,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
       expect(await page.locator('.values dd').allTextContents()).toEqual(['80', 'Ada <b>']);
       await page.getByText('not asked in the last 30 days').waitFor();
       await page.getByText('Approve for a while').click();
-      await page.getByLabel('Only in this session').check();
+      await page.getByLabel('In this session only').check();
       await page.getByLabel('amount').check();
       await page.locator('#lasting').getByLabel('Note to the agent').fill('Go on.');
       await page.getByRole('button', { name: 'Approve for this long' }).click();

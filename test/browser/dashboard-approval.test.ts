@@ -64,7 +64,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
       await page.getByText('Says it again.').waitFor();
       await page.getByText('not asked in the last 30 days').waitFor();
       await step(page, 'Asked').getByText('by the MCP proxy').waitFor();
-      await step(page, 'Told').getByText('http: delivered').waitFor();
+      await step(page, 'Told').getByText('http: sent').waitFor();
       await step(page, 'Answered').getByText('left').waitFor();
       for (const [link, address] of [
         ['audit entry', /\/audit\?entry=/],
@@ -183,8 +183,8 @@ describe.if(hasBrowser())('an approval’s own page', () => {
     await visit(browser, service, first.cookie, async page => {
       await page.goto(address);
       const told = step(page, 'Told');
-      await told.getByText('desk: delivered').waitFor();
-      await told.getByText('pager: not delivered yet, next attempt').waitFor();
+      await told.getByText('desk: sent').waitFor();
+      await told.getByText('pager: not sent yet, next attempt').waitFor();
       await told.getByText(/on-call: will be told .* if nobody has answered by then/).waitFor();
       await step(page, 'Votes').getByText('0 of 2 of finance').waitFor();
       await page.getByRole('button', { name: 'Approve prod__wire' }).click();

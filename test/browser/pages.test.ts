@@ -388,7 +388,7 @@ describe.if(hasBrowser())('in a browser', () => {
           await page.goto('ask', { waitUntil: 'networkidle' });
           expect(posts).toEqual([]);
           await page.getByText('Approve for a while').click();
-          await page.getByLabel('For', { exact: true }).selectOption('8 hours');
+          await page.getByLabel('For how long').selectOption('8 hours');
           await page.getByRole('button', { name: button }).click();
           await page.waitForURL(`**/v1/approve/${TOKEN}`);
           expect(posts.map(field)).toEqual([{ ...sent, note: '' }]);
@@ -443,7 +443,7 @@ describe.if(hasBrowser())('in a browser', () => {
     await visit({ javaScriptEnabled: false }, async ({ page }) => {
       await page.goto('ask-informed');
       await page.getByText('Approve for a while').click();
-      await page.getByLabel('Only in this session').check();
+      await page.getByLabel('In this session only').check();
       const lasting = page.locator('#lasting');
       await lasting.locator('input[name=same]').first().check();
       await lasting.getByLabel('Note to the agent').fill('Only small ones.');
@@ -467,7 +467,7 @@ describe.if(hasBrowser())('in a browser', () => {
         'Deny this call',
       ]);
       await page.getByText('1 of 2 of finance (bob@example.com)').waitFor();
-      await page.getByText('Yours is the last approval that is needed.').waitFor();
+      await page.getByText('Yours is the last approval that is needed').waitFor();
     });
   });
 

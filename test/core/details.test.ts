@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
+  bindable,
   type Details,
   detailsOf,
   type Path,
@@ -285,3 +286,10 @@ function leavesOf(value: Json): number {
   const parts: Json[] = Object.values(value);
   return parts.length === 0 ? 1 : parts.reduce<number>((sum, part) => sum + leavesOf(part), 0);
 }
+
+test('a grant can be bound to what the call has, at a path that is whole', () => {
+  const { fields } = shown(['amount', 'currency'], '{"amount": 5}');
+  expect(bindable(fields).map(({ path }) => path)).toEqual(['amount']);
+  const long = shown('all', JSON.stringify({ ['a'.repeat(600)]: 1, b: 2 }));
+  expect(bindable(long.fields).map(({ path }) => path)).toEqual(['b']);
+});

@@ -89,13 +89,13 @@ function Message({
   if (state === 'sent')
     return (
       <>
-        {name}: delivered {at}
+        {name}: sent {at}
       </>
     );
   if (state === 'failed')
     return (
       <>
-        {name}: <span class="failure">not delivered</span>, given up {at}
+        {name}: <span class="failure">not sent</span>, given up {at}
         {error}
       </>
     );
@@ -103,7 +103,7 @@ function Message({
   if (lastError !== null)
     return (
       <>
-        {name}: <span class="failure">not delivered yet</span>, next attempt {at}
+        {name}: <span class="failure">not sent yet</span>, next attempt {at}
         {error}
       </>
     );

@@ -1,6 +1,7 @@
 // The dialog that approves a call, and further ones like it for a while: for how long, and which.
 
 import { GRANT_DURATIONS } from '../../../../../src/core/approval.ts';
+import { bindable } from '../../../../../src/core/details.ts';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';
@@ -19,7 +20,7 @@ interface ForAWhileProps {
 
 export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhileProps) {
   const { keyId, sessionId, serverName, toolName } = approval;
-  const fields = look.whole?.details?.fields ?? [];
+  const fields = bindable(look.whole?.details?.fields ?? []);
   const submit = (form: FormData) => {
     const same = form.getAll('same').map(String);
     return answer({
@@ -43,7 +44,7 @@ export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhilePr
         {ties => (
           <select name="duration" {...ties}>
             {GRANT_DURATIONS.map(([value, words]) => (
-              <option key={value} value={value} selected={value === '1h'}>
+              <option key={value} value={value}>
                 {words}
               </option>
             ))}
