@@ -204,6 +204,7 @@ for (const engine of await engines()) {
       expect((await service.admin('GET', '/me')).body).toEqual({
         email: null,
         role: 'admin',
+        groups: [],
         actor: 'admin',
       });
       for (const [method, path, body] of [
