@@ -12,7 +12,6 @@ import {
   insertApproval,
   lapseApprovals,
   resolveApproval,
-  spendApproval,
 } from '../store/approvals.ts';
 import { insertAudit } from '../store/audit.ts';
 import { insertChange } from '../store/changes.ts';
@@ -23,6 +22,7 @@ import { addCounts } from '../store/limits.ts';
 import { findOperatorCredential } from '../store/operators.ts';
 import { insertOutcomes } from '../store/outcomes.ts';
 import { insertSession } from '../store/sessions.ts';
+import { spendApproval } from '../store/usable-approvals.ts';
 import { insertVote } from '../store/votes.ts';
 import { insertWebhook, updateWebhook, type WebhookRecord } from '../store/webhooks.ts';
 import { ON_CALL, WEBHOOKS } from './scenario.ts';

@@ -18,6 +18,7 @@ import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, isPosted } from '../../src/store/posted-messages.ts';
 import * as rollups from '../../src/store/rollups.ts';
 import * as sessions from '../../src/store/sessions.ts';
+import * as usable from '../../src/store/usable-approvals.ts';
 import { insertVote, listVotes } from '../../src/store/votes.ts';
 import { sql } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
@@ -54,8 +55,8 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'open approvals': db => approvals.countOpen(db, ['key-7'], NOW),
   'an approval by its token': db => approvals.findApprovalByToken(db, 'token 7'),
   'approvals by their ids': db => approvals.findApprovals(db, [idAt(NOW, 7)]),
-  'approvals to spend': db => approvals.findSpendable(db, [idAt(NOW, 7)], 0),
-  'approvals of the same call': db => approvals.findRepeated(db, ['key-7'], ['digest'], NOW),
+  'approvals to spend': db => usable.findSpendable(db, [idAt(NOW, 7)], 0),
+  'approvals of the same call': db => usable.findRepeated(db, ['key-7'], ['digest'], NOW),
   'earlier approvals of a tool': db =>
     approvals.earlierApprovals(db, approvalRecord({ id: idAt(NOW, 7), keyId: 'key-7' }), idAt(NOW - HOUR)),
   'votes of approvals': db => listVotes(db, [idAt(NOW, 7)]),

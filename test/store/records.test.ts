@@ -14,6 +14,7 @@ import { findOutcome, insertOutcomes } from '../../src/store/outcomes.ts';
 import * as policies from '../../src/store/policies.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import { keepSetting, readSetting, removeSetting } from '../../src/store/settings.ts';
+import * as usableApprovals from '../../src/store/usable-approvals.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';
 import { approvalRecord, idAt, keyRecord, NOW, openStore, sessionRecord, type TestStore } from './stores.ts';
@@ -296,16 +297,22 @@ for (const engine of await engines()) {
       await approve(taken, null);
       await approve(granting, NOW + 60_000);
       const usable = async (after: number) => {
-        const named = await approvals.findSpendable(db, [pending, id, granting], after);
-        const unnamed = await approvals.findSpendableByDigest(db, ['key-1', 'key-2'], ['d0', 'd1'], after);
+        const named = await usableApprovals.findSpendable(db, [pending, id, granting], after);
+        const unnamed = await usableApprovals.findSpendableByDigest(
+          db,
+          ['key-1', 'key-2'],
+          ['d0', 'd1'],
+          after,
+        );
         return [named, unnamed.filter(row => row.id !== taken)].map(rows => rows.map(row => row.id));
       };
       expect(await usable(NOW - 1)).toEqual([[id], [id]]);
       // Whatever was given at this time or before has ended.
       expect(await usable(NOW)).toEqual([[], []]);
-      const spend = (which: string) => db.transaction({}, tx => approvals.spendApproval(tx, which, NOW));
+      const spend = (which: string) =>
+        db.transaction({}, tx => usableApprovals.spendApproval(tx, which, NOW));
       const withdraw = (which: string) =>
-        db.transaction({}, tx => approvals.withdrawApproval(tx, which, NOW));
+        db.transaction({}, tx => usableApprovals.withdrawApproval(tx, which, NOW));
       expect((await Promise.all([spend(id), spend(id), spend(id)])).filter(Boolean)).toHaveLength(1);
       expect(await usable(0)).toEqual([[], []]);
       expect([await spend(pending), await withdraw(pending)]).toEqual([false, false]);
@@ -315,8 +322,8 @@ for (const engine of await engines()) {
         false,
         false,
       ]);
-      expect(await approvals.findSpendable(db, [taken], 0)).toEqual([]);
-      expect(await approvals.findSpendableByDigest(db, ['key-1'], ['d1'], 0)).toEqual([]);
+      expect(await usableApprovals.findSpendable(db, [taken], 0)).toEqual([]);
+      expect(await usableApprovals.findSpendableByDigest(db, ['key-1'], ['d1'], 0)).toEqual([]);
     });
 
     test('grants', async () => {

@@ -7,11 +7,11 @@ import {
   findApproval,
   findApprovalByToken,
   lapseApprovals,
-  withdrawApproval,
 } from '../../store/approvals.ts';
 import { listSubscribers } from '../../store/deliveries.ts';
 import { findKey } from '../../store/keys.ts';
 import { findSession } from '../../store/sessions.ts';
+import { withdrawApproval } from '../../store/usable-approvals.ts';
 import type { VoteRecord } from '../../store/votes.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';

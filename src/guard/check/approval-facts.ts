@@ -3,20 +3,18 @@
 
 import type { Drift, Freedom } from '../../core/decide.ts';
 import { hasMore } from '../../core/policy.ts';
+import { type ApprovalRecord, countOpen, findApprovals } from '../../store/approvals.ts';
+import type { Transaction } from '../../store/db.ts';
+import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
+import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
 import {
-  type ApprovalRecord,
-  countOpen,
-  findApprovals,
   findRepeated,
   findSpendable,
   findSpendableByDigest,
   type RepeatedApproval,
   type Spendable,
   spendApproval,
-} from '../../store/approvals.ts';
-import type { Transaction } from '../../store/db.ts';
-import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
-import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
+} from '../../store/usable-approvals.ts';
 import type { Asked } from '../approvals/ask.ts';
 import { grantRuleDigest, isWithinBounds } from '../approvals/bound-grants.ts';
 import type { Deps } from '../deps.ts';
