@@ -52,5 +52,11 @@ function text(io: IO, { signIn, key, verdicts, approvals, waiting }: DemoStore):
   }
   if (key !== null) lines.push(`  A key of the policy "default", shown this once: ${bold(key)}`, '');
   lines.push('  Start the service with `toolgate serve` and open /dashboard.', '');
+  if (key !== null)
+    lines.push(
+      '  Details of a waiting call live in memory only, so those of this week have none. To see what approvers see:',
+      `  TOOLGATE_API_KEY=${key} toolgate check payments refund --args '{"amount": 240, "customer": "C-1042"}'`,
+      '',
+    );
   return `${lines.join('\n')}\n`;
 }
