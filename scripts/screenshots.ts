@@ -58,6 +58,14 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await page.locator('.question').first().locator('.not-yet').waitFor({ state: 'detached' });
     await page.locator('.questions:not([data-moved])').waitFor();
   },
+  approval: async page => {
+    await open(page, '/approvals');
+    await page.getByRole('link', { name: 'whole question' }).first().click();
+    await page.waitForURL('**/approvals/*');
+    await page.locator('.loading').first().waitFor({ state: 'detached' });
+  },
+  history: page => open(page, '/approvals?view=history'),
+  grants: page => open(page, '/approvals?view=grants'),
   audit: page => open(page, '/audit'),
   policies: page => open(page, '/policies'),
   policy: async page => {
