@@ -1,6 +1,7 @@
 // Creates policies, replaces them by new versions, and deletes those that no key uses. Compiled versions are kept in
 // memory; a version never changes, so a kept one is never stale.
 
+import { durationText, parseDuration } from '../../core/approval.ts';
 import { type Channels, isKnownChannel, unknownChannel } from '../../core/channel.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
@@ -169,8 +170,25 @@ function version(policy: PolicyRecord, content: Content, actor: Actor): PolicyVe
 /** Refuses a policy by which no call could be decided or nobody would be told, wherever it comes from. */
 function requireUsable({ settings }: Deps, { rules, limits = {} }: Content): void {
   const wrong = policyFaults(rules, limits);
-  const faults = wrong.length > 0 ? wrong : channelFaults(rules, settings.channels);
+  const faults = wrong.length > 0 ? wrong : unheardFaults(rules, settings);
   if (faults.length > 0) throw invalidInput(faults.slice(0, MOST_FAULTS).map(inputFault));
+}
+
+function unheardFaults(rules: readonly Rule[], { channels, approvalTimeout }: Deps['settings']): Fault[] {
+  return [
+    ...channelFaults(rules, channels),
+    ...rules.flatMap((rule, index) => lateFaults(rule, index, approvalTimeout)),
+  ];
+}
+
+/** A rule that has a timeout of its own was checked without the settings. */
+function lateFaults({ escalate, timeout }: Rule, index: number, lifetime: number): Fault[] {
+  if (escalate === undefined || timeout !== undefined) return [];
+  if ((parseDuration(escalate.after) ?? 0) < lifetime) return [];
+  const message =
+    `the rule tells further channels after ${escalate.after}, but its question lapses after ${durationText(lifetime)} ` +
+    '(TOOLGATE_APPROVAL_TIMEOUT), so they would never be told. Shorten "after", or give the rule a longer "timeout".';
+  return [{ path: ['rules', index, 'escalate', 'after'], message, offset: null }];
 }
 
 /** Of many unknown names only a few are compared with all channels. */

@@ -12,7 +12,7 @@ await onEachEngine(store => {
     const declared = depsAt(store.db);
     const channel = { type: 'http', url: 'https://hooks.example/', details: false } as const;
     const channels = { ops: channel, 'on-call': channel, kept: channel };
-    const deps = { ...declared, settings: { ...declared.settings, channels } };
+    const deps = { ...declared, settings: { ...declared.settings, approvalTimeout: 3_600_000, channels } };
     const rule = { tool: '*', action: 'require_approval' as const };
     const rules = [
       { ...rule, notify: ['kept', 'ops'] },

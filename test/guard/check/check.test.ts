@@ -439,7 +439,6 @@ for (const engine of await engines()) {
     test('a rule’s channels replace the key’s, its escalation is due later, and its time-out ends the question', async () => {
       const url = 'https://hooks.example/';
       under({
-        approvalTimeout: 10 * MINUTE,
         defaultChannels: ['email', 'slack'],
         channels: {
           ops: { type: 'teams', url, details: false },
@@ -453,12 +452,14 @@ for (const engine of await engines()) {
         [['ops', 'default', 'ops'], {}, ['0 email default', '0 slack default', '0 teams ops']],
         [{ url }, { notify: ['ops'] }, ['0 teams ops']],
         [['on-call'], { notify: ['default'] }, ['0 email default', '0 slack default']],
-        // The question ends when they would be told.
+        // The question ends when they would be told. The setting was longer when the policy was saved.
         [{ url }, { escalate }, ['0 http']],
         [{ url }, { escalate, timeout: '11m' }, ['0 http', '600000 http on-call', '600000 teams ops']],
       ];
       for (const [notify, more, told] of CASES) {
+        under({ approvalTimeout: 11 * MINUTE });
         const key = await newKey(notify, null, [{ ...rule, ...more }]);
+        under({ approvalTimeout: 10 * MINUTE });
         await one({ principal: principal(null, key) });
         const rows = await store.db.all<{ told: string; ends: number }>(
           `SELECT (n.next_attempt_at - n.created_at) || ' ' || n.channel || COALESCE(' ' || n.channel_name, '') AS told,

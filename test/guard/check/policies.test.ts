@@ -69,7 +69,8 @@ test('a version takes the place of another; one that is missing or unreadable is
 test('a rule that names an unknown channel is refused, and the known ones are those of the settings', async () => {
   const deps = depsAt(store.db);
   const channel = { type: 'http', url: 'https://example.com', details: false } as const;
-  const settings = { ...deps.settings, channels: { 'on-call': channel, constructor: channel } };
+  const channels = { 'on-call': channel, constructor: channel };
+  const settings = { ...deps.settings, approvalTimeout: 3_600_000, channels };
   const rule = (notify: string[], after: string[]): Rule => ({
     tool: '*',
     action: 'require_approval',
@@ -102,6 +103,37 @@ test('a rule that names an unknown channel is refused, and the known ones are th
     create('many', ...Array.from({ length: 30 }, () => rule(['a'], ['b']))),
   )) as GuardError;
   expect(many.errors).toHaveLength(20);
+});
+
+test('a rule whose escalation would come after its question has lapsed is refused', async () => {
+  const deps = depsAt(store.db);
+  const settings = { ...deps.settings, approvalTimeout: 3_600_000 };
+  const create = (name: string, after: string, timeout?: string) =>
+    createPolicy({ ...deps, settings }, 'admin', {
+      name,
+      description: '',
+      rules: [
+        { tool: 'a', action: 'allow' },
+        {
+          tool: '*',
+          action: 'require_approval',
+          escalate: { after, notify: ['default'] },
+          ...(timeout !== undefined && { timeout }),
+        },
+      ],
+    });
+  await create('in time', '59m');
+  await create('a longer timeout', '2h', '3h');
+  for (const after of ['60m', '2h'])
+    expect(await refusal(create('late', after))).toMatchObject({
+      code: 'invalid_input',
+      errors: [
+        {
+          path: '/rules/1/escalate/after',
+          message: `the rule tells further channels after ${after}, but its question lapses after 1h (TOOLGATE_APPROVAL_TIMEOUT), so they would never be told. Shorten "after", or give the rule a longer "timeout".`,
+        },
+      ],
+    });
 });
 
 test('who may answer makes a rule another one, and rules that do not say it are what they were', () => {
