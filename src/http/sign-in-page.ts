@@ -29,7 +29,6 @@ export interface SignInPage {
   email: string;
   /** The name of the page to return to; empty: the dashboard. */
   next: string;
-  joined: boolean;
   /** The provider's host, or null if single sign-on is not configured. */
   provider: string | null;
   /** No admin can sign in yet. */
@@ -41,10 +40,9 @@ const SET_UP_FIRST = html`<p class="notice">No admin can sign in yet. To create 
 the service printed when it started. If you do not have it, restart the service: it then prints a new one.</p>`;
 
 export function signInPage(given: SignInPage): Response {
-  const { email, next, joined, provider, setupIsOpen, complaint } = given;
-  const why = joined
-    ? html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`
-    : next === ''
+  const { email, next, provider, setupIsOpen, complaint } = given;
+  const why =
+    next === ''
       ? null
       : html`<p class="soft">This link is for signed-in operators. Sign in, and you go on to it.</p>`;
   return formPage(
@@ -93,7 +91,7 @@ export function joinPage({ token, email, role, complaint }: JoinPage): Response 
 ${NEW_PASSWORD}
 <input type="hidden" name="token" value="${token}">
 ${problem(complaint)}
-<div class="row"><button>Set the password</button></div>
+<div class="row"><button>Set the password and sign in</button></div>
 </form>`,
   );
 }

@@ -3,11 +3,11 @@
 
 import { z } from 'zod';
 import type { GuardError } from '../core/errors.ts';
-import { invitedBy, joinOperators } from '../guard/people/operators.ts';
+import { invitedBy } from '../guard/people/operators.ts';
 import { takeReturnPath } from '../guard/people/return-targets.ts';
 import { adminExists } from '../guard/people/setup.ts';
 import { signOut } from '../guard/people/sign-ins.ts';
-import { credentials, joining, signInFrom } from './admin/sign-ins.ts';
+import { credentials, joinFrom, joining, signInFrom } from './admin/sign-ins.ts';
 import { requireOwnPage } from './auth.ts';
 import { cookieGone, readCookie } from './cookie.ts';
 import { HOME } from './dashboard.ts';
@@ -48,11 +48,10 @@ export const signInPageRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'The page to sign in on',
-    query: z.strictObject({ continue: next, joined: z.literal('1').optional() }),
+    query: z.strictObject({ continue: next }),
     answers: { 200: asPage },
     refusal,
-    handle: ({ services, query }) =>
-      signInForm(services, { next: query.continue, joined: query.joined === '1' }),
+    handle: ({ services, query }) => signInForm(services, { next: query.continue }),
   }),
   route({
     method: 'POST',
@@ -86,7 +85,11 @@ export const signInPageRoutes: Route[] = [
     summary: 'Accept an invitation by a form',
     body: joining,
     form: true,
-    answers: { 303: { description: 'Joined; redirects to the sign-in.' }, 400: asPage, 410: asPage },
+    answers: {
+      303: { description: 'Joined and signed in; redirects to the dashboard.' },
+      400: asPage,
+      410: asPage,
+    },
     refusal,
     handle: joinByForm,
   }),
@@ -109,8 +112,8 @@ async function joinByForm(incoming: Incoming<z.output<typeof joining>, unknown>)
   const { services, request, body } = incoming;
   requireOwnPage(services.config, request);
   try {
-    await joinOperators(services.deps, body);
-    return seeOther('/dashboard/sign-in?joined=1');
+    const { cookie } = await joinFrom(incoming, body);
+    return seeOther(HOME, { 'Set-Cookie': cookie });
   } catch (error) {
     return invitationPage(incoming, body.token, expected(error));
   }
@@ -131,7 +134,7 @@ async function invitationPage(
 export async function signInForm(services: Services, given: Partial<SignInPage>): Promise<Response> {
   const setupIsOpen = !(await adminExists(services.deps));
   const provider = providerHost(services);
-  return signInPage({ email: '', next: '', joined: false, complaint: null, ...given, provider, setupIsOpen });
+  return signInPage({ email: '', next: '', complaint: null, ...given, provider, setupIsOpen });
 }
 
 /** The host of the provider, by which people recognise it. */

@@ -64,7 +64,12 @@ for (const engine of await engines()) {
       const replies = await Promise.all([accept(PASSWORD), accept(PASSWORD)]);
       expect(replies.map(each => each.status).sort()).toEqual([200, 410]);
       expectProblem(await accept(PASSWORD), 410, 'gone');
-      expect(replies.find(each => each.status === 200)?.body.status).toBe('active');
+      const joined = replies.find(each => each.status === 200)!;
+      expect(joined.body.status).toBe('active');
+      expect(joined.headers.get('cache-control')).toBe('no-store');
+      // Joining signs in, the one that joined only.
+      expect((await me(cookieOf(joined))).body).toMatchObject({ email: 'bob@example.com', role: 'approver' });
+      expect(replies.find(each => each.status === 410)?.headers.get('set-cookie')).toBeNull();
       expect((await me(await signedIn(service, 'bob@example.com'))).body.role).toBe('approver');
     });
 

@@ -74,15 +74,16 @@ export async function invite(
   return { id: reply.body.id, token: new URL(reply.body.inviteUrl).searchParams.get('token') ?? '' };
 }
 
-export async function join(service: TestService, token: string, password = PASSWORD): Promise<void> {
+/** Returns the new operator's cookie: joining signs them in. */
+export async function join(service: TestService, token: string, password = PASSWORD): Promise<string> {
   const reply = await service.json('POST', '/admin/v1/join', null, { token, password });
   if (reply.status !== 200) throw new Error(`not joined: ${reply.text}`);
+  return cookieOf(reply);
 }
 
-/** Invited, joined and signed in. */
+/** Invited and joined, which signs them in. */
 export async function newPerson(service: TestService, role: Role): Promise<Person> {
   const email = `${role}-${crypto.randomUUID().slice(0, 8)}@example.com`;
   const { id, token } = await invite(service, email, role);
-  await join(service, token);
-  return { id, email, cookie: await signedIn(service, email) };
+  return { id, email, cookie: await join(service, token) };
 }

@@ -27,7 +27,8 @@ for (const engine of await engines()) {
       expect((await signIn(elsewhere, email, PASSWORD, { ip: newAddress() })).status).toBe(401);
       const token = tokenIn(reset.body.resetUrl);
       expect(JSON.stringify(await dump(service.databaseUrl))).not.toContain(token);
-      await join(elsewhere, token, OTHER_PASSWORD);
+      const back = await join(elsewhere, token, OTHER_PASSWORD);
+      expect((await send(service, 'GET', '/admin/v1/me', { cookie: back })).body.email).toBe(email);
       expect((await signIn(service, email, OTHER_PASSWORD, { ip: newAddress() })).status).toBe(200);
       const again = await service.json('POST', '/admin/v1/join', null, { token, password: PASSWORD });
       expect(again.status).toBe(410);

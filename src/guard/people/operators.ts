@@ -28,7 +28,7 @@ import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators, keepAnAdmin } from './admins.ts';
 import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
-import { newSecret, type SignedIn } from './sign-ins.ts';
+import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
 import { admitAttempt, forgetAccount, forgetFailures } from './throttle.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
@@ -65,22 +65,28 @@ export function invitedBy(deps: Deps, token: string): Promise<OperatorRecord | n
   return findInvited(deps.db, hashToken(token), deps.now());
 }
 
-/** An invited person chooses a password and thereby becomes an operator. */
+/**
+ * An invited person, or one who was reset, chooses a password and thereby becomes an operator. The link has proven who
+ * they are, so they are signed in at once. `secret` is for their cookie.
+ */
 export async function joinOperators(
   deps: Deps,
   input: { token: string; password: string },
-): Promise<ListedOperator> {
+  browser: Browser,
+): Promise<{ operator: ListedOperator; secret: string }> {
   const invited = await invitedBy(deps, input.token);
   if (invited === null) throw invitationGone();
   wantPassword(input.password, invited.email);
   const passwordHash = await hashPassword(input.password);
   return changeOperators(deps, async tx => {
-    const operator = await findInvited(tx, hashToken(input.token), deps.now());
-    if (operator === null) throw invitationGone();
-    await removeInvitations(tx, operator.id);
-    await updateOperatorPassword(tx, operator.id, passwordHash);
-    await recordChange(tx, deps, `operator:${operator.email}`, 'operator.join', operator.id, {});
-    return wantOperator(tx, operator.id);
+    const found = await findInvited(tx, hashToken(input.token), deps.now());
+    if (found === null) throw invitationGone();
+    await removeInvitations(tx, found.id);
+    await updateOperatorPassword(tx, found.id, passwordHash);
+    await recordChange(tx, deps, `operator:${found.email}`, 'operator.join', found.id, {});
+    const operator = await wantOperator(tx, found.id);
+    const { secret } = await openSignIn(tx, deps, operator, browser);
+    return { operator, secret };
   });
 }
 

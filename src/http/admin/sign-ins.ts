@@ -38,6 +38,13 @@ export async function signInFrom(
   return { operator, cookie: cookieFor(config, secret) };
 }
 
+/** Accepts the invitation, and returns the cookie that carries the new operator's sign-in. */
+export async function joinFrom(incoming: Incoming<unknown, unknown>, input: z.output<typeof joining>) {
+  const { deps, config } = incoming.services;
+  const { operator, secret } = await joinOperators(deps, input, browserOf(incoming));
+  return { operator, cookie: cookieFor(config, secret) };
+}
+
 export function browserOf(incoming: Incoming<unknown, unknown>): Browser {
   const { services, request } = incoming;
   return {
@@ -73,15 +80,18 @@ export const signInRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Accept an invitation',
-    description: 'Send the token of the invitation’s link. Sign in afterwards.',
+    description:
+      'Send the token of the link by which somebody was invited or reset. The answer sets a cookie, as that of a sign-in does.',
     body: joining,
     answers: {
       200: { description: 'The operator.', schema: operator },
       410: { description: 'The invitation is used, unknown or too old.' },
     },
-    handle: async ({ services, request, body }) => {
-      refuseForeignPage(services.config, request);
-      return Response.json(showOperator(await joinOperators(services.deps, body)));
+    handle: async incoming => {
+      refuseForeignPage(incoming.services.config, incoming.request);
+      const { operator, cookie } = await joinFrom(incoming, incoming.body);
+      const headers = { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
+      return Response.json(showOperator(operator), { headers });
     },
   }),
   route({

@@ -10,7 +10,7 @@ import {
   joinOperators,
   resetOperator,
 } from '../../../src/guard/people/operators.ts';
-import { recognise, signIn } from '../../../src/guard/people/sign-ins.ts';
+import { recognise, signIn, signOut } from '../../../src/guard/people/sign-ins.ts';
 import type { Db } from '../../../src/store/db.ts';
 import { OTHER_PASSWORD, PASSWORD } from '../../operators/people.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
@@ -44,9 +44,11 @@ for (const engine of await engines()) {
     afterAll(() => store.close());
 
     const deps = () => depsAt(store.db);
+    /** Joined, and signed out of the sign-in that joining opens. */
     const joined = async (email = `${newId()}@example.com`, password = PASSWORD) => {
       const { operator, token } = await inviteOperator(deps(), 'admin', { email, role: 'viewer' });
-      await joinOperators(deps(), { token, password });
+      const { secret } = await joinOperators(deps(), { token, password }, BROWSER);
+      await signOut(deps(), secret);
       return operator;
     };
     const attempt = (email: string, happens: () => Promise<unknown> = async () => {}) =>
