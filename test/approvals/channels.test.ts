@@ -113,7 +113,7 @@ for (const engine of await engines()) {
       expect(card.actions.map(each => each.title)).toEqual(['Approve', 'Deny', 'Review']);
       const closed = readCard(team.arrivals[0]?.text ?? '');
       expect(closed.actions[0]).toMatchObject({
-        title: 'Look at it first',
+        title: 'Review',
         url: own.arrivals[0]?.json.reviewUrl,
       });
     });

@@ -122,6 +122,7 @@ for (const engine of await engines()) {
           serverName: 'prod',
           toolName: 'deploy',
           reason: expect.stringContaining('requires approval'),
+          reviewFirst: false,
         });
         expect(approveUrl).toStartWith(`${service.url}/v1/approve/tg_apr_`);
         expect(denyUrl).toBe(approveUrl.replace('=approve', '=deny'));

@@ -21,7 +21,8 @@ export async function sendNotification(
 /** The fields are listed one by one, so that no other field of the object is ever sent. */
 function notifierJson(message: NotificationMessage): string {
   const { referenceId, keyName, sessionLabel, serverName, toolName, reason } = message;
-  const { approveUrl, denyUrl, reviewUrl, expiresAt, approverGroup, votesNeeded, details } = message;
+  const { approveUrl, denyUrl, reviewUrl, reviewFirst, expiresAt } = message;
+  const { approverGroup, votesNeeded, details } = message;
   return JSON.stringify({
     referenceId,
     keyName,
@@ -32,6 +33,7 @@ function notifierJson(message: NotificationMessage): string {
     approveUrl,
     denyUrl,
     reviewUrl,
+    reviewFirst,
     expiresAt,
     ...(approverGroup === null ? {} : { approverGroup, votesNeeded }),
     ...(details === null ? {} : { details }),

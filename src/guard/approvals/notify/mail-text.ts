@@ -5,15 +5,15 @@ import {
   detailLines,
   facts,
   fullName,
-  LOOK_FIRST,
   linksOf,
   type NotificationMessage,
   needs,
+  REVIEW_FIRST,
 } from './message.ts';
 
 /** What the call would do, or that the message does not show it. */
-function shownLines({ details, lookFirst }: NotificationMessage): string[] {
-  return details === null ? (lookFirst ? [LOOK_FIRST] : []) : detailLines(details);
+function shownLines({ details, reviewFirst }: NotificationMessage): string[] {
+  return details === null ? (reviewFirst ? [REVIEW_FIRST] : []) : detailLines(details);
 }
 
 export function plainText(message: NotificationMessage): string {
@@ -86,7 +86,7 @@ ${rows.join('\n')}
 <p style="margin:0 0 12px">
 ${linksOf(message)
   .map(({ what, label, url }) =>
-    (what === 'review') === message.lookFirst ? button(url, label, COLOURS[what]) : quietLink(url, label),
+    (what === 'review') === message.reviewFirst ? button(url, label, COLOURS[what]) : quietLink(url, label),
   )
   .join('\n')}
 </p>

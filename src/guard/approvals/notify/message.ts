@@ -31,7 +31,7 @@ export interface NotificationMessage extends CallFacts {
   /** What the call would do; null if there is nothing to show, or if this message must not show it. */
   details: Details | null;
   /** Whether the call has details that this message does not show. */
-  lookFirst: boolean;
+  reviewFirst: boolean;
 }
 
 type Links = Pick<NotificationMessage, 'approveUrl' | 'denyUrl' | 'reviewUrl'>;
@@ -48,26 +48,30 @@ interface Link {
   url: string;
 }
 
+/** The words of links and buttons are the same in every channel. */
+export const REVIEW = 'Review';
+export const APPROVE_UNSEEN = 'Approve without looking';
+
 /**
  * The links in the order in which a message shows them. A link that approves submits itself, so whoever has not seen
  * what the call would do is led to look at it first.
  */
-export function linksOf({ approveUrl, denyUrl, reviewUrl, lookFirst }: NotificationMessage): Link[] {
+export function linksOf({ approveUrl, denyUrl, reviewUrl, reviewFirst }: NotificationMessage): Link[] {
   const deny: Link = { what: 'deny', label: 'Deny', url: denyUrl };
-  return lookFirst
+  return reviewFirst
     ? [
-        { what: 'review', label: 'Look at it first', url: reviewUrl },
-        { what: 'approve', label: 'Approve without looking', url: approveUrl },
+        { what: 'review', label: REVIEW, url: reviewUrl },
+        { what: 'approve', label: APPROVE_UNSEEN, url: approveUrl },
         deny,
       ]
     : [
         { what: 'approve', label: 'Approve', url: approveUrl },
         deny,
-        { what: 'review', label: 'Review', url: reviewUrl },
+        { what: 'review', label: REVIEW, url: reviewUrl },
       ];
 }
 
-export const LOOK_FIRST = 'This message does not show what the call would do. Look at it before you answer.';
+export const REVIEW_FIRST = 'This message does not show what the call would do. Review it before you answer.';
 
 /** Shortens a text to at most `max` characters. What `spell` makes of a character is either kept whole or left out. */
 export function clipped(text: string, max: number, spell: (char: string) => string = char => char): string {

@@ -159,7 +159,7 @@ async function prepared(
     approverGroup: approval.approverGroup,
     votesNeeded: approval.votesNeeded,
     details,
-    lookFirst: shows && details === null,
+    reviewFirst: shows && details === null,
   };
   return async () => {
     await send(settings, route, message);

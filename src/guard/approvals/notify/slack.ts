@@ -8,11 +8,11 @@ import {
   detailLines,
   facts,
   fullName,
-  LOOK_FIRST,
   lapse,
   linksOf,
   type NotificationMessage,
   needs,
+  REVIEW_FIRST,
 } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -48,7 +48,7 @@ function slackMessage(message: NotificationMessage) {
       { type: 'section', text: plain(`An agent asks to call ${name}`, SECTION_CHARS) },
       ...shown.map(text => ({ type: 'section', text: plain(text, SECTION_CHARS) })),
       { type: 'section', fields },
-      { type: 'actions', elements: buttons(isCut ? { ...message, lookFirst: true } : message) },
+      { type: 'actions', elements: buttons(isCut ? { ...message, reviewFirst: true } : message) },
     ],
     unfurl_links: false,
     unfurl_media: false,
@@ -68,8 +68,8 @@ function buttons(message: NotificationMessage) {
 }
 
 /** What the call would do, in few sections. */
-function shownTexts({ details, lookFirst }: NotificationMessage): string[] {
-  if (details === null) return lookFirst ? [LOOK_FIRST] : [];
+function shownTexts({ details, reviewFirst }: NotificationMessage): string[] {
+  if (details === null) return reviewFirst ? [REVIEW_FIRST] : [];
   return packed(detailLines(details));
 }
 

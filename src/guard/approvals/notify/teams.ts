@@ -9,10 +9,10 @@ import {
   detailLines,
   facts,
   fullName,
-  LOOK_FIRST,
   linksOf,
   type NotificationMessage,
   needs,
+  REVIEW_FIRST,
 } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -37,9 +37,9 @@ export async function sendTeams(
 
 function teamsMessage(message: NotificationMessage) {
   const { details } = message;
-  if (details === null) return envelope(message, message.lookFirst ? [line(LOOK_FIRST)] : []);
+  if (details === null) return envelope(message, message.reviewFirst ? [line(REVIEW_FIRST)] : []);
   const lines = detailLines(details).map(text => line(text));
-  let room = MAX_BYTES - bytes(envelope({ ...message, lookFirst: true }, [leftOut(lines.length)]));
+  let room = MAX_BYTES - bytes(envelope({ ...message, reviewFirst: true }, [leftOut(lines.length)]));
   const fitting = lines.findIndex(each => {
     room -= bytes(each) + 1;
     return room < 0;
@@ -47,11 +47,11 @@ function teamsMessage(message: NotificationMessage) {
   if (fitting === -1) return envelope(message, lines);
   // A message that does not show everything leads to where it can be seen.
   const shown = [...lines.slice(0, fitting), leftOut(lines.length - fitting)];
-  return envelope({ ...message, lookFirst: true }, shown);
+  return envelope({ ...message, reviewFirst: true }, shown);
 }
 
-const leftOut = (count: number) => line(`… and ${count} more. ${LOOK_FIRST_TOO}`);
-const LOOK_FIRST_TOO = 'Look at all of it before you answer.';
+const leftOut = (count: number) => line(`… and ${count} more. ${REVIEW_FIRST_TOO}`);
+const REVIEW_FIRST_TOO = 'Review all of it before you answer.';
 
 function envelope(message: NotificationMessage, shown: object[]) {
   const content = {

@@ -29,7 +29,7 @@ const message: NotificationMessage = {
   approverGroup: null,
   votesNeeded: 1,
   details: null,
-  lookFirst: false,
+  reviewFirst: false,
 };
 const details: Details = {
   question: 'Refund 120.00 to Ana?',
@@ -40,7 +40,7 @@ const details: Details = {
   omitted: 3,
 };
 const shown: NotificationMessage = { ...message, details };
-const hidden: NotificationMessage = { ...message, lookFirst: true };
+const hidden: NotificationMessage = { ...message, reviewFirst: true };
 
 async function arrived(send: (url: string) => Promise<void>): Promise<string> {
   await send(receiver.url);
@@ -75,7 +75,8 @@ describe.each(Object.entries(TEXTS))('%s', (name, textOf) => {
     expect(links(await textOf(message))).toEqual(['approve', 'deny', '']);
     expect(links(await textOf(shown))).toEqual(['approve', 'deny', '']);
     if (name === 'terminal') return;
-    expect(await textOf(hidden)).toContain('Look at it first');
+    expect(await textOf(hidden)).toContain('Approve without looking');
+    expect(await textOf(shown)).not.toContain('Approve without looking');
     expect(await textOf(hidden)).toContain('This message does not show what the call would do.');
     expect(await textOf(message)).not.toContain('does not show');
   });
@@ -112,7 +113,7 @@ test('in a mail only what people should press looks like a button', () => {
   const buttons = (about: NotificationMessage) =>
     Array.from(htmlText(about).matchAll(/background:#\w+">([^<]+)<\/a>/g), ([, label]) => label);
   expect(buttons(message)).toEqual(['Approve', 'Deny']);
-  expect(buttons(hidden)).toEqual(['Look at it first']);
+  expect(buttons(hidden)).toEqual(['Review']);
 });
 
 test('a terminal, whose text may end in a log, shows no details', () => {
@@ -124,7 +125,9 @@ test('a notifier gets details as data, and nothing of them if it must not', asyn
     JSON.parse(await arrived(url => sendNotification({ url }, about, rules)));
   expect((await json(shown)).details).toEqual(details);
   expect(await json(hidden)).not.toHaveProperty('details');
-  expect((await json(hidden)).reviewUrl).toBe(message.reviewUrl);
+  expect(await json(hidden)).toMatchObject({ reviewUrl: message.reviewUrl, reviewFirst: true });
+  expect((await json(shown)).reviewFirst).toBe(false);
+  expect((await json(message)).reviewFirst).toBe(false);
 });
 
 const many = (count: number, value: string): Details => ({
@@ -190,10 +193,10 @@ describe('the card for Teams', () => {
       for (const count of [0, 5, 16, 400]) {
         const { lines, actions } = await teamsCard({ ...long, details: many(count, value) });
         expect(Buffer.byteLength(receiver.arrivals.at(-1)?.text ?? '')).toBeLessThanOrEqual(20_000);
-        const cut = /^… and (\d+) more\. Look at all of it before you answer\.$/;
+        const cut = /^… and (\d+) more\. Review all of it before you answer\.$/;
         const said = lines.map(line => Number(cut.exec(line)?.[1] ?? 0)).find(left => left > 0) ?? 0;
         expect(lines.filter(line => line.startsWith('items[')).length + said).toBe(count);
-        expect(actions[0]?.title).toBe(said > 0 ? 'Look at it first' : 'Approve');
+        expect(actions[0]?.title).toBe(said > 0 ? 'Review' : 'Approve');
       }
     }
     // Usual details are shown whole.

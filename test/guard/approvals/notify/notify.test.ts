@@ -32,7 +32,7 @@ const message: NotificationMessage = {
   approverGroup: null,
   votesNeeded: 1,
   details: null,
-  lookFirst: false,
+  reviewFirst: false,
 };
 const RTL = '\u202e';
 const hostile: NotificationMessage = {
@@ -388,14 +388,7 @@ describe('by HTTP', () => {
     const { url, seen } = httpReceiver(204, '');
     const extra = { ...hostile, token: TOKEN, args: { secret: 1 } };
     await sendNotification({ url }, extra, rules);
-    const {
-      id: _,
-      approverGroup: __,
-      votesNeeded: ___,
-      details: ____,
-      lookFirst: _____,
-      ...always
-    } = hostile;
+    const { id: _, approverGroup: __, votesNeeded: ___, details: ____, ...always } = hostile;
     expect(seen).toEqual([{ type: 'application/json', json: always, key: null }]);
     const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }] };
     const two = { ...message, sessionLabel: null, approverGroup: 'finance', votesNeeded: 2, details };

@@ -85,7 +85,11 @@ test('details are shown; where they are not, the page leads and approving is ask
   for (const each of unseen) {
     const [first, approve, deny] = buttons(questionMessage(about(), each));
     expect(first).toMatchObject({ action_id: 'toolgate_open', style: 'primary' });
-    expect(approve).toMatchObject({ action_id: 'toolgate_approve', confirm: {} });
+    expect(approve).toMatchObject({
+      action_id: 'toolgate_approve',
+      text: { text: 'Approve without looking' },
+      confirm: {},
+    });
     expect(approve?.style).toBeUndefined();
     expect(deny?.action_id).toBe('toolgate_deny');
   }

@@ -7,14 +7,16 @@ import { DETAILS_GONE, type Details } from '../../../../core/details.ts';
 import { visible } from '../../../../core/visible.ts';
 import type { ApprovalRecord } from '../../../../store/approvals.ts';
 import {
+  APPROVE_UNSEEN,
   type CallFacts,
   detailLines,
   type Fact,
   facts,
   fullName,
-  LOOK_FIRST,
   lapse,
   needs,
+  REVIEW,
+  REVIEW_FIRST,
 } from '../message.ts';
 import { DETAIL_SECTIONS, packed, plain, SECTION_CHARS, slackEscape } from '../slack.ts';
 import type { SlackMessage } from './api.ts';
@@ -77,7 +79,7 @@ export function endedMessage(about: About): SlackMessage {
 function detailTexts(shown: Shown): string[] {
   if (shown === 'none') return [];
   if (shown === 'gone') return [DETAILS_GONE];
-  return shown === 'on the page' ? [LOOK_FIRST] : packed(detailLines(shown));
+  return shown === 'on the page' ? [REVIEW_FIRST] : packed(detailLines(shown));
 }
 
 /**
@@ -85,15 +87,15 @@ function detailTexts(shown: Shown): string[] {
  * comes first. Denying is always safe.
  */
 function buttons({ approval, pageUrl }: About, unseen: boolean): object[] {
-  const review = { ...button('Review', 'toolgate_open'), url: pageUrl };
-  const approve = { ...button('Approve', 'toolgate_approve'), value: approval.id };
+  const review = { ...button(REVIEW, 'toolgate_open'), url: pageUrl };
+  const approve = { ...button(unseen ? APPROVE_UNSEEN : 'Approve', 'toolgate_approve'), value: approval.id };
   const deny = { ...button('Deny', 'toolgate_deny'), value: approval.id, style: 'danger' };
   if (!unseen) return [{ ...approve, style: 'primary' }, deny, review];
   return [{ ...review, style: 'primary' }, { ...approve, confirm: CONFIRM }, deny];
 }
 
 const CONFIRM = {
-  title: plain('Approve unseen?', LINE_CHARS),
+  title: plain(`${APPROVE_UNSEEN}?`, LINE_CHARS),
   text: plain('This message does not show all that the call would do.', LINE_CHARS),
   confirm: plain('Approve', LINE_CHARS),
   deny: plain('Go back', LINE_CHARS),
