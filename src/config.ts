@@ -180,8 +180,8 @@ function checkChannels({ channels, smtpUrl, slackBotToken, slackWebhookUrl }: Co
     // Without a bot, the service's own webhook carries links.
     if ('channel' in channel && slackBotToken === null && slackWebhookUrl === null) {
       throw new ConfigError(
-        `channels.${name} posts to Slack but TOOLGATE_SLACK_BOT_TOKEN is not set: set it and ` +
-          'TOOLGATE_SLACK_SIGNING_SECRET to those of your Slack app.',
+        `channels.${name} posts to Slack but nothing says how: set TOOLGATE_SLACK_BOT_TOKEN and ` +
+          'TOOLGATE_SLACK_SIGNING_SECRET to those of your Slack app, or TOOLGATE_SLACK_WEBHOOK_URL to an incoming webhook.',
       );
     }
   }

@@ -91,8 +91,8 @@ test('a channel in Slack needs the app’s two secrets, or the service’s webho
   expect(load({ ops }, app).channels['ops']).toEqual({ ...ops, details: false } as never);
   expect(load({ ops }, { TOOLGATE_SLACK_WEBHOOK_URL: URL }).slackBotToken).toBeNull();
   expect(complaint({ ops }, {})).toBe(
-    'channels.ops posts to Slack but TOOLGATE_SLACK_BOT_TOKEN is not set: set it and TOOLGATE_SLACK_SIGNING_SECRET to ' +
-      'those of your Slack app.',
+    'channels.ops posts to Slack but nothing says how: set TOOLGATE_SLACK_BOT_TOKEN and TOOLGATE_SLACK_SIGNING_SECRET to ' +
+      'those of your Slack app, or TOOLGATE_SLACK_WEBHOOK_URL to an incoming webhook.',
   );
   for (const one of Object.entries(app))
     expect(complaint({}, Object.fromEntries([one]))).toBe(
