@@ -168,13 +168,12 @@ ${factList(facts, null)}
   });
 }
 
-type GoneState = 'approved' | 'denied' | 'timed_out' | 'expired';
+type GoneState = 'approved' | 'denied' | 'timed_out';
 
 const GONE = {
   approved: ['Already approved', 'This call was approved', 'The link works once.'],
   denied: ['Already denied', 'This call was denied', 'The link works once.'],
   timed_out: ['Too late', 'Nobody decided in time: the question lapsed', 'The call was not approved.'],
-  expired: ['Too late', 'Nobody decided in time: the question lapsed', 'The call was not approved.'],
 } as const;
 
 /** `resolvedAt` is when somebody answered. A question that nobody answered lapsed at its `expiresAt`. */
@@ -184,8 +183,7 @@ export function gonePage(
   resolvedAt: number | null = null,
 ): Response {
   const [heading, what, then] = GONE[state];
-  const lapsed = state === 'timed_out' || state === 'expired';
-  const at = lapsed ? (facts?.expiresAt ?? null) : resolvedAt;
+  const at = state === 'timed_out' ? (facts?.expiresAt ?? null) : resolvedAt;
   return page({
     title: `${heading} · Toolgate`,
     status: 410,

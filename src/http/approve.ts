@@ -281,7 +281,7 @@ function refusalPage(error: GuardError): Response | null {
 }
 
 function gone(question: Question): Response {
-  return gonePage(factsOf(question), question.ended ?? 'expired', question.approval.resolvedAt);
+  return gonePage(factsOf(question), question.ended ?? 'timed_out', question.approval.resolvedAt);
 }
 
 function factsOf({ approval, keyName, sessionLabel, votes }: Question): ApprovalFacts {

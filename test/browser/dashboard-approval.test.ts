@@ -146,6 +146,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
       async page => {
         await page.goto(`/dashboard/approvals/${body.referenceId}`);
         await page.getByRole('button', { name: 'Add a note' }).waitFor();
+        expect(await page.locator('.badge').first().textContent()).toBe('waiting');
         await expectUsable(page);
         await page.getByRole('button', { name: 'Approve prod__deploy' }).click();
         await step(page, 'Answered').getByText(`approved by ${approver.email}`).waitFor();

@@ -121,7 +121,7 @@ const PAGES: Record<string, () => Response> = {
 const OTHERS: Record<string, () => Response> = {
   'confirm-deny': () => ask('deny', false),
   denied: () => resolvedPage(FACTS, 'denied', null),
-  'gone-bare': () => gonePage(null, 'expired'),
+  'gone-bare': () => gonePage(null, 'timed_out'),
   unknown: () => unknownPage(),
   'bad-request': () => badRequestPage('The action must be "approve" or "deny".'),
   'submits-approve': () => ask('approve', true),

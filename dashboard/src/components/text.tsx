@@ -88,7 +88,7 @@ export function DecisionBadge({ decision }: { decision: Decision }) {
 }
 
 const STATUS: Record<ApprovalStatus, [Tone, string]> = {
-  pending: ['pending', 'pending'],
+  pending: ['pending', 'waiting'],
   approved: ['allow', 'approved'],
   denied: ['deny', 'denied'],
   timed_out: ['plain', 'timed out'],
