@@ -2,7 +2,7 @@
 // server or a person wrote is made visible, so that it can neither hide a part of itself nor steer the terminal.
 
 import { earlierCounts } from '../core/approval.ts';
-import { DETAILS_GONE } from '../core/details.ts';
+import { DETAILS_GONE, questionParts } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
 import type { ListedApproval, WholeApproval } from '../core/resources.ts';
 import { visible } from '../core/visible.ts';
@@ -35,11 +35,16 @@ function detailsText({ details, detailsGone, detailsHidden, status, approverGrou
     return `What the rule shows of the call is for operators of the group "${visible(approverGroup)}" only.\n`;
   if (details === undefined) return '';
   const { question, fields, omitted = 0 } = details;
-  const asked = question === null ? '' : `${visible(question)}\n`;
+  const asked = question === null ? '' : `${questionParts(details).map(partText).join('')}\n`;
   const rows = fields.map(({ path, value }) => [visible(path), visible(value)]);
   const more =
     omitted === 0 ? '' : `  Further values that are not shown, because they are too much: ${omitted}.\n`;
   return `${asked}${indented(table(rows))}${more}`;
+}
+
+/** What the call gave is in quotes, which it cannot close itself. */
+function partText({ text, given }: ReturnType<typeof questionParts>[number]): string {
+  return given ? `“${visible(text).replaceAll('”', '\\u{201D}')}”` : visible(text);
 }
 
 function factRows(approval: WholeApproval): string[][] {

@@ -388,6 +388,10 @@ export interface Answers {
     } | null;
     details?: {
       question: string | null;
+      inserted?: {
+        from: number;
+        to: number;
+      }[];
       fields: {
         path: string;
         value: string;

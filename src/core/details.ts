@@ -9,6 +9,8 @@ import type { Rule } from './policy.ts';
 
 export interface Details {
   question: string | null;
+  /** Which parts of the question are values of the call, in UTF-16 units and in order. It is absent if none is. */
+  inserted?: readonly { from: number; to: number }[];
   fields: readonly { path: string; value: string }[];
   /** How many fields were left out, because there was no room for them. */
   omitted?: number;
@@ -17,6 +19,18 @@ export interface Details {
 /** What is said where the details of a call are gone. */
 export const DETAILS_GONE =
   'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
+
+/** The question in parts: what the rule says, and what was given by the call. */
+export function questionParts({ question, inserted = [] }: Details): { text: string; given: boolean }[] {
+  const parts: { text: string; given: boolean }[] = [];
+  const text = question ?? '';
+  let end = 0;
+  for (const { from, to } of inserted) {
+    parts.push({ text: text.slice(end, from), given: false }, { text: text.slice(from, to), given: true });
+    end = to;
+  }
+  return [...parts, { text: text.slice(end), given: false }].filter(part => part.text !== '');
+}
 
 /** The fields that a grant can be bound to: the call has a value there, and the path was not cut. */
 export function bindable(fields: Details['fields']): Details['fields'] {
@@ -37,9 +51,9 @@ const NOT_GIVEN = '(not given)';
 /** What a rule shows of a call with these arguments; null if it has neither `show` nor `ask`. */
 export function detailsOf({ show, ask }: Rule, args: Json | undefined): Details | null {
   if (show === undefined && ask === undefined) return null;
-  const question = ask === undefined ? null : questionOf(ask, args);
+  const asked = ask === undefined ? { question: null } : questionOf(ask, args);
   const fields: { path: string; value: string }[] = [];
-  let room = MAX_DETAILS - bytesOf(question ?? '');
+  let room = MAX_DETAILS - bytesOf(asked.question ?? '');
   let omitted = 0;
   const add = (path: Path, value: Json | undefined): void => {
     // Once there is no room, the rest is only counted.
@@ -50,7 +64,7 @@ export function detailsOf({ show, ask }: Rule, args: Json | undefined): Details 
   };
   if (show === 'all') eachLeaf(args ?? {}, [], add);
   else for (const path of (show ?? []).map(readPath)) add(path, valueAt(args, path));
-  return omitted === 0 ? { question, fields } : { question, fields, omitted };
+  return omitted === 0 ? { ...asked, fields } : { ...asked, fields, omitted };
 }
 
 /** Calls `add` for every value that has no parts, in the order of the arguments. The empty arguments have none. */
@@ -66,12 +80,24 @@ function eachLeaf(value: Json, path: (string | number)[], add: (path: Path, valu
   if (empty && path.length > 0) add(path, value);
 }
 
-function questionOf(ask: string, args: Json | undefined): string {
+function questionOf(ask: string, args: Json | undefined): Pick<Details, 'question' | 'inserted'> {
   const parts = parseQuestion(ask);
   // A policy that was saved before paths were checked keeps its question as it is written.
-  if (typeof parts === 'string') return ask;
-  const text = parts.map(part => (typeof part === 'string' ? part : valueText(valueAt(args, part)))).join('');
-  return cut(text, MAX_QUESTION, () => CUT);
+  if (typeof parts === 'string') return { question: ask };
+  let text = '';
+  const inserted: { from: number; to: number }[] = [];
+  for (const part of parts) {
+    const value = typeof part === 'string' ? undefined : valueAt(args, part);
+    const from = text.length;
+    text += typeof part === 'string' ? part : valueText(value);
+    if (value !== undefined) inserted.push({ from, to: text.length });
+  }
+  const kept = keptLength(text, MAX_QUESTION);
+  const shown = inserted
+    .map(({ from, to }) => ({ from, to: Math.min(to, kept) }))
+    .filter(({ from, to }) => from < to);
+  const question = cut(text, MAX_QUESTION, () => CUT);
+  return shown.length === 0 ? { question } : { question, inserted: shown };
 }
 
 /** The value at a path, or undefined if the arguments have none. */
@@ -129,10 +155,15 @@ function startOfJson(root: Json): string {
 
 /** The text, well-formed and with at most so many characters, or its beginning with a remark. */
 function cut(text: string, most: number, remark: () => string): string {
-  if (text.length <= most) return text.toWellFormed();
+  const kept = keptLength(text, most);
+  return text.slice(0, kept).toWellFormed() + (kept < text.length ? remark() : '');
+}
+
+/** How many UTF-16 units of a text are kept, if it may have so many characters. */
+function keptLength(text: string, most: number): number {
+  if (text.length <= most) return text.length;
   const characters = Array.from(text.slice(0, 2 * most + 1));
-  if (characters.length <= most) return text.toWellFormed();
-  return characters.slice(0, most).join('').toWellFormed() + remark();
+  return characters.length <= most ? text.length : characters.slice(0, most).join('').length;
 }
 
 function lengthOf(text: string): number {

@@ -3,9 +3,9 @@
 // characters.
 
 import { answeredBy, earlierCounts } from '../core/approval.ts';
-import { DETAILS_GONE, type Details } from '../core/details.ts';
+import { DETAILS_GONE, type Details, questionParts } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
-import { visibleLines } from '../core/visible.ts';
+import { visible, visibleLines } from '../core/visible.ts';
 import type { Context } from '../guard/approvals/context.ts';
 import type { ShownDetails } from '../guard/approvals/shown-details.ts';
 import { type Html, html, named } from './page.ts';
@@ -34,6 +34,7 @@ export interface Insight {
 
 export const PARTS_STYLE = `
 .question { font-size: 1.2rem; font-weight: 650; line-height: 1.35; }
+.given { padding: 0 0.2em; border-bottom: 2px solid var(--accent); border-radius: 3px 3px 0 0; background: var(--tint); color: inherit; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
 .values { border: 1px solid var(--line); border-radius: 9px; background: var(--ground); }
 .values > div { display: grid; grid-template-columns: minmax(5rem, 9rem) minmax(0, 1fr); gap: 0.1rem 1rem; padding: 0.4rem 0.75rem; }
 .values > div + div { border-top: 1px solid var(--line); }
@@ -60,9 +61,14 @@ export function detailsShown({ shown: { details, detailsGone } }: Insight): Html
   if (detailsGone) return html`<p class="notice warning">${DETAILS_GONE}</p>`;
   if (details === undefined) return null;
   const { question, fields, omitted = 0 } = details;
-  return html`${question === null ? null : html`<p class="question">${named(question)}</p>`}
+  return html`${question === null ? null : html`<p class="question"><bdi>${questionParts(details).map(part)}</bdi></p>`}
 ${fields.length === 0 ? null : html`<dl class="values">${fields.map(value)}</dl>`}
 ${omitted === 0 ? null : html`<p class="soft small">${omittedWords(omitted)}</p>`}`;
+}
+
+/** What the call gave is marked, so that it cannot pass for words of the rule. */
+function part({ text, given }: ReturnType<typeof questionParts>[number]): Html {
+  return given ? html`<mark class="given">${named(text)}</mark>` : html`${visible(text)}`;
 }
 
 function value({ path, value }: Details['fields'][number]): Html {

@@ -39,6 +39,7 @@ for (const engine of await engines()) {
       expect(reply.headers.get('cache-control')).toBe('no-store');
       expect(reply.body.details).toEqual({
         question: 'Refund 12.5?',
+        inserted: [{ from: 7, to: 11 }],
         fields: [
           { path: 'amount', value: '12.5' },
           { path: 'to.name', value: 'Ada\u202e <b>' },
@@ -46,7 +47,7 @@ for (const engine of await engines()) {
       });
       const page = await gate.open(asked.token);
       expect(page.headers.get('cache-control')).toBe('no-store');
-      expect(page.text).toContain('Refund 12.5?');
+      expect(page.text).toContain('Refund <mark class="given"><bdi>12.5</bdi></mark>?');
       expect(page.text).toContain('Ada\\u{202E} &lt;b&gt;');
       expect(page.text).not.toContain('DE00');
       const head = await gate.service.request('HEAD', `/v1/approve/${asked.token}`);

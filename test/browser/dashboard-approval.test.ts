@@ -120,6 +120,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
       await page.goto(address);
       const values = page.locator('.call-fields dd');
       await values.first().waitFor();
+      expect(await page.locator('.call-question mark').allTextContents()).toEqual(['4711']);
       expect((await values.allTextContents()).slice(0, 2)).toEqual(['4711', 'Ada']);
       expect(await values.last().textContent()).toStartWith('first line\n\\u{202E}second <b>line</b>\n');
       await page.getByRole('button', { name: 'Add a note' }).click();

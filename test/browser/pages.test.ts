@@ -58,6 +58,7 @@ const insightOf = (text: string, size = 2): Insight => ({
   shown: {
     details: {
       question: `Refund ${text}?`,
+      inserted: [{ from: 7, to: 7 + text.length }],
       fields: Array.from({ length: size }, (_, at) => ({ path: `items[${at}].${text}`, value: text })),
       omitted: 3,
     },
@@ -407,6 +408,7 @@ describe.if(hasBrowser())('in a browser', () => {
           text,
         ]);
         expect(await page.locator('.question').textContent()).toBe(`Refund ${text}?`);
+        expect(await page.locator('.question mark').allTextContents()).toEqual([text]);
         expect(await page.locator('.values').locator('dt, dd').allTextContents()).toEqual([
           ...[`items[0].${text}`, text],
           ...[`items[1].${text}`, text],

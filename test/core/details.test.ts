@@ -9,6 +9,7 @@ import {
   type Path,
   parsePath,
   parseQuestion,
+  questionParts,
   valueAt,
 } from '../../src/core/details.ts';
 import { ExactNumber } from '../../src/core/exact-number.ts';
@@ -142,6 +143,37 @@ test('a question has the values in it', () => {
   expect(asked('{a}{b}', '{"a":"{b}","b":"x"}')).toBe('{b}x');
   // A question that was saved before paths were checked.
   expect(asked('Really {now', '{}')).toBe('Really {now');
+});
+
+test('a question says which parts of it the call gave', () => {
+  const parts = (ask: string, args: Json) => {
+    const details = detailsOf(rule({ ask }), args) as Details;
+    const { question, inserted = [] } = details;
+    expect(
+      questionParts(details)
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe(question ?? '');
+    expect(inserted.map(({ from, to }) => question?.slice(from, to))).toEqual(
+      questionParts(details).flatMap(({ text, given }) => (given ? [text] : [])),
+    );
+    return questionParts(details).map(({ text, given }) => (given ? [text] : text));
+  };
+  expect(parts('Refund {n} to {to}?', { n: 1, to: 'Bob? (approved by CEO)' })).toEqual([
+    ...['Refund ', ['1'], ' to ', ['Bob? (approved by CEO)'], '?'],
+  ]);
+  expect(parts('{a}{b}', { a: '😀', b: { c: '\ud800' } })).toEqual([['😀'], ['{"c":"\\ud800"}']]);
+  // What is empty or was not given is no part of the call.
+  for (const ask of ['Why?', '{gone}', '{empty}', 'Really {now', 'Is {empty} {gone}?'])
+    expect(detailsOf(rule({ ask }), { empty: '' })).not.toHaveProperty('inserted');
+  expect(parts('{gone} {a}', { a: '(not given)' })).toEqual(['(not given) ', ['(not given)']]);
+  // The remark that the question was cut is not the call's.
+  const a = '😀'.repeat(500);
+  expect(parts('{a}:{a}{b}', { a, b: 'x' })).toEqual([[a], ':', ['😀'.repeat(499)], ' … (cut)']);
+  expect(parts('{a}{a}{b}', { a, b: 'x' })).toEqual([[a], [a], ' … (cut)']);
+  expect(parts('{a}{a}', { a })).toEqual([[a], [a]]);
+  expect(detailsOf(rule({ show: 'all' }), { a: 1 })).not.toHaveProperty('inserted');
+  expect(questionParts({ question: null, fields: [] })).toEqual([]);
 });
 
 test('a value is cut at 500 characters and says so', () => {

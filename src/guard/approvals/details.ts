@@ -241,14 +241,19 @@ function isOpen(approval: ApprovalRecord | null, now: number): boolean {
  * As one flat list, which takes half as much room as an object where there are many small fields. A TextEncoder makes a
  * buffer that nothing else shares, so it can be overwritten.
  */
-function bytesOf({ question, fields, omitted = 0 }: Details): Uint8Array {
+function bytesOf({ question, inserted = [], fields, omitted = 0 }: Details): Uint8Array {
   const flat = fields.flatMap(({ path, value }) => [path, value]);
-  return new TextEncoder().encode(JSON.stringify([question, omitted, ...flat]));
+  return new TextEncoder().encode(JSON.stringify([question, inserted, omitted, ...flat]));
 }
 
 function readDetails(bytes: Uint8Array): Details {
-  const [question, omitted, ...flat] = JSON.parse(new TextDecoder().decode(bytes));
+  const [question, inserted, omitted, ...flat] = JSON.parse(new TextDecoder().decode(bytes));
   const fields: { path: string; value: string }[] = [];
   for (let at = 0; at < flat.length; at += 2) fields.push({ path: flat[at], value: flat[at + 1] });
-  return { question, fields, ...(omitted > 0 && { omitted }) };
+  return {
+    question,
+    ...(inserted.length > 0 && { inserted }),
+    fields,
+    ...(omitted > 0 && { omitted }),
+  };
 }

@@ -110,6 +110,10 @@ const wholeApproval = approval.extend({
   details: z
     .object({
       question: z.string().nullable(),
+      inserted: z
+        .array(z.object({ from: z.int(), to: z.int() }))
+        .optional()
+        .meta({ description: 'Which parts of the question are values of the call, in UTF-16 code units.' }),
       fields: z.array(z.object({ path: z.string(), value: z.string() })),
       omitted: z.int().optional().meta({ description: 'Fields that were left out for want of room.' }),
     })

@@ -50,8 +50,9 @@ const answers = (): string[] => channel.of('answer');
 
 test('what passes over the channel says nothing, fits into a notification, and has one of few lengths', async () => {
   expect(await asker.find(approval)).toEqual(DETAILS);
-  const longer = await held({ question: `${SECRET}?`, fields: DETAILS.fields });
-  expect((await asker.find(longer))?.question).toBe(`${SECRET}?`);
+  const inserted = [{ from: 0, to: SECRET.length }];
+  const asking = { question: `${SECRET}?`, inserted, fields: DETAILS.fields, omitted: 2 };
+  expect(await asker.find(await held(asking))).toEqual(asking);
   const [first, second] = answers();
   expect(first?.length).toBe(second?.length as number);
   const large = await held(LARGE);
@@ -230,7 +231,7 @@ test('a copy lives for a minute and is not given on', async () => {
 });
 
 test('copies make room for what only this replica holds, and never take its place', async () => {
-  const size = JSON.stringify([null, 0, 'a', SECRET]).length + 400;
+  const size = JSON.stringify([null, [], 0, 'a', SECRET]).length + 400;
   const small = channel.replica(2 * size);
   const own = approvalRecord({ expiresAt: NOW + 3_600_000 });
   small.hold(own.id, DETAILS, own.expiresAt);

@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 const shown = (value: string): Details => ({ question: null, fields: [{ path: 'a', value }] });
-const sizeOf = (value: string): number => JSON.stringify([null, 0, 'a', value]).length + ENTRY;
+const sizeOf = (value: string): number => JSON.stringify([null, [], 0, 'a', value]).length + ENTRY;
 const holder = (limit: number) =>
   new HeldDetails({ db: store.db, vault: new Vault(new Uint8Array(32)), now: () => now }, limit);
 

@@ -1,8 +1,8 @@
 // What a call would do: the question of its rule and the arguments that the rule shows. An agent chose the values, so
 // each is isolated and shows its invisible characters. The service keeps them in memory only, so they can be gone.
 
-import { DETAILS_GONE, type Details } from '../../../../src/core/details.ts';
-import { visibleLines } from '../../../../src/core/visible.ts';
+import { DETAILS_GONE, type Details, questionParts } from '../../../../src/core/details.ts';
+import { visible, visibleLines } from '../../../../src/core/visible.ts';
 import { Named } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 
@@ -23,7 +23,7 @@ export function CallDetails({ of: { status, details, detailsGone, detailsHidden 
     <div class="call-details">
       {details.question !== null && (
         <p class="call-question">
-          <Named text={details.question} />
+          <Question of={details} />
         </p>
       )}
       {details.fields.length > 0 && <Fields fields={details.fields} />}
@@ -31,6 +31,23 @@ export function CallDetails({ of: { status, details, detailsGone, detailsHidden 
         <p class="soft small">{omittedWords(details.omitted)}</p>
       )}
     </div>
+  );
+}
+
+/** What the call gave is marked, so that it cannot pass for words of the rule. */
+function Question({ of }: { of: Details }) {
+  return (
+    <bdi class="named">
+      {questionParts(of).map(({ text, given }) =>
+        given ? (
+          <mark class="given">
+            <bdi>{visible(text)}</bdi>
+          </mark>
+        ) : (
+          visible(text)
+        ),
+      )}
+    </bdi>
   );
 }
 
