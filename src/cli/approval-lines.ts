@@ -28,14 +28,20 @@ export function approvalText(approval: WholeApproval, output: Output): string {
   return parts.filter(part => part !== '').join('\n');
 }
 
-function detailsText({ details, detailsGone, detailsHidden, status, approverGroup }: WholeApproval): string {
+function detailsText(approval: WholeApproval): string {
+  const { details, detailsInserted, detailsGone, detailsHidden, status, approverGroup } = approval;
   if (status !== 'pending') return '';
   if (detailsGone === true) return `${DETAILS_GONE}\n`;
   if (detailsHidden === true && approverGroup !== null)
     return `What the rule shows of the call is for operators of the group "${visible(approverGroup)}" only.\n`;
   if (details === undefined) return '';
   const { question, fields, omitted = 0 } = details;
-  const asked = question === null ? '' : `${questionParts(details).map(partText).join('')}\n`;
+  const asked =
+    question === null
+      ? ''
+      : `${questionParts({ ...details, inserted: detailsInserted ?? [] })
+          .map(partText)
+          .join('')}\n`;
   const rows = fields.map(({ path, value }) => [visible(path), visible(value)]);
   const more =
     omitted === 0 ? '' : `  Further values that are not shown, because they are too much: ${omitted}.\n`;

@@ -388,16 +388,16 @@ export interface Answers {
     } | null;
     details?: {
       question: string | null;
-      inserted?: {
-        from: number;
-        to: number;
-      }[];
       fields: {
         path: string;
         value: string;
       }[];
       omitted?: number;
     };
+    detailsInserted?: {
+      from: number;
+      to: number;
+    }[];
     detailsGone?: boolean;
     detailsHidden?: boolean;
   };

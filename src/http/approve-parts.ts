@@ -33,7 +33,7 @@ export interface Insight {
 }
 
 export const PARTS_STYLE = `
-.question { font-size: 1.2rem; font-weight: 650; line-height: 1.35; }
+.question { font-size: 1.2rem; font-weight: 650; line-height: 1.35; overflow-wrap: anywhere; }
 .given { padding: 0 0.2em; border-bottom: 2px solid var(--accent); border-radius: 3px 3px 0 0; background: var(--tint); color: inherit; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
 .values { border: 1px solid var(--line); border-radius: 9px; background: var(--ground); }
 .values > div { display: grid; grid-template-columns: minmax(5rem, 9rem) minmax(0, 1fr); gap: 0.1rem 1rem; padding: 0.4rem 0.75rem; }
@@ -61,7 +61,7 @@ export function detailsShown({ shown: { details, detailsGone } }: Insight): Html
   if (detailsGone) return html`<p class="notice warning">${DETAILS_GONE}</p>`;
   if (details === undefined) return null;
   const { question, fields, omitted = 0 } = details;
-  return html`${question === null ? null : html`<p class="question"><bdi>${questionParts(details).map(part)}</bdi></p>`}
+  return html`${question === null ? null : html`<h2 class="question" aria-label="${visible(question)}"><bdi>${questionParts(details).map(part)}</bdi></h2>`}
 ${fields.length === 0 ? null : html`<dl class="values">${fields.map(value)}</dl>`}
 ${omitted === 0 ? null : html`<p class="soft small">${omittedWords(omitted)}</p>`}`;
 }

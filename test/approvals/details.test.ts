@@ -39,12 +39,12 @@ for (const engine of await engines()) {
       expect(reply.headers.get('cache-control')).toBe('no-store');
       expect(reply.body.details).toEqual({
         question: 'Refund 12.5?',
-        inserted: [{ from: 7, to: 11 }],
         fields: [
           { path: 'amount', value: '12.5' },
           { path: 'to.name', value: 'Ada\u202e <b>' },
         ],
       });
+      expect(reply.body.detailsInserted).toEqual([{ from: 7, to: 11 }]);
       const page = await gate.open(asked.token);
       expect(page.headers.get('cache-control')).toBe('no-store');
       expect(page.text).toContain('Refund <mark class="given"><bdi>12.5</bdi></mark>?');

@@ -8,7 +8,7 @@ import { ACTIONS } from '../../core/policy.ts';
 import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
 import { freedCall } from '../../guard/approvals/freed.ts';
-import { shownDetails } from '../../guard/approvals/shown-details.ts';
+import { type ShownDetails, shownDetails } from '../../guard/approvals/shown-details.ts';
 import { votesFor } from '../../guard/approvals/votes.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type ApprovalRecord, approvalListed, listApprovals } from '../../store/approvals.ts';
@@ -110,10 +110,6 @@ const wholeApproval = approval.extend({
   details: z
     .object({
       question: z.string().nullable(),
-      inserted: z
-        .array(z.object({ from: z.int(), to: z.int() }))
-        .optional()
-        .meta({ description: 'Which parts of the question are values of the call, in UTF-16 code units.' }),
       fields: z.array(z.object({ path: z.string(), value: z.string() })),
       omitted: z.int().optional().meta({ description: 'Fields that were left out for want of room.' }),
     })
@@ -121,6 +117,10 @@ const wholeApproval = approval.extend({
     .meta({
       description: 'What the rule shows of the arguments, while it is held in memory, to whoever may answer.',
     }),
+  detailsInserted: z
+    .array(z.object({ from: z.int(), to: z.int() }))
+    .optional()
+    .meta({ description: 'Which parts of the question are values of the call, in UTF-16 code units.' }),
   detailsGone: z.literal(true).optional().meta({
     description: 'The rule shows something, but it is no longer held: after an answer, or after a restart.',
   }),
@@ -129,6 +129,12 @@ const wholeApproval = approval.extend({
     .optional()
     .meta({ description: 'You may not answer, so you do not see it.' }),
 });
+
+function showDetails({ details, ...rest }: ShownDetails) {
+  if (details === undefined) return rest;
+  const { inserted, ...shown } = details;
+  return { details: shown, ...(inserted && { detailsInserted: inserted }) };
+}
 
 function showContext({ earlier, recentCalls, ...rest }: Context): z.output<typeof context> {
   return {
@@ -198,7 +204,7 @@ export const approvalAdminRoutes: Route[] = [
         context: showContext(context),
         notifications,
         freed: freed && { ...freed, forwarded: showOutcome(freed.forwarded) },
-        ...details,
+        ...showDetails(details),
       };
       return Response.json(whole, { headers: { 'Cache-Control': 'no-store' } });
     },

@@ -6,12 +6,13 @@ import { visible, visibleLines } from '../../../../src/core/visible.ts';
 import { Named } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 
-type Held = Partial<Pick<WholeApproval, 'status' | 'detailsGone' | 'detailsHidden'>> & {
+type Held = Partial<Pick<WholeApproval, 'status' | 'detailsGone' | 'detailsHidden' | 'detailsInserted'>> & {
   details?: Details | null;
 };
 
 /** Nothing if the rule shows nothing. */
-export function CallDetails({ of: { status, details, detailsGone, detailsHidden } }: { of: Held }) {
+export function CallDetails({ of }: { of: Held }) {
+  const { status, details, detailsGone, detailsHidden, detailsInserted: inserted } = of;
   if (detailsHidden === true)
     return <p class="soft">Only people who may answer see what this call would do.</p>;
   // Once it is answered, there is nothing left to deny.
@@ -23,7 +24,7 @@ export function CallDetails({ of: { status, details, detailsGone, detailsHidden 
     <div class="call-details">
       {details.question !== null && (
         <p class="call-question">
-          <Question of={details} />
+          <Question of={inserted === undefined ? details : { ...details, inserted }} />
         </p>
       )}
       {details.fields.length > 0 && <Fields fields={details.fields} />}

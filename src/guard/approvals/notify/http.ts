@@ -36,6 +36,6 @@ function notifierJson(message: NotificationMessage): string {
     reviewFirst,
     expiresAt,
     ...(approverGroup === null ? {} : { approverGroup, votesNeeded }),
-    ...(details === null ? {} : { details }),
+    ...(details === null ? {} : { details: { ...details, inserted: undefined } }),
   });
 }

@@ -59,7 +59,9 @@ export interface Look {
 
 /** The service lets go of details when a call is answered. Whoever has seen them sees them until they move on. */
 function withDetails(whole: WholeApproval, before: WholeApproval | null): WholeApproval {
-  return before?.details === undefined ? whole : { details: before.details, ...whole };
+  if (before?.details === undefined) return whole;
+  const { details, detailsInserted } = before;
+  return { details, ...(detailsInserted && { detailsInserted }), ...whole };
 }
 
 export function useLook(card: RefObject<HTMLElement | null>, referenceId: string): Look {
