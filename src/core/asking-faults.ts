@@ -6,16 +6,8 @@ import { isChannelName } from './channel.ts';
 import { suggestion } from './condition/condition.ts';
 import { MAX_PATH, parsePath, parseQuestion } from './details.ts';
 import { textFault } from './name.ts';
-import type { Rule } from './policy.ts';
+import { ASKING_FIELDS, type Rule } from './policy.ts';
 
-export const ASKING_FIELDS = [
-  'show',
-  'ask',
-  'approvers',
-  'timeout',
-  'notify',
-  'escalate',
-] as const satisfies (keyof Rule)[];
 type AskingField = (typeof ASKING_FIELDS)[number];
 
 /** The fields of the fields that are objects. */

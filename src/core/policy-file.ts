@@ -14,7 +14,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { ASKING_FIELDS, ASKING_PARTS } from './asking-faults.ts';
+import { ASKING_PARTS } from './asking-faults.ts';
 import { suggestion } from './condition/condition.ts';
 import { HOURS_FORM } from './hours.ts';
 import { LIMIT_FIELDS } from './limit.ts';
@@ -22,6 +22,7 @@ import { warningsOf } from './lint.ts';
 import {
   ACTIONS,
   type Action,
+  ASKING_FIELDS,
   type Limits,
   MAX_RULES,
   patternFault,

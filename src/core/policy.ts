@@ -42,6 +42,16 @@ export interface Escalation {
   notify: readonly string[];
 }
 
+/** What a rule that asks for approval says about people: what they see, who of them may answer, and who is told. */
+export const ASKING_FIELDS = [
+  'show',
+  'ask',
+  'approvers',
+  'timeout',
+  'notify',
+  'escalate',
+] as const satisfies (keyof Rule)[];
+
 /** In the order in which they are written. */
 export const RULE_FIELDS = [
   'tool',
@@ -49,12 +59,7 @@ export const RULE_FIELDS = [
   'when',
   'during',
   'limit',
-  'show',
-  'ask',
-  'approvers',
-  'timeout',
-  'notify',
-  'escalate',
+  ...ASKING_FIELDS,
   'reason',
 ] as const satisfies (keyof Rule)[];
 

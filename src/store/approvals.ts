@@ -194,7 +194,7 @@ export function countOpen(db: Queries, keyIds: readonly string[], now: number): 
   );
 }
 
-interface Earlier {
+export interface Earlier {
   asked: number;
   approved: number;
   denied: number;

@@ -4,7 +4,7 @@
 import type { Decision } from '../../core/decide.ts';
 import { isObject } from '../../core/json.ts';
 import { conditionsOf, type Rule } from '../../core/policy.ts';
-import { type ApprovalRecord, earlierApprovals } from '../../store/approvals.ts';
+import { type ApprovalRecord, type Earlier, earlierApprovals } from '../../store/approvals.ts';
 import { findAudit, firstIdAt } from '../../store/audit.ts';
 import { searchAudit } from '../../store/audit-search.ts';
 import { findDefinition } from '../../store/connected-tools.ts';
@@ -34,14 +34,7 @@ export interface Context {
   drifted: boolean;
   rule: AskingRule | null;
   /** The questions of the same key about the same tool, in the 30 days before this one. */
-  earlier: {
-    asked: number;
-    approved: number;
-    denied: number;
-    timedOut: number;
-    lastBy: string | null;
-    lastAt: number | null;
-  };
+  earlier: Earlier;
   /** The last calls of the session, or of the key. */
   recentCalls: { at: number; serverName: string; toolName: string; decision: Decision }[];
   keyName: string;

@@ -1,20 +1,6 @@
 // The text of an e-mail: plain text and HTML, each complete on its own.
 
-import {
-  advice,
-  detailLines,
-  facts,
-  fullName,
-  linksOf,
-  type NotificationMessage,
-  needs,
-  REVIEW_FIRST,
-} from './message.ts';
-
-/** What the call would do, or that the message does not show it. */
-function shownLines({ details, reviewFirst }: NotificationMessage): string[] {
-  return details === null ? (reviewFirst ? [REVIEW_FIRST] : []) : detailLines(details);
-}
+import { advice, facts, fullName, linksOf, type NotificationMessage, needs, shownLines } from './message.ts';
 
 export function plainText(message: NotificationMessage): string {
   const all = [...facts(message), ...needs(message)];

@@ -137,6 +137,11 @@ export function detailLines({ question, fields, omitted = 0 }: Details): string[
   ];
 }
 
+/** What the call would do, or that the message does not show it. Nothing if there is nothing to show. */
+export function shownLines({ details, reviewFirst }: NotificationMessage): string[] {
+  return details === null ? (reviewFirst ? [REVIEW_FIRST] : []) : detailLines(details);
+}
+
 export function advice({ votesNeeded }: NotificationMessage): string {
   const what =
     votesNeeded === 1

@@ -5,14 +5,13 @@ import type { TargetRules } from '../../outgoing/addresses.ts';
 import { sendJson } from '../../outgoing/send.ts';
 import {
   clipped,
-  detailLines,
   facts,
   fullName,
   lapse,
   linksOf,
   type NotificationMessage,
   needs,
-  REVIEW_FIRST,
+  shownLines,
 } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -37,7 +36,7 @@ export async function sendSlack(
 
 function slackMessage(message: NotificationMessage) {
   const name = fullName(message);
-  const shown = shownTexts(message);
+  const shown = packed(shownLines(message));
   const isCut = shown.length > DETAIL_SECTIONS;
   const fields = [...facts(message), ...needs(message)].map(({ label, value }) =>
     plain(`${label}: ${value}`, FIELD_CHARS),
@@ -65,12 +64,6 @@ function buttons(message: NotificationMessage) {
     const style = index === 0 ? 'primary' : what === 'deny' ? 'danger' : undefined;
     return { type: 'button', action_id: what, text: plain(label, LINE_CHARS), url, style };
   });
-}
-
-/** What the call would do, in few sections. */
-function shownTexts({ details, reviewFirst }: NotificationMessage): string[] {
-  if (details === null) return reviewFirst ? [REVIEW_FIRST] : [];
-  return packed(detailLines(details));
 }
 
 /**

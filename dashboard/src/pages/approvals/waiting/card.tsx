@@ -51,30 +51,22 @@ function Drawn({ card: { approval, ending }, isSelected, select, changed }: Ques
       <Tool serverName={approval.serverName} toolName={approval.toolName} />
     </h2>
   );
+  const frame = {
+    ref: element,
+    class: ending === null ? 'question' : 'question ended',
+    tabIndex: -1,
+    'data-stop': true,
+    'data-id': approval.referenceId,
+    'aria-labelledby': id,
+  };
   if (!look.isNear && canFold(element.current))
     return (
-      <li
-        ref={element}
-        class={ending === null ? 'question' : 'question ended'}
-        tabIndex={-1}
-        data-stop
-        data-id={approval.referenceId}
-        aria-labelledby={id}
-        style={{ minHeight: `${heightOf(element.current)}px` }}
-      >
+      <li {...frame} style={{ minHeight: `${heightOf(element.current)}px` }}>
         {title}
       </li>
     );
   return (
-    <li
-      ref={element}
-      class={ending === null ? 'question' : 'question ended'}
-      tabIndex={-1}
-      data-stop
-      data-id={approval.referenceId}
-      aria-labelledby={id}
-      style={{ minHeight: height }}
-    >
+    <li {...frame} style={{ minHeight: height }}>
       <div class="asked">
         <div class="call">
           {mayResolve.value && ending === null && (
@@ -118,6 +110,7 @@ function listedOf({
   notifications,
   freed,
   details,
+  detailsInserted,
   detailsGone,
   detailsHidden,
   ...listed
