@@ -90,9 +90,10 @@ describe('npm ci in the root', () => {
     expect(packages.filter(([, each]) => refuses(each)).map(([path]) => path)).toEqual([]);
   });
 
-  // What only developers use belongs into one of the folders that scripts/extras.ts names.
+  // What only developers use belongs into one of the folders that scripts/extras.ts names. 24 of them verify passkeys: most
+  // read certificates of authenticators, which we do not ask for, but the library has them in one piece.
   test('brings no more packages than when it was last thought about', () => {
-    expect(packages.filter(([, { optional }]) => optional !== true).length).toBeLessThanOrEqual(195);
+    expect(packages.filter(([, { optional }]) => optional !== true).length).toBeLessThanOrEqual(219);
   });
 });
 
