@@ -67,7 +67,7 @@ export function askPage(facts: ApprovalFacts, ask: Ask): Response {
     script: decides ? LOCAL_TIMES + SUBMIT_AT_ONCE : LOCAL_TIMES,
     body: card(
       action === null ? 'May this tool call run?' : HEADINGS[action],
-      html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to make this call. It has not run.</p>
+      html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to make this call${facts.personEmail === null ? null : html` for <b>${named(facts.personEmail)}</b>`}. It has not run.</p>
 ${driftShown(insight)}
 ${detailsShown(insight)}
 ${factList(facts, now, insight)}

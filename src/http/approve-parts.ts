@@ -15,6 +15,8 @@ export interface ApprovalFacts {
   toolName: string;
   keyName: string;
   sessionLabel: string | null;
+  /** In whose name the call was made; null if in nobody's. */
+  personEmail: string | null;
   reason: string;
   /** All times are in milliseconds. */
   createdAt: number;
@@ -114,6 +116,7 @@ ${fact('Server', html`<span class="mono">${named(facts.serverName)}</span>`)}
 ${fact('Full name', fullName(facts))}
 ${fact('Key', named(facts.keyName))}
 ${facts.sessionLabel === null || facts.sessionLabel === '' ? null : fact('Session', named(facts.sessionLabel))}
+${facts.personEmail === null ? null : fact('For', named(facts.personEmail))}
 ${fact('Reason', named(facts.reason))}
 ${facts.approvers === null ? null : fact('Approved by', approversShown(facts.approvers, insight?.approvedBy ?? []))}
 ${insight === null ? null : insightFacts(insight)}

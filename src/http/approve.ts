@@ -285,7 +285,17 @@ function gone(question: Question): Response {
 }
 
 function factsOf({ approval, keyName, sessionLabel, votes }: Question): ApprovalFacts {
-  const { serverName, toolName, reason, createdAt, expiresAt, approverGroup: group } = approval;
+  const { serverName, toolName, reason, createdAt, expiresAt, personEmail, approverGroup: group } = approval;
   const approvers = group === null ? null : { group, needed: approval.votesNeeded, approved: votes.length };
-  return { serverName, toolName, reason, createdAt, expiresAt, keyName, sessionLabel, approvers };
+  return {
+    serverName,
+    toolName,
+    reason,
+    createdAt,
+    expiresAt,
+    keyName,
+    sessionLabel,
+    personEmail,
+    approvers,
+  };
 }

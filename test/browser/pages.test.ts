@@ -30,6 +30,7 @@ const FACTS: ApprovalFacts = {
   toolName: 'delete_repository',
   keyName: 'release agent',
   sessionLabel: 'release 2.14',
+  personEmail: 'ann@example.com',
   reason: 'Rule 3 of policy "prod" requires approval for github__delete_repository. Deletions are final.',
   createdAt: NOW - 18 * 60_000,
   expiresAt: NOW + 42 * 60_000,
@@ -94,6 +95,7 @@ const hostileFacts = (text: string): ApprovalFacts => ({
   toolName: text,
   keyName: text,
   sessionLabel: text,
+  personEmail: text,
   reason: text,
   approvers: { group: text, needed: 1, approved: 1 },
 });
@@ -402,8 +404,8 @@ describe.if(hasBrowser())('in a browser', () => {
       for (const [index, text] of HOSTILE.entries()) {
         await page.goto(`hostile-${index}`, { waitUntil: 'networkidle' });
         const shown = await page.locator('.facts dd').allTextContents();
-        expect(shown.slice(0, 8)).toEqual([
-          ...[text, text, `${text}__${text}`, text, text, text],
+        expect(shown.slice(0, 9)).toEqual([
+          ...[text, text, `${text}__${text}`, text, text, text, text],
           `1 of 1 of ${text} (${text})`,
           text,
         ]);

@@ -16,6 +16,7 @@ export async function callFacts(
     referenceId: approval.id,
     keyName: key?.name ?? '',
     sessionLabel: session?.label ?? null,
+    personEmail: approval.personEmail,
     serverName: approval.serverName,
     toolName: approval.toolName,
     reason: approval.reason,

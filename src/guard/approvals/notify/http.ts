@@ -22,7 +22,7 @@ export async function sendNotification(
 function notifierJson(message: NotificationMessage): string {
   const { referenceId, keyName, sessionLabel, serverName, toolName, reason } = message;
   const { approveUrl, denyUrl, reviewUrl, reviewFirst, expiresAt } = message;
-  const { approverGroup, votesNeeded, details } = message;
+  const { approverGroup, votesNeeded, details, personEmail } = message;
   return JSON.stringify({
     referenceId,
     keyName,
@@ -35,6 +35,7 @@ function notifierJson(message: NotificationMessage): string {
     reviewUrl,
     reviewFirst,
     expiresAt,
+    ...(personEmail === null ? {} : { personEmail }),
     ...(approverGroup === null ? {} : { approverGroup, votesNeeded }),
     ...(details === null ? {} : { details: { ...details, inserted: undefined } }),
   });

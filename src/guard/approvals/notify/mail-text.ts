@@ -1,6 +1,15 @@
 // The text of an e-mail: plain text and HTML, each complete on its own.
 
-import { advice, facts, fullName, linksOf, type NotificationMessage, needs, shownLines } from './message.ts';
+import {
+  advice,
+  facts,
+  forPerson,
+  fullName,
+  linksOf,
+  type NotificationMessage,
+  needs,
+  shownLines,
+} from './message.ts';
 
 export function plainText(message: NotificationMessage): string {
   const all = [...facts(message), ...needs(message)];
@@ -10,6 +19,7 @@ export function plainText(message: NotificationMessage): string {
   return [
     'An agent asks to call',
     `  ${fullName(message)}`,
+    ...forPerson(message),
     '',
     ...(shown.length > 0 ? [...shown, ''] : []),
     ...lines,
@@ -66,7 +76,7 @@ export function htmlText(message: NotificationMessage): string {
 <div class="card" style="${CARD}">
 <p style="margin:0">An agent asks to call</p>
 <p style="${NAME}">${escapeHtml(fullName(message))}</p>
-${shownLines(message).map(paragraph).join('')}<table style="border-collapse:collapse;width:100%;margin:0 0 20px;font-size:15px">
+${[...forPerson(message), ...shownLines(message)].map(paragraph).join('')}<table style="border-collapse:collapse;width:100%;margin:0 0 20px;font-size:15px">
 ${rows.join('\n')}
 </table>
 <p style="margin:0 0 12px">

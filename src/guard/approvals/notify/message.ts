@@ -12,6 +12,8 @@ export interface CallFacts {
   referenceId: string;
   keyName: string;
   sessionLabel: string | null;
+  /** In whose name the call is made; null if in nobody's. */
+  personEmail: string | null;
   serverName: string;
   toolName: string;
   reason: string;
@@ -88,6 +90,16 @@ export function clipped(text: string, max: number, spell: (char: string) => stri
 
 export function fullName(message: Pick<CallFacts, 'serverName' | 'toolName'>): string {
   return visible(joinName(message.serverName, message.toolName));
+}
+
+/** For whom the agent asks, in words; nothing if for nobody in particular. */
+export function forPerson({ personEmail }: Pick<CallFacts, 'personEmail'>): string[] {
+  return personEmail === null ? [] : [`for ${visible(personEmail)}`];
+}
+
+/** The person has a line of their own: a tool's name, which has no line breaks, may end in the same words. */
+export function callLines(message: Pick<CallFacts, 'serverName' | 'toolName' | 'personEmail'>): string {
+  return [fullName(message), ...forPerson(message)].join('\n');
 }
 
 export function lapse(message: Pick<CallFacts, 'expiresAt'>): string {

@@ -4,6 +4,7 @@
 import type { TargetRules } from '../../outgoing/addresses.ts';
 import { sendJson } from '../../outgoing/send.ts';
 import {
+  callLines,
   clipped,
   facts,
   fullName,
@@ -35,16 +36,15 @@ export async function sendSlack(
 }
 
 function slackMessage(message: NotificationMessage) {
-  const name = fullName(message);
   const shown = packed(shownLines(message));
   const isCut = shown.length > DETAIL_SECTIONS;
   const fields = [...facts(message), ...needs(message)].map(({ label, value }) =>
     plain(`${label}: ${value}`, FIELD_CHARS),
   );
   return {
-    text: `Approve ${slackEscape(name, LINE_CHARS)}? Lapses ${lapse(message)}.`,
+    text: `Approve ${slackEscape(fullName(message), LINE_CHARS)}? Lapses ${lapse(message)}.`,
     blocks: [
-      { type: 'section', text: plain(`An agent asks to call ${name}`, SECTION_CHARS) },
+      { type: 'section', text: plain(`An agent asks to call ${callLines(message)}`, SECTION_CHARS) },
       ...shown.map(text => ({ type: 'section', text: plain(text, SECTION_CHARS) })),
       { type: 'section', fields },
       { type: 'actions', elements: buttons(isCut ? { ...message, reviewFirst: true } : message) },

@@ -8,6 +8,7 @@ import {
   clipped,
   detailLines,
   facts,
+  forPerson,
   fullName,
   linksOf,
   type NotificationMessage,
@@ -63,6 +64,7 @@ function envelope(message: NotificationMessage, shown: object[]) {
     body: [
       line('An agent asks to call'),
       line(clipped(fullName(message), NAME_CHARS), { weight: 'Bolder', size: 'Medium' }),
+      ...forPerson(message).map(text => line(clipped(text, FACT_CHARS))),
       ...shown,
       ...[...facts(message), ...needs(message)].map(({ label, value }) =>
         richText([run(`${label}: `, { isSubtle: true }), run(clipped(value, FACT_CHARS))]),

@@ -13,6 +13,7 @@ export function terminalText(message: NotificationMessage): string {
     .map(fact => row(fact.label, fact.value));
   return [
     `Approval needed: ${fullName(message)}`,
+    ...(message.personEmail === null ? [] : [row('For', visible(message.personEmail))]),
     ...lines,
     ...linksOf(message).map(({ what, url }) => row(LABELS[what], visible(url))),
     row('Lapses', lapse(message)),

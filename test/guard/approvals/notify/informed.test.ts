@@ -21,6 +21,7 @@ const message: NotificationMessage = {
   referenceId: '0198c0de-0000-7000-8000-000000000001',
   keyName: 'prod agent',
   sessionLabel: 'nightly run',
+  personEmail: null,
   serverName: 'payments',
   toolName: 'refund',
   reason: 'Rule 1 of policy "prod" requires approval for payments__refund.',
@@ -93,6 +94,15 @@ describe.each(Object.entries(TEXTS))('%s', (name, textOf) => {
     if (name === 'terminal' || name === 'Slack') return;
     expect(two).toContain('The call is freed once 2 people have approved it; one denial ends it.');
     expect(two).not.toContain('work once');
+  });
+
+  test('says for whom the agent asks', async () => {
+    const personEmail = 'an\u202en@example.com';
+    // In Slack's JSON a line break and a backslash are escaped.
+    const lines = (await textOf({ ...message, personEmail })).split(/\n|\\n|<[^>]*>|"/);
+    const wanted = /^(for| {2}For {5}) an\\+u\{202E\}n@example\.com$/;
+    expect(lines.filter(line => wanted.test(line))).toHaveLength(1);
+    expect(await textOf(message)).not.toMatch(/\bfor [^\s"]*@/i);
   });
 });
 

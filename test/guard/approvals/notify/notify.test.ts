@@ -23,6 +23,7 @@ const message: NotificationMessage = {
   referenceId: '0198c0de-0000-7000-8000-000000000001',
   keyName: 'prod agent',
   sessionLabel: 'nightly run',
+  personEmail: null,
   serverName: 'github',
   toolName: 'create_issue',
   reason: 'Rule 3 of policy "prod" requires approval for github__create_issue.',
@@ -388,15 +389,21 @@ describe('by HTTP', () => {
     const { url, seen } = httpReceiver(204, '');
     const extra = { ...hostile, token: TOKEN, args: { secret: 1 } };
     await sendNotification({ url }, extra, rules);
-    const { id: _, approverGroup: __, votesNeeded: ___, details: ____, ...always } = hostile;
+    const {
+      id: _,
+      approverGroup: __,
+      votesNeeded: ___,
+      details: ____,
+      personEmail: _____,
+      ...always
+    } = hostile;
     expect(seen).toEqual([{ type: 'application/json', json: always, key: null }]);
     const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }] };
-    const two = { ...message, sessionLabel: null, approverGroup: 'finance', votesNeeded: 2, details };
+    const personEmail = 'ann@example.com';
+    const more = { sessionLabel: null, personEmail, approverGroup: 'finance', votesNeeded: 2, details };
+    const two = { ...message, ...more };
     await sendNotification({ url, headers: { 'X-Key': 'abc' } }, two, rules);
-    expect(seen[1]).toMatchObject({
-      key: 'abc',
-      json: { sessionLabel: null, approverGroup: 'finance', votesNeeded: 2, details },
-    });
+    expect(seen[1]).toMatchObject({ key: 'abc', json: more });
   });
 
   test('only a 2xx is success, and an echo of the links stays out of the error', async () => {

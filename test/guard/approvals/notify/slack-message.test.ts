@@ -31,6 +31,7 @@ function about(approval: Partial<About['approval']> = {}, more: Partial<About> =
     referenceId: record.id,
     keyName: 'release agent',
     sessionLabel: 'nightly',
+    personEmail: null,
     serverName: 'payments',
     toolName: 'refund',
     reason: 'Refunds need a person.',
@@ -127,6 +128,13 @@ test('an ended question says how, by whom and why, and has no button', () => {
   expect(read(granted)).toContain('allowed until 2026-11-16 00:00:00 UTC.');
 });
 
+test('the person in whose name an agent asks has a line of their own, also when it has ended', () => {
+  const subject = about({ status: 'denied' }, { personEmail: 'ann@example.com' });
+  for (const message of [questionMessage(subject, 'none'), endedMessage(subject)])
+    expect(read(message)).toContain('payments__refund\nfor ann@example.com');
+  expect(read(questionMessage(about(), 'none'))).not.toContain('for ');
+});
+
 const NASTY = ['&', '<', '"', '\u202e', '\n', '🏴', '\u{e0061}', '中', 'a'];
 
 test('Slack accepts what any agent makes of it, and what it sends back stays below 128 KiB', async () => {
@@ -139,7 +147,7 @@ test('Slack accepts what any agent makes of it, and what it sends back stays bel
     const names = { keyName: most, sessionLabel: most, serverName: most, toolName: most, reason: most };
     const group = { approverGroup: most, votesNeeded: 5, note: most };
     const approvedBy = Array(5).fill(`operator:${most.slice(0, 200)}@example.com`);
-    const subject = about(group, { ...names, approvedBy });
+    const subject = about(group, { ...names, personEmail: most.slice(0, 320), approvedBy });
     const question = questionMessage(subject, { question: most, fields, omitted: 3 });
     const ended = endedMessage({ ...subject, approval: { ...subject.approval, status: 'denied' } });
     for (const message of [question, ended]) {

@@ -9,6 +9,7 @@ import type { ApprovalRecord } from '../../../../store/approvals.ts';
 import {
   APPROVE_UNSEEN,
   type CallFacts,
+  callLines,
   detailLines,
   type Fact,
   facts,
@@ -47,7 +48,7 @@ export function questionMessage(about: About, shown: Shown): SlackMessage {
   return {
     text: `Approve ${slackEscape(fullName(about), LINE_CHARS)}? Lapses ${lapse(about)}.`,
     blocks: [
-      section(`An agent asks to call ${fullName(about)}`, NAME_CHARS),
+      section(`An agent asks to call ${callLines(about)}`, NAME_CHARS),
       ...texts.map(text => section(text, SECTION_CHARS)),
       fieldsOf([...facts(about), ...needs(about.approval)]),
       ...votesTexts(about).map(text => section(text, SECTION_CHARS)),
@@ -62,14 +63,14 @@ const OUTCOMES = { approved: 'Approved', denied: 'Denied', timed_out: 'Nobody an
 export function endedMessage(about: About): SlackMessage {
   const { status, resolvedBy, note, grantExpiresAt } = about.approval;
   const by = status === 'timed_out' || resolvedBy === null ? '' : ` by ${person(resolvedBy)}`;
-  const outcome = `${OUTCOMES[status as keyof typeof OUTCOMES]}${by}: ${fullName(about)}`;
+  const outcome = `${OUTCOMES[status as keyof typeof OUTCOMES]}${by}: `;
   const granted =
     grantExpiresAt === null ? [] : [`Calls like this one are allowed until ${time(grantExpiresAt)}.`];
   const said = note === null ? [] : [`Note: ${visible(note)}`];
   return {
-    text: slackEscape(outcome, LINE_CHARS),
+    text: slackEscape(outcome + fullName(about), LINE_CHARS),
     blocks: [
-      section(outcome, NAME_CHARS),
+      section(outcome + callLines(about), NAME_CHARS),
       ...[...said, ...votesTexts(about), ...granted].map(text => section(text, SECTION_CHARS)),
       fieldsOf(facts(about).filter(({ label }) => label !== 'Lapses')),
     ],
