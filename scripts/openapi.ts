@@ -13,7 +13,8 @@ const WHO: Record<Access, string> = {
   public: 'anybody',
   agent: 'key, session',
   key: 'key',
-  view: 'any operator',
+  own: 'any operator',
+  view: 'viewer, approver, admin',
   resolve: 'approver, admin',
   admin: 'admin',
 };

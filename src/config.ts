@@ -130,6 +130,7 @@ function checkTogether(config: Config): void {
   checkSlack(config);
   checkChannels(config);
   checkSignOn(config);
+  checkPeople(config);
 }
 
 function checkSignOn(config: Config): void {
@@ -144,6 +145,23 @@ function checkSignOn(config: Config): void {
         'provider would become an operator. Set it to your domains, for example example.com.',
     );
   }
+}
+
+function checkPeople({ oauth, publicUrl, jwtIssuer, jwtAudience }: Config): void {
+  if (oauth && (publicUrl === null || !isSafe(new URL(publicUrl)))) {
+    throw new ConfigError(
+      'TOOLGATE_OAUTH is on but TOOLGATE_PUBLIC_URL is not an https address: set it to the address under which people ' +
+        'and agents reach the service, for example https://toolgate.example.com (or http://localhost:8787).',
+    );
+  }
+  if ((jwtIssuer === null) !== (jwtAudience === null)) {
+    throw new ConfigError('TOOLGATE_JWT_ISSUER and TOOLGATE_JWT_AUDIENCE go together: set both, or neither.');
+  }
+}
+
+/** Codes and tokens must not be read on their way. */
+function isSafe({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 function checkMail(config: Config): void {

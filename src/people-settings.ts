@@ -1,4 +1,5 @@
-// The settings about people: how approvers are told, and single sign-on. settings.ts lists them with all others.
+// The settings about people: how approvers are told, single sign-on, and how people connect agents. settings.ts lists
+// them with all others.
 
 import { optional, secret, setting } from './setting.ts';
 import {
@@ -7,6 +8,8 @@ import {
   groupRoles,
   issuerUrl,
   oneOf,
+  onOrOff,
+  redirectUris,
   scopes,
   smtpUrl,
   text,
@@ -91,7 +94,34 @@ export const SIGN_ON_SETTINGS = {
   ),
   oidcDefaultRole: optional(
     'TOOLGATE_OIDC_DEFAULT_ROLE',
-    oneOf('admin', 'approver', 'viewer'),
+    oneOf('admin', 'approver', 'viewer', 'user'),
     'Role of people of the allowed domains to whom no group gives a role. Default: none, they need an invitation.',
+  ),
+};
+
+/** How people connect agents: by OAuth, or with tokens of their company. */
+export const PEOPLE_SETTINGS = {
+  oauth: setting(
+    'TOOLGATE_OAUTH',
+    'off',
+    onOrOff,
+    'on lets people connect MCP clients by signing in (OAuth); needs TOOLGATE_PUBLIC_URL.',
+  ),
+  oauthRedirects: setting(
+    'TOOLGATE_OAUTH_REDIRECTS',
+    '',
+    redirectUris,
+    'Addresses that MCP clients may be sent back to besides loopback and well-known ones: whole URIs, comma-separated.',
+  ),
+  jwtIssuer: optional(
+    'TOOLGATE_JWT_ISSUER',
+    issuerUrl,
+    'Issuer of your company’s own tokens (JWT), with which people’s agents may come; https, or http on loopback.',
+  ),
+  jwtAudience: optional('TOOLGATE_JWT_AUDIENCE', text, 'The audience (aud) that those tokens must name.'),
+  jwtGroupsClaim: optional(
+    'TOOLGATE_JWT_GROUPS_CLAIM',
+    text,
+    'Claim of those tokens that lists a person’s groups. Default: those that the person has here.',
   ),
 };

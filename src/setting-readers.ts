@@ -45,6 +45,10 @@ export function trueOrFalse(raw: string): boolean {
   return oneOf('true', 'false')(raw) === 'true';
 }
 
+export function onOrOff(raw: string): boolean {
+  return oneOf('on', 'off')(raw) === 'on';
+}
+
 export function duration(raw: string): number {
   const ms = parseDuration(raw);
   if (ms === null) throw new Wrong('a duration such as 90s, 60m, 24h or 7d');
@@ -135,13 +139,13 @@ export function scopes(raw: string): string {
 }
 
 interface GroupRole {
-  role: 'admin' | 'approver' | 'viewer';
+  role: 'admin' | 'approver' | 'viewer' | 'user';
   group: string;
 }
 
 export function groupRoles(raw: string): GroupRole[] {
   return list(raw).map(each => {
-    const [, role, group] = /^(admin|approver|viewer)=(.+)$/.exec(each) ?? [];
+    const [, role, group] = /^(admin|approver|viewer|user)=(.+)$/.exec(each) ?? [];
     if (role === undefined || group === undefined)
       throw new Wrong('roles and groups such as admin=platform,viewer=staff');
     return { role, group: group.trim() } as GroupRole;
@@ -156,4 +160,19 @@ export function cidrs(raw: string): Cidr[] {
     if (!ipaddr.isValidCIDR(whole)) throw new Wrong('networks such as 10.0.0.0/8, comma-separated');
     return ipaddr.parseCIDR(whole);
   });
+}
+
+const isRedirect = (raw: string): boolean =>
+  URL.canParse(raw) && !raw.includes('#') && !/^(http|javascript|data|file|blob|about|vbscript):/i.test(raw);
+
+/** Addresses of https and of apps, such as cursor://…. Those of loopback need not be listed. */
+export function redirectUris(raw: string): string[] {
+  const uris = raw
+    .split(',')
+    .map(each => each.trim())
+    .filter(each => each !== '');
+  if (uris.every(isRedirect)) return uris;
+  throw new Wrong(
+    'whole https or app addresses without a fragment, such as https://agent.example.com/callback',
+  );
 }

@@ -1,7 +1,7 @@
 // Every setting with its name, meaning, default and reader. people-settings.ts has those about people; config.ts finds
 // the texts and compares settings with each other.
 
-import { NOTIFY_SETTINGS, SIGN_ON_SETTINGS } from './people-settings.ts';
+import { NOTIFY_SETTINGS, PEOPLE_SETTINGS, SIGN_ON_SETTINGS } from './people-settings.ts';
 import { optional, secret, setting } from './setting.ts';
 import {
   cidrs,
@@ -153,6 +153,7 @@ export const SETTINGS = {
     'Whether webhooks and Connected Tools may be on private addresses. Default: only while listening on loopback.',
   ),
   ...SIGN_ON_SETTINGS,
+  ...PEOPLE_SETTINGS,
   toolsList: setting(
     'TOOLGATE_TOOLS_LIST',
     'all',

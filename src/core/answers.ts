@@ -289,6 +289,8 @@ export interface Answers {
       policyId: string;
       keyId: string;
       sessionId: string | null;
+      personId?: string;
+      personEmail?: string;
       surface: 'check' | 'mcp';
       serverName: string;
       toolName: string;
@@ -320,6 +322,8 @@ export interface Answers {
     policyId: string;
     keyId: string;
     sessionId: string | null;
+    personId?: string;
+    personEmail?: string;
     surface: 'check' | 'mcp';
     serverName: string;
     toolName: string;
@@ -407,6 +411,8 @@ export interface Answers {
     policyId: string;
     keyId: string;
     sessionId: string | null;
+    personId?: string;
+    personEmail?: string;
     surface: 'check' | 'mcp';
     serverName: string;
     toolName: string;
@@ -535,6 +541,7 @@ export interface Answers {
       ruleIndex: number | null;
       referenceId: string | null;
       latencyMs: number;
+      personId?: string;
     }[];
     nextCursor: string | null;
   };
@@ -553,6 +560,7 @@ export interface Answers {
     ruleIndex: number | null;
     referenceId: string | null;
     latencyMs: number;
+    personId?: string;
     forwarded: {
       outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled';
       durationMs: number;
@@ -606,6 +614,7 @@ export interface Answers {
       ruleIndex: number | null;
       referenceId: string | null;
       latencyMs: number;
+      personId?: string;
     } | null;
     checkpoint: string;
   };
@@ -680,14 +689,14 @@ export interface Answers {
   'POST /admin/v1/setup': {
     id: string;
     email: string;
-    role: 'admin' | 'approver' | 'viewer';
+    role: 'admin' | 'approver' | 'viewer' | 'user';
     createdAt: string;
   };
   'GET /admin/v1/operators': {
     operators: {
       id: string;
       email: string;
-      role: 'admin' | 'approver' | 'viewer';
+      role: 'admin' | 'approver' | 'viewer' | 'user';
       groups: string[];
       status: 'active' | 'invited';
       createdAt: string;
@@ -697,7 +706,7 @@ export interface Answers {
   'POST /admin/v1/operators': {
     id: string;
     email: string;
-    role: 'admin' | 'approver' | 'viewer';
+    role: 'admin' | 'approver' | 'viewer' | 'user';
     groups: string[];
     status: 'active' | 'invited';
     createdAt: string;
@@ -707,7 +716,7 @@ export interface Answers {
   'PATCH /admin/v1/operators/{id}': {
     id: string;
     email: string;
-    role: 'admin' | 'approver' | 'viewer';
+    role: 'admin' | 'approver' | 'viewer' | 'user';
     groups: string[];
     status: 'active' | 'invited';
     createdAt: string;
@@ -715,7 +724,7 @@ export interface Answers {
   'POST /admin/v1/operators/{id}/reset': {
     id: string;
     email: string;
-    role: 'admin' | 'approver' | 'viewer';
+    role: 'admin' | 'approver' | 'viewer' | 'user';
     groups: string[];
     status: 'active' | 'invited';
     createdAt: string;
@@ -725,7 +734,7 @@ export interface Answers {
   'POST /admin/v1/join': Answers['PATCH /admin/v1/operators/{id}'];
   'POST /admin/v1/sign-in': {
     email: string | null;
-    role: 'admin' | 'approver' | 'viewer';
+    role: 'admin' | 'approver' | 'viewer' | 'user';
     groups: string[];
     actor: string;
   };

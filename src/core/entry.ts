@@ -5,8 +5,16 @@ import { canonicalJson } from './canonical.ts';
 import type { Json } from './json.ts';
 import { type Hash, leafHash } from './merkle.ts';
 
-export function shownEntry<Row extends { at: number }>(row: Row): Omit<Row, 'at'> & { at: string } {
-  return { ...row, at: new Date(row.at).toISOString() };
+/**
+ * An entry has `personId` only if its session acts for somebody. So those without have the form, and thereby the hash,
+ * that they had before there were people.
+ */
+export type ShownEntry<Row> = Omit<Row, 'at' | 'personId'> & { at: string; personId?: string };
+
+export function shownEntry<Row extends { at: number; personId: string | null }>(row: Row): ShownEntry<Row> {
+  const { personId, ...rest } = row;
+  const shown = { ...rest, at: new Date(row.at).toISOString() };
+  return (personId === null ? shown : { ...shown, personId }) as ShownEntry<Row>;
 }
 
 const FIELDS = [

@@ -16,6 +16,8 @@ export interface ApprovalView {
   policyId: string;
   keyId: string;
   sessionId: string | null;
+  /** The operator for whom the session acts; absent if it acts for nobody. */
+  personId?: string;
   surface: Surface;
   serverName: string;
   toolName: string;

@@ -180,7 +180,14 @@ async function addKey(
   const createdAt = daysBefore(now, daysAgo);
   const { hash, prefix } = mintToken('key');
   const id = idAt(createdAt);
-  const rest = { notifyEncrypted: null, forward: [], createdAt, expiresAt: null, revokedAt: null };
+  const rest = {
+    notifyEncrypted: null,
+    forward: [],
+    openTo: [],
+    createdAt,
+    expiresAt: null,
+    revokedAt: null,
+  };
   await insertKey(tx, { id, name, prefix, policyId, requireSignInToApprove, ...rest }, hash);
   await note(tx, 'key.create', id, createdAt, { name, policyId });
   return id;

@@ -11,7 +11,7 @@ import type { AuditEntry } from '../store/audit-entry.ts';
 import type { GrantRecord } from '../store/grants.ts';
 import type { LimitCount } from '../store/limits.ts';
 import type { OutcomeRecord } from '../store/outcomes.ts';
-import type { SessionRecord } from '../store/sessions.ts';
+import { NOBODY, type SessionRecord } from '../store/sessions.ts';
 import { ARGUMENTS, type DemoAgent } from './agents.ts';
 import { ADMIN, NOTES, OPERATORS, WAITING } from './scenario.ts';
 
@@ -144,6 +144,7 @@ class Living implements Week {
       at,
       keyId,
       sessionId: this.#session(resident, at),
+      personId: null,
       surface: agent.surface,
       serverName,
       toolName,
@@ -197,7 +198,14 @@ class Living implements Week {
     const { approvers } = policyAt(at).rules[entry.ruleIndex ?? -1] ?? {};
     const answerers = { approverGroup: approvers?.group ?? null, votesNeeded: approvers?.count ?? 1 };
     // Details are never stored, so the demo's questions have none.
-    const asked = { shows: 0, personEmail: null, valueDigests: null, ...answerers };
+    const asked = {
+      shows: 0,
+      personId: null,
+      personEmail: null,
+      proof: null,
+      valueDigests: null,
+      ...answerers,
+    };
     const times = { createdAt: at, expiresAt: at + this.#timeout };
     return {
       id,
@@ -274,7 +282,7 @@ class Living implements Week {
     const label = agent.runs[run % agent.runs.length] ?? '';
     const expiresAt = createdAt + RUN_MS + 10 * MINUTE;
     const session = { id: idAt(createdAt), keyId, prefix: '', label, scopeTools: null, revokedAt: null };
-    this.sessions.push({ ...session, createdAt, expiresAt });
+    this.sessions.push({ ...session, ...NOBODY, createdAt, expiresAt });
     return session.id;
   }
 

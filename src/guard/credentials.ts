@@ -3,7 +3,8 @@
 
 import { GuardError, overloaded } from '../core/errors.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
-import { findSessionByHash } from '../store/sessions.ts';
+import { findAccess } from '../store/oauth.ts';
+import { findSession, findSessionByHash, type SessionRecord } from '../store/sessions.ts';
 import type { Deps } from './deps.ts';
 import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
 
@@ -16,6 +17,10 @@ export interface Principal {
   sessionLabel?: string;
   /** The full names of the tools that the session is limited to; null if it is not limited. */
   scope: ReadonlySet<string> | null;
+  /** The operator for whom the session acts, if it acts for somebody. */
+  personId?: string;
+  /** When the access token ends, which is sooner than its session; other credentials have none. */
+  until?: number;
 }
 
 export function unauthenticated(): GuardError {
@@ -26,7 +31,7 @@ export function unauthenticated(): GuardError {
 function malformed(): GuardError {
   return new GuardError(
     'unauthenticated',
-    'This is no key or session token: those begin with tg_key_ or tg_ses_ and end in a checksum. Was it copied whole?',
+    'This is no key or session token: those begin with tg_key_, tg_ses_ or tg_oat_ and end in a checksum. Was it copied whole?',
   );
 }
 
@@ -43,15 +48,37 @@ async function look(deps: Deps, kind: TokenKind, hash: string): Promise<Principa
   const now = deps.now();
   if (kind === 'key') {
     const key = await findKeyByHash(deps.db, hash);
-    return key !== null && keyLives(key, now) ? { kind, keyId: key.id, sessionId: null, scope: null } : null;
+    if (key === null || !keyLives(key, now)) return null;
+    return { kind, keyId: key.id, sessionId: null, scope: null };
   }
-  if (kind !== 'session') return null;
-  const session = await findSessionByHash(deps.db, hash);
+  if (kind === 'session') return sessionPrincipal(deps, await findSessionByHash(deps.db, hash), null);
+  if (kind !== 'access') return null;
+  const access = await findAccess(deps.db, hash);
+  if (access === null || access.expiresAt <= now) return null;
+  return sessionPrincipal(deps, await findSession(deps.db, access.sessionId), access.expiresAt);
+}
+
+/** The Principal of a session, if it and its key are valid. */
+export async function sessionPrincipal(
+  deps: Deps,
+  session: SessionRecord | null,
+  until: number | null,
+): Promise<Principal | null> {
+  const now = deps.now();
   if (session === null || session.revokedAt !== null || session.expiresAt <= now) return null;
   const key = await findKey(deps.db, session.keyId);
   if (key === null || !keyLives(key, now)) return null;
-  const scope = session.scopeTools === null ? null : new Set(session.scopeTools);
-  return { kind, keyId: key.id, sessionId: session.id, sessionLabel: session.label, scope };
+  const { id: sessionId, label: sessionLabel, scopeTools, personId } = session;
+  const scope = scopeTools === null ? null : new Set(scopeTools);
+  return {
+    kind: 'session',
+    keyId: key.id,
+    sessionId,
+    sessionLabel,
+    scope,
+    ...(personId !== null && { personId }),
+    ...(until !== null && { until }),
+  };
 }
 
 export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: number): boolean {
@@ -85,15 +112,19 @@ export class PrincipalMemory {
     return this.#known.size;
   }
 
+  /** An access token that has ended is looked up again, and then refused. */
   recall(header: string): Principal | undefined {
-    return this.#known.get(header);
+    const known = this.#known.get(header);
+    if (known === undefined || known.until === undefined || known.until > this.#deps.now()) return known;
+    this.#drop(header, known);
+    return undefined;
   }
 
   /** Looks the token up and remembers its Principal. Requests with the same token share one look-up. */
   learn(token: string): Promise<Principal> {
     if (tokenKind(token) === null) return Promise.reject(malformed());
     const header = `Bearer ${token}`;
-    const known = this.#known.get(header);
+    const known = this.recall(header);
     if (known !== undefined) return Promise.resolve(known);
     const underWay = this.#learning.get(header);
     if (underWay !== undefined) return underWay;

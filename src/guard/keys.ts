@@ -29,6 +29,8 @@ interface KeyInput {
   expiresAt: number | null;
   notify: KeyNotify | null;
   forward: Forward[];
+  /** The groups and people to whom it is open; without it, nobody. */
+  openTo?: string[] | undefined;
 }
 
 interface CreatedKey {
@@ -52,7 +54,16 @@ export async function addKey(
   wantChannels(deps, notify);
   const id = newId();
   const notifyEncrypted = encryptNotify(deps.vault, id, notify);
-  const key: KeyRecord = { ...rest, id, prefix, notifyEncrypted, createdAt: deps.now(), revokedAt: null };
+  const openTo = input.openTo ?? [];
+  const key: KeyRecord = {
+    ...rest,
+    id,
+    prefix,
+    openTo,
+    notifyEncrypted,
+    createdAt: deps.now(),
+    revokedAt: null,
+  };
   await wantPolicy(tx, key.policyId);
   await insertKey(tx, key, hash);
   await recordChange(tx, deps, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
@@ -70,7 +81,7 @@ export async function changeKey(
     if (current.revokedAt !== null)
       throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
     const { notify, ...rest } = input;
-    const key: KeyRecord = { ...current, ...rest };
+    const key: KeyRecord = { ...current, ...rest, openTo: rest.openTo ?? current.openTo };
     wantChannels(deps, notify ?? null);
     if (notify !== undefined) key.notifyEncrypted = encryptNotify(deps.vault, id, notify);
     if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);

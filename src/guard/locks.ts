@@ -4,6 +4,11 @@
 
 /** The lock on setting up a new store, so that only one of several replicas that start at once does it. */
 export const SET_UP_LOCK = '0 set-up';
+/**
+ * The lock on the people for whom sessions act: that they are operators, and their groups. Checks of such sessions share
+ * it.
+ */
+export const PEOPLE_LOCK = '1 people';
 /** One lock on all policies: they change rarely, and a check need not know beforehand which policy its key has. */
 export const POLICIES_LOCK = '1 policies';
 /** The lock on a key, its sessions, its grants and the definitions of its tools. */

@@ -10,6 +10,7 @@ import {
   findSession,
   hasActive,
   insertSession,
+  NOBODY,
   revokeSession,
   type SessionRecord,
 } from '../store/sessions.ts';
@@ -51,6 +52,7 @@ export async function mintSession(
       createdAt: now,
       expiresAt: key.expiresAt === null ? wished : Math.min(wished, key.expiresAt),
       revokedAt: null,
+      ...NOBODY,
     };
     await insertSession(tx, session, hash);
     return { session, token };

@@ -11,7 +11,8 @@ import type { Role } from '../store/operators.ts';
 import { readCookie } from './cookie.ts';
 import type { Access, Services, Who } from './route.ts';
 
-const NEEDED: Record<'view' | 'resolve' | 'admin', Role> = {
+const NEEDED: Record<'own' | 'view' | 'resolve' | 'admin', Role> = {
+  own: 'user',
   view: 'viewer',
   resolve: 'approver',
   admin: 'admin',
@@ -25,6 +26,7 @@ export function identify(services: Services, request: Request, access: Access): 
       return agent(services, request);
     case 'key':
       return keyOnly(services, request);
+    case 'own':
     case 'view':
     case 'resolve':
     case 'admin':
@@ -80,7 +82,7 @@ async function adminToken(services: Services, request: Request): Promise<Who> {
     return { kind: 'operator', actor: 'admin', signedIn: null };
   }
   const kind = tokenKind(token);
-  if (kind === 'key' || kind === 'session') {
+  if (kind === 'key' || kind === 'session' || kind === 'access') {
     await authenticate(services.deps, token);
     throw new GuardError(
       'forbidden',

@@ -22,6 +22,7 @@ const SECURITY: Record<Access, string[]> = {
   public: [],
   agent: ['agentCredential'],
   key: ['key'],
+  own: ADMINISTRATION,
   view: ADMINISTRATION,
   resolve: ADMINISTRATION,
   admin: ADMINISTRATION,

@@ -50,10 +50,10 @@ export interface Services {
 }
 
 /**
- * Who may call a route. `agent`: a key or a session. `key`: a key only. `view`, `resolve`, `admin`: operators, from the
- * lowest role to the highest.
+ * Who may call a route. `agent`: a key or a session. `key`: a key only. `own`, `view`, `resolve`, `admin`: operators, from
+ * the lowest role to the highest; `own` is for what is about themselves.
  */
-export type Access = 'public' | 'agent' | 'key' | 'view' | 'resolve' | 'admin';
+export type Access = 'public' | 'agent' | 'key' | 'own' | 'view' | 'resolve' | 'admin';
 
 export type Who =
   | { kind: 'nobody' }

@@ -38,7 +38,10 @@ export interface ApprovalRecord {
   /** 1 if the rule shows details of the call, which are only in memory. */
   shows: number;
   /** In whose name the call was made; null if in nobody's. */
+  personId: string | null;
   personEmail: string | null;
+  /** What an approval has to be signed with; null if it need not be. */
+  proof: 'passkey' | null;
   /** The group whose members have to answer; null if every approver may. */
   approverGroup: string | null;
   /** How many different people have to approve. */
@@ -51,15 +54,15 @@ const COLUMNS = `id, tool_call_id AS "toolCallId", key_id AS "keyId", session_id
   policy_id AS "policyId", surface, server_name AS "serverName", tool_name AS "toolName",
   args_digest AS "argsDigest", definition_digest AS "definitionDigest", rule_digest AS "ruleDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
   resolved_at AS "resolvedAt", resolved_by AS "resolvedBy", grant_expires_at AS "grantExpiresAt",
-  spent_at AS "spentAt", withdrawn_at AS "withdrawnAt", note, shows, person_email AS "personEmail",
+  spent_at AS "spentAt", withdrawn_at AS "withdrawnAt", note, shows, person_id AS "personId", person_email AS "personEmail", proof,
   approver_group AS "approverGroup", votes_needed AS "votesNeeded", value_digests AS "valueDigests"`;
 
 export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenHash: string): void {
   tx.defer(
     `INSERT INTO approvals (id, tool_call_id, token_hash, key_id, session_id, policy_id, surface, server_name,
        tool_name, args_digest, definition_digest, rule_digest, reason, status, created_at, expires_at, shows,
-       person_email, approver_group, votes_needed, value_digests)
-     VALUES (${placeholders(21)})`,
+       person_id, person_email, proof, approver_group, votes_needed, value_digests)
+     VALUES (${placeholders(23)})`,
     [
       approval.id,
       approval.toolCallId,
@@ -78,7 +81,9 @@ export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenH
       approval.createdAt,
       approval.expiresAt,
       approval.shows,
+      approval.personId,
       approval.personEmail,
+      approval.proof,
       approval.approverGroup,
       approval.votesNeeded,
       approval.valueDigests,
@@ -245,6 +250,7 @@ export function approvalListed(
     spentAt: spentAt === null ? null : iso(spentAt),
     withdrawnAt: withdrawnAt === null ? null : iso(withdrawnAt),
     usableUntil: once ? iso(resolvedAt + approvedFor) : null,
+    ...(approval.personEmail !== null && { personEmail: approval.personEmail }),
   };
 }
 
@@ -265,6 +271,7 @@ export function approvalView(approval: ApprovalRecord, votes: readonly VoteRecor
     policyId: approval.policyId,
     keyId: approval.keyId,
     sessionId: approval.sessionId,
+    ...(approval.personId !== null && { personId: approval.personId }),
     surface: approval.surface,
     serverName: approval.serverName,
     toolName: approval.toolName,

@@ -8,6 +8,8 @@ export interface AuditEntry {
   at: number;
   keyId: string;
   sessionId: string | null;
+  /** The operator for whom the session acts; null if it acts for nobody. */
+  personId: string | null;
   surface: Surface;
   serverName: string;
   toolName: string;

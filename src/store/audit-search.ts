@@ -15,6 +15,7 @@ import {
   decisionTag,
   firstIdFrom,
   keyTag,
+  personTag,
   sessionTag,
   slotOf,
   surfaceTag,
@@ -28,6 +29,7 @@ export interface AuditFilter {
   to?: number | undefined;
   keyId?: string | undefined;
   sessionId?: string | undefined;
+  personId?: string | undefined;
   decision?: Decision | undefined;
   /** A full name, or a bare one without `__`. */
   tool?: string | undefined;
@@ -114,9 +116,10 @@ const powerOfTwo = (atLeast: number): number => 2 ** Math.ceil(Math.log2(atLeast
 function conditionsOf({ tool, ...filter }: AuditFilter): Condition[] {
   const name = tool === undefined ? null : splitName(tool);
   const toolName = name?.toolName ?? tool;
-  const { keyId, sessionId, decision, surface } = filter;
+  const { keyId, sessionId, personId, decision, surface } = filter;
   const all: [keyof AuditEntry, Value | undefined, number | null][] = [
     ['sessionId', sessionId, sessionId === undefined ? null : sessionTag(sessionId)],
+    ['personId', personId, personId === undefined ? null : personTag(personId)],
     ['keyId', keyId, keyId === undefined ? null : keyTag(keyId)],
     ['toolName', toolName, toolName === undefined ? null : toolTag(toolName)],
     ['decision', decision, decision === undefined ? null : decisionTag(decision)],

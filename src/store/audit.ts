@@ -49,7 +49,7 @@ function pushRow(params: Value[], entry: AuditEntry, context: number): void {
 }
 
 /** The columns of an entry, with the names of its fields. */
-export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
+export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface, server_name AS "serverName",
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
   rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs"`;
 
@@ -57,7 +57,7 @@ export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionI
  * The same columns read from the two tables of an entry, `e` and `c`, because the view would mislead query planners. An
  * entry whose context is missing has nulls, and so differs from what was sealed.
  */
-export const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "sessionId", e.surface,
+export const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "sessionId", c.person_id AS "personId", e.surface,
   c.server_name AS "serverName", c.tool_name AS "toolName", e.decision, c.reason, c.policy_id AS "policyId",
   c.policy_version AS "policyVersion", c.rule_index AS "ruleIndex", e.reference_id AS "referenceId",
   e.latency_ms AS "latencyMs"`;

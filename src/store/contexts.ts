@@ -4,16 +4,16 @@
 import type { AuditEntry } from './audit-entry.ts';
 import { CommittedMemory } from './committed-memory.ts';
 import { placeholders, type Transaction } from './db.ts';
-import { keyTag, toolTag } from './slots.ts';
+import { sharedTags } from './slots.ts';
 
 export interface Context {
   number: number;
-  /** The tags of its key and its tool. */
+  /** The tags of its key, its tool and its person. */
   tags: readonly number[];
 }
 
-const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index)
-  VALUES (${placeholders(8)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
+const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index, person_id)
+  VALUES (${placeholders(9)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
 
 export class ContextMemory {
   readonly #memory = new CommittedMemory<string, Context>();
@@ -53,18 +53,22 @@ export class ContextMemory {
           entry.policyId,
           entry.policyVersion,
           entry.ruleIndex,
+          entry.personId,
         ]),
       ),
     );
     wanted.forEach(({ text, entry }, index) => {
       const number = found[index]?.[0]?.id as number;
-      const context = { number, tags: [keyTag(entry.keyId), toolTag(entry.toolName)] };
+      const context = { number, tags: sharedTags(entry) };
       this.#memory.set(text, context);
     });
   }
 }
 
-/** Different contexts have different texts: names contain no line breaks, and the reason, which may, comes last. */
+/**
+ * Different contexts have different texts: names contain no line breaks, and the reason, which may, comes last. Contexts
+ * without a person have the texts that they had before there were people, so that they are not written anew.
+ */
 function textOf({
   keyId,
   serverName,
@@ -73,8 +77,10 @@ function textOf({
   policyId,
   policyVersion,
   ruleIndex,
+  personId,
 }: AuditEntry): string {
-  return `${keyId}\n${serverName}\n${toolName}\n${policyId}\n${policyVersion}\n${ruleIndex}\n${reason}`;
+  const person = personId === null ? '' : `person ${personId}\n`;
+  return `${person}${keyId}\n${serverName}\n${toolName}\n${policyId}\n${policyVersion}\n${ruleIndex}\n${reason}`;
 }
 
 function digestOf(text: string): string {

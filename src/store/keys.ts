@@ -14,31 +14,36 @@ export interface KeyRecord {
   /** The key's own notification targets, encrypted; null means the service's targets. */
   notifyEncrypted: string | null;
   forward: Forward[];
+  /** The groups and people to whom it is open (core/open-to.ts). */
+  openTo: string[];
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
 }
 
-interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward'> {
+interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward' | 'openTo'> {
   requireSignIn: number;
   forward: string;
+  openTo: string;
 }
 
 const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify_sealed AS "notifyEncrypted", forward,
-  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+  open_to AS "openTo",  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
 
-function fromRow({ requireSignIn, forward, ...row }: KeyRow): KeyRecord {
+function fromRow({ requireSignIn, forward, openTo, ...row }: KeyRow): KeyRecord {
   return {
     ...row,
     requireSignInToApprove: requireSignIn === 1,
     forward: JSON.parse(forward),
+    openTo: JSON.parse(openTo),
   };
 }
 
 export async function insertKey(db: Queries, key: KeyRecord, hash: string): Promise<void> {
   await db.run(
-    `INSERT INTO keys (id, name, hash, prefix, policy_id, require_sign_in, notify_sealed, forward, created_at, expires_at)
-     VALUES (${placeholders(10)})`,
+    `INSERT INTO keys (id, name, hash, prefix, policy_id, require_sign_in, notify_sealed, forward, created_at, expires_at,
+       open_to)
+     VALUES (${placeholders(11)})`,
     [
       key.id,
       key.name,
@@ -50,13 +55,15 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
       JSON.stringify(key.forward),
       key.createdAt,
       key.expiresAt,
+      JSON.stringify(key.openTo),
     ],
   );
 }
 
 export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
   await db.run(
-    `UPDATE keys SET name = $2, policy_id = $3, require_sign_in = $4, notify_sealed = $5, forward = $6, expires_at = $7
+    `UPDATE keys SET name = $2, policy_id = $3, require_sign_in = $4, notify_sealed = $5, forward = $6, expires_at = $7,
+       open_to = $8
      WHERE id = $1`,
     [
       key.id,
@@ -66,6 +73,7 @@ export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
       key.notifyEncrypted,
       JSON.stringify(key.forward),
       key.expiresAt,
+      JSON.stringify(key.openTo),
     ],
   );
 }

@@ -15,6 +15,7 @@ import connections from './migrations/0011_connections.sql' with { type: 'text' 
 import rules from './migrations/0013_rules.sql' with { type: 'text' };
 import limits from './migrations/0014_limits.sql' with { type: 'text' };
 import informedApprovals from './migrations/0015_informed_approvals.sql' with { type: 'text' };
+import people from './migrations/0016_people.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -35,6 +36,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: 'rules', sql: rules },
   { version: 14, name: 'limits', sql: limits },
   { version: 15, name: 'informed approvals', sql: informedApprovals },
+  { version: 16, name: 'people', sql: people },
 ];
 
 const RETRY_MS = 1000;

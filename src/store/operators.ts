@@ -3,7 +3,8 @@
 
 import type { Queries } from './db.ts';
 
-export const ROLES = ['admin', 'approver', 'viewer'] as const;
+/** From the highest to the lowest. */
+export const ROLES = ['admin', 'approver', 'viewer', 'user'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface OperatorRecord {

@@ -35,7 +35,8 @@ export async function deleteAudit(
     `DELETE FROM audit_entries WHERE id >= $1 AND id < $2 ${placed}
      RETURNING id, session_id AS "sessionId", decision, surface,
        (SELECT key_id FROM audit_contexts c WHERE c.id = context) AS "keyId",
-       (SELECT tool_name FROM audit_contexts c WHERE c.id = context) AS "toolName"`,
+       (SELECT tool_name FROM audit_contexts c WHERE c.id = context) AS "toolName",
+       (SELECT person_id FROM audit_contexts c WHERE c.id = context) AS "personId"`,
     bounded(end),
   );
   if (gone.length > 0) await deleteSlots(tx, gone, firstIdAt(from), end);
@@ -64,7 +65,8 @@ async function deleteSlots(
     [slotOf(from), end, ...all],
   );
   const left = await tx.all<TaggedEntry>(
-    `SELECT id, session_id AS "sessionId", decision, surface, key_id AS "keyId", tool_name AS "toolName"
+    `SELECT id, session_id AS "sessionId", decision, surface, key_id AS "keyId", tool_name AS "toolName",
+       person_id AS "personId"
      FROM audit WHERE id >= $1 AND id < $2`,
     [from, end],
   );

@@ -1,4 +1,5 @@
-// Sessions: short-lived credentials minted from a key. Only the SHA-256 of a token is stored.
+// Sessions: short-lived credentials minted from a key, or for a person who signed in. Only the SHA-256 of a token is
+// stored; oauth.ts has the tokens of sessions that an OAuth client uses.
 
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
@@ -11,39 +12,77 @@ export interface SessionRecord {
   createdAt: number;
   expiresAt: number;
   revokedAt: number | null;
+  /** The operator for whom it acts; null if it acts for nobody. */
+  personId: string | null;
+  /** The groups that a company's token names; null for those of the operator. */
+  personGroups: string[] | null;
+  /** The OAuth client that uses it, and the name that the client gives itself. */
+  clientId: string | null;
+  clientName: string | null;
+  usedAt: number | null;
+  /** Why it was revoked, if nobody did it on purpose. */
+  revokedBecause: string | null;
 }
 
-interface SessionRow extends Omit<SessionRecord, 'scopeTools'> {
+/** What a session has that acts for nobody. */
+export const NOBODY = {
+  personId: null,
+  personGroups: null,
+  clientId: null,
+  clientName: null,
+  usedAt: null,
+  revokedBecause: null,
+} as const;
+
+interface SessionRow extends Omit<SessionRecord, 'scopeTools' | 'personGroups'> {
   scopeTools: string | null;
+  personGroups: string | null;
 }
 
 const COLUMNS = `id, key_id AS "keyId", prefix, label, scope_tools AS "scopeTools", created_at AS "createdAt",
-  expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+  expires_at AS "expiresAt", revoked_at AS "revokedAt", person_id AS "personId", person_groups AS "personGroups",
+  client_id AS "clientId", client_name AS "clientName", used_at AS "usedAt", revoked_because AS "revokedBecause"`;
 
-function fromRow({ scopeTools, ...row }: SessionRow): SessionRecord {
-  return { ...row, scopeTools: scopeTools === null ? null : JSON.parse(scopeTools) };
+function fromRow({ scopeTools, personGroups, ...row }: SessionRow): SessionRecord {
+  return { ...row, scopeTools: listOrNull(scopeTools), personGroups: listOrNull(personGroups) };
 }
+
+const listOrNull = (text: string | null): string[] | null => (text === null ? null : JSON.parse(text));
+const textOrNull = (list: string[] | null): string | null => (list === null ? null : JSON.stringify(list));
 
 export async function insertSession(db: Queries, session: SessionRecord, hash: string): Promise<void> {
   await db.run(
-    `INSERT INTO sessions (id, key_id, hash, prefix, label, scope_tools, created_at, expires_at)
-     VALUES (${placeholders(8)})`,
+    `INSERT INTO sessions (id, key_id, hash, prefix, label, scope_tools, created_at, expires_at, person_id,
+       person_groups, client_id, client_name, used_at)
+     VALUES (${placeholders(13)})`,
     [
       session.id,
       session.keyId,
       hash,
       session.prefix,
       session.label,
-      session.scopeTools === null ? null : JSON.stringify(session.scopeTools),
+      textOrNull(session.scopeTools),
       session.createdAt,
       session.expiresAt,
+      session.personId,
+      textOrNull(session.personGroups),
+      session.clientId,
+      session.clientName,
+      session.usedAt,
     ],
   );
 }
 
-export async function revokeSession(db: Queries, id: string, now: number): Promise<boolean> {
-  const sql = 'UPDATE sessions SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL';
-  return (await db.run(sql, [id, now])) === 1;
+/** False when it was revoked before. `because` is for a session that nobody revoked on purpose. */
+export async function revokeSession(
+  db: Queries,
+  id: string,
+  now: number,
+  because: string | null = null,
+): Promise<boolean> {
+  const sql =
+    'UPDATE sessions SET revoked_at = $2, revoked_because = $3 WHERE id = $1 AND revoked_at IS NULL';
+  return (await db.run(sql, [id, now, because])) === 1;
 }
 
 /** Sessions never outlive their key: shortens those that would. */
@@ -118,12 +157,16 @@ export interface SessionFacts {
   id: string;
   expiresAt: number;
   revokedAt: number | null;
+  personId: string | null;
+  /** A JSON list; null for the groups of the operator. */
+  personGroups: string | null;
 }
 
 export function sessionFacts(db: Queries, ids: readonly string[]): Promise<SessionFacts[]> {
   const wanted = padded(ids);
   return db.all(
-    `SELECT id, expires_at AS "expiresAt", revoked_at AS "revokedAt" FROM sessions
+    `SELECT id, expires_at AS "expiresAt", revoked_at AS "revokedAt", person_id AS "personId",
+       person_groups AS "personGroups" FROM sessions
      WHERE id IN (${placeholders(wanted.length)})`,
     wanted,
   );

@@ -43,6 +43,7 @@ function tagOf(text: string): number {
 
 export const keyTag = (keyId: string): number => tagOf(`key ${keyId}`);
 export const toolTag = (toolName: string): number => tagOf(`tool ${toolName}`);
+export const personTag = (personId: string): number => tagOf(`person ${personId}`);
 export const sessionTag = (sessionId: string): number => tagOf(`session ${sessionId}`);
 
 /** Most calls are allowed and come through /v1/check. Paging finds them at once, so they have no tag. */
@@ -70,11 +71,19 @@ const insertRows = rowInserts('audit_slots (tag, slot, writer)', 3, 'ON CONFLICT
 
 const WRITERS = 2 ** 31;
 
-/** An entry with its key and tool. */
-export type TaggedEntry = Tagged & Pick<AuditEntry, 'keyId' | 'toolName'>;
+/** What many entries share that have the same context. */
+type Shared = Pick<AuditEntry, 'keyId' | 'toolName' | 'personId'>;
+
+export function sharedTags({ keyId, toolName, personId }: Shared): number[] {
+  const tags = [keyTag(keyId), toolTag(toolName)];
+  if (personId !== null) tags.push(personTag(personId));
+  return tags;
+}
+
+export type TaggedEntry = Tagged & Shared;
 
 export function allTagsOf(entry: TaggedEntry): readonly number[] {
-  return tagsOf(entry, [keyTag(entry.keyId), toolTag(entry.toolName)]);
+  return tagsOf(entry, sharedTags(entry));
 }
 
 /**

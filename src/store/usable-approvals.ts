@@ -8,6 +8,7 @@ export interface Spendable {
   id: string;
   keyId: string;
   sessionId: string | null;
+  personId: string | null;
   surface: Surface;
   serverName: string;
   toolName: string;
@@ -18,7 +19,7 @@ export interface Spendable {
   votes: number;
 }
 
-const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
+const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface, server_name AS "serverName",
     tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
     approver_group AS "approverGroup", votes_needed AS "votesNeeded",
     (SELECT count(*) FROM approval_votes WHERE approval_id = approvals.id) AS votes
@@ -70,8 +71,8 @@ export function findRepeated(
   const keys = padded(keyIds);
   const wanted = padded(digests);
   return db.all(
-    `SELECT id, key_id AS "keyId", session_id AS "sessionId", surface, server_name AS "serverName",
-       tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
+    `SELECT id, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface,
+       server_name AS "serverName", tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
        rule_digest AS "ruleDigest", status, note, expires_at AS "expiresAt"
      FROM approvals WHERE status IN ('pending', 'denied') AND surface = 'mcp' AND expires_at > $1
        AND key_id IN (${placeholders(keys.length, 1)})

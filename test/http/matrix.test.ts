@@ -9,9 +9,23 @@ import { ROLES } from '../../src/store/operators.ts';
 import { newPerson, OWN, type Person, signedIn } from '../operators/people.ts';
 import { ADMIN_TOKEN, startService, type TestService } from '../support/service.ts';
 
-const TOKENS = ['none', 'garbage', 'unknown key', 'approval token', 'session', 'key', 'admin'] as const;
+const TOKENS = [
+  'none',
+  'garbage',
+  'unknown key',
+  'approval token',
+  'session',
+  'key',
+  'admin',
+] as const;
 /** Cookies: of a sign-in that never was, and of an operator of each role. */
-const COOKIES = ['ended sign-in', 'viewer signed in', 'approver signed in', 'admin signed in'] as const;
+const COOKIES = [
+  'ended sign-in',
+  'user signed in',
+  'viewer signed in',
+  'approver signed in',
+  'admin signed in',
+] as const;
 const CREDENTIALS = [...TOKENS, ...COOKIES];
 type Credential = (typeof CREDENTIALS)[number];
 
@@ -24,6 +38,7 @@ const nobody: Record<Credential, 'in' | 401 | 403> = {
   key: 401,
   admin: 401,
   'ended sign-in': 401,
+  'user signed in': 401,
   'viewer signed in': 401,
   'approver signed in': 401,
   'admin signed in': 401,
@@ -33,6 +48,7 @@ const admin = {
   session: 403,
   key: 403,
   admin: 'in',
+  'user signed in': 403,
   'viewer signed in': 403,
   'approver signed in': 403,
   'admin signed in': 'in',
@@ -43,12 +59,13 @@ const EXPECTED: Record<Access, Record<Credential, 'in' | 401 | 403>> = {
   public: Object.fromEntries(CREDENTIALS.map(each => [each, 'in'])) as Record<Credential, 'in'>,
   agent: { ...nobody, session: 'in', key: 'in' },
   key: { ...nobody, session: 403, key: 'in' },
+  own: { ...resolve, 'viewer signed in': 'in', 'user signed in': 'in' },
   view: { ...resolve, 'viewer signed in': 'in' },
   resolve,
   admin,
 };
 
-const ADMINISTRATION = { view: true, resolve: true, admin: true };
+const ADMINISTRATION = { own: true, view: true, resolve: true, admin: true };
 
 let service: TestService;
 const headersOf = {} as Record<Credential, Record<string, string>>;

@@ -10,7 +10,7 @@ import type { AuditEntry } from '../../src/store/audit-entry.ts';
 import type { Db } from '../../src/store/db.ts';
 import type { KeyRecord } from '../../src/store/keys.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
-import type { SessionRecord } from '../../src/store/sessions.ts';
+import { NOBODY, type SessionRecord } from '../../src/store/sessions.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { freshStore } from '../support/fresh-store.ts';
 import { sharedPostgres } from '../support/postgres.ts';
@@ -106,6 +106,7 @@ export function auditEntry(more: Partial<AuditEntry> = {}): AuditEntry {
     ruleIndex: 0,
     referenceId: null,
     latencyMs: 1,
+    personId: null,
     ...more,
   };
 }
@@ -119,6 +120,7 @@ export function keyRecord(more: Partial<KeyRecord> = {}): KeyRecord {
     requireSignInToApprove: false,
     notifyEncrypted: null,
     forward: [],
+    openTo: [],
     createdAt: NOW,
     expiresAt: null,
     revokedAt: null,
@@ -136,6 +138,7 @@ export function sessionRecord(more: Partial<SessionRecord> = {}): SessionRecord 
     createdAt: NOW,
     expiresAt: NOW + 60_000,
     revokedAt: null,
+    ...NOBODY,
     ...more,
   };
 }
@@ -164,7 +167,9 @@ export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalReco
     withdrawnAt: null,
     note: null,
     shows: 0,
+    personId: null,
     personEmail: null,
+    proof: null,
     approverGroup: null,
     votesNeeded: 1,
     valueDigests: null,

@@ -11,6 +11,7 @@ import type { Transaction } from '../../store/db.ts';
 import type { Subscriber } from '../../store/deliveries.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import { insertNotification } from '../../store/notifications.ts';
+import type { PersonFacts } from '../../store/people.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { emit } from '../outgoing/outbox.ts';
@@ -48,11 +49,14 @@ export function ask(
   { rule, argsDigest, definitionDigest, ruleDigest }: Asked,
   {
     args,
+    person,
     carriers,
     subscribers,
     now,
   }: {
     args: Json | undefined;
+    /** The person for whom the session acts; null if it acts for nobody. */
+    person: PersonFacts | null;
     carriers: readonly Carrier[];
     subscribers: readonly Subscriber[];
     now: number;
@@ -83,7 +87,9 @@ export function ask(
     withdrawnAt: null,
     note: null,
     shows: rule.show !== undefined || rule.ask !== undefined ? 1 : 0,
-    personEmail: null,
+    personId: person?.id ?? null,
+    personEmail: person?.email ?? null,
+    proof: null,
     approverGroup: rule.approvers?.group ?? null,
     votesNeeded,
     // Several votes open no grant.

@@ -17,6 +17,7 @@ import {
 } from '../../store/usable-approvals.ts';
 import type { Asked } from '../approvals/ask.ts';
 import { grantRuleDigest, isWithinBounds } from '../approvals/bound-grants.ts';
+import type { Principal } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { approvalsLock } from '../locks.ts';
 import type { CheckRequest } from './request.ts';
@@ -138,7 +139,7 @@ export class ApprovalFacts {
     const same = this.#repeated.filter(
       each =>
         each.surface === request.surface &&
-        each.sessionId === request.principal.sessionId &&
+        isSameAsker(each, request.principal) &&
         each.argsDigest === asking.argsDigest &&
         each.definitionDigest === asking.definitionDigest &&
         isSameTool(each, request) &&
@@ -193,9 +194,9 @@ export class ApprovalFacts {
   ): void {
     const { principal, surface, call } = request;
     this.#count(principal.keyId, principal.sessionId, 1);
-    const { keyId, sessionId } = principal;
+    const { keyId, sessionId, personId = null } = principal;
     const { serverName, toolName } = call;
-    const about = { keyId, sessionId, surface, serverName, toolName };
+    const about = { keyId, sessionId, personId, surface, serverName, toolName };
     const digests = { argsDigest, definitionDigest, ruleDigest };
     if (surface === 'mcp')
       this.#repeated.unshift({ id, expiresAt, ...about, ...digests, status: 'pending', note: null });
@@ -230,12 +231,20 @@ function enoughApprovers(
 
 /**
  * An approval counts only on the surface that asked for it. On `/mcp`, where the proxy runs the call itself, the call
- * need not name it if the same credential asked for it.
+ * need not name it if the same person or credential asked for it.
  */
 function mayUse(approval: Spendable, { surface, principal, referenceId }: CheckRequest): boolean {
   if (approval.surface !== surface) return false;
   if (referenceId !== null) return approval.id === referenceId;
-  return surface === 'mcp' && approval.sessionId === principal.sessionId;
+  return surface === 'mcp' && isSameAsker(approval, principal);
+}
+
+/** A person is the same in all their sessions. Else a session, or the key itself, asks for itself alone. */
+function isSameAsker(
+  { sessionId, personId }: Pick<Spendable, 'sessionId' | 'personId'>,
+  principal: Principal,
+): boolean {
+  return personId === null ? sessionId === principal.sessionId : personId === principal.personId;
 }
 
 /** A replica of an older version knows no groups: what somebody answered there does not count for one. */

@@ -8,6 +8,7 @@ import { auditFailed, GuardError } from '../../core/errors.ts';
 import type { Situation } from '../../core/situation.ts';
 import type { Transaction } from '../../store/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
+import type { PersonFacts } from '../../store/people.ts';
 import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import type { Annotations } from './annotations.ts';
@@ -21,6 +22,8 @@ import type { CheckRequest } from './request.ts';
 export interface Case {
   request: CheckRequest;
   key: KeyFacts;
+  /** The person for whom the session acts; null if it acts for nobody. */
+  person: PersonFacts | null;
   drift: Drift | null;
   considered: Considered;
   /** What it counts for, if the rule that applies has a limit. */
@@ -56,11 +59,12 @@ export async function readGroup(
   const now = clock();
   await policies.load(tx, credentials.policyVersions());
   const read = requests.map(request => {
-    const key = credentials.live(request, now);
-    if (key === null) return unauthenticated();
+    const live = credentials.live(request, now);
+    if (live === null) return unauthenticated();
+    const { key, person } = live;
     const policy = policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));
-    return { request, key, policy };
+    return { request, key, person, policy };
   });
   const reading = read.filter(
     each => !(each instanceof GuardError) && each.policy.readsAnnotations,
@@ -107,11 +111,12 @@ function inTurns(requests: readonly CheckRequest[]): Iterable<number> {
 interface Ready {
   request: CheckRequest;
   key: KeyFacts;
+  person: PersonFacts | null;
   policy: CompiledPolicy;
 }
 
 function caseOf(
-  { request, key, policy }: Ready,
+  { request, key, person, policy }: Ready,
   drift: Drift | null,
   annotations: Annotations,
   now: number,
@@ -125,11 +130,11 @@ function caseOf(
     keyId: key.id,
     keyName: key.name,
     session: sessionId === null ? null : { id: sessionId, label: sessionLabel },
-    person: null,
+    person,
     annotations: policy.readsAnnotations ? annotations.of(request) : null,
   };
   const considered = consider(policy, call, principal.scope, situation);
-  return { request, key, drift, considered, metered: meteredBy(considered, key.id) };
+  return { request, key, person, drift, considered, metered: meteredBy(considered, key.id) };
 }
 
 function meteredBy({ meter, policy }: Considered, keyId: string): Metered | null {

@@ -3,7 +3,6 @@
 // Arguments are read by conditions and, if a rule asks for approval, for a keyed digest and for what the rule shows of
 // them. They are never written anywhere.
 
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import {
   askingRule,
   asksForApproval,
@@ -20,7 +19,7 @@ import type { Transaction } from '../../store/db.ts';
 import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
-import { keyLock, POLICIES_LOCK } from '../locks.ts';
+import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
 import { Annotations } from './annotations.ts';
 import { ApprovalFacts, type Asking } from './approval-facts.ts';
 import { type Case, type Group, type GroupMemory, readGroup } from './cases.ts';
@@ -64,8 +63,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return principal.sessionId ?? '';
   }
 
-  shares(keyIds: ReadonlySet<string>): string[] {
-    return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
+  shares(keyIds: ReadonlySet<string>, requests: readonly CheckRequest[]): string[] {
+    const people = requests.some(each => each.principal.personId !== undefined) ? [PEOPLE_LOCK] : [];
+    return [...people, POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
 
   moves(request: CheckRequest): boolean {
@@ -168,7 +168,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const opens = decided.decision === 'pending' && decided.repeats === null;
     const carriers = opens ? carriersFor(this.#deps, key, asking.rule) : [];
     if (carriers instanceof GuardError) return carriers;
-    const entry = auditEntry(request, each.considered.policy, decided);
+    const entry = auditEntry(each, decided);
     entries.push(entry);
     if (decided.decision === 'deny' && decided.repeats !== null)
       return { ...verdictOf(entry), ...(before?.note && { note: before.note }) };
@@ -176,7 +176,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     let expiresAt = before?.expiresAt ?? now;
     if (opens) {
       const { subscribers } = approvals;
-      const approval = ask(this.#deps, tx, entry, asking, { args: request.args, carriers, subscribers, now });
+      const { person } = each;
+      const { args } = request;
+      const approval = ask(this.#deps, tx, entry, asking, { args, person, carriers, subscribers, now });
       entry.referenceId = approval.id;
       expiresAt = approval.expiresAt;
       approvals.opened(approval, asking);
@@ -229,7 +231,7 @@ function pendingMessage({ surface }: CheckRequest, unfreed: string | null, note:
 /** Decides a call whose rule does not ask for approval. */
 function decideByRule(each: Case, usedUp: boolean, entries: AuditEntry[]): Verdict {
   const decided = decideCase(each, { freedom: null, approvalLimit: null, usedUp });
-  const entry = auditEntry(each.request, each.considered.policy, decided);
+  const entry = auditEntry(each, decided);
   entries.push(entry);
   return verdictOf(entry);
 }
@@ -239,7 +241,7 @@ function verdictOf(entry: AuditEntry): Verdict {
   return { decision, reason, policyId, toolCallId, latencyMs };
 }
 
-function auditEntry(request: CheckRequest, policy: CompiledPolicy, decided: Decided): AuditEntry {
+function auditEntry({ request, person, considered: { policy } }: Case, decided: Decided): AuditEntry {
   const { principal, call, surface, startedAt } = request;
   const id = newId();
   return {
@@ -247,6 +249,7 @@ function auditEntry(request: CheckRequest, policy: CompiledPolicy, decided: Deci
     at: timeOfId(id),
     keyId: principal.keyId,
     sessionId: principal.sessionId,
+    personId: person?.id ?? null,
     surface,
     serverName: call.serverName,
     toolName: call.toolName,

@@ -45,8 +45,8 @@ export interface GroupWork<Item, Result> {
   keyOf(request: Item): string;
   /** Distinguishes the callers that share a key. */
   callerOf(request: Item): string;
-  /** The shared locks that the transaction of a group with these keys takes first. */
-  shares(keyIds: ReadonlySet<string>): string[];
+  /** The shared locks that the transaction of a group with these keys and requests takes first. */
+  shares(keyIds: ReadonlySet<string>, requests: readonly Item[]): string[];
   /** Whether a request probably belongs into the groups of the next GroupCommit. */
   moves?(request: Item): boolean;
   /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
@@ -188,7 +188,7 @@ export class GroupCommit<Item, Result> {
     const keyIds = new Set(group.map(this.#keyOf));
     let results: Outcome<Result>[];
     try {
-      results = await this.#lane.transaction({ shared: this.#work.shares(keyIds) }, tx =>
+      results = await this.#lane.transaction({ shared: this.#work.shares(keyIds, requests) }, tx =>
         this.#work.decideGroup(tx, requests),
       );
     } catch (error) {

@@ -2,9 +2,11 @@
 // valid, the current policy version and the definitions that the tools show. approval-facts.ts reads what only calls need
 // whose rule asks for approval. The locks that the transaction holds keep all of these facts true until the commit.
 
+import { isOpenTo } from '../../core/open-to.ts';
 import { type ShownDefinition, shownDefinitions } from '../../store/connected-tools.ts';
 import type { Transaction } from '../../store/db.ts';
 import { type KeyFacts, keyFacts } from '../../store/keys.ts';
+import { openToFacts, type PersonFacts, personFacts } from '../../store/people.ts';
 import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';
 import { keyLives } from '../credentials.ts';
 import type { CheckRequest } from './request.ts';
@@ -13,9 +15,12 @@ export class CredentialFacts {
   readonly #keys: Map<string, KeyFacts>;
   readonly #sessions: Map<string, SessionFacts>;
 
-  private constructor(keys: KeyFacts[], sessions: SessionFacts[]) {
+  readonly #people: PeopleFacts;
+
+  private constructor(keys: KeyFacts[], sessions: SessionFacts[], people: PeopleFacts) {
     this.#keys = new Map(keys.map(key => [key.id, key]));
     this.#sessions = new Map(sessions.map(session => [session.id, session]));
+    this.#people = people;
   }
 
   static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<CredentialFacts> {
@@ -25,11 +30,12 @@ export class CredentialFacts {
       keyIds.add(principal.keyId);
       if (principal.sessionId !== null) sessionIds.add(principal.sessionId);
     }
-    const [keys, sessions] = await Promise.all([
+    const [keys, sessions, people] = await Promise.all([
       keyFacts(tx, [...keyIds]),
       sessionIds.size > 0 ? sessionFacts(tx, [...sessionIds]) : [],
+      PeopleFacts.read(tx, requests),
     ]);
-    return new CredentialFacts(keys, sessions);
+    return new CredentialFacts(keys, sessions, people);
   }
 
   /** The policy versions that apply to these keys. */
@@ -37,14 +43,51 @@ export class CredentialFacts {
     return this.#keys.values();
   }
 
-  /** The key, or null if it or the session is no longer valid. */
-  live({ principal }: CheckRequest, now: number): KeyFacts | null {
+  /** The key and the person, or null if the credential is no longer valid. */
+  live({ principal }: CheckRequest, now: number): { key: KeyFacts; person: PersonFacts | null } | null {
     const key = this.#keys.get(principal.keyId);
     if (key === undefined || !keyLives(key, now)) return null;
-    if (principal.sessionId === null) return key;
+    if (principal.sessionId === null) return { key, person: null };
     const session = this.#sessions.get(principal.sessionId);
-    const lives = session !== undefined && session.revokedAt === null && session.expiresAt > now;
-    return lives ? key : null;
+    if (session === undefined || session.revokedAt !== null || session.expiresAt <= now) return null;
+    if (principal.until !== undefined && principal.until <= now) return null;
+    if (session.personId === null) return { key, person: null };
+    const person = this.#people.of(session, key.id);
+    return person === null ? null : { key, person };
+  }
+}
+
+/** The people for whom sessions of a group act, and whether their keys are open to them. */
+class PeopleFacts {
+  readonly #people: Map<string, PersonFacts>;
+  readonly #openTo: Map<string, readonly string[]>;
+
+  private constructor(people: readonly PersonFacts[], keys: readonly { id: string; openTo: string[] }[]) {
+    this.#people = new Map(people.map(person => [person.id, person]));
+    this.#openTo = new Map(keys.map(({ id, openTo }) => [id, openTo]));
+  }
+
+  static readonly #nobody = new PeopleFacts([], []);
+
+  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<PeopleFacts> {
+    const personIds = new Set<string>();
+    const keyIds = new Set<string>();
+    for (const { principal } of requests) {
+      if (principal.personId === undefined) continue;
+      personIds.add(principal.personId);
+      keyIds.add(principal.keyId);
+    }
+    if (personIds.size === 0) return PeopleFacts.#nobody;
+    const [people, keys] = await Promise.all([personFacts(tx, [...personIds]), openToFacts(tx, [...keyIds])]);
+    return new PeopleFacts(people, keys);
+  }
+
+  /** The person of a session with the groups that count for it; null if the key is not open to them. */
+  of({ personId, personGroups }: SessionFacts, keyId: string): PersonFacts | null {
+    const known = this.#people.get(personId ?? '');
+    if (known === undefined) return null;
+    const person = personGroups === null ? known : { ...known, groups: JSON.parse(personGroups) };
+    return isOpenTo(this.#openTo.get(keyId) ?? [], person) ? person : null;
   }
 }
 

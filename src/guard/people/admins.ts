@@ -5,10 +5,10 @@ import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/db.ts';
 import { anyAdmin, type ListedOperator, otherAdmins, removeSetupLinks } from '../../store/operators.ts';
 import type { Deps } from '../deps.ts';
-import { OPERATORS_LOCK } from '../locks.ts';
+import { OPERATORS_LOCK, PEOPLE_LOCK } from '../locks.ts';
 
 export function changeOperators<T>(deps: Deps, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, async tx => {
+  return deps.db.transaction({ exclusive: [PEOPLE_LOCK, OPERATORS_LOCK] }, async tx => {
     const result = await work(tx);
     // An old link must not work again if the last admin is reset some day.
     if (await anyAdmin(tx)) await removeSetupLinks(tx);

@@ -140,7 +140,7 @@ export async function signOutEverywhere(deps: Deps, operatorId: string): Promise
   await deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, tx => removeSignIns(tx, operatorId, null));
 }
 
-const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };
+const RANK: Record<Role, number> = { user: 0, viewer: 1, approver: 2, admin: 3 };
 
 /** An error if the operator's role is lower than the one needed, or null. */
 export function roleFault(operator: { role: Role }, needed: Role): GuardError | null {

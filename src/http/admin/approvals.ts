@@ -26,6 +26,10 @@ const approval = z.object({
   policyId: uuid,
   keyId: uuid,
   sessionId: uuid.nullable(),
+  personId: uuid
+    .optional()
+    .meta({ description: 'The operator for whom the session acts; absent if it acts for nobody.' }),
+  personEmail: z.string().optional().meta({ description: 'Their e-mail.' }),
   surface: z.enum(SURFACES),
   serverName: z.string(),
   toolName: z.string(),

@@ -20,6 +20,7 @@ const filter = {
   to: timeIn.optional(),
   keyId: uuid.optional(),
   sessionId: uuid.optional(),
+  personId: uuid.optional().meta({ description: 'The operator for whom the session of the call acts.' }),
   decision: z.enum(DECISIONS).optional(),
   tool: z.string().min(1).max(300).optional().meta({ description: 'A full name, or a bare tool name.' }),
   surface: z.enum(SURFACES).optional(),
@@ -40,6 +41,9 @@ export const entry = z.object({
   ruleIndex: z.int().nullable(),
   referenceId: uuid.nullable(),
   latencyMs: z.int(),
+  personId: uuid
+    .optional()
+    .meta({ description: 'The operator for whom the session acts; absent if it acts for nobody.' }),
 });
 
 export const forwarded = z
@@ -128,8 +132,8 @@ const FORMATS = {
 };
 
 /** Quotes a cell where needed. One that a spreadsheet would run as a formula gets an apostrophe in front. */
-function csvCell(value: string | number | null): string {
-  if (value === null) return '';
+function csvCell(value: string | number | null | undefined): string {
+  if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -133,7 +133,7 @@ export const signInRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/v1/me',
-    access: 'view',
+    access: 'own',
     tag,
     summary: 'Who am I',
     answers: { 200: { description: 'The owner of the credential.', schema: me } },
@@ -147,7 +147,7 @@ export const signInRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/v1/me/sign-ins',
-    access: 'view',
+    access: 'own',
     tag,
     summary: 'List my sign-ins, newest first',
     query: z.strictObject(page),
@@ -177,7 +177,7 @@ export const signInRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/v1/me/sign-ins',
-    access: 'view',
+    access: 'own',
     tag,
     summary: 'Sign out everywhere',
     answers: { 204: { description: 'All my sign-ins have ended, this one too.' } },
@@ -190,7 +190,7 @@ export const signInRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/v1/me/password',
-    access: 'view',
+    access: 'own',
     tag,
     summary: 'Change my password',
     description: 'Ends my other sign-ins.',

@@ -1,0 +1,33 @@
+// What a check must know about the people for whom its sessions act, and about the keys that are open to them.
+
+import { padded, placeholders, type Queries } from './db.ts';
+import { type WithGroupNames, withGroups } from './operators.ts';
+
+export interface PersonFacts {
+  id: string;
+  email: string;
+  groups: string[];
+}
+
+/** Those of these operators who have not been removed. */
+export async function personFacts(db: Queries, ids: readonly string[]): Promise<PersonFacts[]> {
+  const wanted = padded(ids);
+  const rows = await db.all<WithGroupNames<PersonFacts>>(
+    `SELECT id, email, group_names AS "groupNames" FROM operators WHERE id IN (${placeholders(wanted.length)})`,
+    wanted,
+  );
+  return rows.map(row => withGroups(row));
+}
+
+/** To whom these keys are open. */
+export async function openToFacts(
+  db: Queries,
+  keyIds: readonly string[],
+): Promise<{ id: string; openTo: string[] }[]> {
+  const wanted = padded(keyIds);
+  const rows = await db.all<{ id: string; openTo: string }>(
+    `SELECT id, open_to AS "openTo" FROM keys WHERE id IN (${placeholders(wanted.length)})`,
+    wanted,
+  );
+  return rows.map(({ id, openTo }) => ({ id, openTo: JSON.parse(openTo) }));
+}
