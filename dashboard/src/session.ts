@@ -5,7 +5,7 @@ import { computed, signal } from '@preact/signals';
 import { get } from './api.ts';
 import type { Me, Role } from './resources.ts';
 
-const RANK: Record<Role, number> = { viewer: 0, approver: 1, admin: 2 };
+const RANK: Record<Role, number> = { user: 0, viewer: 1, approver: 2, admin: 3 };
 
 export const me = signal<Me | null>(null);
 const rank = computed(() => (me.value === null ? -1 : RANK[me.value.role]));

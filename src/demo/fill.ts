@@ -208,6 +208,9 @@ async function addServer(
     transport: 'http' as const,
     target: url,
     headersEncrypted: null,
+    oauthEncrypted: null,
+    oauthAs: null,
+    updatedAt: null,
     createdAt,
   };
   await insertConnectedTool(tx, tool);

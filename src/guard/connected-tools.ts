@@ -45,7 +45,9 @@ export async function connectTool(
   const id = newId();
   const { headers, ...rest } = input;
   const headersEncrypted = headers === null ? null : deps.vault.encrypt(JSON.stringify(headers), about(id));
-  const tool: ConnectedTool = { ...rest, id, keyId, headersEncrypted, createdAt: deps.now() };
+  const signIn = { oauthEncrypted: null, oauthAs: null };
+  const times = { createdAt: deps.now(), updatedAt: null };
+  const tool: ConnectedTool = { ...rest, id, keyId, headersEncrypted, ...signIn, ...times };
   try {
     await deps.db.transaction({}, async tx => {
       if ((await findKey(tx, keyId)) === null) throw noSuchKey();

@@ -13,17 +13,33 @@ export interface ConnectedTool {
   /** An address, or the name of a declared stdio server. */
   target: string;
   headersEncrypted: string | null;
+  /** How we sign in to the server, encrypted; null if it wants no OAuth. */
+  oauthEncrypted: string | null;
+  /** For whom we sign in to the server; null if it wants no OAuth. */
+  oauthAs: 'key' | 'person' | null;
   createdAt: number;
+  /** When it was last changed; null if never. */
+  updatedAt: number | null;
 }
 
 const COLUMNS = `id, key_id AS "keyId", name, transport, target, headers_sealed AS "headersEncrypted",
-  created_at AS "createdAt"`;
+  oauth_sealed AS "oauthEncrypted", oauth_as AS "oauthAs", created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 export async function insertConnectedTool(tx: Transaction, tool: ConnectedTool): Promise<void> {
   await tx.run(
-    `INSERT INTO connected_tools (id, key_id, name, transport, target, headers_sealed, created_at)
-     VALUES (${placeholders(7)})`,
-    [tool.id, tool.keyId, tool.name, tool.transport, tool.target, tool.headersEncrypted, tool.createdAt],
+    `INSERT INTO connected_tools (id, key_id, name, transport, target, headers_sealed, oauth_sealed, oauth_as, created_at)
+     VALUES (${placeholders(9)})`,
+    [
+      tool.id,
+      tool.keyId,
+      tool.name,
+      tool.transport,
+      tool.target,
+      tool.headersEncrypted,
+      tool.oauthEncrypted,
+      tool.oauthAs,
+      tool.createdAt,
+    ],
   );
 }
 

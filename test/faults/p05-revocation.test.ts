@@ -64,8 +64,8 @@ const KINDS: Record<string, (service: TestService) => Promise<Ending>> = {
 
 const NO_LOCKS: Patch = {
   file: 'src/guard/check/check.ts',
-  find: 'return [POLICIES_LOCK, ...Array.from(keyIds, keyLock)];',
-  replace: 'return keyIds.size < 0 ? [POLICIES_LOCK, keyLock("")] : [];',
+  find: 'return [...people, POLICIES_LOCK, ...Array.from(keyIds, keyLock)];',
+  replace: 'return keyIds.size < 0 ? [...people, POLICIES_LOCK, keyLock("")] : [];',
 };
 const TRUSTING: Patch[] = [
   {

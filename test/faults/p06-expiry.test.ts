@@ -30,8 +30,8 @@ const MUTANTS: Record<string, Patch> = {
   },
   'whose sessions do not end': {
     file: 'src/guard/check/facts.ts',
-    find: 'session.revokedAt === null && session.expiresAt > now;',
-    replace: 'session.revokedAt === null;',
+    find: 'session.revokedAt !== null || session.expiresAt <= now) return null;',
+    replace: 'session.revokedAt !== null) return null;',
   },
 };
 

@@ -9,15 +9,7 @@ import { ROLES } from '../../src/store/operators.ts';
 import { newPerson, OWN, type Person, signedIn } from '../operators/people.ts';
 import { ADMIN_TOKEN, startService, type TestService } from '../support/service.ts';
 
-const TOKENS = [
-  'none',
-  'garbage',
-  'unknown key',
-  'approval token',
-  'session',
-  'key',
-  'admin',
-] as const;
+const TOKENS = ['none', 'garbage', 'unknown key', 'approval token', 'session', 'key', 'admin'] as const;
 /** Cookies: of a sign-in that never was, and of an operator of each role. */
 const COOKIES = [
   'ended sign-in',

@@ -108,7 +108,16 @@ async function newPrincipal(): Promise<Principal> {
   const { id: policyId } = await createPolicy(deps, 'admin', { name, description: '', rules });
   const input = { name, policyId, requireSignInToApprove: false, expiresAt: null, notify: null, forward: [] };
   const { key } = await createKey(deps, 'admin', input);
-  const row = { id: newId(), keyId: key.id, name: 'up', headersEncrypted: null, createdAt: NOW };
+  const row = {
+    id: newId(),
+    keyId: key.id,
+    name: 'up',
+    headersEncrypted: null,
+    oauthEncrypted: null,
+    oauthAs: null,
+    updatedAt: null,
+    createdAt: NOW,
+  };
   await store.db.transaction({}, async tx =>
     insertConnectedTool(tx, { ...row, transport: 'http', target: upstream.url }),
   );

@@ -34,6 +34,9 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
       transport: 'http',
       target: server.url,
       headersEncrypted: null,
+      oauthEncrypted: null,
+      oauthAs: null,
+      updatedAt: null,
       createdAt: now,
     }),
   );

@@ -84,7 +84,17 @@ export function upstreamOn(
 ): Made {
   const opened: Channel[] = [];
   let changed = 0;
-  const row = { id, keyId: 'key', name: 'up', target: '', headersEncrypted: null, createdAt: 0 };
+  const row = {
+    id,
+    keyId: 'key',
+    name: 'up',
+    target: '',
+    headersEncrypted: null,
+    oauthEncrypted: null,
+    oauthAs: null,
+    updatedAt: null,
+    createdAt: 0,
+  };
   const upstream = new Upstream(
     { ...row, transport },
     async (_tool, signal) => {

@@ -141,7 +141,17 @@ describe('the Connected Tools of a key', () => {
   }
   async function connected(server: { url: string }, keyId: string = newId(), name = 'up') {
     const id = newId();
-    const row = { id, keyId, name, target: server.url, headersEncrypted: null, createdAt: now };
+    const row = {
+      id,
+      keyId,
+      name,
+      target: server.url,
+      headersEncrypted: null,
+      oauthEncrypted: null,
+      oauthAs: null,
+      updatedAt: null,
+      createdAt: now,
+    };
     await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'http' }));
     return { keyId, id };
   }
@@ -257,7 +267,17 @@ describe('the Connected Tools of a key', () => {
     const hub = newHub({ declared });
     const keyId = newId();
     for (const [name, target] of ['declared', 'undeclared', 'constructor'].entries()) {
-      const row = { id: newId(), keyId, name: `up${name}`, target, headersEncrypted: null, createdAt: now };
+      const row = {
+        id: newId(),
+        keyId,
+        name: `up${name}`,
+        target,
+        headersEncrypted: null,
+        oauthEncrypted: null,
+        oauthAs: null,
+        updatedAt: null,
+        createdAt: now,
+      };
       await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'stdio' }));
     }
     const [one, ...others] = (await hub.of(keyId)) as [Upstream, ...Upstream[]];

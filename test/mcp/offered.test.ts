@@ -40,7 +40,17 @@ afterAll(async () => {
 /** What an upstream offers that lists as it is told, and how often it was asked. */
 async function offering(list: (channel: Channel) => Any = () => listed(ECHO), db: Db = store.db) {
   const id = newId();
-  const row = { id, keyId: newId(), name: 'up', target: '', headersEncrypted: null, createdAt: NOW };
+  const row = {
+    id,
+    keyId: newId(),
+    name: 'up',
+    target: '',
+    headersEncrypted: null,
+    oauthEncrypted: null,
+    oauthAs: null,
+    updatedAt: null,
+    createdAt: NOW,
+  };
   await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'stdio' }));
   const open = (): Channel => {
     const channel: Channel = new Channel({ 'tools/list': () => list(channel) });
@@ -132,7 +142,17 @@ test('what is read while the store is asked is not replaced by what the store re
 test('a tool that is known, of an upstream that said of no change, is found without another reading', async () => {
   const server = new RecordingUpstream();
   const [id, keyId] = [newId(), newId()];
-  const row = { id, keyId, name: 'up', target: server.url, headersEncrypted: null, createdAt: NOW };
+  const row = {
+    id,
+    keyId,
+    name: 'up',
+    target: server.url,
+    headersEncrypted: null,
+    oauthEncrypted: null,
+    oauthAs: null,
+    updatedAt: null,
+    createdAt: NOW,
+  };
   await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'http' }));
   const listing = new Listing(deps, hub, false, () => {});
   jest.useFakeTimers();

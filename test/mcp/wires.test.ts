@@ -35,7 +35,17 @@ function upstreamOn(
   open: (signal: AbortSignal) => Promise<Wire>,
   { limits = PLENTY, now = Date.now }: { limits?: UpstreamLimits; now?: () => number } = {},
 ): Upstream {
-  const row = { id: 'id', keyId: 'key', name: 'up', target: '', headersEncrypted: null, createdAt: 0 };
+  const row = {
+    id: 'id',
+    keyId: 'key',
+    name: 'up',
+    target: '',
+    headersEncrypted: null,
+    oauthEncrypted: null,
+    oauthAs: null,
+    updatedAt: null,
+    createdAt: 0,
+  };
   const upstream = new Upstream(
     { ...row, transport },
     (_tool, signal) => open(signal),

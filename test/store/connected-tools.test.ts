@@ -11,6 +11,9 @@ const tool = (id: string, keyId: string, name: string): tools.ConnectedTool => (
   transport: 'http',
   target: 'https://example.com',
   headersEncrypted: id === 'c1' ? 'sealed' : null,
+  oauthEncrypted: null,
+  oauthAs: null,
+  updatedAt: null,
   createdAt: NOW,
 });
 
