@@ -2,8 +2,10 @@
 // remembered only to save a look-up before a check: the audit transaction always reads key and session again.
 
 import { GuardError, overloaded } from '../core/errors.ts';
+import { isOpenTo } from '../core/open-to.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findAccess } from '../store/oauth.ts';
+import { personFacts } from '../store/people.ts';
 import { findSession, findSessionByHash, type SessionRecord } from '../store/sessions.ts';
 import type { Deps } from './deps.ts';
 import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
@@ -58,7 +60,7 @@ async function look(deps: Deps, kind: TokenKind, hash: string): Promise<Principa
   return sessionPrincipal(deps, await findSession(deps.db, access.sessionId), access.expiresAt);
 }
 
-/** The Principal of a session, if it and its key are valid. */
+/** The Principal of a session, if it and its key are valid, and the key is open to the person for whom it acts. */
 export async function sessionPrincipal(
   deps: Deps,
   session: SessionRecord | null,
@@ -69,6 +71,7 @@ export async function sessionPrincipal(
   const key = await findKey(deps.db, session.keyId);
   if (key === null || !keyLives(key, now)) return null;
   const { id: sessionId, label: sessionLabel, scopeTools, personId } = session;
+  if (personId !== null && !(await isOpen(deps, key, session))) return null;
   const scope = scopeTools === null ? null : new Set(scopeTools);
   return {
     kind: 'session',
@@ -79,6 +82,15 @@ export async function sessionPrincipal(
     ...(personId !== null && { personId }),
     ...(until !== null && { until }),
   };
+}
+
+async function isOpen(
+  { db }: Deps,
+  { openTo }: KeyRecord,
+  { personId, personGroups }: SessionRecord,
+): Promise<boolean> {
+  const [person] = await personFacts(db, [personId ?? '']);
+  return person !== undefined && isOpenTo(openTo, { ...person, groups: personGroups ?? person.groups });
 }
 
 export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: number): boolean {

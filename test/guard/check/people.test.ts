@@ -126,6 +126,7 @@ for (const engine of await engines()) {
       expect([await outcome(first, 'look'), await outcome(second, 'look')]).toEqual(['allow', 'allow']);
       await changeOperator(deps, 'admin', ann, { groups: [] });
       expect(await outcome(first, 'look')).toBe('unauthenticated');
+      expect(await refusal(authenticate(deps, anns))).toMatchObject({ code: 'unauthenticated' });
       await changeOperator(deps, 'admin', ann, { groups: ['dev'] });
       expect(await outcome(first, 'look')).toBe('allow');
       await changeKey(deps, 'admin', keyId, { openTo: ['person:bob@example.com'] });
@@ -135,6 +136,7 @@ for (const engine of await engines()) {
       ]);
       await deleteOperator(deps, 'admin', bob);
       expect(await outcome(second, 'look')).toBe('unauthenticated');
+      expect(await refusal(authenticate(deps, bobs))).toMatchObject({ code: 'unauthenticated' });
     });
 
     test('an access token ends although it is remembered', async () => {
