@@ -96,6 +96,7 @@ const ONLY: Record<string, RegExp> = {
   bun: /^store\/postgres(-connection|-errors)?\.ts$/,
   zod: /^http\//,
   'openid-client': /^guard\/people\/provider\.ts$/,
+  '@simplewebauthn/server/helpers': /^guard\/people\/passkey-responses\.ts$/,
   '@simplewebauthn/server': /^guard\/people\/passkey-responses\.ts$/,
   nodemailer: /^guard\/approvals\/notify\/email\.ts$/,
   commander: /^cli\//,

@@ -89,6 +89,7 @@ export class Vault {
   readonly #encryption: Uint8Array;
   readonly #digest: Uint8Array;
   readonly #messages: Uint8Array;
+  readonly #challenges: Uint8Array;
   readonly #exchange: Uint8Array;
   readonly #values: Uint8Array;
   readonly #checkpoints: KeyObject;
@@ -102,6 +103,7 @@ export class Vault {
     this.#digest = derive(masterKey, 'toolgate arguments digest');
     this.#values = derive(masterKey, 'toolgate values digest');
     this.#messages = derive(masterKey, 'toolgate messages between replicas');
+    this.#challenges = derive(masterKey, 'toolgate passkey challenges');
     this.#exchange = derive(masterKey, 'toolgate exchange between replicas');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
     const pkcs8 = Buffer.concat([PKCS8_ED25519, derive(masterKey, 'toolgate checkpoints')]);
@@ -137,6 +139,11 @@ export class Vault {
   /** Proves that a message comes from a replica, since only replicas have the master key. */
   messageMac(message: string): string {
     return createHmac('sha256', this.#messages).update(message).digest('base64url');
+  }
+
+  /** Proves that a challenge for a passkey was made here. */
+  challengeMac(challenge: string): string {
+    return createHmac('sha256', this.#challenges).update(challenge).digest('base64url');
   }
 
   /** A key of one exchange between replicas. Nobody can derive it again once the shared secret is forgotten. */

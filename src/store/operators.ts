@@ -31,7 +31,8 @@ export function withGroups<T extends { groups: string[] }>({ groupNames, ...row 
 }
 
 const CAN_SIGN_IN = `(password_hash IS NOT NULL
-  OR EXISTS (SELECT 1 FROM identities WHERE identities.operator_id = operators.id))`;
+  OR EXISTS (SELECT 1 FROM identities WHERE identities.operator_id = operators.id)
+  OR EXISTS (SELECT 1 FROM passkeys WHERE passkeys.operator_id = operators.id))`;
 const COLUMNS = `id, email, role, created_at AS "createdAt", group_names AS "groupNames",
   CASE WHEN ${CAN_SIGN_IN} THEN 'active' ELSE 'invited' END AS status`;
 

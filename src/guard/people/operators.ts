@@ -21,6 +21,7 @@ import {
   updateOperatorPassword,
   updateOperatorRole,
 } from '../../store/operators.ts';
+import { removePasskeys } from '../../store/passkeys.ts';
 import { removeSignIns } from '../../store/sign-ins.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
@@ -138,13 +139,14 @@ export async function changeGroups(
   return after;
 }
 
-/** Ends their sign-ins and invitations too, at once. Single sign-on does not create the operator again. */
+/** Ends their sign-ins, passkeys and invitations too, at once. Single sign-on does not create the operator again. */
 export async function deleteOperator(deps: Deps, actor: Actor, id: string): Promise<void> {
   await changeOperators(deps, async tx => {
     const operator = await wantOperator(tx, id);
     await keepAnAdmin(tx, operator);
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
+    await removePasskeys(tx, id);
     await removeOperator(tx, id);
     await markRemoved(tx, operator, deps.now());
     const { email, role } = operator;
@@ -153,8 +155,8 @@ export async function deleteOperator(deps: Deps, actor: Actor, id: string): Prom
 }
 
 /**
- * Resets somebody who cannot sign in: it removes their password, the link to their provider accounts and their sign-ins
- * at once, and lets them choose a new password. `token` goes into the link for that. It is shown only once.
+ * Resets somebody who cannot sign in: it removes their password, passkeys, the link to their provider accounts and their
+ * sign-ins at once, and lets them choose a new password. `token` goes into the link for that. It is shown only once.
  */
 export async function resetOperator(
   deps: Deps,
@@ -168,6 +170,7 @@ export async function resetOperator(
     const expiresAt = createdAt + RESET_MS;
     await updateOperatorPassword(tx, id, null);
     await removeIdentities(tx, id);
+    await removePasskeys(tx, id);
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
     await forgetAccount(tx, email);

@@ -111,6 +111,7 @@ CREATE TABLE server_tickets (
 );
 CREATE INDEX server_tickets_expiry ON server_tickets (expires_at);
 
+-- The public keys with which people sign in and sign their answers to approvals. Nothing in them is secret.
 CREATE TABLE passkeys (
   id text NOT NULL PRIMARY KEY,
   operator_id text NOT NULL,
@@ -123,9 +124,9 @@ CREATE TABLE passkeys (
 );
 CREATE INDEX passkeys_operator ON passkeys (operator_id, created_at);
 
+-- The challenges that were answered, for as long as somebody could answer them again.
 CREATE TABLE passkey_challenges (
   hash text NOT NULL PRIMARY KEY,
-  state_sealed text NOT NULL,
   expires_at bigint NOT NULL
 );
 CREATE INDEX passkey_challenges_expiry ON passkey_challenges (expires_at);
