@@ -23,6 +23,8 @@ import { setUpStore, showFirstKey } from './guard/first-start.ts';
 import { takeOver } from './guard/leases.ts';
 import { logKey } from './guard/log/sealed-log.ts';
 import type { TargetRules } from './guard/outgoing/addresses.ts';
+import { CompanyIssuer } from './guard/people/company-issuer.ts';
+import { CompanyTokens } from './guard/people/company-tokens.ts';
 import { Provider } from './guard/people/provider.ts';
 import { offerSetup } from './guard/people/setup.ts';
 import { RateLimit } from './guard/rate-limit.ts';
@@ -218,7 +220,7 @@ function createServices(
     checks,
     mcp: createMcp(config, deps, checks, metrics, log),
     feed,
-    principals: new PrincipalMemory(deps),
+    principals: new PrincipalMemory(deps, companyTokens(config, deps, log)),
     config,
     metrics,
     allMetrics: () => metrics.text(),
@@ -268,6 +270,15 @@ function signOn(config: Config): Provider | null {
   const { oidcIssuer, oidcClientId } = config;
   if (oidcIssuer === null || oidcClientId === null) return null;
   return new Provider({ ...config, oidcIssuer, oidcClientId }, targetRules(config));
+}
+
+function companyTokens(config: Config, deps: Deps, log: Log): CompanyTokens | null {
+  const { jwtIssuer, jwtAudience, jwtGroupsClaim } = config;
+  if (jwtIssuer === null || jwtAudience === null) return null;
+  const failed = (error: unknown) =>
+    log.warn({ err: error }, 'the issuer of company tokens cannot be asked: new tokens are refused');
+  const issuer = new CompanyIssuer({ jwtIssuer, jwtAudience }, targetRules(config), failed);
+  return new CompanyTokens(deps, issuer, jwtGroupsClaim);
 }
 
 /**

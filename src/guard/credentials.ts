@@ -21,7 +21,7 @@ export interface Principal {
   scope: ReadonlySet<string> | null;
   /** The operator for whom the session acts, if it acts for somebody. */
   personId?: string;
-  /** When the access token ends, which is sooner than its session; other credentials have none. */
+  /** When the access token or the company's token ends; other credentials have none. */
   until?: number;
 }
 
@@ -35,6 +35,14 @@ function malformed(): GuardError {
     'unauthenticated',
     'This is no key or session token: those begin with tg_key_, tg_ses_ or tg_oat_ and end in a checksum. Was it copied whole?',
   );
+}
+
+/** Tokens that others have issued, and that this service accepts too. */
+export interface ForeignTokens {
+  /** Whether a text may be such a token. It is cheap, and strangers may send any text. */
+  mayBe(token: string): boolean;
+  /** Throws unless the token is valid. */
+  authenticate(token: string): Promise<Principal>;
 }
 
 /** Looks the token up in the store. A malformed one is refused without a look-up. */
@@ -99,8 +107,8 @@ export function keyLives(key: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>, now: n
 
 const REMEMBERED = 10_000;
 /**
- * The limit on the tool names in all remembered scopes. One scope may have 10,000 names, and anybody with a key can
- * create sessions.
+ * The limit on the tool names in all remembered scopes, and on the parts of long headers. One scope may have 10,000
+ * names, and anybody with a key can create sessions.
  */
 const REMEMBERED_SCOPES = 100_000;
 /** More look-ups than this would only wait for a connection to the store, so further ones are refused at once. */
@@ -114,10 +122,12 @@ export class PrincipalMemory {
   readonly #deps: Deps;
   readonly #known = new Map<string, Principal>();
   readonly #learning = new Map<string, Promise<Principal>>();
+  readonly #foreign: ForeignTokens | null;
   #scopes = 0;
 
-  constructor(deps: Deps) {
+  constructor(deps: Deps, foreign: ForeignTokens | null = null) {
     this.#deps = deps;
+    this.#foreign = foreign;
   }
 
   get size(): number {
@@ -134,22 +144,24 @@ export class PrincipalMemory {
 
   /** Looks the token up and remembers its Principal. Requests with the same token share one look-up. */
   learn(token: string): Promise<Principal> {
-    if (tokenKind(token) === null) return Promise.reject(malformed());
     const header = `Bearer ${token}`;
     const known = this.recall(header);
     if (known !== undefined) return Promise.resolve(known);
     const underWay = this.#learning.get(header);
     if (underWay !== undefined) return underWay;
+    const foreign = this.#foreign?.mayBe(token) ? this.#foreign : null;
+    if (foreign === null && tokenKind(token) === null) return Promise.reject(malformed());
     if (this.#learning.size >= MAX_LEARNING) return Promise.reject(overloaded());
-    const learnt = this.#look(header, token).finally(() => this.#learning.delete(header));
+    const asked = foreign === null ? authenticate(this.#deps, token) : foreign.authenticate(token);
+    const learnt = this.#keep(header, asked).finally(() => this.#learning.delete(header));
     this.#learning.set(header, learnt);
     return learnt;
   }
 
-  async #look(header: string, token: string): Promise<Principal> {
-    const principal = await authenticate(this.#deps, token);
+  async #keep(header: string, asked: Promise<Principal>): Promise<Principal> {
+    const principal = await asked;
     this.#known.set(header, principal);
-    this.#scopes += scopeOf(principal);
+    this.#scopes += sizeOf(header, principal);
     for (const [oldest, known] of this.#known) {
       if (this.#known.size <= REMEMBERED && this.#scopes <= REMEMBERED_SCOPES) break;
       this.#drop(oldest, known);
@@ -164,8 +176,11 @@ export class PrincipalMemory {
 
   #drop(header: string, principal: Principal): void {
     this.#known.delete(header);
-    this.#scopes -= scopeOf(principal);
+    this.#scopes -= sizeOf(header, principal);
   }
 }
 
-const scopeOf = ({ scope }: Principal): number => scope?.size ?? 0;
+/** Our own tokens are short. One part of a longer header takes about as much memory as the name of a tool. */
+const PART = 64;
+const sizeOf = (header: string, { scope }: Principal): number =>
+  (scope?.size ?? 0) + Math.floor(header.length / PART);

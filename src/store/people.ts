@@ -31,3 +31,20 @@ export async function openToFacts(
   );
   return rows.map(({ id, openTo }) => ({ id, openTo: JSON.parse(openTo) }));
 }
+
+export interface OpenKey {
+  id: string;
+  name: string;
+  openTo: string[];
+  expiresAt: number | null;
+}
+
+/** The keys that are valid and open to somebody, by their names. */
+export async function openKeys(db: Queries, now: number): Promise<OpenKey[]> {
+  const rows = await db.all<Omit<OpenKey, 'openTo'> & { openTo: string }>(
+    `SELECT id, name, open_to AS "openTo", expires_at AS "expiresAt" FROM keys
+     WHERE open_to <> '[]' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ORDER BY name, id`,
+    [now],
+  );
+  return rows.map(row => ({ ...row, openTo: JSON.parse(row.openTo) }));
+}

@@ -50,27 +50,47 @@ function fromRow({ scopeTools, personGroups, ...row }: SessionRow): SessionRecor
 const listOrNull = (text: string | null): string[] | null => (text === null ? null : JSON.parse(text));
 const textOrNull = (list: string[] | null): string | null => (list === null ? null : JSON.stringify(list));
 
+const INSERT = `INSERT INTO sessions (id, key_id, hash, prefix, label, scope_tools, created_at, expires_at, person_id,
+  person_groups, client_id, client_name, used_at, signed_hash) VALUES (${placeholders(14)})`;
+
 export async function insertSession(db: Queries, session: SessionRecord, hash: string): Promise<void> {
-  await db.run(
-    `INSERT INTO sessions (id, key_id, hash, prefix, label, scope_tools, created_at, expires_at, person_id,
-       person_groups, client_id, client_name, used_at)
-     VALUES (${placeholders(13)})`,
-    [
-      session.id,
-      session.keyId,
-      hash,
-      session.prefix,
-      session.label,
-      textOrNull(session.scopeTools),
-      session.createdAt,
-      session.expiresAt,
-      session.personId,
-      textOrNull(session.personGroups),
-      session.clientId,
-      session.clientName,
-      session.usedAt,
-    ],
-  );
+  await db.run(INSERT, valuesOf(session, hash, null));
+}
+
+/**
+ * Inserts the session of a company's token, unless the token has one. `signedHash` is the hash of what the token says,
+ * which it has in common with copies of it that have another signature: they get no session of their own.
+ */
+export async function insertTokenSession(
+  db: Queries,
+  session: SessionRecord,
+  hash: string,
+  signedHash: string,
+): Promise<void> {
+  await db.run(`${INSERT} ON CONFLICT DO NOTHING`, valuesOf(session, hash, signedHash));
+}
+
+function valuesOf(
+  session: SessionRecord,
+  hash: string,
+  signedHash: string | null,
+): (string | number | null)[] {
+  return [
+    session.id,
+    session.keyId,
+    hash,
+    session.prefix,
+    session.label,
+    textOrNull(session.scopeTools),
+    session.createdAt,
+    session.expiresAt,
+    session.personId,
+    textOrNull(session.personGroups),
+    session.clientId,
+    session.clientName,
+    session.usedAt,
+    signedHash,
+  ];
 }
 
 /** False when it was revoked before. `because` is for a session that nobody revoked on purpose. */
@@ -134,6 +154,21 @@ export async function hasActive(
     `SELECT id FROM sessions WHERE key_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
      ORDER BY id LIMIT 1 OFFSET $4`,
     [keyId, since, now, count - 1],
+  );
+  return rows.length > 0;
+}
+
+/** Whether at least `count` sessions that were made from company tokens act for a person. */
+export async function hasActiveTokens(
+  db: Queries,
+  personId: string,
+  now: number,
+  count: number,
+): Promise<boolean> {
+  const rows = await db.all(
+    `SELECT id FROM sessions WHERE person_id = $1 AND signed_hash IS NOT NULL AND revoked_at IS NULL AND expires_at > $2
+     ORDER BY id LIMIT 1 OFFSET $3`,
+    [personId, now, count - 1],
   );
   return rows.length > 0;
 }

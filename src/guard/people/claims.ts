@@ -50,13 +50,13 @@ export function readPerson(claims: Claims, rules: ClaimRules): Person {
     throw refused('People of your e-mail’s domain cannot sign in here.');
   }
   const role = byGroup ?? (emailVerified ? rules.oidcDefaultRole : null);
-  return { email, emailVerified, role, groups: givenGroups(claims, rules) };
+  return { email, emailVerified, role, groups: givenGroups(claims, rules.oidcGroupsClaim) };
 }
 
 /** Names that no group can have here, and those beyond the most that a person can have, are left out. */
-function givenGroups(claims: Claims, { oidcGroupsClaim }: ClaimRules): readonly string[] | null {
-  if (oidcGroupsClaim === null) return null;
-  const names = groupsIn(claims, oidcGroupsClaim).filter(each => typeof each === 'string');
+export function givenGroups(claims: Claims, claim: string | null): string[] | null {
+  if (claim === null) return null;
+  const names = groupsIn(claims, claim).filter(each => typeof each === 'string');
   return names.filter(each => groupFault(each) === null).slice(0, MAX_GROUPS);
 }
 

@@ -148,7 +148,7 @@ async function withRole(
 /**
  * Links an operator's account at the provider at their first sign-on. From then on the account counts, not the e-mail.
  */
-async function link(
+export async function link(
   tx: Transaction,
   deps: Deps,
   account: Account,
@@ -175,7 +175,7 @@ async function link(
   return (await findOperator(tx, operatorId)) as ListedOperator;
 }
 
-async function provision(
+export async function provision(
   tx: Transaction,
   deps: Deps,
   account: Account,
@@ -192,5 +192,5 @@ async function provision(
 
 const forbidden = (message: string): GuardError => new GuardError('forbidden', message);
 const noRole = (): GuardError => forbidden('You have no role here. Ask an admin to invite you.');
-const removed = (): GuardError =>
+export const removed = (): GuardError =>
   forbidden('You were removed from the operators. Ask an admin to invite you.');

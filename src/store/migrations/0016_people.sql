@@ -8,10 +8,14 @@ ALTER TABLE sessions ADD COLUMN client_id text;
 ALTER TABLE sessions ADD COLUMN client_name text;
 ALTER TABLE sessions ADD COLUMN used_at bigint;
 ALTER TABLE sessions ADD COLUMN revoked_because text;
+-- The hash of what a company's token says, without its signature: several signatures can fit the same token.
+ALTER TABLE sessions ADD COLUMN signed_hash text;
+CREATE UNIQUE INDEX sessions_signed ON sessions (signed_hash) WHERE signed_hash IS NOT NULL;
 CREATE INDEX sessions_person ON sessions (person_id, id) WHERE person_id IS NOT NULL;
 
 -- The groups and people to whom a key is open, as a JSON list.
 ALTER TABLE keys ADD COLUMN open_to text NOT NULL DEFAULT '[]';
+CREATE INDEX keys_open ON keys (id) WHERE open_to <> '[]';
 
 ALTER TABLE audit_contexts ADD COLUMN person_id text;
 DROP VIEW audit;

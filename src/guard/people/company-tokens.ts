@@ -1,0 +1,185 @@
+// The company's own tokens as credentials. At first sight a valid token becomes a session row of the one key that is
+// open to its person. From then on the token is found by its hash, like any session, so that every replica knows it and
+// a revocation holds. company-issuer.ts verifies tokens; single-sign-on.ts has the rules for people who come from outside.
+
+import { GuardError } from '../../core/errors.ts';
+import { isOpenTo } from '../../core/open-to.ts';
+import { visible } from '../../core/visible.ts';
+import type { Queries, Transaction } from '../../store/db.ts';
+import { type Account, findIdentity } from '../../store/identities.ts';
+import { findKey } from '../../store/keys.ts';
+import { findOperator, findOperatorCredential, type ListedOperator } from '../../store/operators.ts';
+import { type OpenKey, openKeys } from '../../store/people.ts';
+import {
+  findSessionByHash,
+  hasActiveTokens,
+  insertTokenSession,
+  type SessionRecord,
+} from '../../store/sessions.ts';
+import {
+  type ForeignTokens,
+  keyLives,
+  type Principal,
+  sessionPrincipal,
+  unauthenticated,
+} from '../credentials.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { keyLock } from '../locks.ts';
+import { hashToken } from '../secrets.ts';
+import { changeOperators } from './admins.ts';
+import { givenGroups, readPerson } from './claims.ts';
+import type { CompanyClaims, CompanyIssuer } from './company-issuer.ts';
+import { link, provision, removed } from './single-sign-on.ts';
+
+/** How many tokens of one person may be in use at once. */
+export const MAX_TOKENS_PER_PERSON = 200;
+const MAX_CLIENT_ID = 200;
+/** A message that names keys does not name more. */
+const MAX_NAMED = 10;
+
+interface Bearer {
+  operator: ListedOperator;
+  /** The groups that the token names; null for those of the operator. */
+  groups: string[] | null;
+}
+
+export class CompanyTokens implements ForeignTokens {
+  readonly #deps: Deps;
+  readonly #issuer: CompanyIssuer;
+  readonly #groupsClaim: string | null;
+
+  constructor(deps: Deps, issuer: CompanyIssuer, groupsClaim: string | null) {
+    this.#deps = deps;
+    this.#issuer = issuer;
+    this.#groupsClaim = groupsClaim;
+  }
+
+  mayBe(token: string): boolean {
+    return this.#issuer.mayBe(token);
+  }
+
+  /** A known token is not verified again, so its session goes on while the issuer cannot be reached. */
+  async authenticate(token: string): Promise<Principal> {
+    const { db } = this.#deps;
+    const hash = hashToken(token);
+    const session = (await findSessionByHash(db, hash)) ?? (await this.#admit(token, hash));
+    const principal = await sessionPrincipal(this.#deps, session, session?.expiresAt ?? null);
+    if (principal === null) throw unauthenticated();
+    return principal;
+  }
+
+  /** The new session of a valid token; null if a copy of the token with another signature has one. */
+  async #admit(token: string, hash: string): Promise<SessionRecord | null> {
+    const { db, now: clock } = this.#deps;
+    const claims = await this.#issuer.verify(token, clock());
+    const bearer = await this.#bearerOf(claims);
+    const { id: keyId } = await theKeyOf(db, bearer, clock());
+    const signedHash = hashToken(token.slice(0, token.lastIndexOf('.')));
+    return db.transaction({ shared: [keyLock(keyId)] }, async tx => {
+      const now = clock();
+      const key = await findKey(tx, keyId);
+      if (key === null || !keyLives(key, now)) throw unauthenticated();
+      const personId = bearer.operator.id;
+      if (await hasActiveTokens(tx, personId, now, MAX_TOKENS_PER_PERSON)) throw tooMany();
+      const until = claims.exp * 1000;
+      const session: SessionRecord = {
+        id: newId(),
+        keyId,
+        prefix: 'jwt',
+        label: `company token of ${new URL(claims.iss).host}`,
+        scopeTools: null,
+        createdAt: now,
+        expiresAt: key.expiresAt === null ? until : Math.min(until, key.expiresAt),
+        revokedAt: null,
+        revokedBecause: null,
+        personId,
+        personGroups: bearer.groups,
+        clientId: clientOf(claims),
+        clientName: null,
+        usedAt: now,
+      };
+      await insertTokenSession(tx, session, hash, signedHash);
+      return findSessionByHash(tx, hash);
+    });
+  }
+
+  async #bearerOf(claims: CompanyClaims): Promise<Bearer> {
+    const groups = givenGroups(claims, this.#groupsClaim);
+    const account = { issuer: claims.iss, subject: claims.sub };
+    const operator =
+      (await operatorOf(this.#deps.db, account)) ??
+      (await changeOperators(this.#deps, async tx => {
+        const found = await this.#newcomer(tx, account, claims);
+        // If no key is open to them, they do not become an operator.
+        await theKeyOf(tx, { operator: found, groups }, this.#deps.now());
+        return found;
+      }));
+    return { operator, groups };
+  }
+
+  /** Roles are never changed here: a token gives access to no more than tools. */
+  async #newcomer(tx: Transaction, account: Account, claims: CompanyClaims): Promise<ListedOperator> {
+    const meanwhile = await operatorOf(tx, account);
+    if (meanwhile !== null) return meanwhile;
+    const person = readPerson(claims, {
+      oidcAllowedDomains: [],
+      oidcRoleClaim: '',
+      oidcGroupsClaim: null,
+      oidcRoles: [],
+      oidcDefaultRole: 'user',
+    });
+    const known = await findOperatorCredential(tx, person.email);
+    if (known === null) return provision(tx, this.#deps, account, person);
+    // Otherwise an account that cannot sign in would count as an admin who can, for example.
+    if ((await findOperator(tx, known.id))?.status !== 'active') {
+      throw new GuardError(
+        'forbidden',
+        'You are invited. Accept the invitation before you use company tokens.',
+      );
+    }
+    return link(tx, this.#deps, account, person, known.id);
+  }
+}
+
+/** The operator with this account, or null if no operator has had it. */
+async function operatorOf(db: Queries, account: Account): Promise<ListedOperator | null> {
+  const identity = await findIdentity(db, account);
+  if (identity === null) return null;
+  const operator = await findOperator(db, identity.operatorId);
+  if (operator === null) throw removed();
+  return operator;
+}
+
+/** The only key that is open to the person. If there are several, an admin has to decide, and not we. */
+async function theKeyOf(db: Queries, { operator, groups }: Bearer, now: number): Promise<OpenKey> {
+  const person = { email: operator.email, groups: groups ?? operator.groups };
+  const open = (await openKeys(db, now)).filter(key => isOpenTo(key.openTo, person));
+  const [first, ...others] = open;
+  if (first === undefined) {
+    throw new GuardError(
+      'forbidden',
+      'No key is open to you. Ask an admin to open one to you or to one of your groups.',
+    );
+  }
+  if (others.length === 0) return first;
+  const names = open.slice(0, MAX_NAMED).map(({ name }) => `"${visible(name)}"`);
+  const more = open.length > MAX_NAMED ? ` and ${open.length - MAX_NAMED} more` : '';
+  throw new GuardError(
+    'forbidden',
+    `Several keys are open to you: ${names.join(', ')}${more}. A company token needs exactly one: ask an admin to leave one open to you.`,
+  );
+}
+
+function clientOf(claims: CompanyClaims): string | null {
+  const client = claims['client_id'] ?? claims['azp'];
+  const fits = typeof client === 'string' && client !== '' && client.length <= MAX_CLIENT_ID;
+  return fits && visible(client) === client ? client : null;
+}
+
+function tooMany(): GuardError {
+  return new GuardError(
+    'conflict',
+    `You have ${MAX_TOKENS_PER_PERSON} company tokens in use, and may have no more. Use one for longer, or wait until some have ended.`,
+  );
+}
