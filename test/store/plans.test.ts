@@ -14,6 +14,7 @@ import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
 import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
+import { openKeys } from '../../src/store/people.ts';
 import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, isPosted } from '../../src/store/posted-messages.ts';
 import * as rollups from '../../src/store/rollups.ts';
@@ -44,11 +45,13 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'a key by its hash': db => keys.findKeyByHash(db, 'hash 7'),
   'facts of keys': db => keys.keyFacts(db, [idAt(NOW, 7), idAt(NOW, 8)]),
   'keys of a policy': db => keys.policyInUse(db, 'policy-7'),
+  'keys that are open to people': db => openKeys(db, NOW),
   sessions: db => sessions.listSessions(db, null, 51, 'z'),
   'sessions of a key': db => sessions.listSessions(db, 'key-7', 51, 'z'),
   'active sessions': db => sessions.activeSessions(db, 'key-7', NOW, 10, 'z'),
   'whether sessions are many': db => sessions.hasActive(db, 'key-7', NOW, idAt(NOW - HOUR), 100),
   'a session by its hash': db => sessions.findSessionByHash(db, 'hash 7'),
+  'whether a person has many tokens': db => sessions.hasActiveTokens(db, 'person-7', NOW, 200),
   'facts of sessions': db => sessions.sessionFacts(db, [idAt(NOW, 7)]),
   approvals: db => approvals.listApprovals(db, null, 51, 'z'),
   'approvals of a status': db => approvals.listApprovals(db, 'denied', 51, 'z'),
@@ -223,8 +226,10 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       const id = idAt(NOW, n);
       const keyId = `key-${n % 100}`;
       const status = n % 50 === 0 ? 'denied' : n % 50 === 1 ? 'pending' : 'approved';
-      await keys.insertKey(tx, keyRecord({ id, policyId: `policy-${n}` }), `hash ${n}`);
-      await sessions.insertSession(tx, sessionRecord({ id, keyId }), `hash ${n}`);
+      const openTo = n % 100 === 0 ? ['group:dev'] : [];
+      await keys.insertKey(tx, keyRecord({ id, openTo, policyId: `policy-${n}` }), `hash ${n}`);
+      const personId = n % 10 === 0 ? `person-${n % 100}` : null;
+      await sessions.insertSession(tx, sessionRecord({ id, keyId, personId }), `hash ${n}`);
       approvals.insertApproval(tx, approvalRecord({ id, keyId, status }), `token ${n}`);
       await insertVote(tx, { approvalId: id, operatorId: 'o', by: 'operator:o', at: 0 });
       const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
