@@ -29,6 +29,7 @@ import { Provider } from './guard/people/provider.ts';
 import { offerSetup } from './guard/people/setup.ts';
 import { RateLimit } from './guard/rate-limit.ts';
 import { hashToken } from './guard/secrets.ts';
+import { ServerSignIns } from './guard/server-sign-ins/server-sign-ins.ts';
 import { Feed } from './http/feed.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
@@ -95,6 +96,7 @@ export async function start(
     if (others !== null) services.allMetrics = async () => mergedMetrics(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
     const url = publicUrl(config, serving.port);
+    services.serverSignIns.servedAt(url);
     const background = startBackground(config, services, url, print);
     log.info({ url, version: VERSION }, 'serving');
     let welcomed: Promise<void> | null = null;
@@ -215,10 +217,12 @@ function createServices(
       log.error({ err: error }, 'audit commit failed');
     },
   });
+  const serverSignIns = new ServerSignIns(deps, targetRules(config));
   return {
     deps,
     checks,
-    mcp: createMcp(config, deps, checks, metrics, log),
+    serverSignIns,
+    mcp: createMcp(config, deps, checks, serverSignIns, metrics, log),
     feed,
     principals: new PrincipalMemory(deps, companyTokens(config, deps, log)),
     config,
@@ -239,6 +243,7 @@ function createMcp(
   config: Config,
   deps: Deps,
   checks: Services['checks'],
+  serverSignIns: ServerSignIns,
   metrics: Metrics,
   log: Log,
 ): Services['mcp'] {
@@ -255,6 +260,7 @@ function createMcp(
     hub,
     listing: new Listing(deps, hub, config.toolDrift !== 'allow', failed),
     mcpSessions: new McpSessions(deps),
+    serverSignIns,
     outcomes: new OutcomeLog(deps, error => log.error({ err: error }, 'outcomes could not be recorded')),
     timeoutMs: config.upstreamTimeout,
     maxMs: config.upstreamMax,

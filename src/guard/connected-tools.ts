@@ -27,11 +27,23 @@ import { keyLock } from './locks.ts';
 import { type TargetRules, wantTarget } from './outgoing/addresses.ts';
 import { hashToken, type Vault } from './secrets.ts';
 
+/** How we sign in to a server that wants OAuth. */
+export interface OAuthSettings {
+  /** Whether an admin signs in once for the key, or everybody for themselves. */
+  as: 'key' | 'person';
+  /** A client that was made at the server beforehand. */
+  clientId?: string | undefined;
+  clientSecret?: string | undefined;
+  /** All scopes to ask for; otherwise the server says which. */
+  scopes?: string[] | undefined;
+}
+
 interface ConnectedToolInput {
   name: string;
   transport: TransportKind;
   target: string;
   headers: Record<string, string> | null;
+  oauth?: OAuthSettings | null;
 }
 
 export async function connectTool(
@@ -43,9 +55,9 @@ export async function connectTool(
 ): Promise<ConnectedTool> {
   if (input.transport !== 'stdio') await wantTarget(input.target, rules);
   const id = newId();
-  const { headers, ...rest } = input;
+  const { headers, oauth = null, ...rest } = input;
   const headersEncrypted = headers === null ? null : deps.vault.encrypt(JSON.stringify(headers), about(id));
-  const signIn = { oauthEncrypted: null, oauthAs: null };
+  const signIn = encryptOAuth(deps.vault, id, oauth);
   const times = { createdAt: deps.now(), updatedAt: null };
   const tool: ConnectedTool = { ...rest, id, keyId, headersEncrypted, ...signIn, ...times };
   try {
@@ -76,6 +88,21 @@ export function decryptHeaders(vault: Vault, tool: ConnectedTool): Record<string
   return tool.headersEncrypted === null
     ? {}
     : JSON.parse(vault.decrypt(tool.headersEncrypted, about(tool.id)));
+}
+
+export function encryptOAuth(
+  vault: Vault,
+  id: string,
+  oauth: OAuthSettings | null,
+): Pick<ConnectedTool, 'oauthEncrypted' | 'oauthAs'> {
+  if (oauth === null) return { oauthEncrypted: null, oauthAs: null };
+  return { oauthEncrypted: vault.encrypt(JSON.stringify(oauth), aboutOAuth(id)), oauthAs: oauth.as };
+}
+
+/** How we sign in to the server of a tool. It throws for a tool that wants no OAuth. */
+export function decryptOAuth(vault: Vault, { id, oauthEncrypted }: ConnectedTool): OAuthSettings {
+  if (oauthEncrypted === null) throw new GuardError('conflict', 'This Connected Tool does not use OAuth.');
+  return JSON.parse(vault.decrypt(oauthEncrypted, aboutOAuth(id)));
 }
 
 /** A tool's definition as an upstream showed it. */
@@ -196,3 +223,4 @@ export function noSuchTool(): GuardError {
 }
 
 const about = (id: string): string => `connected tool ${id} headers`;
+const aboutOAuth = (id: string): string => `connected tool ${id} oauth`;

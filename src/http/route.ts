@@ -16,6 +16,7 @@ import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { Provider } from '../guard/people/provider.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
 import type { RateLimit } from '../guard/rate-limit.ts';
+import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/services.ts';
 import type { Metrics } from '../metrics.ts';
@@ -39,6 +40,8 @@ export interface Services {
   signOn: Provider | null;
   /** Null if no Slack app is configured. */
   slack: SlackApi | null;
+  /** Our sign-ins to the servers of Connected Tools. */
+  serverSignIns: ServerSignIns;
   mcp: McpServices;
   /** The stream of events for open pages of the dashboard. */
   feed: Feed;

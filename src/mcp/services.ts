@@ -4,6 +4,7 @@ import type { GroupCommit } from '../guard/check/commit.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
+import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { Forward } from '../store/keys.ts';
 import type { Hub } from './hub.ts';
 import type { Listing } from './listing.ts';
@@ -18,6 +19,8 @@ export interface McpServices {
   outcomes: OutcomeLog;
   places: Places;
   mcpSessions: McpSessions;
+  /** Our sign-ins to the servers of Connected Tools. */
+  serverSignIns: ServerSignIns;
   /** How long a tool server may be silent. */
   timeoutMs: number;
   /** How long a call may take in all, however much progress is reported. */

@@ -1,6 +1,7 @@
 // Connected Tools: the MCP servers registered for a key. Headers that contain credentials are stored encrypted.
 
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import { removeToolSignIns } from './server-sign-ins.ts';
 
 export const TRANSPORTS = ['http', 'sse', 'stdio'] as const;
 export type TransportKind = (typeof TRANSPORTS)[number];
@@ -45,6 +46,7 @@ export async function insertConnectedTool(tx: Transaction, tool: ConnectedTool):
 
 export async function removeConnectedTool(tx: Transaction, id: string): Promise<void> {
   await tx.run('DELETE FROM tool_definitions WHERE connected_tool_id = $1', [id]);
+  await removeToolSignIns(tx, id);
   await tx.run('DELETE FROM connected_tools WHERE id = $1', [id]);
 }
 
@@ -63,6 +65,17 @@ export async function findConnectedTool(
     [keyId, id],
   );
   return rows[0] ?? null;
+}
+
+/** A tool of any key. */
+export async function findTool(db: Queries, id: string): Promise<ConnectedTool | null> {
+  const rows = await db.all<ConnectedTool>(`SELECT ${COLUMNS} FROM connected_tools WHERE id = $1`, [id]);
+  return rows[0] ?? null;
+}
+
+/** The tools of all keys that people sign in to for themselves. */
+export function listPersonalTools(db: Queries): Promise<ConnectedTool[]> {
+  return db.all(`SELECT ${COLUMNS} FROM connected_tools WHERE oauth_as = 'person' ORDER BY name, id`);
 }
 
 interface ToolDefinition {

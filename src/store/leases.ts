@@ -33,5 +33,6 @@ export async function endLeases(tx: Transaction): Promise<void> {
     await tx.run(`UPDATE ${table} SET leased_until = 0 WHERE status = 'pending' AND leased_until > 0`);
   }
   await tx.run('DELETE FROM leases');
+  await tx.run('UPDATE server_sign_ins SET leased_until = 0 WHERE refreshing = 1');
   await tx.run('UPDATE sealing SET leased_until = 0');
 }

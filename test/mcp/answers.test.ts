@@ -10,6 +10,7 @@ import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey, endKey } from '../../src/guard/keys.ts';
+import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
@@ -76,6 +77,7 @@ beforeAll(async () => {
     checks,
     hub,
     mcpSessions,
+    serverSignIns: new ServerSignIns(deps, { allowPrivate: true }),
     listing: new Listing(deps, hub, false, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
     places: new Places({ perKey: 1, perConnectedTool: 1 }),

@@ -22,6 +22,7 @@ import {
   updateOperatorRole,
 } from '../../store/operators.ts';
 import { removePasskeys } from '../../store/passkeys.ts';
+import { removePersonSignIns } from '../../store/server-sign-ins.ts';
 import { removeSignIns } from '../../store/sign-ins.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
@@ -147,6 +148,7 @@ export async function deleteOperator(deps: Deps, actor: Actor, id: string): Prom
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
     await removePasskeys(tx, id);
+    await removePersonSignIns(tx, id);
     await removeOperator(tx, id);
     await markRemoved(tx, operator, deps.now());
     const { email, role } = operator;

@@ -67,15 +67,19 @@ CREATE INDEX oauth_tokens_expiry ON oauth_tokens (expires_at);
 ALTER TABLE connected_tools ADD COLUMN oauth_sealed text;
 ALTER TABLE connected_tools ADD COLUMN oauth_as text;
 ALTER TABLE connected_tools ADD COLUMN updated_at bigint;
+CREATE INDEX connected_tools_personal ON connected_tools (name, id) WHERE oauth_as = 'person';
 
 -- Our sign-ins to servers, one for each tool and person (an empty id for the key). `version` grows with every new pair of
--- tokens; `refreshing` is 1 from before a refresh token is sent until its successor is stored.
+-- tokens; `refreshing` is 1 from before a refresh token is sent until its successor is stored. `wanted` are the scopes
+-- that were asked for and those that the server has asked for since; `step_ups` counts how often it did so in vain.
 CREATE TABLE server_sign_ins (
   tool_id text NOT NULL,
   person_id text NOT NULL,
   tokens_sealed text,
   account text,
   scopes text,
+  wanted text,
+  step_ups bigint NOT NULL DEFAULT 0,
   expires_at bigint,
   version bigint NOT NULL,
   refreshing bigint NOT NULL DEFAULT 0,
@@ -101,10 +105,14 @@ CREATE TABLE server_clients (
 CREATE TABLE server_visits (
   hash text NOT NULL PRIMARY KEY,
   browser_hash text NOT NULL,
+  tool_id text NOT NULL,
+  person_id text NOT NULL,
   state_sealed text NOT NULL,
   expires_at bigint NOT NULL
 );
 CREATE INDEX server_visits_expiry ON server_visits (expires_at);
+CREATE INDEX server_visits_tool ON server_visits (tool_id);
+CREATE INDEX server_visits_person ON server_visits (person_id);
 
 -- Addresses at which one person can sign in to one server.
 CREATE TABLE server_tickets (
@@ -114,6 +122,8 @@ CREATE TABLE server_tickets (
   expires_at bigint NOT NULL
 );
 CREATE INDEX server_tickets_expiry ON server_tickets (expires_at);
+CREATE INDEX server_tickets_tool ON server_tickets (tool_id);
+CREATE INDEX server_tickets_person ON server_tickets (person_id);
 
 -- The public keys with which people sign in and sign their answers to approvals. Nothing in them is secret.
 CREATE TABLE passkeys (

@@ -1,0 +1,391 @@
+// Signs in to the servers of Connected Tools that want OAuth, for a key or for each person, and keeps the tokens. This is
+// the door of the room: the proxy asks it for the header of a request, and the HTTP routes begin and finish sign-ins with
+// it. No token leaves through it except in that header.
+
+import type * as OAuth from 'oauth4webapi';
+import { GuardError } from '../../core/errors.ts';
+import { type ConnectedTool, findTool } from '../../store/connected-tools.ts';
+import { findKey } from '../../store/keys.ts';
+import { findOperator } from '../../store/operators.ts';
+import {
+  findServerSignIn,
+  findServerTicket,
+  insertServerTicket,
+  insertServerVisit,
+  noteWanted,
+  putServerSignIn,
+  removeServerSignIn,
+  type ServerSignIn,
+  takeServerVisit,
+} from '../../store/server-sign-ins.ts';
+import { recordChange } from '../changes.ts';
+import { decryptHeaders, decryptOAuth, noSuchTool } from '../connected-tools.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { giveHint } from '../hints.ts';
+import type { TargetRules } from '../outgoing/addresses.ts';
+import { hashToken } from '../secrets.ts';
+import { readChallenge } from './challenge.ts';
+import { type Addresses, clientFor, clientMetadata } from './clients.ts';
+import { discover } from './discovery.ts';
+import {
+  decryptTokens,
+  encryptTokens,
+  type Kept,
+  KeptTokens,
+  SIGN_IN_AGAIN,
+  tokensOf,
+} from './kept-tokens.ts';
+import { Requests, Unanswered, unusable } from './requests.ts';
+import { SignInNeeded } from './sign-in-needed.ts';
+import { Declined, type Exchange, exchangeCode, revokeTokens, type Tokens } from './tokens.ts';
+
+export { SignInNeeded };
+
+/** How long a person may take at the server. */
+export const VISIT_MS = 10 * 60_000;
+const TICKET_MS = 60 * 60_000;
+/** A token that the server refuses so soon after it was given is not refreshed: that would go on without end. */
+const FRESH_MS = 60_000;
+/** How often in a row a server may ask for scopes that it was asked for at the last sign-in. */
+const MAX_STEP_UPS = 1;
+const MAX_SCOPE_CHARS = 4096;
+
+export interface ServerSignInState {
+  state: 'signed_in' | 'needed' | 'ended';
+  /** The account at the server, as the server names it. */
+  as: string | null;
+  /** When the access token ends, if it cannot be renewed. */
+  until: number | null;
+  error: string | null;
+}
+
+/** Who begins a sign-in. */
+export interface Beginner {
+  actor: Actor;
+  /** The value of the browser's cookie, if it has one. */
+  browser: string | null;
+}
+
+interface Visit extends Omit<Exchange, 'state'> {
+  toolId: string;
+  keyId: string;
+  personId: string;
+  scopes: string[] | null;
+  actor: Actor;
+}
+
+const aboutVisit = (hash: string): string => `server visit ${hash}`;
+
+export class ServerSignIns {
+  readonly #deps: Deps;
+  readonly #requests: Requests;
+  readonly #kept: KeptTokens;
+  #address = '';
+
+  constructor(deps: Deps, rules: TargetRules) {
+    this.#deps = deps;
+    this.#requests = new Requests(rules);
+    this.#kept = new KeptTokens(deps, this.#requests, library);
+  }
+
+  /** Sets the address under which people and servers reach this service. It is never taken from a request. */
+  servedAt(address: string): void {
+    this.#address = address;
+  }
+
+  /** The header with which a request goes to the server. It throws SignInNeeded if there is no sign-in that holds. */
+  async authorization(tool: ConnectedTool, personId: string | null): Promise<string> {
+    const { tokens } = await this.#kept.current(tool, ownerOf(tool, personId));
+    return `Bearer ${tokens.access}`;
+  }
+
+  /**
+   * What to do after the server has refused a header: try once more, because there is another one now; sign in again, or
+   * with more scopes; or give up, because no sign-in would help.
+   */
+  async refused(
+    tool: ConnectedTool,
+    personId: string | null,
+    header: string,
+    { status, wwwAuthenticate }: { status: 401 | 403; wwwAuthenticate: string | null },
+  ): Promise<'again' | 'sign-in' | 'refused'> {
+    const kept = await this.#kept.find(tool.id, ownerOf(tool, personId));
+    if (kept === null) return 'sign-in';
+    const { row, tokens } = kept;
+    if (`Bearer ${tokens.access}` !== header) return 'again';
+    if (status === 403) return this.#stepUp(tool, kept, wwwAuthenticate);
+    if (tokens.refresh === null || this.#deps.now() - tokens.obtainedAt < FRESH_MS) {
+      await this.#kept.end(tool, row, SIGN_IN_AGAIN.declined);
+      return 'sign-in';
+    }
+    if (row.refreshing === 0) {
+      try {
+        await this.#kept.refresh(tool, kept);
+      } catch (error) {
+        if (error instanceof SignInNeeded) return 'sign-in';
+        throw error;
+      }
+    }
+    const now = await this.#kept.find(tool.id, row.personId);
+    return now !== null && now.tokens.access !== tokens.access ? 'again' : 'sign-in';
+  }
+
+  /** The sign-in goes on for all other calls. The next one asks for the scopes in addition. */
+  async #stepUp(
+    tool: ConnectedTool,
+    { row }: Kept,
+    wwwAuthenticate: string | null,
+  ): Promise<'sign-in' | 'refused'> {
+    const { error, scopes: asked } = readChallenge(wwwAuthenticate);
+    if (error !== 'insufficient_scope' || asked === null) return 'refused';
+    // What an admin entered is all that may be asked for.
+    if (decryptOAuth(this.#deps.vault, tool).scopes !== undefined) return 'refused';
+    const known = [...listed(row.scopes), ...listed(row.wanted)];
+    const isNew = asked.some(each => !known.includes(each));
+    const stepUps = isNew ? 0 : row.stepUps + 1;
+    if (stepUps > MAX_STEP_UPS) return 'refused';
+    const wanted = [...new Set([...known, ...asked])].join(' ');
+    if (wanted.length > MAX_SCOPE_CHARS) return 'refused';
+    await noteWanted(this.#deps.db, row, wanted, stepUps);
+    return 'sign-in';
+  }
+
+  async stateOf(tool: ConnectedTool, personId: string | null): Promise<ServerSignInState> {
+    return this.stateIn(await findServerSignIn(this.#deps.db, tool.id, ownerOf(tool, personId)));
+  }
+
+  /** The state that a row shows. */
+  stateIn(row: ServerSignIn | null): ServerSignInState {
+    if (row === null) return { state: 'needed', as: null, until: null, error: null };
+    const ended = (error: string): ServerSignInState => ({
+      state: 'ended',
+      as: row.account,
+      until: null,
+      error,
+    });
+    const tokens = decryptTokens(this.#deps, row);
+    if (tokens === null) return ended(row.endedBecause ?? SIGN_IN_AGAIN.ended);
+    const now = this.#deps.now();
+    const lost = row.refreshing === 1 && now >= row.leasedUntil;
+    const goesOn = tokens.refresh !== null && !lost;
+    if (!goesOn && row.expiresAt !== null && now >= row.expiresAt)
+      return ended(lost ? SIGN_IN_AGAIN.interrupted : SIGN_IN_AGAIN.ended);
+    return { state: 'signed_in', as: row.account, until: goesOn ? null : row.expiresAt, error: null };
+  }
+
+  /** `url` is the server's page to send the person to, and `browser` is for their cookie. */
+  async begin(
+    tool: ConnectedTool,
+    personId: string | null,
+    { actor, browser: had }: Beginner,
+  ): Promise<{ url: string; browser: string }> {
+    const owner = ownerOf(tool, personId);
+    const settings = decryptOAuth(this.#deps.vault, tool);
+    const oauth = await library();
+    const step = this.#requests.step();
+    const addresses = this.addressesFor(tool.id);
+    const { found, client } = await reachable(async () => {
+      const found = await discover(oauth, step, tool, decryptHeaders(this.#deps.vault, tool));
+      return {
+        found,
+        client: await clientFor(this.#deps, oauth, step, tool, settings, found.server, addresses),
+      };
+    });
+    const { server, resource } = found;
+    const row = await findServerSignIn(this.#deps.db, tool.id, owner);
+    const scopes = settings.scopes ?? chosenScopes(found.scopes, moreFor(row), server.scopes_supported);
+    const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
+    const browser = had !== null && /^[\w-]{43}$/.test(had) ? had : oauth.generateRandomState();
+    const { redirectUri } = addresses;
+    const visit: Visit = {
+      toolId: tool.id,
+      keyId: tool.keyId,
+      personId: owner,
+      server,
+      client,
+      resource,
+      redirectUri,
+      verifier,
+      scopes,
+      actor,
+    };
+    const hash = hashToken(state);
+    await this.#deps.db.transaction({}, async tx => {
+      const now = this.#deps.now();
+      const stateEncrypted = this.#deps.vault.encrypt(JSON.stringify(visit), aboutVisit(hash));
+      const browserHash = hashToken(browser);
+      const expiresAt = now + VISIT_MS;
+      const kept = { hash, browserHash, toolId: tool.id, personId: owner, stateEncrypted, expiresAt };
+      await insertServerVisit(tx, kept, now);
+    });
+    const url = new URL(server.authorization_endpoint);
+    const parameters = {
+      response_type: 'code',
+      client_id: client.id,
+      redirect_uri: redirectUri,
+      state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      resource,
+      ...(scopes !== null && scopes.length > 0 && { scope: scopes.join(' ') }),
+      // OpenID Connect gives a refresh token only with consent.
+      ...(scopes?.includes('offline_access') && { prompt: 'consent' }),
+    };
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return { url: url.href, browser };
+  }
+
+  /** Takes a visit that came back to the callback, once, in the browser that began it. */
+  async finish(
+    answer: URLSearchParams,
+    browser: string | null,
+  ): Promise<{ tool: ConnectedTool; personId: string | null }> {
+    const deps = this.#deps;
+    const state = answer.get('state') ?? '';
+    const hash = hashToken(state);
+    const taken = await deps.db.transaction({}, tx =>
+      takeServerVisit(tx, hash, hashToken(browser ?? ''), deps.now()),
+    );
+    if (taken === null) {
+      throw new GuardError(
+        'gone',
+        'This sign-in was used, took too long or began in another browser. Begin again.',
+      );
+    }
+    const visit: Visit = JSON.parse(deps.vault.decrypt(taken, aboutVisit(hash)));
+    const oauth = await library();
+    const step = this.#requests.step();
+    const granted = await reachable(() => exchangeCode(oauth, step, { ...visit, state }, answer));
+    const now = deps.now();
+    const { toolId, keyId, personId, server, scopes } = visit;
+    const kept = { ...visit, server: keptServer(server) };
+    const tokens: Tokens = tokensOf(granted, kept, null, now);
+    const tool = await deps.db.transaction({}, async tx => {
+      const tool = await findTool(tx, toolId);
+      if (tool === null || tool.oauthAs === null) throw noSuchTool();
+      if (personId !== '' && (await findOperator(tx, personId)) === null) throw noSuchTool();
+      const signIn = {
+        toolId,
+        personId,
+        tokensEncrypted: encryptTokens(deps, toolId, personId, tokens),
+        account: granted.account,
+        // Servers that leave the scopes out have granted those that were asked for.
+        scopes: granted.scopes ?? scopes?.join(' ') ?? null,
+        wanted: scopes?.join(' ') ?? null,
+        expiresAt: granted.lifetime === null ? null : now + granted.lifetime,
+      };
+      await putServerSignIn(tx, signIn, now);
+      await recordChange(tx, deps, visit.actor, 'connected-tool.sign-in', toolId, { keyId, name: tool.name });
+      return tool;
+    });
+    giveHint(deps.db, 'tools', keyId);
+    return { tool, personId: personId === '' ? null : personId };
+  }
+
+  /** Signs out: forgets the tokens, and revokes them at the server as far as it lets us. */
+  async disconnect(actor: Actor, tool: ConnectedTool, personId: string | null): Promise<void> {
+    const deps = this.#deps;
+    const row = await deps.db.transaction({}, async tx => {
+      const removed = await removeServerSignIn(tx, tool.id, ownerOf(tool, personId));
+      const { id, keyId, name } = tool;
+      if (removed !== null)
+        await recordChange(tx, deps, actor, 'connected-tool.sign-out', id, { keyId, name });
+      return removed;
+    });
+    giveHint(deps.db, 'tools', tool.keyId);
+    const tokens = row === null ? null : decryptTokens(deps, row);
+    if (tokens === null) return;
+    // Signed out is signed out, whatever the server says.
+    await revokeTokens(await library(), this.#requests.step(), tokens).catch(() => {});
+  }
+
+  /** The address of a page on which this person, or for a key an admin, can sign in to the server. */
+  async ticket(tool: ConnectedTool, personId: string | null): Promise<string> {
+    const oauth = await library();
+    const secret = oauth.generateRandomState();
+    await this.#deps.db.transaction({}, async tx => {
+      const now = this.#deps.now();
+      const ticket = { hash: hashToken(secret), toolId: tool.id, personId: ownerOf(tool, personId) };
+      await insertServerTicket(tx, { ...ticket, expiresAt: now + TICKET_MS }, now);
+    });
+    return `${this.#address}/oauth/connect/${secret}`;
+  }
+
+  /** What a ticket is for; null if it is unknown or too old. `personId` is null for the key's own sign-in. */
+  async ticketFor(
+    secret: string,
+  ): Promise<{ tool: ConnectedTool; keyName: string; personId: string | null } | null> {
+    const { db, now } = this.#deps;
+    const ticket = await findServerTicket(db, hashToken(secret), now());
+    const tool = ticket === null ? null : await findTool(db, ticket.toolId);
+    if (ticket === null || tool === null || tool.oauthAs === null) return null;
+    // The tool was changed since: the ticket was for another kind of sign-in.
+    if ((tool.oauthAs === 'key') !== (ticket.personId === '')) return null;
+    const key = await findKey(db, tool.keyId);
+    if (key === null) return null;
+    return { tool, keyName: key.name, personId: ticket.personId === '' ? null : ticket.personId };
+  }
+
+  addressesFor(toolId: string): Addresses {
+    return {
+      redirectUri: `${this.#address}/oauth/callback`,
+      document: `${this.#address}/oauth/clients/${toolId}.json`,
+    };
+  }
+
+  /** The document by which authorization servers know us as the client of this tool. */
+  documentFor(toolId: string): Record<string, unknown> {
+    const { redirectUri, document } = this.addressesFor(toolId);
+    return { client_id: document, ...clientMetadata(redirectUri), token_endpoint_auth_method: 'none' };
+  }
+}
+
+/** The library is loaded when it is first needed, because most installations sign in to no server. */
+const library = (): Promise<typeof OAuth> => import('oauth4webapi');
+
+/** Whose sign-in a call uses: empty for the key's own. */
+function ownerOf(tool: ConnectedTool, personId: string | null): string {
+  if (tool.oauthAs === 'key') return '';
+  if (tool.oauthAs === 'person' && personId !== null) return personId;
+  throw new SignInNeeded(tool, null);
+}
+
+/** Somebody who is signed in gets all that they have, and what the server wants in addition. */
+const moreFor = (row: ServerSignIn | null): string | null =>
+  row === null || row.tokensEncrypted === null ? null : row.wanted;
+
+const listed = (scopes: string | null): string[] => (scopes ?? '').split(' ').filter(each => each !== '');
+
+function chosenScopes(
+  found: string[] | null,
+  wanted: string | null,
+  supported: string[] | undefined,
+): string[] | null {
+  const chosen = [...new Set([...listed(wanted), ...(found ?? [])])];
+  if (chosen.length === 0) return null;
+  const offline = supported?.includes('offline_access') && !chosen.includes('offline_access');
+  return offline ? [...chosen, 'offline_access'] : chosen;
+}
+
+function keptServer({ issuer, token_endpoint, revocation_endpoint }: Tokens['server']): Tokens['server'] {
+  return { issuer, token_endpoint, ...(revocation_endpoint !== undefined && { revocation_endpoint }) };
+}
+
+/** Says in plain words what went wrong at the server. What it answered is left out, because it may contain tokens. */
+async function reachable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GuardError) throw error;
+    if (error instanceof Unanswered) throw new GuardError('not_ready', error.message);
+    if (error instanceof Declined) throw declined(error.code);
+    throw unusable('Its answers cannot be understood.');
+  }
+}
+
+function declined(code: string | null): GuardError {
+  if (code === 'access_denied')
+    return new GuardError('forbidden', 'The server says that the sign-in was refused.');
+  const said = code === null ? '' : ` (${code})`;
+  return new GuardError('forbidden', `The server did not complete the sign-in${said}.`);
+}
