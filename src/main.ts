@@ -110,6 +110,7 @@ export async function start(
       await services.mcp.outcomes.flush();
       await services.checks.drain();
       await background.stop();
+      await services.serverSignIns.settle();
       deps.details.close();
       await db.close();
     };

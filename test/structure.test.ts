@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { circlesIn, dashboardFaultOf, faultOf, importFaults } from '../scripts/imports.ts';
 import { needExtra } from './support/need.ts';
 
-const ROOMS = ['check', 'approvals', 'people', 'outgoing', 'server-sign-ins', 'log'].map(room => `src/guard/${room}`);
+const ROOMS = ['check', 'approvals', 'people', 'outgoing', 'server-sign-ins', 'log'].map(
+  room => `src/guard/${room}`,
+);
 
 test('imports keep to the directions of ARCHITECTURE.md', () => {
   expect(importFaults()).toEqual([]);

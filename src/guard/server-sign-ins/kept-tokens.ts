@@ -126,6 +126,11 @@ export class KeptTokens {
     return begun;
   }
 
+  /** Waits for the refreshes that are under way: what they bring would be lost with the process. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#underWay.values());
+  }
+
   async #refresh(tool: ConnectedTool, { row, tokens }: Kept): Promise<void> {
     const { db, now } = this.#deps;
     const holder = newId();

@@ -93,6 +93,11 @@ export class ServerSignIns {
     this.#address = address;
   }
 
+  /** Waits for what must not be interrupted. */
+  settle(): Promise<void> {
+    return this.#kept.settle();
+  }
+
   /** The header with which a request goes to the server. It throws SignInNeeded if there is no sign-in that holds. */
   async authorization(tool: ConnectedTool, personId: string | null): Promise<string> {
     const { tokens } = await this.#kept.current(tool, ownerOf(tool, personId));

@@ -1,0 +1,53 @@
+// A key with a Connected Tool behind OAuth on an open store, and a person's browser that signs in to its server.
+
+import { connectTool, type OAuthSettings } from '../../../src/guard/connected-tools.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
+import { newId } from '../../../src/guard/ids.ts';
+import type { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
+import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
+import { insertKey } from '../../../src/store/keys.ts';
+import { insertOperator } from '../../../src/store/operators.ts';
+import { keyRecord, NOW } from '../../store/stores.ts';
+import { Visitor } from '../../support/identity-provider.ts';
+
+export const HERE = 'http://127.0.0.1:9';
+export const RULES = { allowPrivate: true };
+export const BY = { actor: 'admin', browser: null } as const;
+
+export async function newTool(
+  deps: Deps,
+  target: string,
+  oauth: OAuthSettings = { as: 'key' },
+): Promise<ConnectedTool> {
+  const key = keyRecord({ id: newId() });
+  await deps.db.transaction({}, tx => insertKey(tx, key, key.id));
+  const input = { name: 'up', transport: 'http' as const, target, headers: null, oauth };
+  return connectTool(deps, 'admin', RULES, key.id, input);
+}
+
+export async function newOperator(deps: Deps): Promise<string> {
+  const id = newId();
+  const operator = { id, email: `${id}@example.com`, role: 'user' as const, createdAt: NOW };
+  await deps.db.transaction({}, tx => insertOperator(tx, operator, null));
+  return id;
+}
+
+/** Goes to the server's pages and back; returns the answer that the callback gets, and the browser's cookie. */
+export async function visit(
+  signIns: ServerSignIns,
+  tool: ConnectedTool,
+  { personId = null, login = 'ann' }: { personId?: string | null; login?: string } = {},
+): Promise<{ answer: URLSearchParams; browser: string; url: string }> {
+  const { url, browser } = await signIns.begin(tool, personId, BY);
+  const back = await new Visitor('10.0.0.1').signInAt(url, login, `${HERE}/oauth/callback`);
+  return { answer: new URL(back).searchParams, browser, url };
+}
+
+export async function signIn(
+  signIns: ServerSignIns,
+  tool: ConnectedTool,
+  who: { personId?: string | null; login?: string } = {},
+): Promise<void> {
+  const { answer, browser } = await visit(signIns, tool, who);
+  await signIns.finish(answer, browser);
+}
