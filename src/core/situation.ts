@@ -15,6 +15,11 @@ export interface ToolCall {
   relayed?: true;
   /** Set when no further call may be forwarded now: the sentence that says which limit is reached. */
   noPlace?: string;
+  /**
+   * True if the call will not be forwarded in any case, because somebody has to sign in to its server first. It is
+   * decided like any other, but it spends no approval and counts for nothing.
+   */
+  unsent?: true;
 }
 
 export interface Person {

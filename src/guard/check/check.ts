@@ -94,7 +94,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
           approvals === null || question === undefined
             ? decideByRule(each, usedUp, entries)
             : await this.#decideAsking(tx, each, question, approvals, usedUp, entries, group.now);
-        if (each.metered !== null && 'decision' in result && result.decision === 'allow')
+        if (each.metered !== null && !unsent(each) && 'decision' in result && result.decision === 'allow')
           limits?.count(each.metered, Math.max(entries.at(-1)?.at ?? 0, this.#deps.now()));
         results.push(result);
       }
@@ -164,7 +164,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       const freedom = approvals.freedom(asking);
       unfreed = freedom === null ? approvals.unfreed(asking) : null;
       decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp });
-    } while (decided.freedBy !== null && !(await approvals.spend(tx, decided.freedBy, now)));
+    } while (decided.freedBy !== null && !unsent(each) && !(await approvals.spend(tx, decided.freedBy, now)));
     const opens = decided.decision === 'pending' && decided.repeats === null;
     const carriers = opens ? carriersFor(this.#deps, key, asking.rule) : [];
     if (carriers instanceof GuardError) return carriers;
@@ -205,6 +205,10 @@ const NONE_ASKING: ReadonlyMap<Case, Asking> = new Map();
 
 function isCase(each: Group['cases'][number]): each is Case {
   return each !== LATER && !(each instanceof GuardError);
+}
+
+function unsent({ request }: Case): boolean {
+  return request.call.unsent === true;
 }
 
 function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): boolean {

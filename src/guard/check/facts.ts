@@ -114,13 +114,16 @@ export class DefinitionFacts {
   changed(request: CheckRequest): boolean {
     if (request.connectedToolId === undefined) return false;
     const shown = this.#of(request);
-    return shown === undefined || shown.changedDigest !== null;
+    if (shown === undefined) return true;
+    return request.shownDigest === undefined
+      ? shown.changedDigest !== null
+      : shown.digest !== request.shownDigest;
   }
 
   /** The digest of the definition that the tool shows, or null if none is known. */
   digest(request: CheckRequest): string | null {
     const shown = this.#of(request);
-    return shown?.changedDigest ?? shown?.digest ?? null;
+    return request.shownDigest ?? shown?.changedDigest ?? shown?.digest ?? null;
   }
 
   /** The digest of the definition that was accepted, or null if none is known. */

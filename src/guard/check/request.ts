@@ -18,6 +18,11 @@ export interface CheckRequest {
   continuation?: Json;
   /** The Connected Tool that the call is forwarded to, if the service runs it itself. */
   connectedToolId?: string;
+  /**
+   * The digest of the definition that the caller is shown, where a server may show different ones to different people.
+   * It must then be the accepted one. Otherwise the store knows what the tool shows.
+   */
+  shownDigest?: string;
   /** The approval that the caller names as the one that frees this call. */
   referenceId: string | null;
   /** `performance.now()` at arrival. */

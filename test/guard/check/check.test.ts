@@ -10,7 +10,7 @@ import { CheckWork } from '../../../src/guard/check/check.ts';
 import { LATER } from '../../../src/guard/check/commit.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
-import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
+import { compareDefinitions, connectTool, definitionDigest } from '../../../src/guard/connected-tools.ts';
 import type { Deps, GuardSettings } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import { changeKey, createKey, endKey, type KeyNotify } from '../../../src/guard/keys.ts';
@@ -384,6 +384,23 @@ for (const engine of await engines()) {
         expect(await outcomes(run({ referenceId }))).toEqual(['allow']);
       });
 
+      test('where people are shown different ones, each call is decided by what its caller is shown', async () => {
+        under({ toolDrift: 'require_approval' });
+        const looks = (value: string) =>
+          run({
+            call: { serverName: 'prod', toolName: 'look' },
+            shownDigest: definitionDigest({ description: value }),
+          });
+        await shows('one', 'look');
+        expect(await outcomes(looks('one'), looks('two'))).toEqual(['allow', 'pending']);
+        // What another person is shown neither holds nor frees a call.
+        await shows('two', 'look');
+        expect(await outcomes(looks('one'), looks('two'))).toEqual(['allow', 'pending']);
+        const referenceId = await approved({ ...looks('two'), args: { other: 1 } });
+        expect(await outcomes({ ...looks('three'), args: { other: 1 }, referenceId })).toEqual(['pending']);
+        expect(await outcomes({ ...looks('two'), args: { other: 1 }, referenceId })).toEqual(['allow']);
+      });
+
       test('is freed by a grant only if that was asked for with what it shows now', async () => {
         under({ toolDrift: 'require_approval' });
         await approved(run(), MINUTE);
@@ -412,6 +429,24 @@ for (const engine of await engines()) {
           await outcomes(run(), run({ referenceId, call: { serverName: 'prod', toolName: 'other' } })),
         ).toEqual(['allow', 'allow']);
       });
+    });
+
+    test('a call that will not be sent is decided, and spends neither an approval nor a grant', async () => {
+      const unsent = {
+        call: { serverName: 'prod', toolName: 'deploy', unsent: true as const },
+        surface: 'mcp' as const,
+      };
+      const referenceId = await approved({ surface: 'mcp' });
+      const [allowed] = (await judged(request(unsent))) as [Verdict];
+      expect([allowed.decision, allowed.reason]).toEqual([
+        'allow',
+        expect.stringContaining(`freed by approval ${referenceId}`),
+      ]);
+      expect(await outcomes(request({ surface: 'mcp' }), request({ surface: 'mcp' }))).toEqual([
+        'allow',
+        'pending',
+      ]);
+      expect(await outcomes(request({ ...unsent, args: {} }))).toEqual(['pending']);
     });
 
     test('the link of a pending call goes through the key’s own channels, or through the service’s if it has none', async () => {

@@ -119,6 +119,13 @@ for (const engine of await engines()) {
       expect(await decisions(pay(), pay())).toEqual(['allow', 'deny']);
     });
 
+    test('a call that will not be sent does not count', async () => {
+      await policy({ calls: 1, within: '1h' });
+      const unsent = pay({}, { call: { serverName: 'bank', toolName: 'pay', unsent: true } });
+      expect(await decisions(unsent, unsent)).toEqual(['allow', 'allow']);
+      expect(await decisions(pay(), pay())).toEqual(['allow', 'deny']);
+    });
+
     test('each key has its own count, and a limit per policy counts for all of them', async () => {
       await policy({ calls: 1, within: '1h' });
       const other = {
