@@ -249,7 +249,7 @@ function createMcp(
   log: Log,
 ): Services['mcp'] {
   const onStderrDropped = (bytes: number) => metrics.stderrDropped(bytes);
-  const hub = new Hub(deps, { ...config, rules: targetRules(config), onStderrDropped });
+  const hub = new Hub(deps, { ...config, rules: targetRules(config), onStderrDropped, serverSignIns });
   const failed = ({ tool }: Upstream, error: unknown) =>
     log.warn(
       { connectedTool: tool.name, keyId: tool.keyId, err: error },

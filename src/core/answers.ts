@@ -385,7 +385,7 @@ export interface Answers {
     freed: {
       toolCallId: string;
       forwarded: {
-        outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled';
+        outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
         durationMs: number;
         at: string;
       } | null;
@@ -562,7 +562,7 @@ export interface Answers {
     latencyMs: number;
     personId?: string;
     forwarded: {
-      outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled';
+      outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
       durationMs: number;
       at: string;
     } | null;

@@ -56,7 +56,7 @@ export async function connectTool(
   if (input.transport !== 'stdio') await wantTarget(input.target, rules);
   const id = newId();
   const { headers, oauth = null, ...rest } = input;
-  const headersEncrypted = headers === null ? null : deps.vault.encrypt(JSON.stringify(headers), about(id));
+  const headersEncrypted = encryptHeaders(deps.vault, id, headers);
   const signIn = encryptOAuth(deps.vault, id, oauth);
   const times = { createdAt: deps.now(), updatedAt: null };
   const tool: ConnectedTool = { ...rest, id, keyId, headersEncrypted, ...signIn, ...times };
@@ -70,8 +70,12 @@ export async function connectTool(
     return tool;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new GuardError('conflict', `This key has a Connected Tool named "${tool.name}" already.`);
+    throw nameTaken(tool.name);
   }
+}
+
+export function nameTaken(name: string): GuardError {
+  return new GuardError('conflict', `This key has a Connected Tool named "${name}" already.`);
 }
 
 export async function disconnectTool(deps: Deps, actor: Actor, keyId: string, id: string): Promise<void> {
@@ -82,6 +86,14 @@ export async function disconnectTool(deps: Deps, actor: Actor, keyId: string, id
     await recordChange(tx, deps, actor, 'connected-tool.delete', id, { keyId, name: tool.name });
   });
   giveHint(deps.db, 'tools', keyId);
+}
+
+export function encryptHeaders(
+  vault: Vault,
+  id: string,
+  headers: Record<string, string> | null,
+): string | null {
+  return headers === null ? null : vault.encrypt(JSON.stringify(headers), about(id));
 }
 
 export function decryptHeaders(vault: Vault, tool: ConnectedTool): Record<string, string> {
@@ -154,6 +166,10 @@ function firsts(seen: readonly SeenDefinition[]): SeenDefinition[] {
 interface DigestedDefinition extends SeenDefinition {
   digest: string;
   size: number;
+}
+
+export function definitionDigest(definition: Json): string {
+  return hashToken(canonicalJson(definition));
 }
 
 /** The digest is made from canonical JSON: a server that only reorders the members of an object has changed nothing. */

@@ -4,10 +4,18 @@
 import type { Db } from '../store/db.ts';
 
 /**
- * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, and `tools` about a key
- * whose Connected Tools changed. The others are messages of approvals/details-messages.ts.
+ * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, `tools` about a key whose
+ * Connected Tools changed, and `sign-in` about a key, a Connected Tool and a person (none: the key itself) who has signed
+ * in to its server or out of it. The others are messages of approvals/details-messages.ts.
  */
-type Hint = 'cancel' | 'ended' | 'tools' | 'details-question' | 'details-answer' | 'details-ended';
+type Hint =
+  | 'cancel'
+  | 'ended'
+  | 'tools'
+  | 'sign-in'
+  | 'details-question'
+  | 'details-answer'
+  | 'details-ended';
 
 /**
  * Sends a hint to every replica, this one included. `about` is an id, a hash or an encrypted text, never a secret: the

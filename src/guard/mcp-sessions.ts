@@ -26,11 +26,13 @@ export async function openMcpSession(
   deps: Deps,
   principal: Principal,
   protocolVersion: string,
+  elicitsUrl = false,
 ): Promise<string> {
   const id = newId();
   const { keyId, sessionId } = principal;
   await deps.db.transaction({ exclusive: [mcpSessionsLock(keyId)] }, async tx => {
-    insertMcpSession(tx, { id, keyId, sessionId, protocolVersion, logLevel: null }, deps.now());
+    const opened = { id, keyId, sessionId, protocolVersion, logLevel: null, elicitsUrl: elicitsUrl ? 1 : 0 };
+    insertMcpSession(tx, opened, deps.now());
     removeLeastUsed(tx, { keyId, sessionId }, MAX_MCP_SESSIONS);
   });
   return id;

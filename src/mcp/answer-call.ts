@@ -17,6 +17,8 @@ interface CallOptions {
   modern: boolean;
   /** The least level of the log messages that the client wants; undefined: it wants none. */
   logLevel: Json | undefined;
+  /** Whether the client can send its user to an address. */
+  elicitsUrl: boolean;
   /** The MCP session in which the client may cancel the call; the newer era has none. */
   mcpSessionId?: string;
 }
@@ -29,7 +31,7 @@ export function answerCall(
   services: McpServices,
   asked: ClientRequest,
   { id, params }: RpcRequest,
-  { modern, logLevel, mcpSessionId }: CallOptions,
+  { modern, logLevel, elicitsUrl, mcpSessionId }: CallOptions,
 ): Promise<Response> {
   const { request, principal, startedAt } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
@@ -60,7 +62,7 @@ export function answerCall(
       if (stream === null) resolve(accepted());
       else stream.close();
     };
-    callTool(services, { principal, params, startedAt, cancel, modern, onNotification }).then(
+    callTool(services, { principal, params, startedAt, cancel, modern, elicitsUrl, onNotification }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
         if (error instanceof CallCancelled) return keepSilent();

@@ -25,7 +25,7 @@ export async function capabilities(
 }
 
 export async function toolsOf(services: McpServices, principal: Principal): Promise<JsonObject> {
-  const tools = await services.listing.list(principal.keyId);
+  const tools = await services.listing.list(principal.keyId, principal.personId);
   const callable = services.callable === null ? null : await services.callable(principal);
   const listed = callable === null ? tools : tools.filter(each => callable(each.serverName, each.toolName));
   return { tools: listed.map(shown) };

@@ -28,12 +28,14 @@ import {
 } from './protocol.ts';
 import { headerValue, paramHeaders } from './schema.ts';
 import type { McpServices } from './services.ts';
+import { SignInFirst, signInFirst } from './sign-in.ts';
+import { type SignInAnswer, signInAnswer, takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import { UpstreamError } from './wire.ts';
 
 type CallServices = Pick<
   McpServices,
-  'checks' | 'listing' | 'outcomes' | 'places' | 'timeoutMs' | 'maxMs' | 'onVerdict'
+  'checks' | 'hub' | 'listing' | 'outcomes' | 'places' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'serverSignIns'
 >;
 
 interface Call {
@@ -44,6 +46,10 @@ interface Call {
   cancel: AbortController;
   /** Whether the client speaks the newer era. */
   modern: boolean;
+  /** Whether the client can send its user to an address. */
+  elicitsUrl: boolean;
+  /** What it answered when it was last asked to do so. */
+  answer?: SignInAnswer;
   /** Takes progress and log messages of the upstream, for the client. */
   onNotification: (notification: JsonObject) => void;
 }
@@ -52,18 +58,25 @@ interface Call {
 export class CallCancelled extends RpcError {}
 
 /** Returns the result for the client, or throws an RpcError. A GuardError means that there was no verdict. */
-export async function callTool(services: CallServices, call: Call): Promise<JsonObject> {
+export async function callTool(services: CallServices, asked: Call): Promise<JsonObject> {
+  const answered = takeSignInAnswer(asked.params);
+  const call = answered === null ? asked : { ...asked, ...answered };
   const { name, arguments: args } = call.params;
   if (typeof name !== 'string')
     throw new RpcError(CODES.invalidParams, 'Invalid params: "name" is a string.');
   if (args !== undefined && !isObject(args)) {
     throw new RpcError(CODES.invalidParams, 'Invalid params: "arguments" is an object.');
   }
-  const tool = await services.listing.find(call.principal.keyId, name);
+  const { keyId, personId } = call.principal;
+  let tool = await services.listing.find(keyId, name, personId);
   if (tool === null) throw new RpcError(CODES.invalidParams, `Unknown tool: ${name}`);
   // A place is taken before the check, so that a call that cannot be forwarded spends no approval.
   const place = services.places.take(tool.upstream.tool);
   try {
+    if (tool.unsigned !== undefined && call.answer === 'accept') {
+      await untilSignedIn(services, call.principal, call.cancel.signal);
+      tool = (await services.listing.find(keyId, name, personId)) ?? tool;
+    }
     const verdict = await check(services, call, tool, args, place);
     switch (verdict.decision) {
       case 'allow':
@@ -85,12 +98,18 @@ async function check(
   args: Json | undefined,
   { none }: Place,
 ): Promise<Verdict> {
-  const { serverName, toolName, upstream } = tool;
+  const { serverName, toolName, upstream, shownDigest, unsigned } = tool;
   const verdict = await services.checks.submit({
     principal: call.principal,
     surface: 'mcp',
-    call: { serverName, toolName, ...(none !== undefined && { noPlace: none }) },
-    connectedToolId: upstream.tool.id,
+    call: {
+      serverName,
+      toolName,
+      ...(none !== undefined && { noPlace: none }),
+      ...(unsigned !== undefined && { unsent: true }),
+    },
+    ...(unsigned !== 'unlisted' && { connectedToolId: upstream.tool.id }),
+    ...(shownDigest !== undefined && { shownDigest }),
     args,
     ...continuationOf(call.params),
     referenceId: referenceIn(call.params),
@@ -136,6 +155,7 @@ async function forward(
     services.outcomes.record({ toolCallId, outcome, durationMs: Math.round(performance.now() - started) });
   };
   try {
+    if (tool.unsigned !== undefined) throw signInFirst();
     const response = await send(services, call, tool);
     const failed = response.error !== null || response.result?.['isError'] === true;
     done(failed ? 'tool_error' : 'ok');
@@ -147,6 +167,10 @@ async function forward(
     if (call.cancel.signal.aborted && !late) {
       done('cancelled');
       throw new CallCancelled(CODES.internal, 'The call was cancelled.');
+    }
+    if (error instanceof SignInFirst) {
+      done('sign_in_needed');
+      return signInAnswer(services, call, tool.upstream.tool);
     }
     if (!(error instanceof UpstreamError)) throw error;
     done(late ? 'timed_out' : 'upstream_failure');

@@ -13,6 +13,7 @@ import {
   type RpcNotification,
   type RpcResponse,
 } from './protocol.ts';
+import { SignInFirst } from './sign-in.ts';
 import { type Hooks, MessageTooLarge, readUpstream, UpstreamError, type Wire } from './wire.ts';
 
 /** How much may wait for an upstream that reads nothing. Further requests are refused. */
@@ -103,13 +104,14 @@ export abstract class Duplex implements Wire {
   }
 
   /** Ends the channel, which is of no more use, and rejects every request that waits. */
-  protected broken(reason: string): void {
+  protected broken(why: string | SignInFirst): void {
     if (this.#closed) return;
     this.#closed = true;
     this.end();
-    for (const waiting of this.#waiting.values()) waiting.reject(new UpstreamError(reason));
+    const error = typeof why === 'string' ? new UpstreamError(why) : why;
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
-    this.onClosed(reason);
+    this.onClosed(error.message);
   }
 
   async #send(message: JsonObject): Promise<void> {
@@ -119,8 +121,8 @@ export abstract class Duplex implements Wire {
     this.#untakenBytes += bytes;
     try {
       await this.write(text);
-    } catch {
-      this.broken('the upstream takes no messages');
+    } catch (error) {
+      this.broken(error instanceof SignInFirst ? error : 'the upstream takes no messages');
     } finally {
       this.#untaken--;
       this.#untakenBytes -= bytes;

@@ -40,9 +40,9 @@ export async function listen(services: McpServices, asked: ClientRequest): Promi
   if (id === null || !(asked.request.headers.get('accept') ?? '').includes('text/event-stream')) return null;
   await services.mcpSessions.find(id, asked.principal);
   services.mcpSessions.admitStream(id, asked.principal);
-  const stop = services.hub.onListChanged(asked.principal.keyId, () =>
-    writer.hint(notificationMessage('notifications/tools/list_changed', {})),
-  );
+  const { keyId, personId = null } = asked.principal;
+  const changed = () => writer.hint(notificationMessage('notifications/tools/list_changed', {}));
+  const stop = services.hub.onListChanged(keyId, changed, personId);
   // A credential that was revoked ends the stream at the next keep-alive.
   const ended = () => {
     stop();

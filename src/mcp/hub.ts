@@ -1,12 +1,15 @@
 // The upstreams of every key that is in use on this replica. Only the open connections live here: the store says which
-// Connected Tools a key has.
+// Connected Tools a key has. A server to which everybody signs in for themselves has one upstream for each person, so
+// that nobody uses, or learns anything of, the connection of another.
 
 import { decryptHeaders } from '../guard/connected-tools.ts';
 import type { Deps } from '../guard/deps.ts';
 import { onHint } from '../guard/hints.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
+import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { StdioServer } from '../server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
+import { isPersonal, type SignIn, signInTo } from './sign-in.ts';
 import { Upstream } from './upstream.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 import { HttpWire } from './wire-http.ts';
@@ -20,6 +23,8 @@ const CONNECT_MS = 10_000;
 const PATIENCE_MS = 9000;
 const IDLE_MS = 10 * 60_000;
 const IDLE_CHECK_MS = 30_000;
+/** How many upstreams of single people are kept. Beyond it, those that are unused for the longest time are closed. */
+const MAX_PERSONAL = 500;
 
 interface HubSettings {
   rules: TargetRules;
@@ -28,10 +33,15 @@ interface HubSettings {
   onStderrDropped: (bytes: number) => void;
   /** How long a command may take to start. */
   upstreamStart: number;
+  serverSignIns: Pick<ServerSignIns, 'authorization' | 'refused'>;
+  /** How many upstreams of single people are kept. */
+  maxPersonal?: number;
 }
 
 interface KeyUpstreams {
+  /** For a server to which everybody signs in for themselves, this has the one of credentials without a person. */
   upstreams: Upstream[];
+  hasPersonal: boolean;
   readAt: number;
   usedAt: number;
 }
@@ -40,6 +50,9 @@ export class Hub {
   readonly #deps: Deps;
   readonly #settings: HubSettings;
   readonly #keys = new Map<string, KeyUpstreams>();
+  /** The upstreams of single people, by tool and person, the most recently used last. */
+  readonly #personal = new Map<string, Upstream>();
+  /** By key, and by key and person. */
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #idle: Timer;
 
@@ -47,58 +60,108 @@ export class Hub {
     this.#deps = deps;
     this.#settings = settings;
     this.#idle = setInterval(() => this.closeIdle(), IDLE_CHECK_MS);
-    onHint(deps.db, 'tools', keyId => this.#doubt(keyId));
+    onHint(deps.db, 'tools', keyId => this.#changed(keyId));
+    onHint(deps.db, 'sign-in', about => this.#signedIn(about));
   }
 
-  /** The upstreams of a key, in the order of their names. */
-  async of(keyId: string): Promise<Upstream[]> {
+  /** The upstreams of a key for one person, or for a credential without a person, in the order of their names. */
+  async of(keyId: string, personId: string | null = null): Promise<Upstream[]> {
+    const { upstreams, hasPersonal } = await this.#known(keyId);
+    if (!hasPersonal || personId === null) return upstreams;
+    return upstreams.map(each => (isPersonal(each.tool) ? this.#ofPerson(each.tool, personId) : each));
+  }
+
+  async #known(keyId: string): Promise<KeyUpstreams> {
     const known = this.#keys.get(keyId);
     if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS) return this.#read(keyId);
     known.usedAt = this.#deps.now();
-    return known.upstreams;
+    return known;
   }
 
   /** Asks the store now for one of them. */
   async find(keyId: string, toolId: string): Promise<Upstream | null> {
-    return (await this.#read(keyId)).find(each => each.tool.id === toolId) ?? null;
+    return (await this.#read(keyId)).upstreams.find(each => each.tool.id === toolId) ?? null;
   }
 
-  /** Calls `listener` when an upstream of the key says that its tools changed. Returns the function that stops it. */
-  onListChanged(keyId: string, listener: () => void): () => void {
-    const listeners = this.#listeners.get(keyId) ?? new Set();
-    this.#listeners.set(keyId, listeners.add(listener));
+  /**
+   * Calls `listener` when the tools that this person, or a credential without one, can see may have changed. Returns the
+   * function that stops it.
+   */
+  onListChanged(keyId: string, listener: () => void, personId: string | null = null): () => void {
+    const names = personId === null ? [keyId] : [keyId, `${keyId} ${personId}`];
+    for (const name of names)
+      this.#listeners.set(name, (this.#listeners.get(name) ?? new Set()).add(listener));
     return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0) this.#listeners.delete(keyId);
+      for (const name of names) {
+        const listeners = this.#listeners.get(name);
+        listeners?.delete(listener);
+        if (listeners?.size === 0) this.#listeners.delete(name);
+      }
     };
+  }
+
+  #tell(keyId: string, personId: string | null): void {
+    const name = personId === null ? keyId : `${keyId} ${personId}`;
+    for (const listener of this.#listeners.get(name) ?? []) listener();
   }
 
   close(): void {
     clearInterval(this.#idle);
     for (const { upstreams } of this.#keys.values()) for (const each of upstreams) each.close();
+    for (const each of this.#personal.values()) each.close();
     this.#keys.clear();
+    this.#personal.clear();
   }
 
-  async #read(keyId: string): Promise<Upstream[]> {
+  async #read(keyId: string): Promise<KeyUpstreams> {
     const rows = await listConnectedTools(this.#deps.db, keyId);
     const before = this.#keys.get(keyId)?.upstreams ?? [];
-    const upstreams = rows.map(row => before.find(each => each.tool.id === row.id) ?? this.#upstream(row));
-    for (const gone of before) if (!upstreams.includes(gone)) gone.close();
-    this.#keys.set(keyId, { upstreams, readAt: performance.now(), usedAt: this.#deps.now() });
-    return upstreams;
+    const upstreams = rows.map(
+      row => before.find(each => isSame(each.tool, row)) ?? this.#upstream(row, null),
+    );
+    for (const gone of before) if (!upstreams.includes(gone)) this.#forget(gone);
+    const hasPersonal = rows.some(isPersonal);
+    const read = { upstreams, hasPersonal, readAt: performance.now(), usedAt: this.#deps.now() };
+    this.#keys.set(keyId, read);
+    return read;
   }
 
-  #upstream(tool: ConnectedTool): Upstream {
-    const changed = () => {
-      for (const listener of this.#listeners.get(tool.keyId) ?? []) listener();
-    };
+  /** Closes the connections to a Connected Tool that was changed or removed. */
+  #forget(gone: Upstream): void {
+    const personal = [...this.#personal].filter(([, { tool }]) => tool.id === gone.tool.id);
+    for (const [name] of personal) this.#personal.delete(name);
+    for (const each of [gone, ...personal.map(([, upstream]) => upstream)]) {
+      each.close();
+      each.retire();
+    }
+  }
+
+  #ofPerson(tool: ConnectedTool, personId: string): Upstream {
+    const name = `${tool.id} ${personId}`;
+    const known = this.#personal.get(name);
+    const upstream = known !== undefined && isSame(known.tool, tool) ? known : this.#upstream(tool, personId);
+    if (known !== upstream) known?.retire();
+    this.#personal.delete(name);
+    this.#personal.set(name, upstream);
+    const [oldest] = this.#personal;
+    if (oldest !== undefined && this.#personal.size > (this.#settings.maxPersonal ?? MAX_PERSONAL)) {
+      this.#personal.delete(oldest[0]);
+      oldest[1].retire();
+    }
+    return upstream;
+  }
+
+  #upstream(tool: ConnectedTool, personId: string | null): Upstream {
+    const changed = () => this.#tell(tool.keyId, personId);
     const limits = { connectMs: CONNECT_MS, patienceMs: PATIENCE_MS, startMs: this.#settings.upstreamStart };
-    return new Upstream(tool, (row, signal) => this.#open(row, signal), this.#deps.now, changed, limits);
+    const signIn = signInTo(this.#settings.serverSignIns, tool, personId);
+    const open = (row: ConnectedTool, signal: AbortSignal) => this.#open(row, signal, signIn);
+    return new Upstream(tool, open, this.#deps.now, changed, limits, signIn);
   }
 
-  async #open(tool: ConnectedTool, signal: AbortSignal): Promise<Wire> {
+  async #open(tool: ConnectedTool, signal: AbortSignal, signIn: SignIn | null): Promise<Wire> {
     const { rules, stdioServers, stdioStderr, onStderrDropped } = this.#settings;
-    const target = { url: tool.target, headers: decryptHeaders(this.#deps.vault, tool), rules };
+    const target = { url: tool.target, headers: decryptHeaders(this.#deps.vault, tool), rules, signIn };
     switch (tool.transport) {
       case 'http':
         return new HttpWire(target);
@@ -112,15 +175,46 @@ export class Hub {
     }
   }
 
-  /** Makes the next request of the key ask the store again. */
-  #doubt(keyId: string): void {
+  /** Reads a key's Connected Tools again at once, so that no connection to a changed one stays open. */
+  #changed(keyId: string): void {
     const doubted = this.#keys.get(keyId);
-    if (doubted !== undefined) doubted.readAt = Number.NEGATIVE_INFINITY;
+    if (doubted === undefined) return;
+    doubted.readAt = Number.NEGATIVE_INFINITY;
+    // If the store cannot be read now, the next request reads it.
+    this.#read(keyId).then(
+      () => this.#tell(keyId, null),
+      () => {},
+    );
+  }
+
+  /**
+   * Somebody has signed in to a server, or out. What is open, and what is known of its tools, belongs to the account
+   * before, so it is given up, and those who see other tools now are told.
+   */
+  #signedIn(about: string): void {
+    const [keyId = '', toolId = '', personId = ''] = about.split(' ');
+    const name = `${toolId} ${personId}`;
+    this.#personal.get(name)?.retire();
+    this.#personal.delete(name);
+    const ofKey = this.#keys.get(keyId);
+    if (ofKey !== undefined && personId === '') {
+      const before = ofKey.upstreams;
+      ofKey.upstreams = before.map(each =>
+        each.tool.id === toolId ? this.#upstream(each.tool, null) : each,
+      );
+      for (const gone of before) if (gone.tool.id === toolId) gone.retire();
+    }
+    this.#tell(keyId, personId === '' ? null : personId);
   }
 
   /** How many keys are kept in memory. */
   get size(): number {
     return this.#keys.size;
+  }
+
+  /** How many upstreams of single people are kept in memory. */
+  get personal(): number {
+    return this.#personal.size;
   }
 
   /** Closes upstreams that nobody has used for a while, and forgets keys that have none open. */
@@ -130,5 +224,10 @@ export class Hub {
       const open = upstreams.filter(each => !each.closeIfIdle(before));
       if (open.length === 0 && usedAt < before) this.#keys.delete(keyId);
     }
+    for (const [name, each] of this.#personal) if (each.closeIfIdle(before)) this.#personal.delete(name);
   }
+}
+
+function isSame(known: ConnectedTool, row: ConnectedTool): boolean {
+  return known.id === row.id && known.updatedAt === row.updatedAt;
 }

@@ -17,6 +17,7 @@ import {
 } from './protocol.ts';
 import { isRelayed, relay } from './relay.ts';
 import type { ClientRequest, McpServices } from './services.ts';
+import { elicitsUrl } from './sign-in-answer.ts';
 
 export async function answerLegacy(
   services: McpServices,
@@ -50,6 +51,8 @@ export async function answerLegacy(
       return answerCall(services, asked, withLevel(message, logLevel), {
         modern: false,
         logLevel,
+        // Older revisions know no error for it.
+        elicitsUrl: mcpSession.elicitsUrl === 1 && mcpSession.protocolVersion === LATEST_LEGACY,
         mcpSessionId,
       });
     }
@@ -89,9 +92,11 @@ async function initialize(
   const wished = params['protocolVersion'];
   const known = LEGACY_VERSIONS.find(version => version === wished);
   const protocolVersion = known ?? LATEST_LEGACY;
-  const mcpSessionId = await services.mcpSessions.open(asked.principal, protocolVersion);
+  const elicits = elicitsUrl(params['capabilities']);
+  const mcpSessionId = await services.mcpSessions.open(asked.principal, protocolVersion, elicits);
   // The upstreams are opened all at once and nobody waits for them: a dead one must not delay the client.
-  for (const upstream of await services.hub.of(asked.principal.keyId)) upstream.connect().catch(() => {});
+  const { keyId, personId } = asked.principal;
+  for (const upstream of await services.hub.of(keyId, personId)) upstream.connect().catch(() => {});
   const result: JsonObject = {
     protocolVersion,
     capabilities: await capabilities(services, asked.principal, true),

@@ -6,13 +6,16 @@ import type { Json } from '../core/json.ts';
 import { joinName } from '../core/name.ts';
 import type { Deps } from '../guard/deps.ts';
 import type { Hub } from './hub.ts';
-import { type KnownTool, Offered } from './offered.ts';
+import { type KnownTool, Offered, unlisted } from './offered.ts';
 import { exposedDefinition } from './schema.ts';
+import { isPersonal, signInFirst } from './sign-in.ts';
 import { StillStarting, type Upstream, type UpstreamHealth } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 /** How long an operator waits for a command to start. The command line waits longer than this for an answer. */
 const START_PATIENCE_MS = 25_000;
+
+const EACH_FOR_THEMSELVES = 'everybody signs in to this server for themselves, so it cannot be tested here';
 
 export class Listing {
   readonly #deps: Deps;
@@ -30,8 +33,8 @@ export class Listing {
   }
 
   /** Asks all upstreams at once. An upstream that fails, or failed just before, is left out; the others are listed. */
-  async list(keyId: string): Promise<KnownTool[]> {
-    const upstreams = await this.#hub.of(keyId);
+  async list(keyId: string, personId: string | null = null): Promise<KnownTool[]> {
+    const upstreams = await this.#hub.of(keyId, personId);
     const lists = await Promise.all(
       upstreams.map(async upstream => {
         const offered = this.#of(upstream);
@@ -44,13 +47,17 @@ export class Listing {
 
   /**
    * Finds the tool behind a name that clients see; null when no Connected Tool of the key has it. A known tool is found
-   * without waiting for any list, unless calls depend on whether its definition changed.
+   * without waiting for any list, unless calls depend on whether its definition changed, or its server wants a sign-in.
    */
-  async find(keyId: string, exposedName: string): Promise<KnownTool | null> {
-    const upstreams = await this.#hub.of(keyId);
+  async find(keyId: string, exposedName: string, personId: string | null = null): Promise<KnownTool | null> {
+    const upstreams = await this.#hub.of(keyId, personId);
     const owner = upstreams.find(each => exposedName.startsWith(joinName(each.tool.name, '')));
     if (owner === undefined) return null;
     const offered = this.#of(owner);
+    if (owner.tool.oauthAs !== null && (await lacksSignIn(owner, offered))) {
+      const known = await offered.find(exposedName);
+      return known === null ? unlisted(owner, exposedName) : { ...known, unsigned: 'listed' };
+    }
     if (this.#strict) await offered.confirm();
     const known = await offered.find(exposedName);
     if (known !== null && !offered.current) offered.refresh();
@@ -65,13 +72,15 @@ export class Listing {
    */
   confirmed({ upstream }: KnownTool): number | null {
     if (!this.#strict) return null;
-    const { fault, changes } = this.#of(upstream);
+    const { fault, changes, unsigned } = this.#of(upstream);
     if (fault === null) return changes;
+    if (unsigned) throw signInFirst();
     throw new UpstreamError(`whether the tool has changed could not be seen: ${fault}`);
   }
 
   /** Asks one upstream now, for an operator who tests it. */
   async test(upstream: Upstream): Promise<{ ok: boolean; error: string | null; tools: string[] }> {
+    if (isPersonal(upstream.tool)) return { ok: false, error: EACH_FOR_THEMSELVES, tools: [] };
     upstream.retryNow();
     const offered = this.#of(upstream);
     // A command that is still starting is reported as such. Any other failure appears again when the list is read.
@@ -91,6 +100,7 @@ export class Listing {
   /** The health of its connection; if that is good, the error says why its tools could not be listed. */
   health(upstream: Upstream): UpstreamHealth {
     const { health } = upstream;
+    if (isPersonal(upstream.tool)) return { ...health, state: 'idle', error: null };
     return { ...health, error: health.error ?? this.#of(upstream).fault };
   }
 
@@ -101,6 +111,13 @@ export class Listing {
     this.#offered.set(upstream, offered);
     return offered;
   }
+}
+
+/** This is found out before the check, so that a call that cannot be sent spends no approval. */
+async function lacksSignIn(upstream: Upstream, offered: Offered): Promise<boolean> {
+  if (await upstream.needsSignIn()) return true;
+  await offered.confirm();
+  return offered.unsigned;
 }
 
 /** A tool as clients see it. */

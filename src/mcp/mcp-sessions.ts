@@ -44,8 +44,8 @@ export class McpSessions {
     onHint(deps.db, 'ended', id => this.#forget(id));
   }
 
-  open(principal: Principal, protocolVersion: string): Promise<string> {
-    return openMcpSession(this.#deps, principal, protocolVersion);
+  open(principal: Principal, protocolVersion: string, elicitsUrl = false): Promise<string> {
+    return openMcpSession(this.#deps, principal, protocolVersion, elicitsUrl);
   }
 
   /**

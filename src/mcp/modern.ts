@@ -21,6 +21,7 @@ import {
 import { isRelayed, relay } from './relay.ts';
 import { readHeaderValue } from './schema.ts';
 import type { ClientRequest, McpServices } from './services.ts';
+import { elicitsUrl } from './sign-in-answer.ts';
 
 /**
  * Whether a message belongs to the newer era: its envelope says so, or its header does. A message that has only the
@@ -42,8 +43,10 @@ export async function answerModern(
   }
   checkEnvelope(asked.request.headers, message);
   const { method, id } = message;
-  const logLevel = metaOf(message.params)[ENVELOPE.logLevel];
-  if (method === 'tools/call') return answerCall(services, asked, message, { modern: true, logLevel });
+  if (method === 'tools/call') {
+    const { [ENVELOPE.logLevel]: logLevel, [ENVELOPE.capabilities]: capable } = metaOf(message.params);
+    return answerCall(services, asked, message, { modern: true, logLevel, elicitsUrl: elicitsUrl(capable) });
+  }
   await asked.confirm();
   if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
   if (method === 'tools/list') return complete(id, await toolsOf(services, asked.principal), true);

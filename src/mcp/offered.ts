@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto';
 import { GuardError } from '../core/errors.ts';
 import { type JsonObject, parseJson } from '../core/json.ts';
 import { joinName, toolNameFault } from '../core/name.ts';
-import { compareDefinitions } from '../guard/connected-tools.ts';
+import { compareDefinitions, definitionDigest } from '../guard/connected-tools.ts';
 import type { Deps } from '../guard/deps.ts';
 import { listDefinitions } from '../store/connected-tools.ts';
 import { listAll } from './pages.ts';
+import { isPersonal, SignInFirst } from './sign-in.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
@@ -27,6 +28,13 @@ export interface KnownTool {
   upstream: Upstream;
   /** The definition as the upstream shows it. */
   definition: JsonObject;
+  /** Its digest, where one person may be shown another definition than others. */
+  shownDigest?: string;
+  /**
+   * Set if somebody has to sign in to the server before a call can be sent. The call is checked nevertheless. `unlisted`:
+   * no list is known yet, so the name is taken as it is, and nothing is known about the tool.
+   */
+  unsigned?: 'listed' | 'unlisted';
 }
 
 /** When an upstream was last asked, and with what result. */
@@ -54,6 +62,11 @@ export class Offered {
 
   get tools(): KnownTool[] {
     return [...(this.#tools?.values() ?? [])];
+  }
+
+  /** Whether the last reading failed because somebody has to sign in first. */
+  get unsigned(): boolean {
+    return this.#last?.error instanceof SignInFirst;
   }
 
   /** Why the last reading failed, in words for people; null when it did not. */
@@ -91,7 +104,8 @@ export class Offered {
   /** Asks the upstream, unless it was asked within the last seconds and has reported no change since. */
   async refresh(): Promise<void> {
     const last = this.#last;
-    const lately = last !== null && performance.now() - last.at < AGAIN_MS;
+    // Somebody may have signed in since; as long as nobody has, the upstream is not asked.
+    const lately = last !== null && !this.unsigned && performance.now() - last.at < AGAIN_MS;
     if (!lately || last.changes !== this.#upstream.changes) await this.read();
   }
 
@@ -113,7 +127,7 @@ export class Offered {
       this.#keep(await this.#recorded(items));
     } catch (thrown) {
       error = thrown as Error;
-      this.#onError(this.#upstream, error);
+      if (!(error instanceof SignInFirst)) this.#onError(this.#upstream, error);
     } finally {
       clearTimeout(timer);
       this.#last = { at: performance.now(), changes, error };
@@ -130,7 +144,12 @@ export class Offered {
     return definitions.map(each => this.#known(each));
   }
 
+  /**
+   * The store has what anybody was shown, so for a person's own connection nothing is recalled: a server may show other
+   * tools to other people.
+   */
   async #recall(): Promise<void> {
+    if (isPersonal(this.#upstream.tool)) return;
     const rows = await listDefinitions(this.#deps.db, this.#upstream.tool.id);
     const tools = rows.map(row =>
       this.#known(parseJson(row.changedDefinition ?? row.definition) as JsonObject),
@@ -151,8 +170,17 @@ export class Offered {
     const serverName = upstream.tool.name;
     const toolName = definition['name'] as string;
     const name = exposedName(joinName(serverName, toolName));
-    return { exposedName: name, serverName, toolName, upstream, definition };
+    const known = { exposedName: name, serverName, toolName, upstream, definition };
+    return isPersonal(upstream.tool) ? { ...known, shownDigest: definitionDigest(definition) } : known;
   }
+}
+
+/** The tool behind a name of which no list is known. Null if no tool can have this name. */
+export function unlisted(upstream: Upstream, exposedName: string): KnownTool | null {
+  const serverName = upstream.tool.name;
+  const toolName = exposedName.slice(joinName(serverName, '').length);
+  if (toolNameFault(toolName) !== null) return null;
+  return { exposedName, serverName, toolName, upstream, definition: {}, unsigned: 'unlisted' };
 }
 
 const MAX_NAME = 64;

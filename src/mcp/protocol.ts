@@ -51,6 +51,8 @@ export const CODES = {
   headerMismatch: -32020,
   missingCapability: -32021,
   unsupportedVersion: -32022,
+  /** Of the revision 2025-11-25 alone. */
+  urlElicitationRequired: -32042,
 } as const;
 
 /** An error in the words of the protocol. `status` is the HTTP status of the answer that carries it. */

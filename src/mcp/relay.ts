@@ -3,18 +3,21 @@
 // is recorded before it happens.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
 import { metaForUpstream } from './legs.ts';
 import { listAll } from './pages.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
+import { SignInFirst } from './sign-in.ts';
+import { signInText } from './sign-in-answer.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 type Relaying = Pick<
   McpServices,
-  'checks' | 'hub' | 'places' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'relayedFor'
+  'checks' | 'hub' | 'places' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'relayedFor' | 'serverSignIns'
 >;
 type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request'>;
 
@@ -61,7 +64,7 @@ async function list(
   field: string,
   needed: Forward,
 ): Promise<JsonObject> {
-  const upstreams = await services.hub.of(asker.principal.keyId);
+  const upstreams = await services.hub.of(asker.principal.keyId, asker.principal.personId);
   const lists = await Promise.all(
     upstreams.map(async upstream => {
       try {
@@ -132,7 +135,7 @@ async function one(
   method: string,
   params: JsonObject,
 ): Promise<JsonObject> {
-  const target = await resolve(services, asker.principal.keyId, method, params);
+  const target = await resolve(services, asker.principal, method, params);
   if (target === null) throw new RpcError(CODES.invalidParams, 'Unknown prompt or resource.', about(params));
   const { upstream } = target;
   const wanted = {
@@ -151,6 +154,8 @@ async function one(
     const said = error?.message ?? 'The upstream gave no reason.';
     throw new RpcError(error?.code ?? CODES.internal, said, about(params, error?.data));
   } catch (error) {
+    if (error instanceof SignInFirst)
+      throw new RpcError(CODES.internal, await signInText(services, asker.principal, upstream.tool));
     if (error instanceof UpstreamError)
       throw new RpcError(CODES.internal, `The request failed: ${error.message}.`);
     throw error;
@@ -173,11 +178,11 @@ function shownContents(result: JsonObject, server: string): JsonObject {
 /** Finds the upstream whose name stands before the requested name, and the request in that upstream's own names. */
 async function resolve(
   services: Relaying,
-  keyId: string,
+  { keyId, personId }: Principal,
   method: string,
   params: JsonObject,
 ): Promise<{ upstream: Upstream; params: JsonObject } | null> {
-  const upstreams = await services.hub.of(keyId);
+  const upstreams = await services.hub.of(keyId, personId);
   const strip = (text: unknown, separator: string) => {
     for (const upstream of upstreams) {
       const prefix = upstream.tool.name + separator;

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../core/json.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { envelope, negotiate } from './negotiate.ts';
 import { metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
+import { type SignIn, SignInFirst } from './sign-in.ts';
 import { after, inSeconds, TimeLimit } from './time-limit.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
@@ -57,12 +58,14 @@ export class Upstream {
   readonly #now: () => number;
   readonly #onListChanged: () => void;
   readonly #limits: UpstreamLimits;
+  readonly #signIn: SignIn | null;
   #wire: Wire | null = null;
   #opening: Promise<Wire> | null = null;
   #modern = false;
   #failures = 0;
   #retryAt = 0;
   #underWay = 0;
+  #retired = false;
   /** Aborts the opening that is under way. */
   #stopOpening: AbortController | null = null;
   #openingSince = 0;
@@ -78,12 +81,14 @@ export class Upstream {
     now: () => number,
     onListChanged: () => void,
     limits: UpstreamLimits,
+    signIn: SignIn | null = null,
   ) {
     this.tool = tool;
     this.#open = open;
     this.#now = now;
     this.#onListChanged = onListChanged;
     this.#limits = limits;
+    this.#signIn = signIn;
     this.#usedAt = now();
     this.health = { state: 'idle', error: null, since: now() };
   }
@@ -93,14 +98,28 @@ export class Upstream {
     return this.#capabilities[capability] !== undefined;
   }
 
+  /** Whether somebody has to sign in before anything can be sent. Other failures show when something is. */
+  async needsSignIn(): Promise<boolean> {
+    if (this.#signIn === null) return false;
+    return this.#signIn.header().then(
+      () => false,
+      error => error instanceof SignInFirst,
+    );
+  }
+
   /** Waits until the upstream is connected. Throws if that fails. */
   async connect(): Promise<void> {
-    await this.#connected();
+    if (!this.#retired) await this.#connected();
   }
 
   /** Does the same, but does not wait as long as a command may take to start. */
   async reach(signal: AbortSignal, patienceMs = this.#limits.patienceMs): Promise<void> {
-    await this.#soon(signal, patienceMs);
+    this.#underWay++;
+    try {
+      await this.#soon(signal, patienceMs);
+    } finally {
+      this.#ended();
+    }
   }
 
   /** Sends a request, and sends it again if the upstream surely never saw it (it had forgotten our session). */
@@ -115,9 +134,14 @@ export class Upstream {
         return this.#ask(await this.#soon(signal), method, params, asking);
       });
     } finally {
-      this.#underWay--;
+      this.#ended();
       this.#usedAt = this.#now();
     }
+  }
+
+  #ended(): void {
+    this.#underWay--;
+    if (this.#retired && this.#underWay === 0) this.close();
   }
 
   /** Skips the pause after the last failure, for an operator who tests the upstream. */
@@ -130,6 +154,12 @@ export class Upstream {
     if (this.#underWay > 0 || this.#usedAt >= before || this.#opening !== null) return false;
     if (this.#wire !== null) this.close();
     return true;
+  }
+
+  /** Closes it for good, once the requests under way have ended: it is not the upstream of anybody any more. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#underWay === 0) this.close();
   }
 
   close(): void {
@@ -241,6 +271,11 @@ export class Upstream {
 
   #notOpened(error: unknown): UpstreamError {
     if (error instanceof Closed) return error;
+    if (error instanceof SignInFirst) {
+      // It is no failure, so the next request needs no pause: somebody may have signed in meanwhile.
+      this.#mark('down', error.message);
+      return error;
+    }
     this.#failures++;
     this.#retryAt = this.#now() + (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number);
     const message = error instanceof UpstreamError ? error.message : 'the upstream failed';

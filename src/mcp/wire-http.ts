@@ -1,5 +1,5 @@
 // The wire over Streamable HTTP: one POST for each message, answered as JSON or as a stream of events. The
-// credentials of the client never reach this file.
+// credentials of the client never reach this file; where the server wants a sign-in, sign-in.ts has the header.
 
 import { type JsonObject, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
@@ -13,6 +13,7 @@ import {
   type RpcNotification,
   type RpcResponse,
 } from './protocol.ts';
+import { authorized, type SignIn } from './sign-in.ts';
 import {
   type Hooks,
   HttpStatusError,
@@ -36,6 +37,8 @@ export interface HttpTarget {
   url: string;
   headers: Record<string, string>;
   rules: TargetRules;
+  /** For a server that wants OAuth. */
+  signIn?: SignIn | null;
 }
 
 export class HttpWire implements Wire {
@@ -131,10 +134,14 @@ export class HttpWire implements Wire {
     if (body !== null) headers['Content-Type'] = 'application/json';
     if (this.#sessionId !== null) headers['Mcp-Session-Id'] = this.#sessionId;
     if (this.protocolVersion !== null) headers['MCP-Protocol-Version'] ??= this.protocolVersion;
+    const { url, signIn } = this.#target;
     try {
-      return await this.#http.fetch(this.#target.url, { method, headers, body, signal });
+      if (!signIn) return await this.#http.fetch(url, { method, headers, body, signal });
+      return await authorized(signIn, signal, Authorization =>
+        this.#http.fetch(url, { method, headers: { ...headers, Authorization }, body, signal }),
+      );
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (signal.aborted || error instanceof UpstreamError) throw error;
       throw new UpstreamError('the upstream cannot be reached', { unsent: isRefused(error), cause: error });
     }
   }

@@ -4,6 +4,7 @@
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
+import { authorized } from './sign-in.ts';
 import { HttpStatusError, MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
 import type { HttpTarget } from './wire-http.ts';
 
@@ -41,7 +42,7 @@ export class SseWire extends Duplex {
   }
 
   protected async write(text: string): Promise<void> {
-    const response = await this.#http.fetch(this.#endpoint ?? this.#target.url, {
+    const response = await this.#fetch(this.#endpoint ?? this.#target.url, {
       method: 'POST',
       body: text,
       headers: { ...this.#target.headers, 'Content-Type': 'application/json' },
@@ -51,6 +52,18 @@ export class SseWire extends Duplex {
     if (!response.ok) throw new HttpStatusError(response.status);
   }
 
+  #fetch(
+    url: string,
+    init: RequestInit & { headers: Record<string, string>; signal: AbortSignal },
+  ): Promise<Response> {
+    const { signIn } = this.#target;
+    if (!signIn) return this.#http.fetch(url, init);
+    const headers: Record<string, string> = init.headers;
+    return authorized(signIn, init.signal, Authorization =>
+      this.#http.fetch(url, { ...init, headers: { ...headers, Authorization } }),
+    );
+  }
+
   protected end(): void {
     this.#stop.abort();
   }
@@ -58,7 +71,7 @@ export class SseWire extends Duplex {
   async #read(named: () => void, failed: (error: Error) => void): Promise<void> {
     try {
       const headers = { ...this.#target.headers, Accept: 'text/event-stream' };
-      const response = await this.#http.fetch(this.#target.url, { headers, signal: this.#stop.signal });
+      const response = await this.#fetch(this.#target.url, { headers, signal: this.#stop.signal });
       if (!response.ok || response.body === null) {
         await response.body?.cancel();
         throw new HttpStatusError(response.status, { unsent: true });

@@ -9,6 +9,8 @@ export interface McpSessionRecord {
   sessionId: string | null;
   protocolVersion: string;
   logLevel: string | null;
+  /** 1 if the client can send its user to an address (URL elicitation). */
+  elicitsUrl?: number;
 }
 
 export function insertMcpSession(
@@ -17,8 +19,8 @@ export function insertMcpSession(
   now: number,
 ): void {
   tx.defer(
-    `INSERT INTO connections (id, key_id, session_id, protocol_version, log_level, created_at, used_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    `INSERT INTO connections (id, key_id, session_id, protocol_version, log_level, created_at, used_at, elicits_url)
+     VALUES ($1, $2, $3, $4, $5, $6, $6, $7)`,
     [
       mcpSession.id,
       mcpSession.keyId,
@@ -26,6 +28,7 @@ export function insertMcpSession(
       mcpSession.protocolVersion,
       mcpSession.logLevel,
       now,
+      mcpSession.elicitsUrl ?? 0,
     ],
   );
 }
@@ -53,7 +56,7 @@ export async function findMcpSession(
 ): Promise<(McpSessionRecord & { usedAt: number }) | null> {
   const rows = await db.all<McpSessionRecord & { usedAt: number }>(
     `SELECT id, key_id AS "keyId", session_id AS "sessionId", protocol_version AS "protocolVersion",
-       log_level AS "logLevel", used_at AS "usedAt"
+       log_level AS "logLevel", used_at AS "usedAt", elicits_url AS "elicitsUrl"
      FROM connections WHERE id = $1 AND ended_at IS NULL AND used_at > $2`,
     [id, since],
   );

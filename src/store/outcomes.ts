@@ -2,7 +2,15 @@
 
 import { type Queries, rowInserts, type Transaction } from './db.ts';
 
-export const OUTCOMES = ['ok', 'tool_error', 'upstream_failure', 'timed_out', 'cancelled'] as const;
+/** `sign_in_needed`: the call was not executed, because somebody has to sign in to the server first. */
+export const OUTCOMES = [
+  'ok',
+  'tool_error',
+  'upstream_failure',
+  'timed_out',
+  'cancelled',
+  'sign_in_needed',
+] as const;
 export type CallOutcome = (typeof OUTCOMES)[number];
 
 export interface OutcomeRecord {

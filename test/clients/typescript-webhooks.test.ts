@@ -18,8 +18,7 @@ const DATA = {
   toolCallId: 'call-1',
   policyId: 'policy-1',
   keyId: 'key-1',
-  sessionId: 'session-1',
-  personId: 'person-1',
+  sessionId: null,
   surface: 'check',
   serverName: 'prod',
   toolName: 'déploy ☕',
@@ -70,10 +69,9 @@ describe('a delivery is believed', () => {
     }
   });
 
-  test('without a person, a note and votes, from an older service', async () => {
-    const older = { personId: undefined, note: undefined, approverGroup: undefined, votes: undefined };
-    const body = eventText(older);
-    const data = { personId: null, note: null, approverGroup: null, votes: { needed: 1, approved: [] } };
+  test('without a note and votes, from an older service', async () => {
+    const body = eventText({ note: undefined, approverGroup: undefined, votes: undefined });
+    const data = { note: null, approverGroup: null, votes: { needed: 1, approved: [] } };
     expect(await verifyWebhook(signed(body), body, secret)).toMatchObject({ data });
   });
 

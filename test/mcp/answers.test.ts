@@ -228,7 +228,14 @@ test('an error that came before the cancellation is the answer, and the only out
   }
   const cancel = new AbortController();
   const noting = { ...services, outcomes: new Noting(deps, () => {}) };
-  const about = { principal, params: { name: 'up__echo' }, startedAt: 0, cancel, modern: false };
+  const about = {
+    principal,
+    params: { name: 'up__echo' },
+    startedAt: 0,
+    cancel,
+    modern: false,
+    elicitsUrl: false,
+  };
   const error = await refusal(callTool(noting, { ...about, onNotification: () => cancel.abort() }));
   expect(error).toMatchObject({ code: -32000, message: 'no' });
   expect(error).not.toBeInstanceOf(CallCancelled);

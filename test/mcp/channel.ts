@@ -10,12 +10,15 @@ type Any = any;
 export const PLENTY: UpstreamLimits = { connectMs: 60_000, startMs: 60_000, patienceMs: 60_000 };
 
 /** Of a hub that is made by itself, without commands. */
+const unused = () => Promise.reject(new Error('no server here wants a sign-in'));
+
 export const HUB_SETTINGS = {
   rules: { allowPrivate: true },
   stdioServers: {},
   stdioStderr: 'drop' as const,
   onStderrDropped: () => {},
   upstreamStart: 60_000,
+  serverSignIns: { authorization: unused, refused: unused },
 };
 
 export class Channel extends Duplex {

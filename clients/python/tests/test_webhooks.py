@@ -21,8 +21,7 @@ DATA = {
     "toolCallId": "call-1",
     "policyId": "policy-1",
     "keyId": "key-1",
-    "sessionId": "session-1",
-    "personId": "person-1",
+    "sessionId": None,
     "surface": "check",
     "serverName": "prod",
     "toolName": "déploy ☕",
@@ -86,18 +85,16 @@ class VerifyTest(unittest.TestCase):
                     ("approved", "déploy ☕", "Fine, for once."),
                 )
                 self.assertEqual(event.data.approver_group, "finance")
-                self.assertEqual(event.data.person_id, "person-1")
                 vote = toolgate.Vote("operator:ann@example.com", "t")
                 self.assertEqual(event.data.votes, toolgate.Votes(2, (vote,)))
 
-    def test_without_a_person_a_note_and_votes_from_an_older_service(self):
-        newer = ("personId", "note", "approverGroup", "votes")
+    def test_without_a_note_and_votes_from_an_older_service(self):
+        newer = ("note", "approverGroup", "votes")
         older = {name: value for name, value in DATA.items() if name not in newer}
         event = {"type": "approval.resolved", "timestamp": DATA["createdAt"], "data": older}
         body = json.dumps(event).encode()
         data = verify_webhook(signed(body), body, SECRET).data
         self.assertEqual((data.note, data.approver_group, data.votes.needed), (None, None, 1))
-        self.assertIsNone(data.person_id)
 
     def test_under_any_of_several_secrets_and_signatures(self):
         body = event_text()

@@ -65,8 +65,6 @@ class Approval:
     #: The group whose members have to answer; None when every approver may.
     approver_group: str | None = None
     votes: Votes = Votes()
-    #: The operator for whom the session acts; None when it acts for nobody.
-    person_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,6 @@ def _read_approval(data: Fields, statuses: tuple[str, ...]) -> Approval:
         note=text_or_none(data, "note") if "note" in data else None,
         approver_group=text_or_none(data, "approverGroup") if "approverGroup" in data else None,
         votes=_read_votes(data["votes"]) if "votes" in data else Votes(),
-        person_id=text_or_none(data, "personId") if "personId" in data else None,
     )
 
 

@@ -5,10 +5,7 @@ import { InvalidConfiguration } from './errors.ts';
 import { wantRetries } from './exchange.ts';
 
 export interface ToolgateOptions {
-  /**
-   * A key, a session token, an access token of somebody who signed in (`tg_oat_…`) or a token of your company (a JWT);
-   * `TOOLGATE_API_KEY` when left out.
-   */
+  /** A key or a session token; `TOOLGATE_API_KEY` when left out. */
   key?: string | undefined;
   /** `TOOLGATE_BASE_URL` when left out, else `http://127.0.0.1:8787`. */
   baseUrl?: string | undefined;

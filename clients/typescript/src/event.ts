@@ -21,8 +21,6 @@ export interface Approval {
   policyId: string;
   keyId: string;
   sessionId: string | null;
-  /** The operator for whom the session acts; null when it acts for nobody. */
-  personId: string | null;
   surface: 'check' | 'mcp';
   serverName: string;
   toolName: string;
@@ -119,8 +117,6 @@ function readApproval(data: Fields): Omit<Approval, 'status'> {
     resolvedAt: textOrNull(data, 'resolvedAt'),
     resolvedBy: textOrNull(data, 'resolvedBy'),
     grantExpiresAt: textOrNull(data, 'grantExpiresAt'),
-    // Absent where a session acts for nobody.
-    personId: own(data, 'personId') === undefined ? null : textOrNull(data, 'personId'),
     // An older service sends neither notes nor votes.
     note: own(data, 'note') === undefined ? null : textOrNull(data, 'note'),
     approverGroup: own(data, 'approverGroup') === undefined ? null : textOrNull(data, 'approverGroup'),

@@ -98,6 +98,10 @@ export class ServerSignIns {
     return this.#kept.settle();
   }
 
+  get address(): string {
+    return this.#address;
+  }
+
   /** The header with which a request goes to the server. It throws SignInNeeded if there is no sign-in that holds. */
   async authorization(tool: ConnectedTool, personId: string | null): Promise<string> {
     const { tokens } = await this.#kept.current(tool, ownerOf(tool, personId));
@@ -283,7 +287,7 @@ export class ServerSignIns {
       await recordChange(tx, deps, visit.actor, 'connected-tool.sign-in', toolId, { keyId, name: tool.name });
       return tool;
     });
-    giveHint(deps.db, 'tools', keyId);
+    giveHint(deps.db, 'sign-in', `${keyId} ${toolId} ${personId}`);
     return { tool, personId: personId === '' ? null : personId };
   }
 
@@ -297,7 +301,7 @@ export class ServerSignIns {
         await recordChange(tx, deps, actor, 'connected-tool.sign-out', id, { keyId, name });
       return removed;
     });
-    giveHint(deps.db, 'tools', tool.keyId);
+    giveHint(deps.db, 'sign-in', `${tool.keyId} ${tool.id} ${ownerOf(tool, personId)}`);
     const tokens = row === null ? null : decryptTokens(deps, row);
     if (tokens === null) return;
     // Signed out is signed out, whatever the server says.

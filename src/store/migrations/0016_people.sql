@@ -160,3 +160,6 @@ CREATE TABLE approval_proofs (
   at bigint NOT NULL,
   PRIMARY KEY (approval_id, operator_id)
 );
+
+-- Whether the client of an MCP session can send its user to an address (URL elicitation).
+ALTER TABLE connections ADD COLUMN elicits_url bigint NOT NULL DEFAULT 0;

@@ -225,6 +225,7 @@ const OUTCOMES: Record<string, string> = {
   upstream_failure: 'the tool server failed',
   timed_out: 'the tool server did not answer in time',
   cancelled: 'the agent cancelled the call',
+  sign_in_needed: 'somebody had to sign in to the tool server first',
 };
 
 function forwarded({ surface, freed }: WholeApproval): Step | null {

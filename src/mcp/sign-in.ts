@@ -1,0 +1,91 @@
+// Our sign-in to a server that wants OAuth: every request carries the header of the person, or of the key, for whom the
+// connection is. guard/server-sign-ins keeps the tokens; a client never sees one, and the client's own credential never
+// comes here.
+
+import { type ServerSignIns, SignInNeeded } from '../guard/server-sign-ins/server-sign-ins.ts';
+import type { ConnectedTool } from '../store/connected-tools.ts';
+import { HttpStatusError, UpstreamError } from './wire.ts';
+
+/** Somebody has to sign in to the server first. The request was not sent, or the server refused it. */
+export class SignInFirst extends UpstreamError {}
+
+export interface SignIn {
+  /** The header for the next request. Throws SignInFirst. */
+  header(): Promise<string>;
+  /** Told when the server refused that header. It says what helps: another header, a sign-in, or nothing. */
+  refused(header: string, challenge: Challenge): Promise<'again' | 'sign-in' | 'refused'>;
+}
+
+type Challenge = Parameters<ServerSignIns['refused']>[3];
+
+/** Whether everybody signs in to this server for themselves. */
+export function isPersonal({ oauthAs }: Pick<ConnectedTool, 'oauthAs'>): boolean {
+  return oauthAs === 'person';
+}
+
+/** Null for a server that wants no sign-in. */
+export function signInTo(
+  signIns: Pick<ServerSignIns, 'authorization' | 'refused'>,
+  tool: ConnectedTool,
+  personId: string | null,
+): SignIn | null {
+  if (tool.oauthAs === null) return null;
+  const who = isPersonal(tool) ? personId : null;
+  const header = async () => {
+    if (isPersonal(tool) && who === null) throw signInFirst();
+    return signIns.authorization(tool, who).catch(error => {
+      throw error instanceof SignInNeeded ? signInFirst() : notRenewed(error);
+    });
+  };
+  const refused = (used: string, challenge: Challenge) =>
+    signIns.refused(tool, who, used, challenge).catch(error => {
+      throw notRenewed(error);
+    });
+  return { header, refused };
+}
+
+export function signInFirst(): SignInFirst {
+  return new SignInFirst('somebody has to sign in to the upstream first');
+}
+
+function notRenewed(cause: unknown): UpstreamError {
+  return new UpstreamError('our sign-in to the upstream could not be renewed', { cause });
+}
+
+/**
+ * Sends a request with the header. A server that answers 401, or 403 for want of a scope, has not executed it, so it is
+ * sent once more if there is another header.
+ */
+export async function authorized(
+  signIn: SignIn,
+  signal: AbortSignal,
+  send: (header: string) => Promise<Response>,
+): Promise<Response> {
+  for (let tries = 0; ; tries++) {
+    const header = await unlessAborted(signIn.header(), signal);
+    const response = await send(header);
+    const challenge = challengeIn(response);
+    if (challenge === null) return response;
+    await response.body?.cancel();
+    const help = await unlessAborted(signIn.refused(header, challenge), signal);
+    if (help === 'sign-in') throw signInFirst();
+    if (help === 'refused' || tries > 0) throw new HttpStatusError(challenge.status);
+  }
+}
+
+function challengeIn({ status, headers }: Response): Challenge | null {
+  const wwwAuthenticate = headers.get('www-authenticate');
+  if (status === 401) return { status, wwwAuthenticate };
+  const wantsMore = status === 403 && /\berror="?insufficient_scope\b/i.test(wwwAuthenticate ?? '');
+  return wantsMore ? { status, wwwAuthenticate } : null;
+}
+
+/** A call that is cancelled does not wait for the server that renews our sign-in. */
+function unlessAborted<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const aborted = () => reject(signal.reason);
+  if (signal.aborted) aborted();
+  signal.addEventListener('abort', aborted, { once: true });
+  waiting.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  return promise;
+}
