@@ -144,22 +144,29 @@ export class PrincipalMemory {
 
   /** Looks the token up and remembers its Principal. Requests with the same token share one look-up. */
   learn(token: string): Promise<Principal> {
+    if (tokenKind(token) === null && !this.#foreign?.mayBe(token)) return Promise.reject(malformed());
     const header = `Bearer ${token}`;
     const known = this.recall(header);
     if (known !== undefined) return Promise.resolve(known);
     const underWay = this.#learning.get(header);
     if (underWay !== undefined) return underWay;
-    const foreign = this.#foreign?.mayBe(token) ? this.#foreign : null;
-    if (foreign === null && tokenKind(token) === null) return Promise.reject(malformed());
     if (this.#learning.size >= MAX_LEARNING) return Promise.reject(overloaded());
-    const asked = foreign === null ? authenticate(this.#deps, token) : foreign.authenticate(token);
-    const learnt = this.#keep(header, asked).finally(() => this.#learning.delete(header));
+    const learnt = this.#look(header, token).finally(() => this.#learning.delete(header));
     this.#learning.set(header, learnt);
     return learnt;
   }
 
-  async #keep(header: string, asked: Promise<Principal>): Promise<Principal> {
-    const principal = await asked;
+  /** Looks the token up even if it is remembered, for requests that no check follows. */
+  async confirm(token: string): Promise<void> {
+    await this.#ask(token);
+  }
+
+  #ask(token: string): Promise<Principal> {
+    return this.#foreign?.mayBe(token) ? this.#foreign.authenticate(token) : authenticate(this.#deps, token);
+  }
+
+  async #look(header: string, token: string): Promise<Principal> {
+    const principal = await this.#ask(token);
     this.#known.set(header, principal);
     this.#scopes += sizeOf(header, principal);
     for (const [oldest, known] of this.#known) {

@@ -4,7 +4,6 @@
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import { parseJsonBytes } from '../core/json.ts';
-import { authenticate } from '../guard/credentials.ts';
 import { end, listen, post } from '../mcp/endpoint.ts';
 import { CODES, errorMessage, RpcError } from '../mcp/protocol.ts';
 import type { ClientRequest } from '../mcp/services.ts';
@@ -70,9 +69,7 @@ export const mcpRoutes: Route[] = [
 
 function askedBy(incoming: Incoming<unknown, unknown>): ClientRequest {
   const { services, request, startedAt } = incoming;
-  const confirm = async () => {
-    await authenticate(services.deps, bearer(request));
-  };
+  const confirm = () => services.principals.confirm(bearer(request));
   return { request, principal: agentOf(incoming), startedAt, confirm };
 }
 
