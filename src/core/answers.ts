@@ -750,6 +750,27 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'GET /admin/v1/me/passkeys': {
+    passkeys: {
+      id: string;
+      name: string;
+      createdAt: string;
+      lastUsedAt: string | null;
+    }[];
+    origin: string | null;
+  };
+  'POST /admin/v1/me/passkeys': {
+    id: string;
+    name: string;
+    createdAt: string;
+    lastUsedAt: string | null;
+  };
+  'POST /admin/v1/me/passkeys/options': {
+    challenge: string;
+  };
+  'PATCH /admin/v1/me/passkeys/{id}': Answers['POST /admin/v1/me/passkeys'];
+  'POST /admin/v1/passkey-sign-in/options': Answers['POST /admin/v1/me/passkeys/options'];
+  'POST /admin/v1/passkey-sign-in': Answers['POST /admin/v1/sign-in'];
   'GET /healthz': {
     status: string;
     version: string;

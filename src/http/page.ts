@@ -55,6 +55,8 @@ interface PageParts {
   /** Style in addition to that of the frame. */
   style?: string;
   script?: string;
+  /** The script may send requests to this service. */
+  connects?: boolean;
   headers?: Record<string, string>;
 }
 
@@ -82,11 +84,12 @@ ${script}
   return new Response(whole.markup, { status: parts.status ?? 200, headers });
 }
 
-function safeHeaders(nonce: string, { script }: PageParts): Record<string, string> {
+function safeHeaders(nonce: string, { script, connects = false }: PageParts): Record<string, string> {
   const policy = [
     "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
     ...(script === undefined ? [] : [`script-src 'nonce-${nonce}'`]),
+    ...(connects ? ["connect-src 'self'"] : []),
     'img-src data:',
     "form-action 'self'",
     "base-uri 'none'",

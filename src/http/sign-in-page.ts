@@ -1,5 +1,5 @@
-// The pages on which people sign in and accept an invitation: plain forms that need no script and show errors in place.
-// They are pure functions; sign-in.ts checks the input.
+// The pages on which people sign in and accept an invitation: plain forms that show errors in place. Only passkeys need a
+// script; without it their button stays hidden. The pages are pure functions; sign-in.ts checks the input.
 
 import { card, type Html, html, named, page } from './page.ts';
 
@@ -31,6 +31,8 @@ export interface SignInPage {
   next: string;
   /** The provider's host, or null if single sign-on is not configured. */
   provider: string | null;
+  /** The address on whose pages passkeys work, or null if browsers offer none for this service. */
+  passkeysAt: string | null;
   /** No admin can sign in yet. */
   setupIsOpen: boolean;
   complaint: Complaint | null;
@@ -40,7 +42,7 @@ const SET_UP_FIRST = html`<p class="notice">No admin can sign in yet. To create 
 the service printed when it started. If you do not have it, restart the service: it then prints a new one.</p>`;
 
 export function signInPage(given: SignInPage): Response {
-  const { email, next, provider, setupIsOpen, complaint } = given;
+  const { email, next, provider, passkeysAt, setupIsOpen, complaint } = given;
   const why =
     next === ''
       ? null
@@ -59,9 +61,54 @@ ${provider === null ? null : singleSignOn(provider, next)}
 <input type="hidden" name="continue" value="${next}">
 ${problem(complaint)}
 <div class="row"><button>Sign in</button></div>
-</form>`,
+</form>
+${passkeysAt === null ? null : passkeySignIn(passkeysAt, next)}`,
+    passkeysAt === null ? undefined : PASSKEY_SCRIPT,
   );
 }
+
+/** The script shows it where the browser can use passkeys, and fills in what the passkey answers. */
+function passkeySignIn(origin: string, next: string): Html {
+  return html`<form id="passkey" method="post" action="/dashboard/sign-in/passkey" data-origin="${origin}" hidden>
+<p class="or soft small">or</p>
+<input type="hidden" name="response">
+<input type="hidden" name="continue" value="${next}">
+<p class="notice problem" role="alert" hidden></p>
+<div class="row"><button class="plain">Sign in with a passkey</button></div>
+</form>`;
+}
+
+// The browser's own functions read the options and write the answer. All browsers have them since 2025; in an older one the
+// password still works.
+const PASSKEY_SCRIPT = `
+{
+  const form = document.getElementById('passkey');
+  const [button, problem] = [form.querySelector('button'), form.querySelector('.problem')];
+  const answer = async () => {
+    const asked = await fetch('/admin/v1/passkey-sign-in/options', { method: 'POST' });
+    const options = await asked.json();
+    if (!asked.ok) throw new Error(options.detail);
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+    return navigator.credentials.get({ publicKey });
+  };
+  const say = error => {
+    const refused = error.name === 'NotAllowedError';
+    problem.textContent = refused ? 'No passkey was chosen. Try again, or use your password.' : error.message;
+    problem.hidden = false;
+    button.disabled = false;
+  };
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    problem.hidden = true;
+    button.disabled = true;
+    answer().then(passkey => {
+      form.elements.response.value = JSON.stringify(passkey);
+      form.submit();
+    }).catch(say);
+  });
+  form.hidden = !window.PublicKeyCredential?.parseRequestOptionsFromJSON || location.origin !== form.dataset.origin;
+}
+`;
 
 /** This is a link, because the page's policy does not let a form lead to another origin. */
 function singleSignOn(provider: string, next: string): Html {
@@ -110,11 +157,17 @@ export function refusedPage(
   });
 }
 
-export function formPage(heading: string, complaint: Complaint | null, body: Html): Response {
+export function formPage(
+  heading: string,
+  complaint: Complaint | null,
+  body: Html,
+  script?: string,
+): Response {
   const wait = complaint?.retryAfter;
   return page({
     title: `${heading} · Toolgate`,
     style: STYLE,
+    ...(script === undefined ? {} : { script, connects: true }),
     status: complaint?.status ?? 200,
     headers: wait === undefined ? HEADERS : { ...HEADERS, 'Retry-After': String(wait) },
     body: card(heading, body),

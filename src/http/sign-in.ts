@@ -3,15 +3,20 @@
 
 import { z } from 'zod';
 import type { GuardError } from '../core/errors.ts';
+import { parseJson } from '../core/json.ts';
 import { invitedBy } from '../guard/people/operators.ts';
+import { rpOf } from '../guard/people/passkeys.ts';
 import { takeReturnPath } from '../guard/people/return-targets.ts';
 import { adminExists } from '../guard/people/setup.ts';
 import { signOut } from '../guard/people/sign-ins.ts';
+import { passkeySignInFrom } from './admin/passkeys.ts';
 import { credentials, joinFrom, joining, signInFrom } from './admin/sign-ins.ts';
 import { requireOwnPage } from './auth.ts';
+import { fields } from './body.ts';
 import { cookieGone, readCookie } from './cookie.ts';
 import { HOME } from './dashboard.ts';
 import { asGuardError, STATUS } from './errors.ts';
+import { signedChallenge } from './passkey-fields.ts';
 import { type Incoming, type Route, route, type Services } from './route.ts';
 import { type Complaint, joinPage, refusedPage, type SignInPage, signInPage } from './sign-in-page.ts';
 
@@ -23,6 +28,7 @@ export const refusal = (error: GuardError) =>
   STATUS[error.code] >= 500 ? null : refusedPage('This request cannot be used', complaintOf(error));
 
 const form = credentials.extend({ continue: next });
+const passkeyForm = z.strictObject({ response: signedChallenge, continue: next });
 
 export const signInPageRoutes: Route[] = [
   route({
@@ -51,7 +57,7 @@ export const signInPageRoutes: Route[] = [
     query: z.strictObject({ continue: next }),
     answers: { 200: asPage },
     refusal,
-    handle: ({ services, query }) => signInForm(services, { next: query.continue }),
+    handle: ({ services, request, query }) => signInForm(services, request, { next: query.continue }),
   }),
   route({
     method: 'POST',
@@ -65,6 +71,22 @@ export const signInPageRoutes: Route[] = [
     answers: { 303: { description: 'Signed in.' }, 401: asPage, 429: asPage },
     refusal,
     handle: signInByForm,
+  }),
+  route({
+    method: 'POST',
+    path: '/dashboard/sign-in/passkey',
+    access: 'public',
+    tag,
+    summary: 'Sign in with a passkey by a form',
+    description: 'In a form, `response` is JSON. Redirects as the sign-in with a password does.',
+    body: passkeyForm,
+    form: params => {
+      const { response = 'null', ...rest } = fields(params);
+      return { ...rest, response: parseJson(response) };
+    },
+    answers: { 303: { description: 'Signed in.' }, 401: asPage, 410: asPage, 429: asPage },
+    refusal,
+    handle: passkeyByForm,
   }),
   route({
     method: 'GET',
@@ -101,11 +123,31 @@ async function signInByForm(incoming: Incoming<z.output<typeof form>, unknown>):
   try {
     const { email, password } = body;
     const { cookie } = await signInFrom(incoming, { email, password });
-    const target = body.continue === '' ? null : await takeReturnPath(services.deps, body.continue);
-    return seeOther(target ?? HOME, { 'Set-Cookie': cookie });
+    return await signedIn(incoming, cookie);
   } catch (error) {
-    return signInForm(services, { email: body.email, next: body.continue, complaint: expected(error) });
+    const given = { email: body.email, next: body.continue, complaint: expected(error) };
+    return signInForm(services, request, given);
   }
+}
+
+async function passkeyByForm(incoming: Incoming<z.output<typeof passkeyForm>, unknown>): Promise<Response> {
+  const { services, request, body } = incoming;
+  requireOwnPage(services.config, request);
+  try {
+    const { cookie } = await passkeySignInFrom(incoming, body.response);
+    return await signedIn(incoming, cookie);
+  } catch (error) {
+    return signInForm(services, request, { next: body.continue, complaint: expected(error) });
+  }
+}
+
+/** Goes on to the page that the person came from. */
+async function signedIn(
+  { services: { deps }, body }: Incoming<{ continue: string }, unknown>,
+  cookie: string,
+): Promise<Response> {
+  const target = body.continue === '' ? null : await takeReturnPath(deps, body.continue);
+  return seeOther(target ?? HOME, { 'Set-Cookie': cookie });
 }
 
 async function joinByForm(incoming: Incoming<z.output<typeof joining>, unknown>): Promise<Response> {
@@ -131,10 +173,15 @@ async function invitationPage(
 }
 
 /** The page to sign in on, which also says whether anybody can. */
-export async function signInForm(services: Services, given: Partial<SignInPage>): Promise<Response> {
+export async function signInForm(
+  services: Services,
+  request: Request,
+  given: Partial<SignInPage>,
+): Promise<Response> {
   const setupIsOpen = !(await adminExists(services.deps));
   const provider = providerHost(services);
-  return signInPage({ email: '', next: '', complaint: null, ...given, provider, setupIsOpen });
+  const passkeysAt = rpOf(services.config, request)?.origin ?? null;
+  return signInPage({ email: '', next: '', complaint: null, ...given, provider, passkeysAt, setupIsOpen });
 }
 
 /** The host of the provider, by which people recognise it. */

@@ -68,7 +68,7 @@ async function begin(incoming: Incoming<unknown, { continue: string }>): Promise
     const begun = await beginSignOn(services.deps, provider, { redirectUri, next: query.continue, ip });
     return seeOther(begun.url, { 'Set-Cookie': signOnCookie(services.config, begun.browser) });
   } catch (error) {
-    return complain(services, error, query.continue);
+    return complain(incoming, error, query.continue);
   }
 }
 
@@ -93,7 +93,7 @@ async function finish(incoming: Incoming<unknown, { state: string }>): Promise<R
     response.headers.append('Set-Cookie', signOnCookieGone(config));
     return response;
   } catch (error) {
-    return complain(services, error, goesOn);
+    return complain(incoming, error, goesOn);
   }
 }
 
@@ -102,9 +102,13 @@ function wantProvider({ signOn }: Services): Provider {
   return signOn;
 }
 
-function complain(services: Services, error: unknown, goesOn: string): Promise<Response> {
+function complain(
+  { services, request }: Pick<Incoming<unknown, unknown>, 'services' | 'request'>,
+  error: unknown,
+  goesOn: string,
+): Promise<Response> {
   const complaint = expected(error);
   const { cause } = error as GuardError;
   services.log.warn({ status: complaint.status, err: cause ?? error }, 'a single sign-on failed');
-  return signInForm(services, { next: goesOn, complaint });
+  return signInForm(services, request, { next: goesOn, complaint });
 }

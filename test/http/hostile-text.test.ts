@@ -23,6 +23,11 @@ const ANY_TEXT: Patch = {
 
 const EMAIL = 'someone@example.com';
 const PASSWORD = 'a long enough password';
+const CREDENTIAL = { id: 'aWQ', rawId: 'aWQ', type: 'public-key' };
+const SIGNED = {
+  ...CREDENTIAL,
+  response: { clientDataJSON: 'e30', authenticatorData: 'oA', signature: 'oA', userHandle: 'aWQ' },
+};
 const RULES = {
   rules: [
     { tool: 'x', action: 'allow', reason: 'why', when: 'true', during: 'mon-fri', limit: 'sends' },
@@ -83,8 +88,18 @@ const BODIES: Record<string, object> = {
   'POST /admin/v1/join': { token: 'x', password: PASSWORD },
   'POST /admin/v1/sign-in': { email: EMAIL, password: PASSWORD },
   'POST /admin/v1/me/password': { current: PASSWORD, password: PASSWORD },
+  'POST /admin/v1/me/passkeys': {
+    name: 'n',
+    response: {
+      ...CREDENTIAL,
+      response: { clientDataJSON: 'e30', attestationObject: 'oA', transports: ['usb'] },
+    },
+  },
+  'PATCH /admin/v1/me/passkeys/:id': { name: 'n' },
+  'POST /admin/v1/passkey-sign-in': { response: SIGNED },
   'POST /dashboard/setup': { token: 'x', email: EMAIL, password: PASSWORD },
   'POST /dashboard/sign-in': { email: EMAIL, password: PASSWORD, continue: 'x' },
+  'POST /dashboard/sign-in/passkey': { response: SIGNED, continue: 'x' },
   'POST /dashboard/join': { token: 'x', password: PASSWORD },
 };
 

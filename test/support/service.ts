@@ -228,7 +228,10 @@ async function startOnce(
   child.exited.then(() => CHILDREN.delete(child));
   const output: Output = { text: '', ended: Promise.resolve() };
   output.ended = Promise.all([collect(child.stdout, output), collect(child.stderr, output)]);
-  const url = await ready(child, output);
+  const printed = await ready(child, output);
+  // A service behind a public address prints that one; its own is known by its port.
+  const { TOOLGATE_PORT: port, TOOLGATE_PUBLIC_URL: behind = '' } = options.env ?? {};
+  const url = port !== undefined && behind !== '' ? `http://127.0.0.1:${port}` : printed;
   return new TestService(url, dataDir, databaseUrl, child, output, options.dataDir === undefined);
 }
 

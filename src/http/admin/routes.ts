@@ -11,6 +11,7 @@ import { keyRoutes } from './keys.ts';
 import { limitRoutes } from './limits.ts';
 import { notificationRoutes } from './notifications.ts';
 import { operatorRoutes } from './operators.ts';
+import { passkeyRoutes } from './passkeys.ts';
 import { policyRoutes } from './policies.ts';
 import { sealRoutes } from './seals.ts';
 import { sessionAdminRoutes } from './sessions.ts';
@@ -39,4 +40,5 @@ export const adminRoutes: Route[] = [
   ...setupRoutes,
   ...operatorRoutes,
   ...signInRoutes,
+  ...passkeyRoutes,
 ];

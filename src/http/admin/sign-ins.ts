@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { changePassword, joinOperators } from '../../guard/people/operators.ts';
 import {
   type Browser,
+  type SignedIn,
   signIn,
   signInsAlive,
   signOut,
@@ -54,12 +55,18 @@ export function browserOf(incoming: Incoming<unknown, unknown>): Browser {
   };
 }
 
-const me = z.object({
+export const me = z.object({
   email: z.string().nullable().meta({ description: 'Null for the admin token.' }),
   role,
   groups: z.array(z.string()),
   actor: z.string().meta({ description: 'Your name in the log of changes.' }),
 });
+
+export function signedInAnswer(operator: SignedIn, cookie: string): Response {
+  const { email, role, groups } = operator;
+  const headers = { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
+  return Response.json({ email, role, groups, actor: `operator:${email}` }, { headers });
+}
 
 const signInShown = z.object({
   id: uuid,
@@ -110,9 +117,7 @@ export const signInRoutes: Route[] = [
     handle: async incoming => {
       refuseForeignPage(incoming.services.config, incoming.request);
       const { operator, cookie } = await signInFrom(incoming, incoming.body);
-      const { email, role, groups } = operator;
-      const headers = { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
-      return Response.json({ email, role, groups, actor: `operator:${email}` }, { headers });
+      return signedInAnswer(operator, cookie);
     },
   }),
   route({
