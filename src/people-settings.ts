@@ -90,7 +90,7 @@ export const SIGN_ON_SETTINGS = {
     'TOOLGATE_OIDC_ROLES',
     '',
     groupRoles,
-    'Roles that groups give: admin=platform,approver=on-call,viewer=staff.',
+    'Roles that groups give: admin=platform,approver=on-call,viewer=auditors,user=staff.',
   ),
   oidcDefaultRole: optional(
     'TOOLGATE_OIDC_DEFAULT_ROLE',

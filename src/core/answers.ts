@@ -170,6 +170,7 @@ export interface Answers {
         | string[]
         | null;
       forward: ('resources' | 'prompts' | 'completion')[];
+      openTo: string[];
       createdAt: string;
       revokedAt: string | null;
     }[];
@@ -191,6 +192,7 @@ export interface Answers {
       | string[]
       | null;
     forward: ('resources' | 'prompts' | 'completion')[];
+    openTo: string[];
     createdAt: string;
     revokedAt: string | null;
     key: string;
@@ -211,6 +213,7 @@ export interface Answers {
       | string[]
       | null;
     forward: ('resources' | 'prompts' | 'completion')[];
+    openTo: string[];
     createdAt: string;
     revokedAt: string | null;
   };
@@ -279,6 +282,12 @@ export interface Answers {
       createdAt: string;
       expiresAt: string;
       revokedAt: string | null;
+      revokedBecause: string | null;
+      personId: string | null;
+      personEmail: string | null;
+      clientId: string | null;
+      clientName: string | null;
+      lastUsedAt: string | null;
     }[];
     nextCursor: string | null;
   };
@@ -771,6 +780,58 @@ export interface Answers {
   'PATCH /admin/v1/me/passkeys/{id}': Answers['POST /admin/v1/me/passkeys'];
   'POST /admin/v1/passkey-sign-in/options': Answers['POST /admin/v1/me/passkeys/options'];
   'POST /admin/v1/passkey-sign-in': Answers['POST /admin/v1/sign-in'];
+  'GET /admin/v1/me/connections': {
+    connections: {
+      id: string;
+      clientId: string | null;
+      clientName: string | null;
+      keyId: string;
+      keyName: string;
+      createdAt: string;
+      lastUsedAt: string | null;
+      expiresAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/me/calls': {
+    entries: {
+      id: string;
+      at: string;
+      keyId: string;
+      sessionId: string | null;
+      surface: 'check' | 'mcp';
+      serverName: string;
+      toolName: string;
+      decision: 'allow' | 'deny' | 'pending';
+      reason: string;
+      policyId: string;
+      policyVersion: number;
+      ruleIndex: number | null;
+      referenceId: string | null;
+      latencyMs: number;
+      personId?: string;
+      keyName: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/me/approvals': {
+    approvals: {
+      referenceId: string;
+      toolCallId: string;
+      keyId: string;
+      keyName: string;
+      sessionId: string | null;
+      serverName: string;
+      toolName: string;
+      status: 'pending' | 'approved' | 'denied' | 'timed_out';
+      reason: string;
+      createdAt: string;
+      expiresAt: string;
+      resolvedAt: string | null;
+      note: string | null;
+    }[];
+    nextCursor: string | null;
+  };
   'GET /healthz': {
     status: string;
     version: string;

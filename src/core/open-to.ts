@@ -1,11 +1,12 @@
-// To whom a key is open: the groups and people who may connect OAuth clients to it.
+// To whom a key is open: the groups and people who may connect clients to it.
 
 import { normalEmail } from './email.ts';
-import { groupFault } from './name.ts';
+import { groupFault, textFault } from './name.ts';
 import type { Person } from './situation.ts';
 
 const GROUP = 'group:';
 const PERSON = 'person:';
+const MAX_EMAIL = 320;
 /** How many groups and people a key may name. */
 export const MAX_OPEN_TO = 100;
 
@@ -15,8 +16,14 @@ export function openToFault(entry: string): string | null {
     const fault = groupFault(entry.slice(GROUP.length));
     return fault === null ? null : `names a group that ${fault}`;
   }
-  if (/^person:[^\s@]+@[^\s@]+$/.test(entry) && entry.length <= PERSON.length + 320) return null;
+  const isEmail = /^person:[^\s@]+@[^\s@]+$/.test(entry);
+  if (isEmail && textFault(entry, 0, PERSON.length + MAX_EMAIL) === null) return null;
   return 'must be group:<name> or person:<e-mail>, such as group:dev or person:ann@example.com';
+}
+
+/** The form in which an entry is kept: e-mails are compared without regard to case. */
+export function normalEntry(entry: string): string {
+  return entry.startsWith(PERSON) ? PERSON + normalEmail(entry.slice(PERSON.length)) : entry;
 }
 
 export function isOpenTo(openTo: readonly string[], { email, groups }: Person): boolean {

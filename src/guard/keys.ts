@@ -66,7 +66,11 @@ export async function addKey(
   };
   await wantPolicy(tx, key.policyId);
   await insertKey(tx, key, hash);
-  await recordChange(tx, deps, actor, 'key.create', id, { name: key.name, policyId: key.policyId });
+  await recordChange(tx, deps, actor, 'key.create', id, {
+    name: key.name,
+    policyId: key.policyId,
+    ...(openTo.length > 0 && { openTo }),
+  });
   return { key, token };
 }
 
@@ -87,7 +91,9 @@ export async function changeKey(
     if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
     await updateKey(tx, key);
     if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
-    await recordChange(tx, deps, actor, 'key.update', id, { changed: Object.keys(input) });
+    const { openTo } = rest;
+    const detail = { changed: Object.keys(input), ...(openTo !== undefined && { openTo }) };
+    await recordChange(tx, deps, actor, 'key.update', id, detail);
     return key;
   });
 }

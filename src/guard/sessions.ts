@@ -91,10 +91,27 @@ export async function endSession(deps: Deps, principal: Principal, id: string): 
 export async function endAnySession(deps: Deps, actor: Actor, id: string): Promise<void> {
   const session = await findSession(deps.db, id);
   if (session === null) throw noSuchSession();
-  const { keyId, label } = session;
+  await revokeAndRecord(deps, actor, session);
+}
+
+/** Ends a connection for the person whose it is, and records the change. One of somebody else looks like an unknown one. */
+export async function endConnection(
+  deps: Deps,
+  who: { operatorId: string; email: string },
+  id: string,
+): Promise<void> {
+  const session = await findSession(deps.db, id);
+  if (session === null || session.personId !== who.operatorId)
+    throw new GuardError('not_found', 'You have no connection with this id.');
+  await revokeAndRecord(deps, `operator:${who.email}`, session);
+}
+
+async function revokeAndRecord(deps: Deps, actor: Actor, session: SessionRecord): Promise<void> {
+  const { id, keyId, label, personId } = session;
   await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
     if (!(await revokeSession(tx, id, deps.now()))) return;
-    await recordChange(tx, deps, actor, 'session.revoke', id, { keyId, label });
+    const detail = { keyId, label, ...(personId !== null && { personId }) };
+    await recordChange(tx, deps, actor, 'session.revoke', id, detail);
   });
 }
 

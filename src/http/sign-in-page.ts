@@ -1,6 +1,7 @@
 // The pages on which people sign in and accept an invitation: plain forms that show errors in place. Only passkeys need a
 // script; without it their button stays hidden. The pages are pure functions; sign-in.ts checks the input.
 
+import type { Role } from '../store/operators.ts';
 import { card, type Html, html, named, page } from './page.ts';
 
 // With `no-referrer` a browser also hides the form's origin, by which the server recognises its own pages.
@@ -122,10 +123,18 @@ export const NEW_PASSWORD = html`<div><label for="password">Password</label>
  aria-describedby="password-hint" required>
 <p id="password-hint" class="soft small">At least 15 characters. A few unrelated words make a good one.</p></div>`;
 
+/** What a role means to somebody who has not seen the service yet. */
+const ROLE_WORDS: Record<Role, string> = {
+  user: ': you can use agents and MCP clients with this service, and see what they do in your name',
+  viewer: ': you see everything and change nothing',
+  approver: ': you see everything and answer approvals',
+  admin: ': you may do everything',
+};
+
 interface JoinPage {
   token: string;
   email: string;
-  role: string;
+  role: Role;
   complaint: Complaint | null;
 }
 
@@ -133,7 +142,7 @@ export function joinPage({ token, email, role, complaint }: JoinPage): Response 
   return formPage(
     'Choose your password',
     complaint,
-    html`<p class="soft">You sign in as <b>${named(email)}</b>, in the role ${role}. This link works once.</p>
+    html`<p class="soft">You sign in as <b>${named(email)}</b>, in the role ${role}${ROLE_WORDS[role]}. This link works once.</p>
 <form method="post" action="/dashboard/join">
 ${NEW_PASSWORD}
 <input type="hidden" name="token" value="${token}">

@@ -4,7 +4,7 @@
 import type { ApprovalStatus } from '../core/approval.ts';
 import type { ApprovalView, Surface } from '../core/event.ts';
 import type { ListedApproval } from '../core/resources.ts';
-import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction, type Value } from './db.ts';
 import type { VoteRecord } from './votes.ts';
 
 export interface ApprovalRecord {
@@ -118,17 +118,28 @@ export async function findApprovalByToken(db: Queries, tokenHash: string): Promi
   return rows[0] ?? null;
 }
 
-/** Newest first; `status` limits the list to one status. */
+interface ApprovalFilter {
+  status?: ApprovalStatus | undefined;
+  /** Only calls that were made in this person's name. */
+  personId?: string | undefined;
+}
+
+/** Newest first. */
 export function listApprovals(
   db: Queries,
-  status: ApprovalStatus | null,
+  { status, personId }: ApprovalFilter,
   limit: number,
   before: string,
 ): Promise<ApprovalRecord[]> {
-  const ofStatus = status === null ? '' : 'status = $3 AND ';
+  const params: Value[] = [before, limit];
+  const tests = [
+    ...(status === undefined ? [] : [`status = $${params.push(status)}`]),
+    ...(personId === undefined ? [] : [`person_id = $${params.push(personId)}`]),
+    'id < $1',
+  ];
   return db.all(
-    `SELECT ${COLUMNS} FROM approvals WHERE ${ofStatus}id < $1 ORDER BY id DESC LIMIT $2`,
-    status === null ? [before, limit] : [before, limit, status],
+    `SELECT ${COLUMNS} FROM approvals WHERE ${tests.join(' AND ')} ORDER BY id DESC LIMIT $2`,
+    params,
   );
 }
 

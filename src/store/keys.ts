@@ -28,7 +28,7 @@ interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward' | 
 }
 
 const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify_sealed AS "notifyEncrypted", forward,
-  open_to AS "openTo",  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+  open_to AS "openTo", created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
 
 function fromRow({ requireSignIn, forward, openTo, ...row }: KeyRow): KeyRecord {
   return {
@@ -101,6 +101,16 @@ export async function listKeys(db: Queries, limit: number, before: string): Prom
     limit,
   ]);
   return rows.map(fromRow);
+}
+
+export async function listKeyNames(db: Queries, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const wanted = padded(ids);
+  const rows = await db.all<{ id: string; name: string }>(
+    `SELECT id, name FROM keys WHERE id IN (${placeholders(wanted.length)})`,
+    wanted,
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 export async function policyInUse(db: Queries, policyId: string): Promise<boolean> {

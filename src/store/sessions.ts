@@ -20,7 +20,7 @@ export interface SessionRecord {
   clientId: string | null;
   clientName: string | null;
   usedAt: number | null;
-  /** Why it was revoked, if nobody did it on purpose. */
+  /** Why it was revoked, if nobody revoked this session itself. */
   revokedBecause: string | null;
 }
 
@@ -93,7 +93,7 @@ function valuesOf(
   ];
 }
 
-/** False when it was revoked before. `because` is for a session that nobody revoked on purpose. */
+/** False when it was revoked before. `because` is for one that nobody revoked itself. */
 export async function revokeSession(
   db: Queries,
   id: string,
@@ -173,19 +173,68 @@ export async function hasActiveTokens(
   return rows.length > 0;
 }
 
+/** A session with the e-mail of the person for whom it acts; null if there is none, or if they were removed. */
+export type ListedSession = SessionRecord & { personEmail: string | null };
+
 /** All sessions, also ended ones, newest first; `keyId` limits them to one key. */
 export async function listSessions(
   db: Queries,
   keyId: string | null,
   limit: number,
   before: string,
-): Promise<SessionRecord[]> {
+): Promise<ListedSession[]> {
   const ofKey = keyId === null ? '' : 'key_id = $3 AND ';
-  const rows = await db.all<SessionRow>(
-    `SELECT ${COLUMNS} FROM sessions WHERE ${ofKey}id < $1 ORDER BY id DESC LIMIT $2`,
+  const rows = await db.all<SessionRow & { personEmail: string | null }>(
+    `SELECT ${COLUMNS}, (SELECT email FROM operators WHERE operators.id = person_id) AS "personEmail"
+     FROM sessions WHERE ${ofKey}id < $1 ORDER BY id DESC LIMIT $2`,
     keyId === null ? [before, limit] : [before, limit, keyId],
   );
-  return rows.map(fromRow);
+  return rows.map(({ personEmail, ...row }) => ({ ...fromRow(row), personEmail }));
+}
+
+/** A session that acts for a person, with the name of its key. */
+export type PersonSession = SessionRecord & { keyName: string };
+
+/** The valid sessions that act for a person, newest first. */
+export async function listConnections(
+  db: Queries,
+  personId: string,
+  now: number,
+  limit: number,
+  before: string,
+): Promise<PersonSession[]> {
+  const rows = await db.all<SessionRow & { keyName: string }>(
+    `SELECT ${COLUMNS}, (SELECT name FROM keys WHERE keys.id = key_id) AS "keyName"
+     FROM sessions WHERE person_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND id < $3
+       AND (SELECT keys.revoked_at FROM keys WHERE keys.id = key_id) IS NULL
+     ORDER BY id DESC LIMIT $4`,
+    [personId, now, before, limit],
+  );
+  return rows.map(({ keyName, ...row }) => ({ ...fromRow(row), keyName }));
+}
+
+/** The keys of a person's valid sessions. */
+export async function connectedKeys(db: Queries, personId: string, now: number): Promise<string[]> {
+  const rows = await db.all<{ keyId: string }>(
+    `SELECT DISTINCT key_id AS "keyId" FROM sessions
+     WHERE person_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
+    [personId, now],
+  );
+  return rows.map(({ keyId }) => keyId);
+}
+
+/** Revokes all sessions that act for a person. */
+export async function revokeSessionsOf(
+  tx: Transaction,
+  personId: string,
+  now: number,
+  because: string,
+): Promise<void> {
+  await tx.run(
+    `UPDATE sessions SET revoked_at = $2, revoked_because = $3
+     WHERE person_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
+    [personId, now, because],
+  );
 }
 
 export interface SessionFacts {

@@ -71,7 +71,8 @@ const TRUSTING: Patch[] = [
   {
     file: 'src/guard/check/facts.ts',
     find: 'const key = this.#keys.get(principal.keyId);',
-    replace: 'const key = this.#keys.get(principal.keyId);\n    if (key !== undefined) return { key, person: null };',
+    replace:
+      'const key = this.#keys.get(principal.keyId);\n    if (key !== undefined) return { key, person: null };',
   },
 ];
 const CACHED_POLICY: Patch[] = [

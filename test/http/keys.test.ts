@@ -29,6 +29,7 @@ for (const engine of await engines()) {
         expiresAt: null,
         notify: null,
         forward: [],
+        openTo: [],
         createdAt: expect.stringMatching(/Z$/),
         revokedAt: null,
       });

@@ -14,6 +14,7 @@ import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
 import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
+import { insertOperator } from '../../src/store/operators.ts';
 import { openKeys } from '../../src/store/people.ts';
 import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, isPosted } from '../../src/store/posted-messages.ts';
@@ -48,13 +49,19 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'keys that are open to people': db => openKeys(db, NOW),
   sessions: db => sessions.listSessions(db, null, 51, 'z'),
   'sessions of a key': db => sessions.listSessions(db, 'key-7', 51, 'z'),
+  'connections of a person': db => sessions.listConnections(db, 'person-7', NOW, 51, 'z'),
+  'keys that a person is connected to': db => sessions.connectedKeys(db, 'person-7', NOW),
+  'names of keys': db => keys.listKeyNames(db, [idAt(NOW, 7), idAt(NOW, 8)]),
   'active sessions': db => sessions.activeSessions(db, 'key-7', NOW, 10, 'z'),
   'whether sessions are many': db => sessions.hasActive(db, 'key-7', NOW, idAt(NOW - HOUR), 100),
   'a session by its hash': db => sessions.findSessionByHash(db, 'hash 7'),
   'whether a person has many tokens': db => sessions.hasActiveTokens(db, 'person-7', NOW, 200),
   'facts of sessions': db => sessions.sessionFacts(db, [idAt(NOW, 7)]),
-  approvals: db => approvals.listApprovals(db, null, 51, 'z'),
-  'approvals of a status': db => approvals.listApprovals(db, 'denied', 51, 'z'),
+  approvals: db => approvals.listApprovals(db, {}, 51, 'z'),
+  'approvals of a status': db => approvals.listApprovals(db, { status: 'denied' }, 51, 'z'),
+  'approvals of a person': db => approvals.listApprovals(db, { personId: 'person-7' }, 51, 'z'),
+  'approvals of a person and a status': db =>
+    approvals.listApprovals(db, { personId: 'person-7', status: 'denied' }, 51, 'z'),
   'open approvals': db => approvals.countOpen(db, ['key-7'], NOW),
   'an approval by its token': db => approvals.findApprovalByToken(db, 'token 7'),
   'approvals by their ids': db => approvals.findApprovals(db, [idAt(NOW, 7)]),
@@ -92,6 +99,7 @@ for (let bits = 0; bits < 32; bits++) {
     ...(bits & 4 && { tool: bits & 1 ? 'tool-7' : 'github__tool-7' }),
     ...(bits & 8 && { decision: bits & 2 ? 'allow' : 'pending' }),
     ...(bits & 16 && { surface: bits & 4 ? 'check' : 'mcp' }),
+    ...(bits % 10 === 0 && { personId: 'person-8' }),
   };
   SEARCHES.push([`search by ${Object.keys(filter).join(', ') || 'nothing'}`, filter, 'z']);
   const from = NOW + (bits % 3);
@@ -211,6 +219,7 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
           id: idAt(NOW + n, n),
           keyId: `key-${n % 100}`,
           sessionId: n % 2 === 0 ? `session-${n % 100}` : null,
+          personId: n % 2 === 0 ? `person-${n % 100}` : null,
           toolName: `tool-${n % 100}`,
           decision: n % 50 === 0 ? 'pending' : 'allow',
           surface: n % 50 === 0 ? 'mcp' : 'check',
@@ -228,9 +237,11 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       const status = n % 50 === 0 ? 'denied' : n % 50 === 1 ? 'pending' : 'approved';
       const openTo = n % 100 === 0 ? ['group:dev'] : [];
       await keys.insertKey(tx, keyRecord({ id, openTo, policyId: `policy-${n}` }), `hash ${n}`);
-      const personId = n % 10 === 0 ? `person-${n % 100}` : null;
+      const personId = n % 10 === 7 ? `person-${n % 100}` : null;
+      const operator = { id: `person-${n}`, email: `${n}@example.com`, role: 'user', createdAt: 0 } as const;
+      await insertOperator(tx, operator, null);
       await sessions.insertSession(tx, sessionRecord({ id, keyId, personId }), `hash ${n}`);
-      approvals.insertApproval(tx, approvalRecord({ id, keyId, status }), `token ${n}`);
+      approvals.insertApproval(tx, approvalRecord({ id, keyId, status, personId }), `token ${n}`);
       await insertVote(tx, { approvalId: id, operatorId: 'o', by: 'operator:o', at: 0 });
       const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
       insertNotification(tx, { id, ...about, tokenEncrypted: 't' });

@@ -204,23 +204,34 @@ for (const engine of await engines()) {
     test('sessions', async () => {
       const { db } = store;
       const scopes = [null, [], ['a__b', 'é__😀'], null, null];
+      const client = { clientId: 'https://client.example/id', clientName: 'é 😀', usedAt: NOW };
+      const person = { personId: 'person-1', personGroups: ['dev', 'é'], ...client };
       const all = ids(5).map((id, n) =>
-        sessionRecord({ id, keyId: n < 4 ? 'key-1' : 'key-2', scopeTools: scopes[n] ?? null }),
+        sessionRecord({
+          id,
+          keyId: n < 4 ? 'key-1' : 'key-2',
+          scopeTools: scopes[n] ?? null,
+          ...(n === 1 && person),
+          ...(n === 2 && { personId: 'gone' }),
+        }),
       );
       for (const session of all) await sessions.insertSession(db, session, `hash of ${session.id}`);
+      const operator = { id: 'person-1', email: 'ann@example.com', role: 'user', createdAt: NOW } as const;
+      await operators.insertOperator(db, operator, null);
+      const listed = all.map((each, n) => ({ ...each, personEmail: n === 1 ? operator.email : null }));
       expect(
         await pages(
           (...page) => sessions.listSessions(db, null, ...page),
           row => row.id,
         ),
-      ).toEqual(all.toReversed());
+      ).toEqual(listed.toReversed());
       const ofKey = all.slice(0, 4).toReversed();
       expect(
         await pages(
           (...page) => sessions.listSessions(db, 'key-1', ...page),
           row => row.id,
         ),
-      ).toEqual(ofKey);
+      ).toEqual(listed.slice(0, 4).toReversed());
       expect(await sessions.findSessionByHash(db, `hash of ${all[2]?.id}`)).toEqual(all[2] as never);
       expect(
         await refusal(sessions.insertSession(db, sessionRecord(), `hash of ${all[0]?.id}`)),
@@ -235,6 +246,46 @@ for (const engine of await engines()) {
       const facts = await sessions.sessionFacts(db, [id, 'unknown', all[0]?.id as string]);
       expect(facts.find(row => row.id === id)?.revokedAt).toBe(NOW);
       expect(facts).toHaveLength(2);
+    });
+
+    test('connections of a person: the valid ones of keys that are not revoked; all of them end together', async () => {
+      const { db } = store;
+      for (const id of ['open', 'other', 'revoked'])
+        await keys.insertKey(db, keyRecord({ id, name: `key ${id}` }), `hash of key ${id}`);
+      await keys.revokeKey(db, 'revoked', NOW);
+      const made = [
+        ['c1', 'open', 'ann', 9],
+        ['c2', 'other', 'ann', 9],
+        ['c3', 'open', 'ann', 9],
+        ['c4', 'revoked', 'ann', 9],
+        ['c5', 'open', 'ann', 0],
+        ['c6', 'open', 'bob', 9],
+        ['c7', 'open', null, 9],
+      ] as const;
+      for (const [id, keyId, personId, left] of made) {
+        const record = sessionRecord({ id, keyId, personId, expiresAt: NOW + left });
+        await sessions.insertSession(db, record, `hash of ${id}`);
+      }
+      const connections = (personId: string) =>
+        pages(
+          (...page) => sessions.listConnections(db, personId, NOW, ...page),
+          row => row.id,
+        );
+      expect((await connections('ann')).map(row => [row.id, row.keyName])).toEqual([
+        ['c3', 'key open'],
+        ['c2', 'key other'],
+        ['c1', 'key open'],
+      ]);
+      expect((await sessions.connectedKeys(db, 'ann', NOW)).toSorted()).toEqual(['open', 'other', 'revoked']);
+      expect(await keys.listKeyNames(db, ['other', 'unknown'])).toEqual(new Map([['other', 'key other']]));
+      await db.transaction({}, tx => sessions.revokeSessionsOf(tx, 'ann', NOW, 'the person was removed'));
+      expect(await connections('ann')).toEqual([]);
+      expect(await connections('bob')).toHaveLength(1);
+      expect(await sessions.findSession(db, 'c1')).toMatchObject({
+        revokedAt: NOW,
+        revokedBecause: 'the person was removed',
+      });
+      expect((await sessions.findSession(db, 'c7'))?.revokedAt).toBeNull();
     });
 
     test('sessions that would outlive their key end with it, and no others', async () => {
@@ -260,18 +311,26 @@ for (const engine of await engines()) {
     test('approvals, and that one is spent once', async () => {
       const { db } = store;
       const all = ids(5).map((id, n) =>
-        approvalRecord({ id, status: n === 4 ? 'approved' : 'pending', sessionId: n === 0 ? 'ses' : null }),
+        approvalRecord({
+          id,
+          status: n === 4 ? 'approved' : 'pending',
+          sessionId: n === 0 ? 'ses' : null,
+          personId: n > 2 ? 'ann' : null,
+        }),
       );
       await db.transaction({}, async tx => {
         for (const each of all) approvals.insertApproval(tx, each, `token of ${each.id}`);
       });
-      const list = (status: 'pending' | null) =>
+      const list = (filter: Parameters<typeof approvals.listApprovals>[1]) =>
         pages(
-          (...page) => approvals.listApprovals(db, status, ...page),
+          (...page) => approvals.listApprovals(db, filter, ...page),
           row => row.id,
         );
-      expect(await list(null)).toEqual(all.toReversed());
-      expect(await list('pending')).toEqual(all.slice(0, 4).toReversed());
+      expect(await list({})).toEqual(all.toReversed());
+      expect(await list({ personId: 'ann' })).toEqual(all.slice(3).toReversed());
+      expect(await list({ personId: 'ann', status: 'approved' })).toEqual(all.slice(4));
+      expect(await list({ personId: 'bob' })).toEqual([]);
+      expect(await list({ status: 'pending' })).toEqual(all.slice(0, 4).toReversed());
       expect(await approvals.findApprovalByToken(db, `token of ${all[1]?.id}`)).toEqual(all[1] as never);
       expect(await approvals.findApproval(db, 'unknown')).toBeNull();
 
@@ -367,6 +426,7 @@ for (const engine of await engines()) {
 
     test('operators and set-up links', async () => {
       const { db } = store;
+      await db.run('DELETE FROM operators');
       expect(await operators.anyOperator(db)).toBe(false);
       const operator = { id: 'o1', email: 'ann@example.com', role: 'admin' as const, createdAt: NOW };
       await operators.insertOperator(db, operator, 'hash');

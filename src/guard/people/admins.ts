@@ -7,8 +7,12 @@ import { anyAdmin, type ListedOperator, otherAdmins, removeSetupLinks } from '..
 import type { Deps } from '../deps.ts';
 import { OPERATORS_LOCK, PEOPLE_LOCK } from '../locks.ts';
 
-export function changeOperators<T>(deps: Deps, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return deps.db.transaction({ exclusive: [PEOPLE_LOCK, OPERATORS_LOCK] }, async tx => {
+export function changeOperators<T>(
+  deps: Deps,
+  work: (tx: Transaction) => Promise<T>,
+  further: readonly string[] = [],
+): Promise<T> {
+  return deps.db.transaction({ exclusive: [PEOPLE_LOCK, ...further, OPERATORS_LOCK] }, async tx => {
     const result = await work(tx);
     // An old link must not work again if the last admin is reset some day.
     if (await anyAdmin(tx)) await removeSetupLinks(tx);

@@ -29,6 +29,7 @@ import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators, keepAnAdmin } from './admins.ts';
+import { changeConnected } from './connections.ts';
 import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
 import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
 import { admitAttempt, forgetAccount, forgetFailures } from './throttle.ts';
@@ -140,11 +141,15 @@ export async function changeGroups(
   return after;
 }
 
-/** Ends their sign-ins, passkeys and invitations too, at once. Single sign-on does not create the operator again. */
+/**
+ * Ends their sign-ins, connections, passkeys and invitations too, at once. Single sign-on does not create the operator
+ * again.
+ */
 export async function deleteOperator(deps: Deps, actor: Actor, id: string): Promise<void> {
-  await changeOperators(deps, async tx => {
+  await changeConnected(deps, id, async (tx, endConnections) => {
     const operator = await wantOperator(tx, id);
     await keepAnAdmin(tx, operator);
+    await endConnections('the person was removed');
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
     await removePasskeys(tx, id);
@@ -157,8 +162,9 @@ export async function deleteOperator(deps: Deps, actor: Actor, id: string): Prom
 }
 
 /**
- * Resets somebody who cannot sign in: it removes their password, passkeys, the link to their provider accounts and their
- * sign-ins at once, and lets them choose a new password. `token` goes into the link for that. It is shown only once.
+ * Resets somebody who cannot sign in: it ends their password, passkeys, the link to their provider accounts, their
+ * sign-ins and their connections at once, and lets them choose a new password. `token` goes into the link for that. It is
+ * shown only once.
  */
 export async function resetOperator(
   deps: Deps,
@@ -166,8 +172,9 @@ export async function resetOperator(
   id: string,
 ): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
   const token = newSecret();
-  return changeOperators(deps, async tx => {
+  return changeConnected(deps, id, async (tx, endConnections) => {
     const { email } = await wantOperator(tx, id);
+    await endConnections('the person was reset');
     const createdAt = deps.now();
     const expiresAt = createdAt + RESET_MS;
     await updateOperatorPassword(tx, id, null);

@@ -26,6 +26,7 @@ import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators } from './admins.ts';
+import { changeConnected } from './connections.ts';
 import { hashPassword, passwordFaults } from './passwords.ts';
 import { type Browser, newSecret, openSignIn } from './sign-ins.ts';
 
@@ -64,8 +65,10 @@ export async function setUpFirstAdmin(
   // The link is checked before the expensive hashing, which only the holder of a valid link may cause.
   await wantSetupLink(deps, input.token);
   const passwordHash = await hashPassword(input.password);
-  return changeOperators(deps, async tx => {
+  const personId = (await findOperatorCredential(deps.db, email))?.id ?? '';
+  return changeConnected(deps, personId, async (tx, endConnections) => {
     if ((await anyAdmin(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
+    await endConnections('the person became the first admin');
     const operator = await makeAdmin(tx, deps, email, passwordHash);
     await recordChange(tx, deps, 'system', 'operator.setup', operator.id, { email });
     const { secret } = await openSignIn(tx, deps, operator, browser);

@@ -179,7 +179,7 @@ export const approvalAdminRoutes: Route[] = [
     query: z.strictObject({ ...page, status: z.enum(APPROVAL_STATUSES).optional() }),
     answers: { 200: { description: 'Approvals.', schema: list('approvals', approval) } },
     handle: async ({ services: { deps }, query }) => {
-      const rows = await listApprovals(deps.db, query.status ?? null, query.limit + 1, before(query));
+      const rows = await listApprovals(deps.db, { status: query.status }, query.limit + 1, before(query));
       const cast = Map.groupBy(await votesFor(deps.db, rows), vote => vote.approvalId);
       const show = (row: ApprovalRecord) =>
         approvalListed(row, cast.get(row.id) ?? [], deps.settings.approvedFor);

@@ -15,7 +15,7 @@ import { before, iso, isoTime, list, page, timeIn, uuid } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
 import { stream } from '../stream.ts';
 
-const filter = {
+export const auditFilter = {
   from: timeIn.optional(),
   to: timeIn.optional(),
   keyId: uuid.optional(),
@@ -71,7 +71,7 @@ export const auditRoutes: Route[] = [
     description:
       'A page ends after some ten thousand entries have been searched. If few of them match, it has fewer than `limit` ' +
       'entries, or none, and still a `nextCursor` to continue with.',
-    query: z.strictObject({ ...page, ...filter }),
+    query: z.strictObject({ ...page, ...auditFilter }),
     answers: { 200: { description: 'Entries.', schema: list('entries', entry) } },
     handle: async ({ services, query }) => {
       const { entries, next } = await searchAudit(services.deps.db, query, query.limit, before(query));
@@ -98,7 +98,7 @@ export const auditRoutes: Route[] = [
     access: 'view',
     tag: 'audit',
     summary: 'Stream the audit log, newest first',
-    query: z.strictObject({ ...filter, format: z.enum(['jsonl', 'csv']).default('jsonl') }),
+    query: z.strictObject({ ...auditFilter, format: z.enum(['jsonl', 'csv']).default('jsonl') }),
     answers: { 200: { description: 'One entry per line.', type: 'application/jsonl' } },
     handle: incoming => {
       holdOpen(incoming);

@@ -2,10 +2,11 @@
 
 import { z } from 'zod';
 import { MAX_CHANNELS } from '../../core/channel.ts';
+import { MAX_OPEN_TO, normalEntry, openToFault } from '../../core/open-to.ts';
 import { changeKey, createKey, decryptNotify, endKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
 import { FORWARDS, type KeyRecord, listKeys } from '../../store/keys.ts';
-import { before, iso, isoOrNull, isoTime, label, list, page, paged, timeIn, uuid } from '../fields.ts';
+import { before, iso, isoOrNull, isoTime, label, list, page, paged, text, timeIn, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
 
 const webUrl = z.url({ protocol: /^https?$/ });
@@ -39,6 +40,14 @@ const fields = {
     .array(z.enum(FORWARDS))
     .transform(values => [...new Set(values)])
     .meta({ description: 'What the MCP proxy relays for this key besides tools.' }),
+  openTo: z
+    .array(text(openToFault, 'A group or a person.', 'group:dev'))
+    .max(MAX_OPEN_TO)
+    .transform(entries => [...new Set(entries.map(normalEntry))])
+    .meta({
+      description:
+        'The groups and people who may sign in with a client of their own and use this key: `group:<name>`, `person:<e-mail>`.',
+    }),
 };
 
 const shown = z.object({
@@ -50,12 +59,13 @@ const shown = z.object({
   expiresAt: isoTime.nullable(),
   notify,
   forward: z.array(z.enum(FORWARDS)),
+  openTo: z.array(z.string()),
   createdAt: isoTime,
   revokedAt: isoTime.nullable(),
 });
 
 function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
-  const { id, name, prefix, policyId, requireSignInToApprove, forward } = key;
+  const { id, name, prefix, policyId, requireSignInToApprove, forward, openTo } = key;
   return {
     id,
     name,
@@ -65,6 +75,7 @@ function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
     expiresAt: isoOrNull(key.expiresAt),
     notify: shownNotify(vault, id, key.notifyEncrypted),
     forward,
+    openTo,
     createdAt: iso(key.createdAt),
     revokedAt: isoOrNull(key.revokedAt),
   };
@@ -116,6 +127,7 @@ export const keyRoutes: Route[] = [
       expiresAt: fields.expiresAt.default(null),
       notify: fields.notify.default(null),
       forward: fields.forward.default([]),
+      openTo: fields.openTo.default([]),
     }),
     answers: { 201: { description: 'The key.', schema: shown.extend({ key: z.string() }) } },
     handle: async incoming => {

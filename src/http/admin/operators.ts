@@ -14,9 +14,10 @@ import { before, iso, isoTime, list, page, paged, text, uuid } from '../fields.t
 import { actorOf, type Route, route, type Services } from '../route.ts';
 
 const email = z.email().max(320);
-export const role = z
-  .enum(ROLES)
-  .meta({ description: '`admin` may do everything, `approver` also resolve approvals, `viewer` only read.' });
+export const role = z.enum(ROLES).meta({
+  description:
+    '`admin` may do everything, `approver` also resolve approvals, `viewer` only read; `user` uses keys that are open to them and sees only what is their own.',
+});
 
 const groups = z
   .array(text(groupFault, 'The name of a group.', 'finance'))
@@ -115,7 +116,7 @@ export const operatorRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Delete an operator',
-    description: 'Their sign-ins end at once.',
+    description: 'Their sign-ins and their connections end at once.',
     answers: { 204: { description: 'Deleted.' }, 409: { description: 'The last admin cannot be deleted.' } },
     handle: async incoming => {
       await deleteOperator(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');
@@ -129,7 +130,7 @@ export const operatorRoutes: Route[] = [
     tag,
     summary: 'Let an operator choose a new password',
     description:
-      'Their password, the link to their single sign-on accounts and their sign-ins end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
+      'Their password, the link to their single sign-on accounts, their sign-ins and their connections end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
     answers: {
       200: {
         description: 'The operator, and the link to send them.',

@@ -9,6 +9,7 @@ import { eventRoutes } from './events.ts';
 import { grantRoutes } from './grants.ts';
 import { keyRoutes } from './keys.ts';
 import { limitRoutes } from './limits.ts';
+import { myRoutes } from './me.ts';
 import { notificationRoutes } from './notifications.ts';
 import { operatorRoutes } from './operators.ts';
 import { passkeyRoutes } from './passkeys.ts';
@@ -41,4 +42,5 @@ export const adminRoutes: Route[] = [
   ...operatorRoutes,
   ...signInRoutes,
   ...passkeyRoutes,
+  ...myRoutes,
 ];

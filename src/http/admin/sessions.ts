@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { endAnySession } from '../../guard/sessions.ts';
-import { listSessions } from '../../store/sessions.ts';
+import { type ListedSession, listSessions } from '../../store/sessions.ts';
 import { before, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
 import { showSession } from '../sessions.ts';
@@ -16,7 +16,33 @@ const shown = z.object({
   createdAt: isoTime,
   expiresAt: isoTime,
   revokedAt: isoTime.nullable(),
+  revokedBecause: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why it was revoked, if nobody revoked this session itself.' }),
+  personId: uuid.nullable().meta({ description: 'The operator for whom it acts; null: for nobody.' }),
+  personEmail: z.string().nullable().meta({ description: 'Null also for somebody who was removed.' }),
+  clientId: z.string().nullable(),
+  clientName: z.string().nullable().meta({ description: 'What the OAuth client calls itself.' }),
+  lastUsedAt: isoTime
+    .nullable()
+    .meta({ description: 'For people’s sessions, to about a quarter of an hour; else null.' }),
 });
+
+function show(session: ListedSession): z.output<typeof shown> {
+  const { keyId, revokedBecause, personId, personEmail, clientId, clientName } = session;
+  return {
+    ...showSession(session),
+    keyId,
+    revokedAt: isoOrNull(session.revokedAt),
+    revokedBecause,
+    personId,
+    personEmail,
+    clientId,
+    clientName,
+    lastUsedAt: isoOrNull(session.usedAt),
+  };
+}
 
 const tag = 'sessions (administration)';
 
@@ -31,19 +57,7 @@ export const sessionAdminRoutes: Route[] = [
     answers: { 200: { description: 'Sessions.', schema: list('sessions', shown) } },
     handle: async ({ services, query }) => {
       const rows = await listSessions(services.deps.db, query.keyId ?? null, query.limit + 1, before(query));
-      return Response.json(
-        paged(
-          'sessions',
-          rows,
-          query.limit,
-          row => row.id,
-          row => ({
-            ...showSession(row),
-            keyId: row.keyId,
-            revokedAt: isoOrNull(row.revokedAt),
-          }),
-        ),
-      );
+      return Response.json(paged('sessions', rows, query.limit, row => row.id, show));
     },
   }),
   route({
