@@ -10,7 +10,7 @@ import { Empty } from './components/states.tsx';
 import { isLive, refresh } from './live.ts';
 import { PAGES, type PageEntry } from './pages.ts';
 import { pending } from './pending.ts';
-import { me } from './session.ts';
+import { me, seesOwnOnly } from './session.ts';
 import { type Theme, theme } from './theme.ts';
 
 /** The addresses of the dashboard itself; the server renders the sign-in and similar pages. */
@@ -26,7 +26,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         <Boundary>
           <Router onRouteChange={toTop}>
-            {PAGES.map(({ path, component }) => (
+            {pagesFor(seesOwnOnly.value).map(({ path, component }) => (
               <Route
                 key={path}
                 path={path === '' ? '/dashboard' : `/dashboard${path}/:id?`}
@@ -49,11 +49,22 @@ function toTop(): void {
   document.querySelector('main')?.focus({ preventScroll: true });
 }
 
+/** People of the role `user` have no overview, and begin at their connections. */
+function pagesFor(ownOnly: boolean): Pick<PageEntry, 'path' | 'component'>[] {
+  return ownOnly ? [{ path: '', component: ToConnections }, ...PAGES.filter(page => page.own)] : PAGES;
+}
+
+function ToConnections() {
+  const { route } = useLocation();
+  useEffect(() => route('/dashboard/connections', true), []);
+  return null;
+}
+
 function Unknown() {
   return (
     <Page title="Not found">
       <Empty title="There is no such page">
-        <a href="/dashboard">Go to the overview</a>
+        <a href="/dashboard">Go to the first page</a>
       </Empty>
     </Page>
   );
@@ -91,7 +102,7 @@ function Contents({ path }: { path: string }) {
     <>
       <nav aria-label="Pages">
         <ul>
-          {PAGES.filter(page => page.unlisted !== true).map(page => (
+          {PAGES.filter(({ own }) => (own ?? false) === seesOwnOnly.value).map(page => (
             <li key={page.path}>
               <PageLink page={page} current={isCurrent(page, path)} />
             </li>
@@ -99,7 +110,7 @@ function Contents({ path }: { path: string }) {
         </ul>
       </nav>
       <div class="foot">
-        <Liveness />
+        {!seesOwnOnly.value && <Liveness />}
         <ThemeChoice />
         <Account />
       </div>

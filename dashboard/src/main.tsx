@@ -5,15 +5,18 @@ import { App } from './app.tsx';
 import { startLive } from './live.ts';
 import { watchPending } from './notifications.ts';
 import { startPending } from './pending.ts';
-import { loadMe } from './session.ts';
+import { loadMe, seesOwnOnly } from './session.ts';
 import { startTheme } from './theme.ts';
 import { startTitle } from './title.ts';
 
 startTheme();
 // If this fails, the requests of the pages fail too, and they show the error.
 loadMe().catch(() => {});
-startPending();
-startLive();
+// What waits and what happens is about everybody.
+if (!seesOwnOnly.value) {
+  startPending();
+  startLive();
+  watchPending();
+}
 startTitle();
-watchPending();
 render(<App />, document.getElementById('app') as HTMLElement);

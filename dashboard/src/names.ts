@@ -1,42 +1,58 @@
-// Names for the ids in entries and approvals. Keys and sessions are loaded once, and again when an unknown id appears.
+// Names for the ids in entries and approvals. Keys, people and sessions are loaded once, and again when an unknown id
+// appears.
 
 import { signal } from '@preact/signals';
 import { get } from './api.ts';
-import type { Key, Session } from './resources.ts';
+import type { Key, Operator, Session } from './resources.ts';
 
 export const keys = signal<Key[]>([]);
+export const people = signal<Operator[]>([]);
 const asked = new Set<string>();
 
 export async function loadKeys(): Promise<void> {
-  const all: Key[] = [];
+  keys.value = await readAll<Key>('/keys', 'keys');
+}
+
+/** Everybody who can sign in. */
+export async function loadPeople(): Promise<void> {
+  people.value = await readAll<Operator>('/operators', 'operators');
+}
+
+async function readAll<T>(path: string, name: string): Promise<T[]> {
+  const all: T[] = [];
   let cursor: string | null = null;
   do {
-    const page: { keys: Key[]; nextCursor: string | null } = await get('/keys', { limit: 1000, cursor });
-    all.push(...page.keys);
-    cursor = page.nextCursor;
+    const page: Record<string, unknown> = await get(path, { limit: 1000, cursor });
+    all.push(...(page[name] as T[]));
+    cursor = page['nextCursor'] as string | null;
   } while (cursor !== null);
-  keys.value = all;
+  return all;
 }
 
 /** The name of a key, or the start of its id until the name is known. */
 export function keyName(id: string): string {
-  const found = keys.value.find(key => key.id === id);
-  if (found !== undefined) return found.name;
-  if (!asked.has(id)) {
-    asked.add(id);
-    loadKeysOnce();
-  }
-  return `${id.slice(0, 8)}…`;
+  return keys.value.find(key => key.id === id)?.name ?? unknown(id, loadKeys);
 }
 
-let isLoading = false;
+/** The e-mail address of a person, or the start of their id until it is known, or if they were removed. */
+export function personName(id: string): string {
+  return people.value.find(each => each.id === id)?.email ?? unknown(id, loadPeople);
+}
 
-/** A page may show many unknown keys at once; one request is enough for all of them. */
-async function loadKeysOnce(): Promise<void> {
-  if (isLoading) return;
-  isLoading = true;
-  await loadKeys().catch(() => {});
-  isLoading = false;
+const underWay = new Set<() => Promise<void>>();
+
+/** The start of the id. A page may show many unknown ones at once; one request is enough for all of them. */
+function unknown(id: string, load: () => Promise<void>): string {
+  if (!asked.has(id)) {
+    asked.add(id);
+    if (!underWay.has(load)) {
+      underWay.add(load);
+      load()
+        .catch(() => {})
+        .finally(() => underWay.delete(load));
+    }
+  }
+  return `${id.slice(0, 8)}…`;
 }
 
 const labels = signal<Record<string, string>>({});

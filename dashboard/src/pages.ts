@@ -13,8 +13,11 @@ export interface PageEntry {
   /** The SVG path of an icon of 20 by 20. */
   icon: string;
   component: FunctionComponent;
-  /** The page is not in the navigation; the e-mail address of the signed-in operator links to it. */
-  unlisted?: true;
+  /**
+   * The page is about the signed-in person. People of the role `user` have only such pages; the others reach them by
+   * their e-mail address.
+   */
+  own?: true;
 }
 
 export const PAGES: PageEntry[] = [
@@ -67,10 +70,31 @@ export const PAGES: PageEntry[] = [
     component: lazy(() => import('./pages/settings.tsx')),
   },
   {
+    path: '/connections',
+    name: 'My connections',
+    icon: 'M7 3v4M13 3v4M5 7h10v3a5 5 0 0 1-10 0zM10 15v3',
+    component: lazy(() => import('./pages/connections.tsx')),
+    own: true,
+  },
+  {
+    path: '/calls',
+    name: 'My calls',
+    icon: 'M5 3h7l3 3v11H5zM8 9h4M8 12.5h4',
+    component: lazy(() => import('./pages/calls.tsx')),
+    own: true,
+  },
+  {
+    path: '/my-approvals',
+    name: 'My approvals',
+    icon: 'M3 11l2.5-7h9L17 11v5H3zM3 11h4l1 2h4l1-2h4',
+    component: lazy(() => import('./pages/my-approvals.tsx')),
+    own: true,
+  },
+  {
     path: '/account',
-    name: 'Your account',
-    icon: '',
+    name: 'Account',
+    icon: 'M10 9.5a3.5 3.5 0 1 0-.01 0M3.5 17.5c0-3.6 2.9-5.5 6.5-5.5s6.5 1.9 6.5 5.5',
     component: lazy(() => import('./pages/account.tsx')),
-    unlisted: true,
+    own: true,
   },
 ];

@@ -10,6 +10,11 @@ const RANK: Record<Role, number> = { user: 0, viewer: 1, approver: 2, admin: 3 }
 export const me = signal<Me | null>(null);
 const rank = computed(() => (me.value === null ? -1 : RANK[me.value.role]));
 
+/** The role that the server wrote into the page, by which it is known what to show before anything is loaded. */
+const shownFor = document.getElementById('app')?.dataset['role'];
+
+/** Whether the person sees nothing but what is about themselves. */
+export const seesOwnOnly = computed(() => (me.value?.role ?? shownFor) === 'user');
 /** Whether the operator may answer approvals. */
 export const mayResolve = computed(() => rank.value >= RANK.approver);
 /** Whether the operator may change anything. */

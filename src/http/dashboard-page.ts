@@ -1,6 +1,7 @@
 // The one HTML page of the dashboard: an empty frame with its script and style, under a policy that allows nothing
 // else. Without JavaScript it says that it needs it.
 
+import type { Role } from '../store/operators.ts';
 import type { Dashboard } from './dashboard-build.ts';
 import { html, ICON } from './page.ts';
 
@@ -18,7 +19,8 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-export function framePage({ script, style }: Dashboard): Response {
+/** The page is told the reader's role, so that it asks for nothing that they may not see. */
+export function framePage({ script, style }: Dashboard, role: Role): Response {
   const file = (name: string) => `/dashboard/assets/${name}`;
   const { markup } = html`<!doctype html>
 <html lang="en">
@@ -32,7 +34,7 @@ export function framePage({ script, style }: Dashboard): Response {
 <script type="module" src="${file(script)}"></script>
 </head>
 <body>
-<div id="app"></div>
+<div id="app" data-role="${role}"></div>
 <noscript><p class="noscript">The dashboard needs JavaScript. Approval links, the sign-in and the <a href="/docs">API
 reference</a> work without it.</p></noscript>
 </body>

@@ -66,7 +66,7 @@ export const dashboardRoutes: Route[] = [
 async function show(incoming: Incoming<unknown, unknown>): Promise<Response> {
   const operator = await signedInOperator(incoming.services, incoming.request);
   if (operator === null) return toSignIn(incoming);
-  return framePage(await dashboard());
+  return framePage(await dashboard(), operator.role);
 }
 
 async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response> {

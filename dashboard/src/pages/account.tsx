@@ -12,15 +12,18 @@ import { Ago, Badge, Named, Time } from '../components/text.tsx';
 import { useAction, useList } from '../load.ts';
 import type { SignIn } from '../resources.ts';
 import { me } from '../session.ts';
+import { MineTabs } from './mine/tabs.tsx';
 
 export default function Account() {
   return (
     <Page title="Your account">
+      <MineTabs />
       <Panel title="You">
         <Facts
           facts={[
             ['E-mail', <Named key="" text={me.value?.email ?? ''} />],
             ['Role', me.value?.role ?? ''],
+            ['Groups', me.value?.groups.length ? <Named key="" text={me.value.groups.join(', ')} /> : 'none'],
           ]}
         />
       </Panel>

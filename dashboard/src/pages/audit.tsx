@@ -10,7 +10,7 @@ import { type Column, More, Table } from '../components/table.tsx';
 import { DecisionBadge, Named, Time, Tool } from '../components/text.tsx';
 import { useLive } from '../live.ts';
 import { useList } from '../load.ts';
-import { keyName } from '../names.ts';
+import { keyName, personName } from '../names.ts';
 import type { AuditEntry } from '../resources.ts';
 import { Details } from './audit/details.tsx';
 import { FilterBar } from './audit/filter-bar.tsx';
@@ -111,10 +111,24 @@ function columnsOf(filters: Filters): Column<AuditEntry>[] {
       head: 'Tool',
       cell: ({ serverName, toolName }) => <Tool serverName={serverName} toolName={toolName} />,
     },
-    { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
+    { head: 'Key', cell: entry => <Caller of={entry} /> },
     { head: 'Reason', kind: 'wide', cell: ({ reason }) => <Named text={reason} /> },
     { head: 'Took', kind: 'number', cell: ({ latencyMs }) => `${latencyMs} ms` },
   ];
+}
+
+/** The key, and the person if one signed in: most calls have none, so they get no column of their own. */
+function Caller({ of: { keyId, personId } }: { of: AuditEntry }) {
+  return (
+    <div>
+      <Named text={keyName(keyId)} />
+      {personId !== undefined && (
+        <p class="soft small">
+          for <Named text={personName(personId)} />
+        </p>
+      )}
+    </div>
+  );
 }
 
 function NoEntries({ filtered }: { filtered: boolean }) {

@@ -16,6 +16,7 @@ import type { InvitedOperator, Operator, Role } from '../resources.ts';
 import { loadMe, mayAdminister, me } from '../session.ts';
 
 const ROLES: [Role, string][] = [
+  ['user', 'uses keys that are open to them, and sees only what is their own'],
   ['viewer', 'sees everything, changes nothing'],
   ['approver', 'also answers approvals'],
   ['admin', 'may do everything'],

@@ -63,7 +63,19 @@ const columnsOf = (reload: () => void): Column<ListedApproval>[] => [
       </a>
     ),
   },
-  { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
+  {
+    head: 'Key',
+    cell: ({ keyId, personEmail }) => (
+      <div>
+        <Named text={keyName(keyId)} />
+        {personEmail !== undefined && (
+          <p class="soft small">
+            for <Named text={personEmail} />
+          </p>
+        )}
+      </div>
+    ),
+  },
   { head: 'Ended', cell: ({ resolvedAt }) => resolvedAt !== null && <Time at={resolvedAt} /> },
   { head: 'By', cell: approval => <Answer of={approval} /> },
   {

@@ -112,8 +112,12 @@ function Answering({ approval, reload }: { approval: WholeApproval; reload: () =
   );
 }
 
-function factsOf({ context, keyId, sessionId, referenceId }: WholeApproval): [string, ComponentChildren][] {
+function factsOf(approval: WholeApproval): [string, ComponentChildren][] {
+  const { context, keyId, sessionId, personId, personEmail, referenceId } = approval;
+  const person: [string, ComponentChildren][] =
+    personEmail === undefined ? [] : [['For', <Person key="" id={personId} email={personEmail} />]];
   return [
+    ...person,
     [
       'Key',
       <a key="" href={`/dashboard/keys/${keyId}`}>
@@ -134,6 +138,15 @@ function factsOf({ context, keyId, sessionId, referenceId }: WholeApproval): [st
     ['Before', <Earlier key="" earlier={context.earlier} />],
     ['Reference', <Id key="" id={referenceId} />],
   ];
+}
+
+function Person({ id, email }: { id: string | undefined; email: string }) {
+  if (id === undefined) return <Named text={email} />;
+  return (
+    <a href={addressOf({ personId: id })}>
+      <Named text={email} />
+    </a>
+  );
 }
 
 const FOLLOW_MS = 2000;

@@ -6,7 +6,7 @@ import { Facts } from '../../components/page.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
 import { DecisionBadge, Id, Named, Time, Tool } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
-import { keyName } from '../../names.ts';
+import { keyName, personName } from '../../names.ts';
 import type { WholeAuditEntry } from '../../resources.ts';
 import { addressOf, type Filters } from './filters.ts';
 import { Sealed } from './sealed.tsx';
@@ -27,7 +27,8 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
 }
 
 function factsOf(entry: WholeAuditEntry): Fact[] {
-  const { serverName, toolName, keyId, sessionId, policyId, policyVersion, ruleIndex, referenceId } = entry;
+  const { serverName, toolName, keyId, sessionId, personId } = entry;
+  const { policyId, policyVersion, ruleIndex, referenceId } = entry;
   const tool = `${serverName}__${toolName}`;
   return [
     ['Decision', <DecisionBadge key="" decision={entry.decision} />],
@@ -35,6 +36,7 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Reason', <Named key="" text={entry.reason} />],
     ['Time', <Exact key="" at={entry.at} />],
     ['Key', <Like key="" filters={{ keyId }} what={<Named text={keyName(keyId)} />} />],
+    ...(personId === undefined ? [] : [['Person', <Person key="" id={personId} />] as Fact]),
     ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} />],
     ['Surface', entry.surface === 'mcp' ? 'MCP proxy' : 'Check'],
     ['Policy', <Policy key="" id={policyId} version={policyVersion} />],
@@ -54,6 +56,10 @@ function Like({ filters, what }: { filters: Filters; what: ComponentChildren }) 
       {what} <a href={addressOf(filters)}>show all</a>
     </>
   );
+}
+
+function Person({ id }: { id: string }) {
+  return <Like filters={{ personId: id }} what={<Named text={personName(id)} />} />;
 }
 
 function Session({ id }: { id: string }) {

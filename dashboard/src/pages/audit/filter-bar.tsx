@@ -3,7 +3,7 @@
 import { useEffect } from 'preact/hooks';
 import { visible } from '../../../../src/core/visible.ts';
 import { Field } from '../../components/field.tsx';
-import { keyName, keys, loadKeys } from '../../names.ts';
+import { keyName, keys, loadKeys, loadPeople, people, personName } from '../../names.ts';
 import { type Filters, fromLocalInput, localInput, SPAN_NAMES } from './filters.ts';
 
 interface FilterBarProps {
@@ -28,6 +28,7 @@ const SURFACES: Options = [
 export function FilterBar({ filters, change }: FilterBarProps) {
   useEffect(() => {
     loadKeys().catch(() => {});
+    loadPeople().catch(() => {});
   }, []);
   const set = (name: keyof Filters) => (value: string | undefined) => {
     const { [name]: _, ...others } = filters;
@@ -51,9 +52,15 @@ export function FilterBar({ filters, change }: FilterBarProps) {
         <Choice label="Decision" options={DECISIONS} value={filters.decision} set={set('decision')} />
         <Choice label="Key" options={keyOptions(filters.keyId)} value={filters.keyId} set={set('keyId')} />
         <Choice label="Time" options={SPAN_NAMES} value={filters.within} set={span} />
-        <details open={filters.sessionId !== undefined || filters.surface !== undefined || isRange(filters)}>
+        <details open={isRare(filters)}>
           <summary>More filters</summary>
           <div class="filters">
+            <Choice
+              label="Person"
+              options={personOptions(filters.personId)}
+              value={filters.personId}
+              set={set('personId')}
+            />
             <Text label="Session id" value={filters.sessionId} set={set('sessionId')} />
             <Choice label="Surface" options={SURFACES} value={filters.surface} set={set('surface')} />
             <Moment label="From" value={filters.from} set={set('from')} />
@@ -70,14 +77,29 @@ export function FilterBar({ filters, change }: FilterBarProps) {
   );
 }
 
-/** Includes the chosen key even if it is not among the loaded ones. */
-function keyOptions(chosen: string | undefined): Options {
-  const known = keys.value.map(({ id, name }): [string, string] => [id, visible(name)]);
+const keyOptions = (chosen: string | undefined): Options =>
+  withChosen(
+    keys.value.map(({ id, name }) => [id, visible(name)]),
+    chosen,
+    keyName,
+  );
+
+const personOptions = (chosen: string | undefined): Options =>
+  withChosen(
+    people.value.map(({ id, email }) => [id, visible(email)]),
+    chosen,
+    personName,
+  );
+
+/** Includes the chosen one even if it is not among the loaded ones. */
+function withChosen(known: Options, chosen: string | undefined, nameOf: (id: string) => string): Options {
   const missing = chosen !== undefined && !known.some(([id]) => id === chosen);
-  return [['', 'Any'], ...known, ...(missing ? [[chosen, keyName(chosen)] as [string, string]] : [])];
+  return [['', 'Any'], ...known, ...(missing ? [[chosen, nameOf(chosen)] as [string, string]] : [])];
 }
 
-const isRange = ({ from, to }: Filters): boolean => from !== undefined || to !== undefined;
+/** Whether one of the filters is set that are folded away. */
+const isRare = ({ personId, sessionId, surface, from, to }: Filters): boolean =>
+  [personId, sessionId, surface, from, to].some(each => each !== undefined);
 
 interface ControlProps {
   label: string;

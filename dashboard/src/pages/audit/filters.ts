@@ -6,7 +6,17 @@ import type { AuditEntry } from '../../resources.ts';
 
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
-const NAMES = ['tool', 'decision', 'keyId', 'sessionId', 'surface', 'within', 'from', 'to'] as const;
+const NAMES = [
+  'tool',
+  'decision',
+  'keyId',
+  'personId',
+  'sessionId',
+  'surface',
+  'within',
+  'from',
+  'to',
+] as const;
 
 const SPANS: Record<string, number> = {
   '15m': 15 * 60_000,
@@ -42,12 +52,14 @@ export function askedOf({ within, ...filters }: Filters, now: number): Query {
 
 /** Whether a new entry matches the filters. */
 export function isAmong(entry: AuditEntry, filters: Filters): boolean {
-  const { tool, decision, keyId, sessionId, surface, from, to } = filters;
-  const same = (wanted: string | undefined, is: string | null) => wanted === undefined || wanted === is;
+  const { tool, decision, keyId, personId, sessionId, surface, from, to } = filters;
+  const same = (wanted: string | undefined, is: string | null | undefined) =>
+    wanted === undefined || wanted === is;
   return (
     (same(tool, entry.toolName) || same(tool, `${entry.serverName}__${entry.toolName}`)) &&
     same(decision, entry.decision) &&
     same(keyId, entry.keyId) &&
+    same(personId, entry.personId) &&
     same(sessionId, entry.sessionId) &&
     same(surface, entry.surface) &&
     (from === undefined || Date.parse(entry.at) >= Date.parse(from)) &&

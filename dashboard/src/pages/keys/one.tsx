@@ -6,17 +6,18 @@ import { announce } from '../../announce.ts';
 import { queryOf, remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Facts, Page, Panel } from '../../components/page.tsx';
-import { Empty, Loading, Shown } from '../../components/states.tsx';
-import { type Column, More, Table } from '../../components/table.tsx';
-import { Badge, Id, Left, Named, Time } from '../../components/text.tsx';
+import { Empty, Loading } from '../../components/states.tsx';
+import { Id, Named, Time } from '../../components/text.tsx';
 import { useList } from '../../load.ts';
 import { keys, loadKeys } from '../../names.ts';
-import type { Key, Policy, Session } from '../../resources.ts';
+import type { Key, Policy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { ConnectedTools } from './connected-tools.tsx';
 import { ChangeKey } from './new.tsx';
 import { NotifyShown } from './notify.tsx';
+import { OpenTo } from './open-to.tsx';
 import { KeyState, PolicyLink } from './parts.tsx';
+import { Sessions } from './sessions.tsx';
 
 export function OneKey({ id }: { id: string }) {
   const [asked, setAsked] = useState(false);
@@ -70,6 +71,7 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
       <Panel title="About it">
         <Facts facts={facts} />
       </Panel>
+      <OpenTo of={key} reload={reload} />
       <ConnectedTools keyId={key.id} />
       <Sessions keyId={key.id} />
     </Page>
@@ -102,71 +104,5 @@ function Actions({
         This cannot be taken back.
       </Confirm>
     </>
-  );
-}
-
-const SESSIONS: Column<Session>[] = [
-  {
-    head: 'Label',
-    cell: ({ label }) => (label === '' ? <span class="soft">none</span> : <Named text={label} />),
-  },
-  { head: 'State', cell: session => <SessionState of={session} /> },
-  {
-    head: 'Scope',
-    kind: 'wide',
-    cell: ({ scopeTools }) => (scopeTools === null ? 'every tool' : <Scope tools={scopeTools} />),
-  },
-  { head: 'Begun', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  {
-    head: 'Actions',
-    kind: 'actions',
-    cell: ({ id }) => <a href={`/dashboard/audit${queryOf({ sessionId: id })}`}>Audit log</a>,
-  },
-];
-
-function SessionState({ of: { revokedAt, expiresAt } }: { of: Session }) {
-  if (revokedAt !== null) return <Badge tone="deny">revoked</Badge>;
-  if (Date.parse(expiresAt) <= Date.now()) return <Badge tone="plain">ended</Badge>;
-  return (
-    <span>
-      <Badge tone="allow">active</Badge> <Left until={expiresAt} ended="ended" />
-    </span>
-  );
-}
-
-function Scope({ tools }: { tools: readonly string[] }) {
-  if (tools.length === 0) return <span>no tool</span>;
-  return (
-    <span class="cluster">
-      {tools.map(tool => (
-        <code key={tool}>
-          <Named text={tool} />
-        </code>
-      ))}
-    </span>
-  );
-}
-
-function Sessions({ keyId }: { keyId: string }) {
-  const list = useList<Session>('/sessions', 'sessions', { keyId, limit: 10 });
-  return (
-    <Panel title="Sessions">
-      <Shown
-        of={list}
-        empty={
-          <Empty title="No session was made with this key">
-            An agent’s owner makes one for each run: <code>toolgate sessions create --ttl 60</code>
-          </Empty>
-        }
-      >
-        <Table
-          caption="Sessions, newest first"
-          columns={SESSIONS}
-          rows={list.data ?? []}
-          keyOf={each => each.id}
-        />
-        <More more={list.more} />
-      </Shown>
-    </Panel>
   );
 }

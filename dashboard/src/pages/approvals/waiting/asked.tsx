@@ -4,7 +4,7 @@ import { now } from '../../../clock.ts';
 import { Bar } from '../../../components/bar.tsx';
 import { Problem } from '../../../components/states.tsx';
 import { Ago, Left, Named } from '../../../components/text.tsx';
-import { keyName, sessionLabel } from '../../../names.ts';
+import { keyName, personName, sessionLabel } from '../../../names.ts';
 import type { Approval } from '../../../resources.ts';
 import { CallDetails } from '../details.tsx';
 import { DriftMark, Earlier, ToolDescription } from '../facts.tsx';
@@ -34,11 +34,20 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
 
 /** Who asks, since when, and where to read more. */
 function Asker({ approval, whole }: { approval: Approval; whole: Look['whole'] }) {
-  const { keyId, sessionId, surface, createdAt, toolCallId, referenceId } = approval;
+  const { keyId, sessionId, personId, surface, createdAt, toolCallId, referenceId } = approval;
   const label = whole?.context.sessionLabel ?? (sessionId === null ? '' : sessionLabel(sessionId, keyId));
   return (
     <p class="soft small">
       Key <Named text={whole?.context.keyName ?? keyName(keyId)} />
+      {personId !== undefined && (
+        <>
+          {' '}
+          · for{' '}
+          <b>
+            <Named text={whole?.personEmail ?? personName(personId)} />
+          </b>
+        </>
+      )}
       {label !== '' && (
         <>
           {' '}

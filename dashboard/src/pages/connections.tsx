@@ -1,0 +1,102 @@
+// My connections: the clients that act in the signed-in person's name, and how to connect another one.
+
+import { useEffect, useState } from 'preact/hooks';
+import { announce } from '../announce.ts';
+import { remove } from '../api.ts';
+import { Confirm } from '../components/dialog.tsx';
+import { Page, Panel } from '../components/page.tsx';
+import { Empty, Shown } from '../components/states.tsx';
+import { type Column, More, Table } from '../components/table.tsx';
+import { Ago, Copy, Left, Named, Time } from '../components/text.tsx';
+import { useList } from '../load.ts';
+import type { Connection } from '../resources.ts';
+import { MineTabs } from './mine/tabs.tsx';
+
+export default function Connections() {
+  const list = useList<Connection>('/me/connections', 'connections');
+  return (
+    <Page
+      title="My connections"
+      lead="The clients that you signed in with. What they call, they call in your name."
+    >
+      <MineTabs />
+      <section class="panel" aria-label="Connections">
+        <Shown of={list} empty={<Empty title="Nothing is connected" />}>
+          <Table
+            caption="Connections, newest first"
+            columns={columnsOf(list.reload)}
+            rows={list.data ?? []}
+            keyOf={each => each.id}
+          />
+          <More more={list.more} />
+        </Shown>
+      </section>
+      <HowTo />
+    </Page>
+  );
+}
+
+const nameOf = ({ clientName }: Connection): string => clientName ?? 'a client without a name';
+
+const columnsOf = (reload: () => void): Column<Connection>[] => [
+  { head: 'Client', kind: 'wide', cell: connection => <Named text={nameOf(connection)} /> },
+  { head: 'Key', cell: ({ keyName }) => <Named text={keyName} /> },
+  { head: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    head: 'Last used',
+    cell: ({ lastUsedAt }) =>
+      lastUsedAt === null ? <span class="soft">not yet</span> : <Ago at={lastUsedAt} />,
+  },
+  { head: 'Ends', cell: ({ expiresAt }) => <Left until={expiresAt} ended="ended" /> },
+  {
+    head: 'Actions',
+    kind: 'actions',
+    cell: connection => (
+      <Confirm
+        label="Disconnect"
+        title="Disconnect this client?"
+        run={async () => {
+          await remove(`/me/connections/${connection.id}`);
+          announce(`Disconnected: ${nameOf(connection)}`);
+          reload();
+        }}
+      >
+        <Named text={nameOf(connection)} /> can make no further call in your name from that moment on. To
+        connect it again, sign in with it again.
+      </Confirm>
+    ),
+  },
+];
+
+/** Where clients can sign in: their address; null where the service does not let them; undefined until it is known. */
+function useClientAddress(): string | null | undefined {
+  const [address, setAddress] = useState<string | null>();
+  useEffect(() => {
+    fetch('/.well-known/oauth-protected-resource')
+      .then(async response => setAddress(response.ok ? (await response.json()).resource : null))
+      .catch(() => {});
+  }, []);
+  return address;
+}
+
+function HowTo() {
+  const address = useClientAddress();
+  if (address === undefined) return null;
+  return (
+    <Panel title="Connect a client">
+      {address === null ? (
+        <p class="soft">Clients cannot sign in to this service: an admin has to turn it on first.</p>
+      ) : (
+        <div class="stack">
+          <p>
+            Enter this address in a client that speaks MCP. It opens a page here, on which you choose what it
+            may use.
+          </p>
+          <p class="cluster">
+            <code>{address}</code> <Copy text={address} label="Copy the address" wide />
+          </p>
+        </div>
+      )}
+    </Panel>
+  );
+}
