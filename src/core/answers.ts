@@ -225,6 +225,19 @@ export interface Answers {
       url?: string;
       server?: string;
       hasHeaders: boolean;
+      auth: 'none' | 'headers' | 'oauth';
+      oauth: {
+        as: 'key' | 'person';
+        clientId?: string;
+        scopes?: string[];
+        hasClientSecret: boolean;
+      } | null;
+      signIn: {
+        state: 'signed_in' | 'needed' | 'ended';
+        as: string | null;
+        until: string | null;
+        error: string | null;
+      } | null;
       createdAt: string;
       health: {
         state: 'idle' | 'ready' | 'down';
@@ -245,6 +258,19 @@ export interface Answers {
     url?: string;
     server?: string;
     hasHeaders: boolean;
+    auth: 'none' | 'headers' | 'oauth';
+    oauth: {
+      as: 'key' | 'person';
+      clientId?: string;
+      scopes?: string[];
+      hasClientSecret: boolean;
+    } | null;
+    signIn: {
+      state: 'signed_in' | 'needed' | 'ended';
+      as: string | null;
+      until: string | null;
+      error: string | null;
+    } | null;
     createdAt: string;
     health: {
       state: 'idle' | 'ready' | 'down';
@@ -272,6 +298,26 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'POST /admin/v1/keys/{id}/connected-tools/{toolId}/connect': {
+    url: string;
+  };
+  'GET /admin/v1/me/servers': {
+    servers: {
+      id: string;
+      name: string;
+      url: string;
+      keyId: string;
+      keyName: string;
+      signIn: {
+        state: 'signed_in' | 'needed' | 'ended';
+        as: string | null;
+        until: string | null;
+        error: string | null;
+      };
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/me/servers/{toolId}/connect': Answers['POST /admin/v1/keys/{id}/connected-tools/{toolId}/connect'];
   'GET /admin/v1/sessions': {
     sessions: {
       id: string;
@@ -831,6 +877,9 @@ export interface Answers {
       note: string | null;
     }[];
     nextCursor: string | null;
+  };
+  'GET /oauth/clients/{document}': {
+    client_id: string;
   };
   'GET /healthz': {
     status: string;

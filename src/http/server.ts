@@ -17,6 +17,7 @@ import { mcpRoutes } from './mcp.ts';
 import { checkOrigin } from './origin.ts';
 import { referenceRoutes } from './reference.ts';
 import { clientOf, type Incoming, type Route, type Services } from './route.ts';
+import { serverPageRoutes } from './server-sign-ins.ts';
 import { sessionRoutes } from './sessions.ts';
 import { setupPageRoutes } from './setup.ts';
 import { signInPageRoutes } from './sign-in.ts';
@@ -34,6 +35,7 @@ export const routes: Route[] = [
   ...signInPageRoutes,
   ...dashboardRoutes,
   ...signOnRoutes,
+  ...serverPageRoutes,
   ...healthRoutes,
   ...guideRoutes,
   ...referenceRoutes(() => routes),

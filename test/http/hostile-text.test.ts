@@ -72,6 +72,8 @@ const BODIES: Record<string, object> = {
     transport: 'http',
     url: 'https://example.com/mcp',
     headers: { 'X-Name': 'value' },
+    auth: 'oauth',
+    oauth: { as: 'key', clientId: 'id', clientSecret: 'secret', scopes: ['read'] },
   },
   'POST /admin/v1/keys/:id/connected-tools/:toolId/accept': { tool: 'echo', digest: 'a'.repeat(64) },
   'POST /admin/v1/approvals/:referenceId/resolve': {

@@ -8,7 +8,13 @@ import * as audit from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { nextAuditId, tallies } from '../../src/store/audit-tally.ts';
 import { listChanges } from '../../src/store/changes.ts';
-import { pinDefinition, shownDefinitions } from '../../src/store/connected-tools.ts';
+import {
+  findTool,
+  insertConnectedTool,
+  listPersonalTools,
+  pinDefinition,
+  shownDefinitions,
+} from '../../src/store/connected-tools.ts';
 import type { Queries, Row, Value } from '../../src/store/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
@@ -19,6 +25,7 @@ import { openKeys } from '../../src/store/people.ts';
 import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, isPosted } from '../../src/store/posted-messages.ts';
 import * as rollups from '../../src/store/rollups.ts';
+import * as servers from '../../src/store/server-sign-ins.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import * as usable from '../../src/store/usable-approvals.ts';
 import { insertVote, listVotes } from '../../src/store/votes.ts';
@@ -75,6 +82,12 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'messages that have to be changed': db => anyChangeDue(db, NOW),
   'a message of an approval': db => isPosted(db, idAt(NOW, 7), 'C1/1.1'),
   'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
+  'a tool by its id': db => findTool(db, idAt(NOW, 7)),
+  'tools that people sign in to': db => listPersonalTools(db),
+  'a sign-in to a server': db => servers.findServerSignIn(db, idAt(NOW, 7), ''),
+  'a person’s sign-ins to servers': db => servers.listServerSignIns(db, 'person-7'),
+  'a ticket to a server': db => servers.findServerTicket(db, 'hash 7', NOW),
+  'clients at a server': db => servers.countServerClients(db, idAt(NOW, 7)),
   'open grants': db => grants.openGrants(db, ['key-7'], NOW),
   'what is used of limits': db => limits.usedOf(db, [7, 8, 9].map(counted), NOW),
   limits: db => limits.listUsed(db, {}, NOW, 51, counted(7)),
@@ -246,6 +259,25 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
       insertNotification(tx, { id, ...about, tokenEncrypted: 't' });
       pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
+      await insertConnectedTool(tx, {
+        id,
+        keyId,
+        name: `tool ${n}`,
+        transport: 'http',
+        target: 'https://example.com',
+        headersEncrypted: null,
+        oauthEncrypted: null,
+        oauthAs: n % 50 === 0 ? 'person' : null,
+        createdAt: 0,
+        updatedAt: null,
+      });
+      const owned = { toolId: id, personId: `person-${n % 100}` };
+      const visit = { ...owned, hash: `hash ${n}`, expiresAt: NOW + n };
+      await servers.insertServerVisit(tx, { ...visit, browserHash: 'b', stateEncrypted: 's' }, 0);
+      await servers.insertServerTicket(tx, visit, 0);
+      await servers.putServerClient(tx, { toolId: id, issuer: 'i', clientEncrypted: 'c' }, 0);
+      const nothing = { account: null, scopes: null, wanted: null, expiresAt: null };
+      await servers.putServerSignIn(tx, { ...owned, ...nothing, tokensEncrypted: 't' }, 0);
       grants.insertGrant(tx, {
         id,
         referenceId: id,

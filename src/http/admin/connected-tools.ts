@@ -2,7 +2,14 @@
 
 import { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
-import { acceptDrift, connectTool, disconnectTool, noSuchTool } from '../../guard/connected-tools.ts';
+import {
+  acceptDrift,
+  connectTool,
+  decryptOAuth,
+  disconnectTool,
+  noSuchTool,
+  type OAuthSettings,
+} from '../../guard/connected-tools.ts';
 import { noSuchKey } from '../../guard/keys.ts';
 import { urlFault } from '../../guard/outgoing/addresses.ts';
 import type { Upstream } from '../../mcp/upstream.ts';
@@ -15,6 +22,7 @@ import {
 import { findKey } from '../../store/keys.ts';
 import { iso, isoOrNull, isoTime, list, text, uuid } from '../fields.ts';
 import { actorOf, holdOpen, type Route, route, type Services } from '../route.ts';
+import { showSignIn, signInState } from './server-sign-ins.ts';
 
 const name = z
   .string()
@@ -40,12 +48,62 @@ const headers = z
       'Headers sent with every request to the server, for credentials. Stored encrypted, never shown.',
   });
 
+/** What RFC 6749 allows in a scope. */
+const scope = z
+  .string()
+  .max(200)
+  .regex(
+    /^[\x21\x23-\x5b\x5d-\x7e]+$/,
+    'must be a scope: printable ASCII without spaces, quotes and backslashes',
+  );
+
+/** How we sign in to a server that wants OAuth. */
+export const oauth = z
+  .strictObject({
+    as: z.enum(['key', 'person']).meta({
+      description: '`key`: an admin signs in once for the key. `person`: everybody signs in for themselves.',
+    }),
+    clientId: z
+      .string()
+      .min(1)
+      .max(2048)
+      .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+      .optional()
+      .meta({
+        description:
+          'The id of an own app at the server. Without it, Toolgate registers itself or shows its metadata document.',
+      }),
+    clientSecret: z
+      .string()
+      .min(1)
+      .max(2048)
+      .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+      .optional()
+      .meta({ description: 'Only with `clientId`. Stored encrypted, never shown.' }),
+    scopes: z
+      .array(scope)
+      .max(100)
+      .optional()
+      .meta({ description: 'All scopes to ask for. Without it, the server says which.' }),
+  })
+  .refine(given => given.clientSecret === undefined || given.clientId !== undefined, {
+    path: ['clientSecret'],
+    message: 'only goes with a clientId',
+  });
+
+/** How requests to the server are authenticated. */
+const auth = z.enum(['none', 'headers', 'oauth']);
+
 const body = z.discriminatedUnion('transport', [
   z.strictObject({
     name,
     transport: z.enum(['http', 'sse']),
     url: text(urlFault, 'The URL of its MCP endpoint.'),
     headers,
+    auth: auth.optional().meta({
+      description: '`oauth` for a server that people sign in to. Otherwise it follows from `headers`.',
+    }),
+    oauth: oauth.optional(),
   }),
   z.strictObject({
     name,
@@ -63,6 +121,16 @@ const shown = z.object({
   url: z.string().optional(),
   server: z.string().optional(),
   hasHeaders: z.boolean(),
+  auth,
+  oauth: z
+    .object({
+      as: z.enum(['key', 'person']),
+      clientId: z.string().optional(),
+      scopes: z.array(z.string()).optional(),
+      hasClientSecret: z.boolean(),
+    })
+    .nullable(),
+  signIn: signInState.nullable().meta({ description: 'The key’s sign-in; null if it has none of its own.' }),
   createdAt: isoTime,
   health: z.object({
     state: z.enum(['idle', 'ready', 'down']),
@@ -99,10 +167,21 @@ async function show(
     transport: tool.transport,
     ...(tool.transport === 'stdio' ? { server: tool.target } : { url: tool.target }),
     hasHeaders: tool.headersEncrypted !== null,
+    ...(await showOAuth(services, tool)),
     createdAt: iso(tool.createdAt),
     health: { ...health, since: iso(health.since) },
     tools: definitions.map(each => ({ name: each.toolName, drifted: each.changedDigest !== null })),
   };
+}
+
+async function showOAuth({ deps, serverSignIns }: Services, tool: ConnectedTool) {
+  if (tool.oauthAs === null) {
+    const auth = tool.headersEncrypted === null ? ('none' as const) : ('headers' as const);
+    return { auth, oauth: null, signIn: null };
+  }
+  const { clientSecret, ...oauth } = decryptOAuth(deps.vault, tool);
+  const signIn = tool.oauthAs === 'key' ? showSignIn(await serverSignIns.stateOf(tool, null)) : null;
+  return { auth: 'oauth' as const, oauth: { ...oauth, hasClientSecret: clientSecret !== undefined }, signIn };
 }
 
 const tag = 'connected tools';
@@ -141,7 +220,13 @@ export const connectedToolRoutes: Route[] = [
       if (stdio && !Object.hasOwn(services.config.stdioServers, given.server)) throw undeclared();
       const input = stdio
         ? { name: given.name, transport: given.transport, target: given.server, headers: null }
-        : { name: given.name, transport: given.transport, target: given.url, headers: given.headers ?? null };
+        : {
+            name: given.name,
+            transport: given.transport,
+            target: given.url,
+            headers: given.headers ?? null,
+            oauth: wantOAuth(given),
+          };
       const keyId = incoming.params['id'] ?? '';
       const tool = await connectTool(services.deps, actorOf(incoming), services.targetRules, keyId, input);
       const upstream = await services.mcp.hub.find(keyId, tool.id);
@@ -235,6 +320,22 @@ export const connectedToolRoutes: Route[] = [
     },
   }),
 ];
+
+/** `auth` and `oauth` go together, and the header of the sign-in is not set otherwise. */
+function wantOAuth(given: {
+  auth?: z.output<typeof auth> | undefined;
+  oauth?: OAuthSettings | undefined;
+  headers?: Record<string, string> | undefined;
+}): OAuthSettings | null {
+  if ((given.auth === 'oauth') !== (given.oauth !== undefined))
+    throw invalidInput([{ path: '/oauth', message: 'goes with auth: "oauth", and only with it' }]);
+  if (given.oauth === undefined) return null;
+  if (Object.keys(given.headers ?? {}).some(each => each.toLowerCase() === 'authorization'))
+    throw invalidInput([
+      { path: '/headers', message: 'must not have Authorization, which the sign-in sets' },
+    ]);
+  return given.oauth;
+}
 
 function undeclared() {
   return invalidInput([

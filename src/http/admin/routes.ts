@@ -15,6 +15,7 @@ import { operatorRoutes } from './operators.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { policyRoutes } from './policies.ts';
 import { sealRoutes } from './seals.ts';
+import { serverSignInRoutes } from './server-sign-ins.ts';
 import { sessionAdminRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
@@ -27,6 +28,7 @@ export const adminRoutes: Route[] = [
   ...limitRoutes,
   ...keyRoutes,
   ...connectedToolRoutes,
+  ...serverSignInRoutes,
   ...sessionAdminRoutes,
   ...approvalAdminRoutes,
   ...grantRoutes,

@@ -1,0 +1,183 @@
+// Signing in to the servers of Connected Tools: for a key by an admin, and for people by themselves. The address that
+// `connect` answers with is a page of ours, which works in any browser in which that person is signed in here.
+
+import { z } from 'zod';
+import { GuardError } from '../../core/errors.ts';
+import { isOpenTo } from '../../core/open-to.ts';
+import { noSuchTool } from '../../guard/connected-tools.ts';
+import type { SignedIn } from '../../guard/people/sign-ins.ts';
+import type { ServerSignInState } from '../../guard/server-sign-ins/server-sign-ins.ts';
+import {
+  type ConnectedTool,
+  findConnectedTool,
+  findTool,
+  listPersonalTools,
+} from '../../store/connected-tools.ts';
+import { findKey, type KeyRecord } from '../../store/keys.ts';
+import { listServerSignIns } from '../../store/server-sign-ins.ts';
+import { isoOrNull, isoTime, list, uuid } from '../fields.ts';
+import { actorOf, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
+
+export const signInState = z.object({
+  state: z.enum(['signed_in', 'needed', 'ended']),
+  as: z.string().nullable().meta({ description: 'The account at the server, as the server names it.' }),
+  until: isoTime
+    .nullable()
+    .meta({ description: 'When the sign-in ends, if it is known that it cannot be renewed.' }),
+  error: z.string().nullable().meta({ description: 'Why it has ended.' }),
+});
+
+export function showSignIn({ until, ...rest }: ServerSignInState): z.output<typeof signInState> {
+  return { ...rest, until: isoOrNull(until) };
+}
+
+const connect = z.object({
+  url: z.string().meta({ description: 'The page on which to begin. It can be used for an hour.' }),
+});
+
+const server = z.object({
+  id: uuid.meta({ description: 'The id of the Connected Tool.' }),
+  name: z.string(),
+  url: z.string(),
+  keyId: uuid,
+  keyName: z.string(),
+  signIn: signInState,
+});
+
+const tag = 'connected tools';
+const path = '/admin/v1/keys/:id/connected-tools/:toolId/connect';
+const mine = '/admin/v1/me/servers';
+
+export const serverSignInRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path,
+    access: 'admin',
+    tag,
+    summary: 'Begin to sign in to a Connected Tool’s server for the key',
+    description: 'Answers with the address of a page that an admin opens in a browser.',
+    answers: { 200: { description: 'Where to go.', schema: connect } },
+    handle: async incoming => {
+      const tool = await keyTool(incoming);
+      return noStore({ url: await incoming.services.serverSignIns.ticket(tool, null) });
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path,
+    access: 'admin',
+    tag,
+    summary: 'Sign out of a Connected Tool’s server',
+    description: 'Forgets the key’s tokens, and revokes them at the server if it allows that.',
+    answers: { 204: { description: 'Signed out.' } },
+    handle: async incoming => {
+      const tool = await keyTool(incoming);
+      await incoming.services.serverSignIns.disconnect(actorOf(incoming), tool, null);
+      return new Response(null, { status: 204 });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: mine,
+    access: 'own',
+    tag,
+    summary: 'List the servers that you sign in to for yourself',
+    answers: { 200: { description: 'Servers.', schema: list('servers', server) } },
+    handle: async incoming => {
+      const { services } = incoming;
+      const person = signedInOf(incoming);
+      const { db } = services.deps;
+      const rows = await listServerSignIns(db, person.operatorId);
+      const servers = (await personalTools(services, person)).map(({ tool, key }) => ({
+        id: tool.id,
+        name: tool.name,
+        url: tool.target,
+        keyId: key.id,
+        keyName: key.name,
+        signIn: showSignIn(
+          services.serverSignIns.stateIn(rows.find(each => each.toolId === tool.id) ?? null),
+        ),
+      }));
+      return Response.json({ servers, nextCursor: null });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${mine}/:toolId/connect`,
+    access: 'own',
+    tag,
+    summary: 'Begin to sign in to a server for yourself',
+    answers: { 200: { description: 'Where to go.', schema: connect } },
+    handle: async incoming => {
+      const person = signedInOf(incoming);
+      const tool = await personalTool(incoming, person);
+      return noStore({ url: await incoming.services.serverSignIns.ticket(tool, person.operatorId) });
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${mine}/:toolId`,
+    access: 'own',
+    tag,
+    summary: 'Sign out of a server for yourself',
+    description: 'Forgets your tokens, and revokes them at the server if it allows that.',
+    answers: { 204: { description: 'Signed out.' } },
+    handle: async incoming => {
+      const { services, params } = incoming;
+      const person = signedInOf(incoming);
+      // Whoever may not use the key any more can still sign out.
+      const tool = await findTool(services.deps.db, params['toolId'] ?? '');
+      if (tool?.oauthAs !== 'person') throw noSuchServer();
+      await services.serverSignIns.disconnect(actorOf(incoming), tool, person.operatorId);
+      return new Response(null, { status: 204 });
+    },
+  }),
+];
+
+/** A tool for which an admin signs in. */
+async function keyTool({ services, params }: Incoming<unknown, unknown>): Promise<ConnectedTool> {
+  const tool = await findConnectedTool(services.deps.db, params['id'] ?? '', params['toolId'] ?? '');
+  if (tool === null) throw noSuchTool();
+  if (tool.oauthAs === 'key') return tool;
+  throw new GuardError(
+    'conflict',
+    tool.oauthAs === null
+      ? 'This Connected Tool does not use OAuth.'
+      : 'Everybody signs in to this server for themselves.',
+  );
+}
+
+/** The tools that a person signs in to: those of keys that are open to them. */
+async function personalTools(
+  { deps }: Services,
+  person: SignedIn,
+): Promise<{ tool: ConnectedTool; key: KeyRecord }[]> {
+  const tools = await listPersonalTools(deps.db);
+  const ids = [...new Set(tools.map(each => each.keyId))];
+  const keys = new Map((await Promise.all(ids.map(id => findKey(deps.db, id)))).map(key => [key?.id, key]));
+  return tools.flatMap(tool => {
+    const key = keys.get(tool.keyId);
+    const usable = key != null && holds(key, deps.now()) && isOpenTo(key.openTo, person);
+    return usable ? { tool, key } : [];
+  });
+}
+
+const holds = ({ revokedAt, expiresAt }: KeyRecord, now: number): boolean =>
+  revokedAt === null && (expiresAt === null || now < expiresAt);
+
+async function personalTool(
+  { services, params }: Incoming<unknown, unknown>,
+  person: SignedIn,
+): Promise<ConnectedTool> {
+  const found = (await personalTools(services, person)).find(({ tool }) => tool.id === params['toolId']);
+  if (found === undefined) throw noSuchServer();
+  return found.tool;
+}
+
+function noSuchServer(): GuardError {
+  return new GuardError('not_found', 'There is no server with this id that you sign in to.');
+}
+
+function noStore(body: unknown): Response {
+  return Response.json(body, { headers: { 'Cache-Control': 'no-store' } });
+}

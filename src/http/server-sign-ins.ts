@@ -1,0 +1,145 @@
+// /oauth/connect, /oauth/callback and /oauth/clients: the pages on which people sign in to the servers of Connected Tools,
+// where those servers send them back to, and the document by which servers know us. A link to the first page works only
+// for the person whom it was made for, and for a key's own sign-in only for admins.
+
+import { z } from 'zod';
+import { GuardError } from '../core/errors.ts';
+import { keepReturnPath } from '../guard/people/return-targets.ts';
+import type { SignedIn } from '../guard/people/sign-ins.ts';
+import { requireRole } from '../guard/people/sign-ins.ts';
+import { findTool } from '../store/connected-tools.ts';
+import { requireOwnPage, signedInOperator } from './auth.ts';
+import { readServerCookie, serverCookie } from './cookie.ts';
+import { STATUS } from './errors.ts';
+import { type Incoming, type Route, route } from './route.ts';
+import { beginPage, closePage, failedPage } from './server-sign-in-page.ts';
+import { seeOther } from './sign-in.ts';
+
+const tag = 'connected tools';
+const asPage = (description: string) => ({ description, type: 'text/html' });
+
+/** Internal errors are left to the server, which logs them. */
+const refusal = (error: GuardError) =>
+  STATUS[error.code] === 500 ? null : failedPage(STATUS[error.code], error.message);
+
+const refusals = {
+  403: asPage('The link is for somebody else, or the server refused.'),
+  410: asPage('Unknown, used, too old, or begun in another browser.'),
+  503: asPage('The server cannot be reached.'),
+};
+
+export const serverPageRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/oauth/connect/:ticket',
+    access: 'public',
+    tag,
+    summary: 'The page on which a person begins to sign in to a server',
+    rateLimited: true,
+    answers: {
+      200: asPage('A page.'),
+      303: { description: 'Redirects to the sign-in here, which leads back.' },
+      ...refusals,
+    },
+    refusal,
+    handle: async incoming => {
+      const { services, request, params } = incoming;
+      const operator = await signedInOperator(services, request);
+      if (operator === null) return toSignIn(incoming);
+      const { tool, keyName } = await admitted(incoming, operator);
+      return beginPage({
+        ticket: params['ticket'] ?? '',
+        serverName: tool.name,
+        host: new URL(tool.target).host,
+        keyName,
+        as: tool.oauthAs === 'key' ? null : operator.email,
+      });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/oauth/connect/:ticket',
+    access: 'public',
+    tag,
+    summary: 'Go to the server’s own sign-in page',
+    rateLimited: true,
+    answers: {
+      303: { description: 'Redirects to the server.' },
+      409: asPage('Nobody can sign in to the server.'),
+      ...refusals,
+    },
+    refusal,
+    handle: async incoming => {
+      const { services, request } = incoming;
+      const operator = await signedInOperator(services, request);
+      if (operator === null) return toSignIn(incoming);
+      requireOwnPage(services.config, request);
+      const { tool, personId } = await admitted(incoming, operator);
+      const { url, browser } = await services.serverSignIns.begin(tool, personId, {
+        actor: `operator:${operator.email}`,
+        browser: readServerCookie(services.config, request),
+      });
+      return seeOther(url, { 'Set-Cookie': serverCookie(services.config, browser) });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/oauth/callback',
+    access: 'public',
+    tag,
+    summary: 'Where servers send people back to',
+    description: 'Works once, in the browser that began. Servers may add other parameters to the query.',
+    rateLimited: true,
+    query: z.looseObject({ state: z.string().max(200).default('') }),
+    answers: {
+      200: asPage('Signed in.'),
+      303: { description: 'Signed in for a key; redirects to its page on the dashboard.' },
+      ...refusals,
+    },
+    refusal,
+    handle: async ({ services, request }) => {
+      const { searchParams } = new URL(request.url);
+      const browser = readServerCookie(services.config, request);
+      const { tool, personId } = await services.serverSignIns.finish(searchParams, browser);
+      return personId === null ? seeOther(`/dashboard/keys/${tool.keyId}`) : closePage(tool.name);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/oauth/clients/:document',
+    access: 'public',
+    tag,
+    summary: 'The document by which authorization servers know us as the client of a Connected Tool',
+    description: 'The path ends in `<toolId>.json`. The document is an OAuth client id metadata document.',
+    rateLimited: true,
+    answers: { 200: { description: 'The document.', schema: z.looseObject({ client_id: z.string() }) } },
+    handle: async ({ services, params }) => {
+      const toolId = /^([\w-]{1,64})\.json$/.exec(params['document'] ?? '')?.[1] ?? '';
+      const tool = await findTool(services.deps.db, toolId);
+      if (tool?.oauthAs == null) throw new GuardError('not_found', 'No client has this id.');
+      return Response.json(services.serverSignIns.documentFor(tool.id), {
+        headers: { 'Cache-Control': 'max-age=300' },
+      });
+    },
+  }),
+];
+
+/** The server and the person of a link, if the link is for this operator. */
+async function admitted({ services, params }: Incoming<unknown, unknown>, operator: SignedIn) {
+  const found = await services.serverSignIns.ticketFor(params['ticket'] ?? '');
+  if (found === null) throw new GuardError('gone', 'This link is unknown or too old. Begin again.');
+  if (found.personId === null) requireRole(operator, 'admin');
+  else if (found.personId !== operator.operatorId)
+    throw new GuardError(
+      'forbidden',
+      'This link is for somebody else. Nobody can sign in for another person.',
+    );
+  return found;
+}
+
+/** Keeps the path on the server and gives the sign-in page a name for it. A HEAD request needs none. */
+async function toSignIn({ services, request, params }: Incoming<unknown, unknown>): Promise<Response> {
+  const path = `/oauth/connect/${encodeURIComponent(params['ticket'] ?? '')}`;
+  if (request.method === 'HEAD') return seeOther('/dashboard/sign-in');
+  return seeOther(`/dashboard/sign-in?continue=${await keepReturnPath(services.deps, path)}`);
+}
