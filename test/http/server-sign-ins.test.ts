@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { cookieOf, newPerson, type Person, send } from '../operators/people.ts';
+import { sql } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
 import { OAuthUpstream } from '../support/oauth-upstream.ts';
 import { type Reply, startService, type TestService } from '../support/service.ts';
@@ -25,13 +26,18 @@ beforeAll(async () => {
   admin = await newPerson(service, 'admin');
   ann = await newPerson(service, 'user');
   bob = await newPerson(service, 'user');
-  const openTo = [`person:${ann.email}`, `person:${bob.email}`];
-  keyId = (await service.newKey([{ tool: '*', action: 'allow' }], { openTo })).keyId;
+  keyId = (await service.newKey([{ tool: '*', action: 'allow' }])).keyId;
+  await openTo(ann, bob);
 });
 afterAll(async () => {
   await service.close();
   await upstream.close();
 });
+
+async function openTo(...people: Person[]): Promise<void> {
+  const list = JSON.stringify(people.map(each => `person:${each.email}`));
+  await sql(service.databaseUrl, `UPDATE keys SET open_to = '${list}' WHERE id = '${keyId}'`);
+}
 
 async function from(person: Person | null, method: string, path: string, more = ''): Promise<Reply> {
   const cookie = [person?.cookie, more].filter(each => each).join('; ');
@@ -149,10 +155,10 @@ test('people sign in for themselves: nobody with the link of another', async () 
   expect((await from(bob, 'DELETE', `/admin/v1/me/servers/${toolId}`)).status).toBe(204);
   expect((await servers(ann))[0].signIn.state).toBe('signed_in');
 
-  await service.admin('PATCH', `/keys/${keyId}`, { openTo: [`person:${bob.email}`] });
+  await openTo(bob);
   expect(await servers(ann)).toEqual([]);
   expect((await from(ann, 'DELETE', `/admin/v1/me/servers/${toolId}`)).status).toBe(204);
-  await service.admin('PATCH', `/keys/${keyId}`, { openTo: [`person:${ann.email}`] });
+  await openTo(ann);
   expect((await servers(ann))[0].signIn).toEqual(needed);
 });
 
