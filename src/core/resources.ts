@@ -46,4 +46,6 @@ export type Connection = Answers['GET /admin/v1/me/connections']['connections'][
 export type MyCall = Answers['GET /admin/v1/me/calls']['entries'][number];
 export type MyApproval = Answers['GET /admin/v1/me/approvals']['approvals'][number];
 export type SignIn = Answers['GET /admin/v1/me/sign-ins']['signIns'][number];
+export type Passkeys = Answers['GET /admin/v1/me/passkeys'];
+export type Passkey = Passkeys['passkeys'][number];
 export type Health = Answers['GET /readyz'];

@@ -229,9 +229,10 @@ async function startOnce(
   const output: Output = { text: '', ended: Promise.resolve() };
   output.ended = Promise.all([collect(child.stdout, output), collect(child.stderr, output)]);
   const printed = await ready(child, output);
-  // A service behind a public address prints that one; its own is known by its port.
-  const { TOOLGATE_PORT: port, TOOLGATE_PUBLIC_URL: behind = '' } = options.env ?? {};
-  const url = port !== undefined && behind !== '' ? `http://127.0.0.1:${port}` : printed;
+  // A service prints its public address. One that nothing here answers to is known by the port.
+  const { TOOLGATE_PORT: port = '0', TOOLGATE_PUBLIC_URL: publicUrl = '' } = options.env ?? {};
+  const elsewhere = port !== '0' && publicUrl !== '' && !/^https?:\/\/(localhost|127\.)/.test(publicUrl);
+  const url = elsewhere ? `http://127.0.0.1:${port}` : printed;
   return new TestService(url, dataDir, databaseUrl, child, output, options.dataDir === undefined);
 }
 

@@ -1,4 +1,4 @@
-// The operator's own account: the open sign-ins, signing out everywhere, and changing the password.
+// The operator's own account: the open sign-ins, signing out everywhere, passkeys, and changing the password.
 
 import { useRef } from 'preact/hooks';
 import { announce } from '../announce.ts';
@@ -12,6 +12,7 @@ import { Ago, Badge, Named, Time } from '../components/text.tsx';
 import { useAction, useList } from '../load.ts';
 import type { SignIn } from '../resources.ts';
 import { me } from '../session.ts';
+import { Passkeys } from './account/passkeys.tsx';
 import { MineTabs } from './mine/tabs.tsx';
 
 export default function Account() {
@@ -28,6 +29,7 @@ export default function Account() {
         />
       </Panel>
       <SignIns />
+      <Passkeys />
       <Password />
     </Page>
   );
