@@ -60,6 +60,7 @@ function factRows(approval: WholeApproval): string[][] {
     ['Reference', referenceId],
     ['Reason', visible(reason)],
     ['Key', visible(context.keyName)],
+    ['Person', approval.personEmail === undefined ? null : visible(approval.personEmail)],
     ['Session', sessionLabel === null ? null : visible(sessionLabel)],
     ['Asked on', surface === 'mcp' ? '/mcp' : '/v1/check'],
     ['Rule', rule === null ? null : ruleText(rule)],

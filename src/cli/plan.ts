@@ -2,6 +2,7 @@
 // deleted. Keys are matched by name, or by id where several have the same name. A revoked key is not made again.
 
 import { diffLines } from '../core/diff.ts';
+import { normalEntry } from '../core/open-to.ts';
 import type {
   Key,
   KeyWithSecret,
@@ -146,12 +147,14 @@ function keyChanges(current: Key, wanted: WantedKey, policyId: string | undefine
   const changed: string[] = [];
   if (current.name !== wanted.name) changed.push(`name, was "${current.name}"`);
   if (current.policyId !== policyId) changed.push(`policy "${wanted.policy}"`);
-  const { requireSignInToApprove: signIn, expiresAt, notify, forward } = wanted;
+  const { requireSignInToApprove: signIn, expiresAt, notify, forward, openTo } = wanted;
   if (signIn !== undefined && signIn !== current.requireSignInToApprove)
     changed.push('requireSignInToApprove');
   if (expiresAt !== undefined && instant(expiresAt) !== instant(current.expiresAt)) changed.push('expiresAt');
   if (notify !== undefined && targets(notify) !== targets(current.notify)) changed.push('notify');
   if (forward !== undefined && sorted(forward) !== sorted(current.forward)) changed.push('forward');
+  if (openTo !== undefined && sorted(openTo.map(normalEntry)) !== sorted(current.openTo))
+    changed.push('openTo');
   return changed;
 }
 

@@ -3,6 +3,7 @@
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
+import { openToFault } from '../core/open-to.ts';
 import type { NotifyTargets } from '../core/resources.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
@@ -25,6 +26,7 @@ export interface WantedKey {
   expiresAt?: string | null;
   notify?: NotifyTargets | null;
   forward?: string[];
+  openTo?: string[];
 }
 
 export interface WantedWebhook {
@@ -43,6 +45,8 @@ export interface Resources {
 type Check = (value: unknown) => boolean;
 const isText: Check = value => typeof value === 'string' && value !== '';
 const isTexts: Check = value => Array.isArray(value) && value.every(isText);
+const isOpenTo: Check = value =>
+  isTexts(value) && (value as string[]).every(each => openToFault(each) === null);
 const isTime: Check = value =>
   value === null || (isText(value) && !Number.isNaN(Date.parse(value as string)));
 const isTargets: Check = value => typeof value === 'object' && (!Array.isArray(value) || isTexts(value));
@@ -57,6 +61,7 @@ const KEY: Fields = {
   expiresAt: [isTime, 'a time such as 2030-01-31T12:00:00Z, or null'],
   notify: [isTargets, 'an object with emails, slackWebhookUrl or url, a list of names of channels, or null'],
   forward: [isTexts, 'a list of resources, prompts, completion'],
+  openTo: [isOpenTo, 'a list of group:<name> and person:<e-mail>'],
 };
 
 const WEBHOOK: Fields = {

@@ -7,7 +7,7 @@ import { SURFACES } from '../../core/event.ts';
 import { joinName } from '../../core/name.ts';
 import type { AuditEntry } from '../../core/resources.ts';
 import { safeJson, visible } from '../../core/visible.ts';
-import { pastKeyId } from '../admin.ts';
+import { operatorId, pastKeyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { exportTo } from '../export.ts';
@@ -26,6 +26,7 @@ interface Filter extends AdminOptions {
   to?: string;
   keyId?: string;
   sessionId?: string;
+  person?: string;
   decision?: string;
   tool?: string;
   surface?: string;
@@ -61,6 +62,7 @@ function withFilter(made: Command, times: boolean): Command {
   return withAdmin(made)
     .option('--key-id <key>', 'of this key, by name or id')
     .option('--session-id <id>', 'of this session')
+    .option('--person <person>', 'for whom the call was made, by e-mail or id')
     .addOption(new Option('--decision <decision>', 'with this decision').choices(DECISIONS))
     .option('--tool <tool>', 'of this tool, by full or bare name')
     .addOption(new Option('--surface <surface>', 'from this surface').choices(SURFACES));
@@ -69,7 +71,8 @@ function withFilter(made: Command, times: boolean): Command {
 async function filter(http: Http, options: Filter): Promise<Query> {
   const { from, to, sessionId, decision, tool, surface } = options;
   const key = options.keyId === undefined ? undefined : await pastKeyId(http, options.keyId);
-  return { from, to, keyId: key, sessionId, decision, tool, surface };
+  const personId = options.person === undefined ? undefined : await operatorId(http, options.person);
+  return { from, to, keyId: key, sessionId, personId, decision, tool, surface };
 }
 
 const COLUMNS: Column<AuditEntry>[] = [
@@ -83,6 +86,7 @@ function searchCommand(io: IO): Command {
   const examples = [
     'toolgate audit search --decision deny --from 24h',
     'toolgate audit search --tool deploy --all --json',
+    'toolgate audit search --person ann@example.com',
   ];
   const made = command('search', 'Search the audit log, newest first.', examples);
   return withFilter(withList(made), true).action(async (options: Filter & ListOptions) => {

@@ -2,16 +2,18 @@
 // no other secret is ever printed.
 
 import type { Command } from 'commander';
+import { openToFault } from '../../core/open-to.ts';
 import type { Key, KeyWithSecret } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { keyId, policyId, policyNames } from '../admin.ts';
+import { allOf, keyId, pastKeyId, policyId, policyNames } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
-import { usageError } from '../exit.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { aheadOrNever } from '../moment.ts';
 import { printJson, time } from '../print.ts';
+import { table } from '../table.ts';
 
 interface Fields extends AdminOptions {
   name?: string;
@@ -19,6 +21,7 @@ interface Fields extends AdminOptions {
   expires?: string | null;
   signIn?: boolean;
   forward?: string[];
+  openTo?: string[];
 }
 
 export function build(io: IO): Command {
@@ -26,7 +29,7 @@ export function build(io: IO): Command {
     'keys',
     'Create, change and revoke the keys that agents ask with.',
     ['toolgate keys list', 'toolgate keys create ci --policy prod', 'toolgate keys revoke ci'],
-    [listCommand(io), createCommand(io), updateCommand(io), revokeCommand(io)],
+    [listCommand(io), showCommand(io), createCommand(io), updateCommand(io), revokeCommand(io)],
   );
 }
 
@@ -47,9 +50,42 @@ function listCommand(io: IO): Command {
         ['KEY', key => `${key.prefix}…`],
         ['STATE', state],
         ['EXPIRES', key => time(key.expiresAt, 'never')],
+        ['OPEN TO', key => openTo(key) || '-'],
       ],
     });
   });
+}
+
+const openTo = (key: Key): string => key.openTo.map(visible).join(', ');
+
+function showCommand(io: IO): Command {
+  const made = command('show', 'Show a key; its secret is never shown again.', ['toolgate keys show ci']);
+  return withAdmin(made.argument('<key>', 'its name or id')).action(
+    async (nameOrId: string, options: AdminOptions) => {
+      const http = asAdmin(io, options);
+      const id = await pastKeyId(http, nameOrId);
+      const key = (await allOf<Key>(http, 'keys')).find(each => each.id === id);
+      if (key === undefined) throw new CliError(EXIT.failed, 'There is no key with this id.');
+      if (options.json) return printJson(io, key);
+      const policy = (await policyNames(http)).get(key.policyId) ?? key.policyId;
+      io.stdout.write(table(linesOf(key, policy)));
+    },
+  );
+}
+
+function linesOf(key: Key, policy: string): string[][] {
+  return [
+    ['ID', key.id],
+    ['NAME', visible(key.name)],
+    ['KEY', `${key.prefix}…`],
+    ['POLICY', visible(policy)],
+    ['STATE', state(key)],
+    ['EXPIRES', time(key.expiresAt, 'never')],
+    ['APPROVING NEEDS', key.requireSignInToApprove ? 'a sign-in' : 'the link'],
+    ['FORWARDS', ['tools', ...key.forward].join(', ')],
+    ['OPEN TO', openTo(key) || 'nobody'],
+    ['CREATED', time(key.createdAt)],
+  ];
 }
 
 function state(key: Key): string {
@@ -64,6 +100,10 @@ function withFields(made: Command): Command {
     .option(
       '--forward <what...>',
       'what besides tools its MCP proxy forwards: resources, prompts, completion',
+    )
+    .option(
+      '--open-to <who...>',
+      'who may connect agents of their own to it, by signing in: group:<name>, person:<e-mail>; none for nobody',
     );
 }
 
@@ -93,6 +133,8 @@ function updateCommand(io: IO): Command {
   const examples = [
     'toolgate keys update ci --policy strict',
     'toolgate keys update ci --expires 24h --sign-in',
+    'toolgate keys update team --open-to group:dev --open-to person:ann@example.com',
+    'toolgate keys update team --open-to none',
   ];
   const made = command('update', 'Change a key. What is not named stays as it is.', examples)
     .argument('<key>', 'its name or id')
@@ -113,12 +155,22 @@ function updateCommand(io: IO): Command {
   );
 }
 
-function changes({ expires, signIn, forward }: Fields): Record<string, unknown> {
+function changes({ expires, signIn, forward, openTo }: Fields): Record<string, unknown> {
   return {
     ...(expires === undefined ? {} : { expiresAt: expires }),
     ...(signIn === undefined ? {} : { requireSignInToApprove: signIn }),
     ...(forward === undefined ? {} : { forward }),
+    ...(openTo === undefined ? {} : { openTo: wantOpenTo(openTo) }),
   };
+}
+
+function wantOpenTo(entries: readonly string[]): readonly string[] {
+  if (entries.join() === 'none') return [];
+  for (const entry of entries) {
+    const fault = openToFault(entry);
+    if (fault !== null) throw usageError(`--open-to: "${visible(entry)}" ${fault}.`);
+  }
+  return entries;
 }
 
 function revokeCommand(io: IO): Command {

@@ -11,7 +11,7 @@ import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time } from '../print.ts';
 
-const ROLES = ['admin', 'approver', 'viewer'] as const;
+const ROLES = ['admin', 'approver', 'viewer', 'user'] as const;
 const WHO = 'their e-mail or id';
 
 export function build(io: IO): Command {
@@ -53,6 +53,7 @@ function inviteCommand(io: IO): Command {
   const examples = [
     'toolgate operators invite ops@example.com --role approver',
     'toolgate operators invite lead@example.com --role admin --json',
+    'toolgate operators invite ann@example.com --role user',
   ];
   const role = new Option('--role <role>', 'what they may do').choices(ROLES).makeOptionMandatory();
   const made = command('invite', 'Invite somebody. The link is printed this once.', examples)

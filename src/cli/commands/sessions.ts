@@ -117,9 +117,15 @@ async function listEvery(io: IO, options: ListBoth): Promise<void> {
     plural: 'sessions',
     query: { keyId: only },
     nothing: 'There are no sessions.',
-    columns: [...COLUMNS.slice(0, 1), ...owner, ...COLUMNS.slice(1)],
+    columns: [...COLUMNS.slice(0, 1), ...owner, ...COLUMNS.slice(1), ...WHOSE],
   });
 }
+
+/** Who signed in with what; most sessions act for nobody. */
+const WHOSE: Column<Session>[] = [
+  ['PERSON', ({ personId, personEmail }) => visible(personEmail ?? personId ?? '-')],
+  ['CLIENT', ({ clientId, clientName }) => visible(clientName ?? clientId ?? '-')],
+];
 
 function state(session: Session): string {
   if (session.revokedAt !== null) return 'revoked';
