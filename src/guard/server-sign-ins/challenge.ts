@@ -12,7 +12,7 @@ const MAX_HEADER = 8192;
 const MAX_SCOPES = 100;
 const MAX_SCOPE_CHARS = 200;
 /** A parameter, or the name of a scheme that begins another challenge. */
-const PART = /[\s,]*(?:([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))|([\w-]+)(?=[\s,]|$))/y;
+const PART = /[\s,]*(?:([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([\w-]+)(?=[\s,]|$))/y;
 
 export function readChallenge(header: string | null): Challenge {
   const said = new Map<string, string>();
