@@ -16,6 +16,7 @@ import type { TargetRules } from './guard/outgoing/addresses.ts';
 import { sendCheckpoint } from './guard/outgoing/checkpoint-target.ts';
 import { deliveries } from './guard/outgoing/deliver.ts';
 import { Worker } from './guard/outgoing/worker.ts';
+import { forgetTokens } from './guard/people/oauth-tokens.ts';
 import { forgetRequests } from './guard/rate-limit.ts';
 import type { Services } from './http/route.ts';
 import type { LeasedNotification } from './store/notifications.ts';
@@ -73,7 +74,7 @@ function createChores({ retention, sealing }: Config, services: Services): Chore
   };
   return new Chores(
     deps,
-    [rollUp, forgetRequests(), forgetCounts(), retire({ retention, sealedBy, removed })],
+    [rollUp, forgetRequests(), forgetTokens(), forgetCounts(), retire({ retention, sealedBy, removed })],
     {
       round: async () => metrics.rolledUp(await rolledUpTo(deps)),
       failed: error => log.error({ err: error }, 'a background chore failed'),

@@ -6,7 +6,7 @@ import pino from 'pino';
 export type Log = pino.Logger;
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-const TOKENS = /\b(tg_(?:key|ses|apr|adm)_|whsec_|xox[a-z]-)[0-9A-Za-z+/=-]+/g;
+const TOKENS = /\b(tg_(?:key|ses|apr|adm|oat|ort)_|whsec_|xox[a-z]-)[0-9A-Za-z+/=-]+/g;
 
 function maskTokens(text: string): string {
   return text.replace(TOKENS, '$1…');

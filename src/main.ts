@@ -23,6 +23,7 @@ import { setUpStore, showFirstKey } from './guard/first-start.ts';
 import { takeOver } from './guard/leases.ts';
 import { logKey } from './guard/log/sealed-log.ts';
 import type { TargetRules } from './guard/outgoing/addresses.ts';
+import { ClientDocuments } from './guard/people/client-documents.ts';
 import { CompanyIssuer } from './guard/people/company-issuer.ts';
 import { CompanyTokens } from './guard/people/company-tokens.ts';
 import { Provider } from './guard/people/provider.ts';
@@ -233,6 +234,7 @@ function createServices(
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
     signOn: signOn(config),
+    clientDocuments: new ClientDocuments(targetRules(config)),
     slack: config.slackBotToken === null ? null : new SlackApi(config.slackApiUrl, config.slackBotToken),
     adminTokenHash: hashToken(adminToken),
     checkpointKey,

@@ -786,6 +786,21 @@ export interface Answers {
     resetUrl: string;
     resetExpiresAt: string;
   };
+  'GET /admin/v1/oauth-clients': {
+    oauthClients: {
+      clientId: string;
+      name: string;
+      redirectUris: string[];
+      createdAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/oauth-clients': {
+    clientId: string;
+    name: string;
+    redirectUris: string[];
+    createdAt: string;
+  };
   'POST /admin/v1/join': Answers['PATCH /admin/v1/operators/{id}'];
   'POST /admin/v1/sign-in': {
     email: string | null;
@@ -880,6 +895,48 @@ export interface Answers {
   };
   'GET /oauth/clients/{document}': {
     client_id: string;
+  };
+  'GET /.well-known/oauth-protected-resource': {
+    resource: string;
+    authorization_servers: string[];
+    scopes_supported: string[];
+    bearer_methods_supported: string[];
+    resource_name: string;
+  };
+  'GET /.well-known/oauth-authorization-server': {
+    issuer: string;
+    authorization_endpoint: string;
+    token_endpoint: string;
+    registration_endpoint: string;
+    revocation_endpoint: string;
+    response_types_supported: string[];
+    response_modes_supported: string[];
+    grant_types_supported: string[];
+    scopes_supported: string[];
+    code_challenge_methods_supported: string[];
+    token_endpoint_auth_methods_supported: string[];
+    revocation_endpoint_auth_methods_supported: string[];
+    client_id_metadata_document_supported: boolean;
+    authorization_response_iss_parameter_supported: boolean;
+  };
+  'GET /.well-known/oauth-protected-resource/mcp': Answers['GET /.well-known/oauth-protected-resource'];
+  'GET /.well-known/oauth-authorization-server/mcp': Answers['GET /.well-known/oauth-authorization-server'];
+  'POST /oauth/token': {
+    access_token: string;
+    token_type: string;
+    expires_in: number;
+    refresh_token: string;
+    scope: string;
+  };
+  'POST /oauth/register': {
+    client_id: string;
+    client_id_issued_at: number;
+    client_name: string;
+    redirect_uris: string[];
+    grant_types: string[];
+    response_types: string[];
+    token_endpoint_auth_method: string;
+    scope: string;
   };
   'GET /healthz': {
     status: string;

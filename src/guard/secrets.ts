@@ -41,8 +41,11 @@ interface Minted {
 }
 
 export function mintToken(kind: TokenKind): Minted {
-  const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), RANDOM_CHARS);
-  const body = TOKEN_PREFIXES[kind] + random;
+  return tokenOf(kind, randomBytes(32));
+}
+
+function tokenOf(kind: TokenKind, bytes: Buffer): Minted {
+  const body = TOKEN_PREFIXES[kind] + base62(BigInt(`0x${bytes.toString('hex')}`), RANDOM_CHARS);
   const token = body + checksum(body);
   return { token, hash: hashToken(token), prefix: body.slice(0, PREFIX_CHARS + SHOWN_CHARS) };
 }
@@ -92,6 +95,7 @@ export class Vault {
   readonly #challenges: Uint8Array;
   readonly #exchange: Uint8Array;
   readonly #values: Uint8Array;
+  readonly #oauth: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
   /** An Ed25519 key of 32 bytes. It is the same on every replica of a store, since they share the master key. */
@@ -105,6 +109,7 @@ export class Vault {
     this.#messages = derive(masterKey, 'toolgate messages between replicas');
     this.#challenges = derive(masterKey, 'toolgate passkey challenges');
     this.#exchange = derive(masterKey, 'toolgate exchange between replicas');
+    this.#oauth = derive(masterKey, 'toolgate authorization server');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
     const pkcs8 = Buffer.concat([PKCS8_ED25519, derive(masterKey, 'toolgate checkpoints')]);
     this.#checkpoints = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -144,6 +149,16 @@ export class Vault {
   /** Proves that a challenge for a passkey was made here. */
   challengeMac(challenge: string): string {
     return createHmac('sha256', this.#challenges).update(challenge).digest('base64url');
+  }
+
+  /** Proves that this service, or a replica of it, wrote a text for one purpose of the authorization server. */
+  oauthMac(purpose: 'client' | 'consent', text: string): string {
+    return createHmac('sha256', this.#oauth).update(`${purpose}\n${text}`).digest('base64url');
+  }
+
+  /** The token of a kind that follows from a refresh token. Without the master key nobody can compute it. */
+  tokenAfter(kind: 'access' | 'refresh', refreshToken: string): Minted {
+    return tokenOf(kind, createHmac('sha256', this.#oauth).update(`${kind} after\n${refreshToken}`).digest());
   }
 
   /** A key of one exchange between replicas. Nobody can derive it again once the shared secret is forgotten. */

@@ -51,6 +51,11 @@ export function isForm(request: Request): boolean {
   return FORM_TYPE.test(request.headers.get('content-type') ?? '');
 }
 
+export function wantForm(request: Request): void {
+  if (isForm(request)) return;
+  throw new GuardError('unsupported_media_type', 'Send the body as application/x-www-form-urlencoded.');
+}
+
 export async function readForm(
   request: Request,
   limit: number,

@@ -11,7 +11,7 @@ import { bearer } from './auth.ts';
 import { isJson, readBytes } from './body.ts';
 import { agentOf, holdOpen, type Incoming, type Route, route } from './route.ts';
 
-const shared = { path: '/mcp', access: 'agent', tag: 'mcp', checksOrigin: true } as const;
+const shared = { path: '/mcp', access: 'agent', tag: 'mcp', checksOrigin: true, challenges: true } as const;
 
 export const mcpRoutes: Route[] = [
   route({

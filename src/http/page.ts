@@ -58,6 +58,11 @@ interface PageParts {
   /** The script may send requests to this service. */
   connects?: boolean;
   headers?: Record<string, string>;
+  /**
+   * The answer to a form on this page redirects to another origin. Browsers apply `form-action` to that redirect too, so
+   * the page goes without it.
+   */
+  formsLeadAway?: true;
 }
 
 export function page(parts: PageParts): Response {
@@ -84,14 +89,17 @@ ${script}
   return new Response(whole.markup, { status: parts.status ?? 200, headers });
 }
 
-function safeHeaders(nonce: string, { script, connects = false }: PageParts): Record<string, string> {
+function safeHeaders(
+  nonce: string,
+  { script, connects = false, formsLeadAway }: PageParts,
+): Record<string, string> {
   const policy = [
     "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
     ...(script === undefined ? [] : [`script-src 'nonce-${nonce}'`]),
     ...(connects ? ["connect-src 'self'"] : []),
     'img-src data:',
-    "form-action 'self'",
+    ...(formsLeadAway ? [] : ["form-action 'self'"]),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
@@ -106,7 +114,7 @@ function safeHeaders(nonce: string, { script, connects = false }: PageParts): Re
 }
 
 /** A page with one short text or form. */
-export function card(heading: string, body: Html): Html {
+export function card(heading: string | Html, body: Html): Html {
   return html`<header class="top">${BRAND}</header>
 <main class="card">
 <h1>${heading}</h1>

@@ -13,6 +13,7 @@ import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Actor, Deps } from '../guard/deps.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
+import type { ClientDocuments } from '../guard/people/client-documents.ts';
 import type { Provider } from '../guard/people/provider.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
 import type { RateLimit } from '../guard/rate-limit.ts';
@@ -38,6 +39,8 @@ export interface Services {
   approveLimit: RateLimit;
   /** Null if single sign-on is not configured. */
   signOn: Provider | null;
+  /** The documents in which OAuth clients describe themselves. */
+  clientDocuments: ClientDocuments;
   /** Null if no Slack app is configured. */
   slack: SlackApi | null;
   /** Our sign-ins to the servers of Connected Tools. */
@@ -106,8 +109,14 @@ export interface Route {
    * Texts in the body are not tested for what cannot be stored: the schema does that for those that reach the store.
    */
   anyText?: boolean;
-  /** The body may also be encoded like a browser's form. A function makes the body of its fields, if that takes more. */
-  form?: true | ((params: URLSearchParams) => Record<string, unknown>);
+  /** The body may also be encoded like a browser's form; `only`: it must be. A function makes the body of its fields, if that takes more. */
+  form?: true | 'only' | ((params: URLSearchParams) => Record<string, unknown>);
+  /** The route exists only if this setting is on. */
+  onlyWith?: 'oauth';
+  /** Pages of any origin may call it with their scripts (CORS), without cookies. */
+  cors?: true;
+  /** A 401 says where a client can sign in, if people can connect clients. */
+  challenges?: true;
   /** Refuses foreign hosts and pages before anything else. */
   checksOrigin?: boolean;
   /** While too many checks wait, requests are refused before anything else, so that refusing them costs little. */

@@ -7,13 +7,15 @@ import { GuardError, overloaded } from '../core/errors.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
-import { fields, fit, isForm, readForm, readJson, requireStorable } from './body.ts';
+import { fields, fit, isForm, readForm, readJson, requireStorable, wantForm } from './body.ts';
 import { checkRoutes } from './check.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
 import { guideRoutes } from './guides.ts';
 import { healthRoutes } from './health.ts';
 import { mcpRoutes } from './mcp.ts';
+import { challenge } from './oauth/metadata.ts';
+import { oauthRoutes } from './oauth/routes.ts';
 import { checkOrigin } from './origin.ts';
 import { referenceRoutes } from './reference.ts';
 import { clientOf, type Incoming, type Route, type Services } from './route.ts';
@@ -36,6 +38,7 @@ export const routes: Route[] = [
   ...dashboardRoutes,
   ...signOnRoutes,
   ...serverPageRoutes,
+  ...oauthRoutes,
   ...healthRoutes,
   ...guideRoutes,
   ...referenceRoutes(() => routes),
@@ -97,7 +100,8 @@ class Desk {
 
   byPath(): Record<string, Handler> {
     const table: Record<string, Handler> = {};
-    for (const path of new Set(routes.map(route => route.path))) table[path] = this.#atPath(path);
+    const served = routes.filter(({ onlyWith }) => onlyWith === undefined || this.#services.config[onlyWith]);
+    for (const path of new Set(served.map(route => route.path))) table[path] = this.#atPath(path);
     return table;
   }
 
@@ -108,9 +112,11 @@ class Desk {
     const get = here.get('GET');
     if (get !== undefined) here.set('HEAD', get);
     const allow = [...here.keys()].join(', ');
+    const open = [...here.values()].some(route => route.cors);
     return (request, server) => {
       const route = here.get(request.method);
       if (route?.sheds && this.#services.checks.overloaded) return this.#shed();
+      if (open && request.method === 'OPTIONS') return preflight(allow);
       if (route !== undefined) return this.#quickly(route, request) ?? this.#answer(route, request, server);
       return this.refuse(
         request,
@@ -168,9 +174,12 @@ class Desk {
       };
       const response = await route.handle(incoming as Incoming<never, never>);
       services.metrics.answered(response.status);
-      return response;
+      return finished(route, response);
     } catch (error) {
-      return route.refusal?.(asGuardError(error), request) ?? this.refuse(request, error);
+      const refused = route.refusal?.(asGuardError(error), request) ?? this.refuse(request, error);
+      if (route.challenges && services.config.oauth && refused.status === 401)
+        refused.headers.set('WWW-Authenticate', challenge(services.config, request));
+      return finished(route, refused);
     } finally {
       this.underWay--;
     }
@@ -197,11 +206,29 @@ class Desk {
   }
 }
 
+/** Scripts of any page may read the answer. They never send a cookie with it, so they see what everybody sees. */
+function finished(route: Route, response: Response): Response {
+  if (route.cors) response.headers.set('Access-Control-Allow-Origin', '*');
+  return response;
+}
+
+function preflight(allow: string): Response {
+  const headers = {
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Allow-Methods': allow,
+    // A wildcard does not stand for Authorization.
+    'Access-Control-Allow-Headers': '*, Authorization',
+    'Access-Control-Max-Age': '86400',
+  };
+  return new Response(null, { status: 204, headers });
+}
+
 async function readBody(services: Services, route: Route, request: Request): Promise<unknown> {
   const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
+  if (route.form === 'only') wantForm(request);
   const value =
     route.form !== undefined && isForm(request)
-      ? await readForm(request, limit, route.form === true ? fields : route.form)
+      ? await readForm(request, limit, typeof route.form === 'function' ? route.form : fields)
       : await readJson(request, limit, {
           mayBeEmpty: route.bodyOptional ?? false,
           maxValues: route.maxValues,

@@ -3,10 +3,11 @@
 
 import { describe, expect, test } from 'bun:test';
 import { routes } from '../../src/http/server.ts';
+import { from, startOAuth } from '../oauth/connect.ts';
 import { withMutant } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
-import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, type Engine, engines, type TestService } from '../support/service.ts';
 
 const NUL = '\0';
 const LONE = '\ud800';
@@ -88,6 +89,7 @@ const BODIES: Record<string, object> = {
   'POST /admin/v1/setup': { token: 'x', email: EMAIL, password: PASSWORD },
   'POST /admin/v1/operators': { email: EMAIL, role: 'viewer' },
   'PATCH /admin/v1/operators/:id': { role: 'viewer', groups: ['finance'] },
+  'POST /admin/v1/oauth-clients': { name: 'c', redirectUris: ['https://example.com/back'] },
   'POST /admin/v1/join': { token: 'x', password: PASSWORD },
   'POST /admin/v1/sign-in': { email: EMAIL, password: PASSWORD },
   'POST /admin/v1/me/password': { current: PASSWORD, password: PASSWORD },
@@ -104,6 +106,18 @@ const BODIES: Record<string, object> = {
   'POST /dashboard/sign-in': { email: EMAIL, password: PASSWORD, continue: 'x' },
   'POST /dashboard/sign-in/passkey': { response: SIGNED, continue: 'x' },
   'POST /dashboard/join': { token: 'x', password: PASSWORD },
+  'POST /oauth/authorize': { request: '?client_id=x', consent: '1.x', key: UUID, answer: 'connect' },
+  'POST /oauth/token': {
+    grant_type: 'authorization_code',
+    client_id: 'x',
+    code: 'x',
+    redirect_uri: 'http://localhost/',
+    code_verifier: 'x',
+    refresh_token: 'x',
+    resource: 'x',
+  },
+  'POST /oauth/register': { client_name: 'c', redirect_uris: ['http://localhost/'], scope: 'mcp' },
+  'POST /oauth/revoke': { token: 'x', client_id: 'x' },
 };
 
 const named = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
@@ -175,7 +189,7 @@ function* poisonings(value: unknown): Generator<[string, unknown]> {
 async function statusOf(service: TestService, { method, path, headers, body }: Sent): Promise<number> {
   const response = await fetch(service.url + path, {
     method,
-    headers,
+    headers: { ...headers, ...from() },
     redirect: 'manual',
     signal: AbortSignal.timeout(60_000),
     ...(body !== undefined && method !== 'GET' && { body }),
@@ -199,7 +213,7 @@ async function withService<T>(
   work: (service: TestService, key: string) => Promise<T>,
   root?: string,
 ): Promise<T> {
-  const service = await startService({ engine, ...(root && { root }) });
+  const service = await startOAuth({ engine, ...(root && { root }) });
   try {
     return await work(service, (await service.newKey([{ tool: '*', action: 'require_approval' }])).key);
   } finally {

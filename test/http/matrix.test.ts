@@ -6,10 +6,21 @@ import { mintToken } from '../../src/guard/secrets.ts';
 import type { Access, Route } from '../../src/http/route.ts';
 import { routes } from '../../src/http/server.ts';
 import { ROLES } from '../../src/store/operators.ts';
+import { connectable, connected, startOAuth } from '../oauth/connect.ts';
 import { newPerson, OWN, type Person, signedIn } from '../operators/people.ts';
-import { ADMIN_TOKEN, startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, type TestService } from '../support/service.ts';
 
-const TOKENS = ['none', 'garbage', 'unknown key', 'approval token', 'session', 'key', 'admin'] as const;
+const TOKENS = [
+  'none',
+  'garbage',
+  'unknown key',
+  'approval token',
+  'session',
+  'access token',
+  'refresh token',
+  'key',
+  'admin',
+] as const;
 /** Cookies: of a sign-in that never was, and of an operator of each role. */
 const COOKIES = [
   'ended sign-in',
@@ -27,6 +38,8 @@ const nobody: Record<Credential, 'in' | 401 | 403> = {
   'unknown key': 401,
   'approval token': 401,
   session: 401,
+  'access token': 401,
+  'refresh token': 401,
   key: 401,
   admin: 401,
   'ended sign-in': 401,
@@ -38,6 +51,7 @@ const nobody: Record<Credential, 'in' | 401 | 403> = {
 const admin = {
   ...nobody,
   session: 403,
+  'access token': 403,
   key: 403,
   admin: 'in',
   'user signed in': 403,
@@ -49,8 +63,8 @@ const resolve = { ...admin, 'approver signed in': 'in' } as const;
 
 const EXPECTED: Record<Access, Record<Credential, 'in' | 401 | 403>> = {
   public: Object.fromEntries(CREDENTIALS.map(each => [each, 'in'])) as Record<Credential, 'in'>,
-  agent: { ...nobody, session: 'in', key: 'in' },
-  key: { ...nobody, session: 403, key: 'in' },
+  agent: { ...nobody, session: 'in', 'access token': 'in', key: 'in' },
+  key: { ...nobody, session: 403, 'access token': 403, key: 'in' },
   own: { ...resolve, 'viewer signed in': 'in', 'user signed in': 'in' },
   view: { ...resolve, 'viewer signed in': 'in' },
   resolve,
@@ -63,15 +77,18 @@ let service: TestService;
 const headersOf = {} as Record<Credential, Record<string, string>>;
 const people: Partial<Record<Credential, Person>> = {};
 beforeAll(async () => {
-  service = await startService();
+  service = await startOAuth();
   const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
   const session = (await service.json('POST', '/v1/sessions', key)).body.token;
+  const client = await connected(service, (await connectable(service)).person);
   const tokens: Record<(typeof TOKENS)[number], string | null> = {
     none: null,
     garbage: 'garbage',
     'unknown key': mintToken('key').token,
     'approval token': mintToken('approval').token,
     session,
+    'access token': client.access_token,
+    'refresh token': client.refresh_token,
     key,
     admin: ADMIN_TOKEN,
   };

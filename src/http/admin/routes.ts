@@ -11,6 +11,7 @@ import { keyRoutes } from './keys.ts';
 import { limitRoutes } from './limits.ts';
 import { myRoutes } from './me.ts';
 import { notificationRoutes } from './notifications.ts';
+import { oauthClientRoutes } from './oauth-clients.ts';
 import { operatorRoutes } from './operators.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { policyRoutes } from './policies.ts';
@@ -42,6 +43,7 @@ export const adminRoutes: Route[] = [
   ...settingRoutes,
   ...setupRoutes,
   ...operatorRoutes,
+  ...oauthClientRoutes,
   ...signInRoutes,
   ...passkeyRoutes,
   ...myRoutes,

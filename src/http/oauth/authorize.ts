@@ -1,0 +1,180 @@
+// GET and POST /oauth/authorize: a client sends a person here, and the person decides whether to connect it. GET shows the
+// question and gives no code; only the POST of its form does. A wrong client or address is told to the person and never
+// redirects; all other errors go back to the client.
+
+import { z } from 'zod';
+import { GuardError } from '../../core/errors.ts';
+import { mayRedirect, type OAuthClient, wantClient } from '../../guard/people/oauth-clients.ts';
+import {
+  type CodeRequest,
+  consentFor,
+  giveCode,
+  keysOpenTo,
+  requestFault,
+  wantConsent,
+} from '../../guard/people/oauth-codes.ts';
+import { OAuthError } from '../../guard/people/oauth-error.ts';
+import { isOpenRedirect } from '../../guard/people/redirects.ts';
+import { keepReturnPath } from '../../guard/people/return-targets.ts';
+import { requireOwnPage, signedInOperator } from '../auth.ts';
+import { fields } from '../body.ts';
+import { STATUS } from '../errors.ts';
+import { type Incoming, type Route, route, type Services } from '../route.ts';
+import { seeOther } from '../sign-in.ts';
+import { consentPage, noKeyPage, unusablePage } from './consent-page.ts';
+import { issuerOf, resourceOf } from './metadata.ts';
+
+const PATH = '/oauth/authorize';
+const text = (max: number) => z.string().max(max).optional();
+
+/** Other parameters are ignored, and so are scopes: clients ask for many, and a token is for /mcp alone. */
+const parameters = z.looseObject({
+  client_id: text(4000),
+  redirect_uri: text(500),
+  response_type: text(100),
+  state: text(4000),
+  code_challenge: text(200),
+  code_challenge_method: text(100),
+  resource: text(2048),
+});
+type Parameters = z.output<typeof parameters>;
+
+const consent = z.strictObject({
+  request: z.string().max(20_000).meta({ description: 'The query of the page.' }),
+  consent: z.string().max(200).meta({ description: 'Binds the form to the sign-in and the request.' }),
+  key: z.string().max(100).optional(),
+  answer: z.enum(['connect', 'deny']),
+});
+
+const page = (description: string) => ({ description, type: 'text/html' });
+const shared = {
+  path: PATH,
+  access: 'public',
+  tag: 'oauth',
+  onlyWith: 'oauth',
+  rateLimited: true,
+  refusal: (error: GuardError) => (STATUS[error.code] >= 500 ? null : unusablePage(error)),
+} as const;
+
+export const authorizeRoutes: Route[] = [
+  route({
+    ...shared,
+    method: 'GET',
+    summary: 'The page on which a person decides whether to connect a client',
+    query: parameters,
+    answers: {
+      200: page('The question.'),
+      303: { description: 'To the sign-in, or back to the client with an error.' },
+      400: page('The client or its address is wrong.'),
+      403: page('No key is open to the person.'),
+    },
+    handle: ask,
+  }),
+  route({
+    ...shared,
+    method: 'POST',
+    summary: 'Connect a client, or refuse to',
+    description: 'Only the page’s own form, sent by the person to whom it was shown, is accepted.',
+    body: consent,
+    form: 'only',
+    answers: {
+      303: { description: 'Back to the client, with a code or an error.' },
+      400: page('The client or its address is wrong.'),
+      403: page('The form is not from the page that was shown to this person.'),
+    },
+    handle: decide,
+  }),
+];
+
+async function ask(incoming: Incoming<unknown, Parameters>): Promise<Response> {
+  const { services, request, query } = incoming;
+  const { deps, config } = services;
+  const { search } = new URL(request.url);
+  const { client, asked } = await wantAsking(services, query);
+  const fault = requestFault(asked, resourceOf(config));
+  const person = await signedInOperator(services, request);
+  if (person === null) {
+    // A stranger's document must not make this service redirect whoever opens a link, so an error waits for the sign-in.
+    const known = client.from === 'admin' || isOpenRedirect(asked.redirectUri, config.oauthRedirects);
+    if (fault !== null && known) return backWith(services, asked, fault);
+    if (request.method === 'HEAD') return seeOther('/dashboard/sign-in');
+    return seeOther(`/dashboard/sign-in?continue=${await keepReturnPath(deps, PATH + search)}`);
+  }
+  if (fault !== null) return backWith(services, asked, fault);
+  const keys = await keysOpenTo(deps, person);
+  const facts = {
+    client,
+    redirectUri: asked.redirectUri,
+    person,
+    request: search,
+    consent: consentFor(deps, person, search),
+  };
+  return keys.length === 0 ? noKeyPage(facts) : consentPage(facts, keys);
+}
+
+async function decide(incoming: Incoming<z.output<typeof consent>, unknown>): Promise<Response> {
+  const { services, request, body } = incoming;
+  const { deps, config } = services;
+  requireOwnPage(config, request);
+  const person = await signedInOperator(services, request);
+  if (person === null)
+    throw new GuardError('sign_in_required', 'Your sign-in has ended. Start again in your client.');
+  wantConsent(deps, person, body.request, body.consent);
+  // The page was made from this request; everything is checked again, because clients and settings change.
+  const query = parameters.parse(fields(new URLSearchParams(body.request)));
+  const { client, asked } = await wantAsking(services, query);
+  const fault = requestFault(asked, resourceOf(config));
+  if (fault !== null) return backWith(services, asked, fault);
+  if (body.answer === 'deny')
+    return backWith(services, asked, new OAuthError('access_denied', 'The person did not agree.'));
+  const code = await giveCode(deps, client, asked, person, body.key ?? '');
+  return back(services, asked, { code });
+}
+
+/** The client and what it asks for. Throws if it is not known, or may not be sent to its address. */
+async function wantAsking(
+  { deps, config, clientDocuments, log }: Services,
+  query: Parameters,
+): Promise<{ client: OAuthClient; asked: CodeRequest }> {
+  const { client_id: id = '', redirect_uri: redirectUri = '' } = query;
+  if (id === '') throw new GuardError('invalid_input', 'The request does not name its client (client_id).');
+  const client = await wantClient(deps, clientDocuments, id).catch(error => {
+    const { cause } = error as Error;
+    if (cause !== undefined) log.debug({ err: cause }, 'the document of an OAuth client cannot be read');
+    throw error;
+  });
+  if (!mayRedirect(client, redirectUri, config.oauthRedirects)) {
+    throw new GuardError(
+      'invalid_input',
+      'The client asks to be sent to an address (redirect_uri) that it has not registered, or that is not allowed here.',
+    );
+  }
+  const asked = {
+    responseType: query.response_type,
+    redirectUri,
+    state: query.state,
+    challenge: query.code_challenge,
+    challengeMethod: query.code_challenge_method,
+    resource: query.resource,
+  };
+  return { client, asked };
+}
+
+function backWith(services: Services, asked: CodeRequest, { error, message }: OAuthError): Response {
+  return back(services, asked, { error, error_description: message });
+}
+
+/** Every answer names its issuer (RFC 9207). */
+function back(
+  { config }: Services,
+  { redirectUri, state }: CodeRequest,
+  answer: Record<string, string>,
+): Response {
+  const query = new URLSearchParams({
+    ...answer,
+    ...(state !== undefined && { state }),
+    iss: issuerOf(config),
+  });
+  const separator = redirectUri.includes('?') ? '&' : '?';
+  return seeOther(`${redirectUri}${separator}${query}`, { 'Referrer-Policy': 'no-referrer' });
+}

@@ -1,0 +1,16 @@
+// All routes of the authorization server.
+
+import type { Route } from '../route.ts';
+import { authorizeRoutes } from './authorize.ts';
+import { metadataRoutes } from './metadata.ts';
+import { registerRoutes } from './register.ts';
+import { revokeRoutes } from './revoke.ts';
+import { tokenRoutes } from './token.ts';
+
+export const oauthRoutes: Route[] = [
+  ...metadataRoutes,
+  ...authorizeRoutes,
+  ...tokenRoutes,
+  ...registerRoutes,
+  ...revokeRoutes,
+];
