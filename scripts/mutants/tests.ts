@@ -63,6 +63,7 @@ const NAMED: [RegExp, string][] = [
     /^guard\/people\/(operators|sign-ins|throttle|passwords|hashing-thread|admins|setup)/,
     'operators/operators operators/passwords operators/times operators/sign-in operators/reset operators/first-admin operators/single-sign-on.',
   ],
+  [/^(guard\/people|store|http\/admin)\/passkey/, 'guard/people/passkeys operators/passkeys'],
   [/^guard\/people\/(single-sign-on|provider|claims)/, 'guard/people/claims operators/single-sign-on'],
   [
     /^guard\/(connected-tools|check\/callable)/,

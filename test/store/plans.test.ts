@@ -21,6 +21,7 @@ import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
 import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
 import { insertOperator } from '../../src/store/operators.ts';
+import * as passkeys from '../../src/store/passkeys.ts';
 import { openKeys } from '../../src/store/people.ts';
 import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, isPosted } from '../../src/store/posted-messages.ts';
@@ -88,6 +89,9 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'a person’s sign-ins to servers': db => servers.listServerSignIns(db, 'person-7'),
   'a ticket to a server': db => servers.findServerTicket(db, 'hash 7', NOW),
   'clients at a server': db => servers.countServerClients(db, idAt(NOW, 7)),
+  'a passkey': db => passkeys.findPasskey(db, 'passkey-7'),
+  'a person’s passkeys': db => passkeys.listPasskeys(db, 'person-7'),
+  'challenges that were answered long ago': db => passkeys.removeOldAnswered(db, NOW - HOUR),
   'open grants': db => grants.openGrants(db, ['key-7'], NOW),
   'what is used of limits': db => limits.usedOf(db, [7, 8, 9].map(counted), NOW),
   limits: db => limits.listUsed(db, {}, NOW, 51, counted(7)),
@@ -245,6 +249,17 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       rows.map(n => ({ ...count, ...counted(n), endsAt: NOW + n, keyId: `key-${n % 100}` })),
     );
     for (const n of rows) {
+      await passkeys.insertPasskey(tx, {
+        id: `passkey-${n}`,
+        operatorId: `person-${n % 100}`,
+        name: 'n',
+        publicKey: 'k',
+        counter: 0,
+        transports: [],
+        createdAt: NOW + n,
+        usedAt: null,
+      });
+      await passkeys.insertAnswered(tx, `hash ${n}`, NOW + n);
       const id = idAt(NOW, n);
       const keyId = `key-${n % 100}`;
       const status = n % 50 === 0 ? 'denied' : n % 50 === 1 ? 'pending' : 'approved';
