@@ -66,7 +66,7 @@ const NAMED: [RegExp, string][] = [
   [/^(guard\/people|store|http\/admin)\/passkey/, 'guard/people/passkeys operators/passkeys'],
   [/^guard\/people\/(single-sign-on|provider|claims)/, 'guard/people/claims operators/single-sign-on'],
   [
-    /^guard\/(connected-tools|check\/callable)/,
+    /^guard\/(connected-tools|edit-tool|check\/callable)/,
     'guard/key-lock mcp/administration mcp/drift mcp/names http/keys mcp/hostile-list',
   ],
   [/^guard\/(mcp-sessions|check\/outcomes|hints)/, 'mcp/sessions http/audit replicas/hints'],
@@ -117,6 +117,7 @@ const NAMED: [RegExp, string][] = [
   [/^mcp\/(mcp-sessions|endpoint|hub)/, 'mcp/bounds'],
   [/^mcp\/(answer|call|legs)/, 'mcp/answers mcp/failures mcp/approved-once mcp/approved-for'],
   [/^mcp\/(hub|listing|offered)/, 'mcp/kept mcp/administration mcp/listing'],
+  [/^mcp\/(sign-in|hub|listing|offered|call)/, 'mcp/sign-in'],
   [/^mcp\/(listing|offered)/, 'mcp/drift'],
   [/^mcp\/(call|relay|places)/, 'mcp/places'],
   [/^mcp\/pages/, 'mcp/hostile-list'],

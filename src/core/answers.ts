@@ -239,6 +239,7 @@ export interface Answers {
         error: string | null;
       } | null;
       createdAt: string;
+      updatedAt: string | null;
       health: {
         state: 'idle' | 'ready' | 'down';
         error: string | null;
@@ -272,6 +273,7 @@ export interface Answers {
       error: string | null;
     } | null;
     createdAt: string;
+    updatedAt: string | null;
     health: {
       state: 'idle' | 'ready' | 'down';
       error: string | null;
@@ -282,6 +284,7 @@ export interface Answers {
       drifted: boolean;
     }[];
   };
+  'PATCH /admin/v1/keys/{id}/connected-tools/{toolId}': Answers['POST /admin/v1/keys/{id}/connected-tools'];
   'POST /admin/v1/keys/{id}/connected-tools/{toolId}/test': {
     ok: boolean;
     error: string | null;

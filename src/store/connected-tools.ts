@@ -44,6 +44,23 @@ export async function insertConnectedTool(tx: Transaction, tool: ConnectedTool):
   );
 }
 
+export async function updateConnectedTool(tx: Transaction, tool: ConnectedTool): Promise<void> {
+  await tx.run(
+    `UPDATE connected_tools SET name = $2, target = $3, headers_sealed = $4, oauth_sealed = $5, oauth_as = $6,
+       updated_at = $7
+     WHERE id = $1`,
+    [
+      tool.id,
+      tool.name,
+      tool.target,
+      tool.headersEncrypted,
+      tool.oauthEncrypted,
+      tool.oauthAs,
+      tool.updatedAt,
+    ],
+  );
+}
+
 export async function removeConnectedTool(tx: Transaction, id: string): Promise<void> {
   await tx.run('DELETE FROM tool_definitions WHERE connected_tool_id = $1', [id]);
   await removeToolSignIns(tx, id);

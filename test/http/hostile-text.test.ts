@@ -77,6 +77,13 @@ const BODIES: Record<string, object> = {
     oauth: { as: 'key', clientId: 'id', clientSecret: 'secret', scopes: ['read'] },
   },
   'POST /admin/v1/keys/:id/connected-tools/:toolId/accept': { tool: 'echo', digest: 'a'.repeat(64) },
+  'PATCH /admin/v1/keys/:id/connected-tools/:toolId': {
+    name: 'up',
+    url: 'https://example.com/mcp',
+    headers: { 'X-Name': 'value' },
+    auth: 'oauth',
+    oauth: { as: 'person', clientId: 'id', clientSecret: 'secret', scopes: ['read'] },
+  },
   'POST /admin/v1/approvals/:referenceId/resolve': {
     action: 'approve',
     note: 'ok',

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { newDataDir, sql, until } from '../support/faults.ts';
 import {
   connect,
+  ECHO,
   LegacyClient,
   modern,
   RecordingUpstream,
@@ -21,6 +22,15 @@ const journal = join(folder, 'journal');
 const upstream = new RecordingUpstream();
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 const path = (keyId: string, more = '') => `/keys/${keyId}/connected-tools${more}`;
+/** The first event of a stream. */
+async function told(stream: Response): Promise<string> {
+  let said = '';
+  for await (const chunk of stream.body ?? []) {
+    said += new TextDecoder().decode(chunk);
+    if (said.includes('data:')) break;
+  }
+  return said;
+}
 const lives = (pid: string) => existsSync(`/proc/${pid}`);
 afterAll(() => upstream.stop());
 
@@ -138,6 +148,109 @@ for (const engine of await engines()) {
       const audit = JSON.stringify((await service.admin('GET', '/changes')).body);
       expect(audit).not.toContain('upstream-secret');
       await own.stop();
+    });
+
+    test('a Connected Tool is changed in place: its accepted definitions stay, and it is opened anew at once', async () => {
+      const { key, keyId } = await service.newKey(ALLOW);
+      const [one, other] = [new RecordingUpstream(), new RecordingUpstream()];
+      const headers = { Authorization: 'Bearer token-one' };
+      const id = await connect(service, keyId, 'web', { transport: 'http', url: one.url, headers });
+      const client = await LegacyClient.open(service, key);
+      const echo = async (name: string) => text(await client.call(name, { a: 1 }));
+      expect(await echo('web__echo')).toBe('{"a":1}');
+      const edit = (body: unknown, of = id) => service.admin('PATCH', path(keyId, `/${of}`), body);
+      const stream = await client.listen();
+      expect((await edit({ headers: { Authorization: 'Bearer token-two' } })).body).toMatchObject({
+        id,
+        name: 'web',
+        hasHeaders: true,
+        updatedAt: expect.any(String),
+        tools: [{ name: 'echo', drifted: false }],
+      });
+      expect(await echo('web__echo')).toBe('{"a":1}');
+      expect(one.calls.map(each => each.headers['authorization'])).toEqual([
+        'Bearer token-one',
+        'Bearer token-two',
+      ]);
+      expect(one.of('initialize').length).toBe(2);
+      // Another server that shows the same goes on; what it shows otherwise is compared with what was accepted.
+      other.options.tools = [{ ...ECHO, description: 'Another one.' }];
+      const moved = await edit({ name: 'net', url: other.url, headers: null });
+      expect(moved.body).toMatchObject({ name: 'net', url: other.url, hasHeaders: false, auth: 'none' });
+      expect((await client.call('web__echo')).error.code).toBe(-32602);
+      expect(await echo('net__echo')).toBe('{"a":1}');
+      await client.tools();
+      expect((await service.admin('GET', path(keyId))).body.connectedTools[0].tools).toEqual([
+        { name: 'echo', drifted: true },
+      ]);
+      expect(other.heard.every(each => each.headers['authorization'] === undefined)).toBe(true);
+      expect(await told(stream)).toContain('notifications/tools/list_changed');
+      const [change] = (await service.admin('GET', '/changes')).body.changes;
+      expect(change).toMatchObject({
+        action: 'connected-tool.update',
+        target: id,
+        detail: { keyId, name: 'net', changed: ['name', 'target', 'headers'] },
+      });
+      // It can be made one that people sign in to, and the client's secret is kept and never shown.
+      const oauth = { as: 'key', clientId: 'app', clientSecret: 'hush-hush' };
+      const signed = await edit({ auth: 'oauth', oauth });
+      expect(signed.body).toMatchObject({
+        auth: 'oauth',
+        oauth: { as: 'key', clientId: 'app', hasClientSecret: true },
+        signIn: { state: 'needed' },
+      });
+      const scoped = await edit({ oauth: { as: 'key', clientId: 'app', scopes: ['read'] } });
+      expect(scoped.body.oauth).toEqual({
+        as: 'key',
+        clientId: 'app',
+        scopes: ['read'],
+        hasClientSecret: true,
+      });
+      const another = await edit({ oauth: { as: 'person', clientId: 'app-two' } });
+      expect(another.body).toMatchObject({ oauth: { as: 'person', hasClientSecret: false }, signIn: null });
+      expect(
+        signed.text + scoped.text + JSON.stringify((await service.admin('GET', '/changes')).body),
+      ).not.toContain('hush-hush');
+      expect((await edit({ auth: 'none' })).body).toMatchObject({ auth: 'none', oauth: null });
+      await Promise.all([one.stop(), other.stop()]);
+    });
+
+    test('a change that is wrong is refused with its path, and changes nothing', async () => {
+      const { keyId } = await service.newKey(ALLOW);
+      const id = await connect(service, keyId, 'web', {
+        transport: 'http',
+        url: upstream.url,
+        headers: { authorization: 'x' },
+      });
+      await connect(service, keyId, 'taken', upstream.url);
+      const cmd = await connect(service, keyId, 'cmd', { transport: 'stdio', server: 'script' });
+      const before = (await service.admin('GET', path(keyId))).text;
+      for (const [tool, body, at] of [
+        [id, {}, ''],
+        [id, { name: 'Web' }, '/name'],
+        [id, { url: 'ftp://example.com' }, '/url'],
+        [id, { url: 'http://169.254.169.254/' }, '/url'],
+        [id, { server: 'script' }, '/server'],
+        [id, { transport: 'sse' }, '/transport'],
+        [id, { headers: { Host: 'x' } }, '/headers'],
+        [id, { oauth: { as: 'key' } }, '/oauth'],
+        [id, { auth: 'oauth' }, '/oauth'],
+        [id, { auth: 'none', oauth: { as: 'key' } }, '/oauth'],
+        [id, { auth: 'oauth', oauth: { as: 'key' } }, '/headers'],
+        [id, { auth: 'oauth', oauth: { as: 'key', clientSecret: 'x' } }, '/oauth/clientSecret'],
+        [cmd, { server: 'undeclared' }, '/server'],
+        [cmd, { url: upstream.url }, '/url'],
+        [cmd, { auth: 'oauth', oauth: { as: 'key' } }, '/auth'],
+      ] as const) {
+        const refused = await service.admin('PATCH', path(keyId, `/${tool}`), body);
+        expect([JSON.stringify(body), refused.status]).toEqual([JSON.stringify(body), 400]);
+        expect(refused.body.errors.map((each: { path: string }) => each.path)).toContain(at);
+      }
+      expect((await service.admin('PATCH', path(keyId, `/${id}`), { name: 'taken' })).status).toBe(409);
+      const elsewhere = await service.newKey(ALLOW);
+      const stray = await service.admin('PATCH', path(elsewhere.keyId, `/${id}`), { name: 'mine' });
+      expect(stray.status).toBe(404);
+      expect((await service.admin('GET', path(keyId))).text).toBe(before);
     });
 
     test('a stdio server gets an empty environment but for the allow-list and its declaration', async () => {

@@ -61,7 +61,7 @@ export function tokensOf(
   before: string | null,
   now: number,
 ): Tokens {
-  const { server, client, resource } = rest;
+  const { server, client, resource, target } = rest;
   return {
     access: granted.access,
     refresh: granted.refresh ?? before,
@@ -69,6 +69,7 @@ export function tokensOf(
     server,
     client,
     resource,
+    target,
   };
 }
 
@@ -96,7 +97,8 @@ export class KeptTokens {
   async current(tool: ConnectedTool, personId: string): Promise<Kept> {
     for (;;) {
       const kept = await this.find(tool.id, personId);
-      if (kept === null) throw needed(tool, personId);
+      // The address may have been changed after the caller read the tool, and somebody may have signed in to the new one.
+      if (kept === null || kept.tokens.target !== tool.target) throw needed(tool, personId);
       const { expiresAt } = kept.row;
       const now = this.#deps.now();
       if (expiresAt === null || now < refreshAt(kept)) return kept;

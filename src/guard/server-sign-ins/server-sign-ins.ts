@@ -68,6 +68,7 @@ export interface Beginner {
 
 interface Visit extends Omit<Exchange, 'state'> {
   toolId: string;
+  target: string;
   keyId: string;
   personId: string;
   scopes: string[] | null;
@@ -208,6 +209,7 @@ export class ServerSignIns {
     const { redirectUri } = addresses;
     const visit: Visit = {
       toolId: tool.id,
+      target: tool.target,
       keyId: tool.keyId,
       personId: owner,
       server,
@@ -272,6 +274,8 @@ export class ServerSignIns {
     const tool = await deps.db.transaction({}, async tx => {
       const tool = await findTool(tx, toolId);
       if (tool === null || tool.oauthAs === null) throw noSuchTool();
+      if (tool.target !== visit.target || (tool.oauthAs === 'key') !== (personId === ''))
+        throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
       if (personId !== '' && (await findOperator(tx, personId)) === null) throw noSuchTool();
       const signIn = {
         toolId,

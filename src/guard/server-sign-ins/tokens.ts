@@ -18,6 +18,8 @@ export interface Tokens {
   server: Pick<Server, 'issuer' | 'token_endpoint' | 'revocation_endpoint'>;
   client: Client;
   resource: string;
+  /** The address of the tool server that they are for. They are never sent to another. */
+  target: string;
 }
 
 /** What a server has granted. */

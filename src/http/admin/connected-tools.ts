@@ -24,7 +24,7 @@ import { iso, isoOrNull, isoTime, list, text, uuid } from '../fields.ts';
 import { actorOf, holdOpen, type Route, route, type Services } from '../route.ts';
 import { showSignIn, signInState } from './server-sign-ins.ts';
 
-const name = z
+export const name = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9-]{0,31}$/,
@@ -36,7 +36,7 @@ const name = z
 
 const header = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII');
 const FORBIDDEN = /^(host|content-length|content-type|accept|connection|transfer-encoding|mcp-.*)$/i;
-const headers = z
+export const headers = z
   .record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be a header name'), header)
   .refine(
     value => !Object.keys(value).some(key => FORBIDDEN.test(key)),
@@ -91,14 +91,16 @@ export const oauth = z
     message: 'only goes with a clientId',
   });
 
+export const url = text(urlFault, 'The URL of its MCP endpoint.');
+
 /** How requests to the server are authenticated. */
-const auth = z.enum(['none', 'headers', 'oauth']);
+export const auth = z.enum(['none', 'headers', 'oauth']);
 
 const body = z.discriminatedUnion('transport', [
   z.strictObject({
     name,
     transport: z.enum(['http', 'sse']),
-    url: text(urlFault, 'The URL of its MCP endpoint.'),
+    url,
     headers,
     auth: auth.optional().meta({
       description: '`oauth` for a server that people sign in to. Otherwise it follows from `headers`.',
@@ -114,7 +116,7 @@ const body = z.discriminatedUnion('transport', [
   }),
 ]);
 
-const shown = z.object({
+export const shown = z.object({
   id: uuid,
   name: z.string(),
   transport: z.enum(TRANSPORTS),
@@ -132,6 +134,7 @@ const shown = z.object({
     .nullable(),
   signIn: signInState.nullable().meta({ description: 'The key’s sign-in; null if it has none of its own.' }),
   createdAt: isoTime,
+  updatedAt: isoTime.nullable().meta({ description: 'When it was last changed.' }),
   health: z.object({
     state: z.enum(['idle', 'ready', 'down']),
     error: z.string().nullable(),
@@ -152,7 +155,7 @@ const definition = z.object({
   changedAt: isoTime.nullable(),
 });
 
-async function show(
+export async function show(
   services: Services,
   tool: ConnectedTool,
   upstream: Upstream | null,
@@ -169,6 +172,7 @@ async function show(
     hasHeaders: tool.headersEncrypted !== null,
     ...(await showOAuth(services, tool)),
     createdAt: iso(tool.createdAt),
+    updatedAt: isoOrNull(tool.updatedAt),
     health: { ...health, since: iso(health.since) },
     tools: definitions.map(each => ({ name: each.toolName, drifted: each.changedDigest !== null })),
   };
@@ -337,7 +341,7 @@ function wantOAuth(given: {
   return given.oauth;
 }
 
-function undeclared() {
+export function undeclared() {
   return invalidInput([
     { path: '/server', message: 'is not declared under stdioServers in the server file (toolgate.yaml)' },
   ]);

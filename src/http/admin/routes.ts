@@ -5,6 +5,7 @@ import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { changeRoutes } from './changes.ts';
 import { connectedToolRoutes } from './connected-tools.ts';
+import { editConnectedToolRoutes } from './edit-connected-tool.ts';
 import { eventRoutes } from './events.ts';
 import { grantRoutes } from './grants.ts';
 import { keyRoutes } from './keys.ts';
@@ -29,6 +30,7 @@ export const adminRoutes: Route[] = [
   ...limitRoutes,
   ...keyRoutes,
   ...connectedToolRoutes,
+  ...editConnectedToolRoutes,
   ...serverSignInRoutes,
   ...sessionAdminRoutes,
   ...approvalAdminRoutes,
