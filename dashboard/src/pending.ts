@@ -65,9 +65,11 @@ const waits = (approval: Approval): boolean =>
 
 /** Adds, replaces or removes an approval, depending on its status. */
 export function updatePending(approval: Approval): void {
-  const others = (pending.value ?? []).filter(each => each.referenceId !== approval.referenceId);
+  const isIt = (each: Approval) => each.referenceId === approval.referenceId;
+  const before = pending.value?.find(isIt);
+  const others = (pending.value ?? []).filter(each => !isIt(each));
   pending.value = waits(approval)
-    ? [approval, ...others].sort((a, b) => (a.referenceId < b.referenceId ? 1 : -1))
+    ? [{ ...before, ...approval }, ...others].sort((a, b) => (a.referenceId < b.referenceId ? 1 : -1))
     : others;
 }
 

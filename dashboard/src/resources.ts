@@ -1,7 +1,12 @@
 // The shapes of the data that the pages show: the answers of the routes and the events, as the core defines them.
 
+import type { ApprovalView } from '../../src/core/event.ts';
+import type { ListedApproval } from '../../src/core/resources.ts';
+
 export type { ApprovalStatus } from '../../src/core/approval.ts';
 export type { Decision } from '../../src/core/decide.ts';
-export type { ApprovalView as Approval } from '../../src/core/event.ts';
 export type { Rule } from '../../src/core/policy.ts';
 export type * from '../../src/core/resources.ts';
+
+/** An approval from a list, or from an event, which does not say whether a passkey is needed. */
+export type Approval = ApprovalView & Partial<Pick<ListedApproval, 'proof'>>;

@@ -10,10 +10,11 @@ import type { Output } from './io.ts';
 import { time, word } from './print.ts';
 import { table } from './table.ts';
 
-/** `1/2 finance`; a dash where one answer of anybody is enough. */
-export function votesText({ approverGroup, votes }: ListedApproval): string {
-  if (approverGroup === null) return '-';
-  return `${votes.approved.length}/${votes.needed} ${visible(approverGroup)}`;
+/** `1/2 finance (passkey)`; a dash where one answer of anybody is enough. */
+export function votesText({ approverGroup, proof, votes }: ListedApproval): string {
+  if (approverGroup === null && proof === null) return '-';
+  const group = approverGroup === null ? '' : ` ${visible(approverGroup)}`;
+  return `${votes.approved.length}/${votes.needed}${group}${proof === null ? '' : ` (${proof})`}`;
 }
 
 export function approvalText(approval: WholeApproval, output: Output): string {
@@ -66,7 +67,7 @@ function factRows(approval: WholeApproval): string[][] {
     ['Rule', rule === null ? null : ruleText(rule)],
     ['Tool', toolDescription === null ? null : visible(toolDescription.replace(/\s+/g, ' '))],
     ['Changed', drifted ? 'The definition of the tool differs from the one that was accepted.' : null],
-    ['Votes', approval.approverGroup === null ? null : votesText(approval)],
+    ['Votes', votesText(approval) === '-' ? null : votesText(approval)],
     ['Earlier', earlierText(context.earlier)],
   ];
   return rows.filter((row): row is string[] => row[1] !== null);

@@ -68,8 +68,9 @@ export interface Answers {
       show?: 'all' | string[];
       ask?: string;
       approvers?: {
-        group: string;
+        group?: string;
         count?: number;
+        proof?: 'passkey';
       };
       timeout?: string;
       notify?: string[];
@@ -110,8 +111,9 @@ export interface Answers {
         show?: 'all' | string[];
         ask?: string;
         approvers?: {
-          group: string;
+          group?: string;
           count?: number;
+          proof?: 'passkey';
         };
         timeout?: string;
         notify?: string[];
@@ -364,6 +366,7 @@ export interface Answers {
       usableUntil: string | null;
       note: string | null;
       approverGroup: string | null;
+      proof: 'passkey' | null;
       votes: {
         needed: number;
         approved: {
@@ -397,6 +400,7 @@ export interface Answers {
     usableUntil: string | null;
     note: string | null;
     approverGroup: string | null;
+    proof: 'passkey' | null;
     votes: {
       needed: number;
       approved: {
@@ -486,6 +490,7 @@ export interface Answers {
     usableUntil: string | null;
     note: string | null;
     approverGroup: string | null;
+    proof: 'passkey' | null;
     votes: {
       needed: number;
       approved: {
@@ -493,6 +498,49 @@ export interface Answers {
         at: string;
       }[];
     };
+  };
+  'POST /admin/v1/approvals/{referenceId}/proof': {
+    options: {
+      challenge: string;
+    };
+  };
+  'GET /admin/v1/approvals/{referenceId}/proofs': {
+    referenceId: string;
+    toolCallId: string;
+    serverName: string;
+    toolName: string;
+    askedAt: string;
+    argsDigest: string;
+    status: 'pending' | 'approved' | 'denied' | 'timed_out';
+    resolvedAt: string | null;
+    proof: 'passkey' | null;
+    votes: {
+      needed: number;
+      approved: {
+        by: string;
+        at: string;
+      }[];
+    };
+    proofs: {
+      by: string;
+      operatorId: string;
+      action: 'approve' | 'deny';
+      at: string;
+      nonce: string;
+      credentialId: string;
+      publicKey: string;
+      fingerprint: string;
+      rpId: string;
+      origin: string;
+      response: {
+        id: string;
+        response: {
+          clientDataJSON: string;
+          authenticatorData: string;
+          signature: string;
+        };
+      };
+    }[];
   };
   'GET /admin/v1/grants': {
     grants: {

@@ -12,7 +12,7 @@ type AskingField = (typeof ASKING_FIELDS)[number];
 
 /** The fields of the fields that are objects. */
 export const ASKING_PARTS: Readonly<Record<string, readonly string[]>> = {
-  approvers: ['group', 'count'],
+  approvers: ['group', 'count', 'proof'],
   escalate: ['after', 'notify'],
 };
 
@@ -42,14 +42,14 @@ const NOBODY_ASKED =
 const FAULTS: Readonly<Record<AskingField, (value: unknown, rule: Rule) => AskingFault[]>> = {
   show: value => (value === 'all' ? [] : listFaults(value, MAX_SHOWN_PATHS, SHOW_FORM, pathFault)),
   ask: value => single(typeof value === 'string' ? askFault(value) : 'must be a string'),
-  approvers: value => objectFaults('approvers', value, ['group'], APPROVERS_FORM) ?? approversFaults(value),
+  approvers: value => objectFaults('approvers', value, [], APPROVERS_FORM) ?? approversFaults(value),
   timeout: value => single(spanOf(value) === null ? SPAN_FORM : null),
   notify: value => listFaults(value, MAX_NOTIFIED, NOTIFY_FORM, channelNameFault),
   escalate: (value, { timeout }) =>
     objectFaults('escalate', value, ['after', 'notify'], ESCALATE_FORM) ?? escalateFaults(value, timeout),
 };
 const SHOW_FORM = 'must be all, or a list of paths to arguments, such as [amount, customer.name]';
-const APPROVERS_FORM = 'must be an object, such as { group: finance, count: 2 }';
+const APPROVERS_FORM = 'must be an object, such as { group: finance, count: 2 } or { proof: passkey }';
 const NOTIFY_FORM = 'must be a list of names of channels, such as [finance-mail]';
 const ESCALATE_FORM = 'must be an object, such as { after: 10m, notify: [on-call] }';
 const SPAN_FORM = 'must be 1m to 7d: a number of minutes (m), hours (h) or days (d)';
@@ -76,12 +76,18 @@ const channelNameFault = (name: string): string | null => (isChannelName(name) ?
 const CHANNEL_NAME_FORM =
   'is no name for a channel: it has 1 to 64 letters, digits, _, . and -, and begins with a letter or a digit';
 
+const groupFault = (group: unknown): string | null =>
+  typeof group === 'string' ? groupNameFault(group) : 'must be a string';
+
 function approversFaults(value: unknown): AskingFault[] {
-  const { group, count } = value as { group: unknown; count?: unknown };
+  const { group, count, proof } = value as Partial<Record<'group' | 'count' | 'proof', unknown>>;
+  if (group === undefined && proof === undefined)
+    return single(`needs "group" or "proof"; it ${APPROVERS_FORM}`);
   const whole = Number.isInteger(count) && (count as number) >= 1 && (count as number) <= MAX_VOTES;
   return [
-    ...single(typeof group === 'string' ? groupNameFault(group) : 'must be a string', 'group'),
+    ...single(group === undefined ? null : groupFault(group), 'group'),
     ...single(count === undefined || whole ? null : `must be a whole number from 1 to ${MAX_VOTES}`, 'count'),
+    ...single(proof === undefined || proof === 'passkey' ? null : 'must be passkey', 'proof'),
   ];
 }
 

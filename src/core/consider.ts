@@ -2,8 +2,10 @@
 // the only place where conditions are evaluated for a decision, once per call; decide.ts says what follows from it.
 //
 // A condition that cannot be evaluated counts as whichever outcome is stricter. An `allow` rule then does not apply, and a
-// `deny` rule does. A `require_approval` rule holds the call, unless the rules below it deny it or want more approvals.
+// `deny` rule does. A `require_approval` rule holds the call, unless the rules below it deny it or want more of people:
+// more approvals, or proof of them.
 
+import { MAX_VOTES } from './asking-faults.ts';
 import type { CompiledLimit, CompiledPolicy, CompiledRule } from './compiled-policy.ts';
 import { decimalOf, Failure, type Scope, Steps } from './condition/condition.ts';
 import { isWithin } from './hours.ts';
@@ -41,7 +43,7 @@ export interface Considered {
   failed: number | null;
   /**
    * The `require_approval` rule above it with a condition that could not be evaluated: the first, or the first of those
-   * that want most approvals. Null if the rule that applies wants more.
+   * that want most of people. Null if the rule that applies wants more.
    */
   held: Held | null;
   meter: Meter | null;
@@ -100,7 +102,7 @@ function findRule(considered: Considered, situation: Situation): void {
     }
     if (examined.applies === null && action === 'require_approval') {
       const { held, passedOver } = considered;
-      if (held === null || votesOf(rule) > votesOf(policy.rules[held.index]))
+      if (held === null || demandOf(rule) > demandOf(policy.rules[held.index]))
         considered.held = { index, condition: examined.condition as number, passedOver };
     }
     if (named++ < MOST_NAMED) considered.passedOver += ` Rule ${index} did not apply: ${examined.why}.`;
@@ -112,13 +114,18 @@ function applies(considered: Considered, index: number): void {
   const { held } = considered;
   considered.index = index;
   const rule = rules[index];
-  if (held !== null && rule?.action === 'require_approval' && votesOf(rule) > votesOf(rules[held.index]))
+  if (held !== null && rule?.action === 'require_approval' && demandOf(rule) > demandOf(rules[held.index]))
     considered.held = null;
 }
 
-/** How many approvals of named people a rule wants; 0 if anybody may give the one that frees the call. */
-function votesOf(rule: Rule | undefined): number {
-  return rule?.approvers === undefined ? 0 : (rule.approvers.count ?? 1);
+/**
+ * How much a rule wants of people, for comparison: proof is more than any number of approvals without it, then more
+ * approvals are more; 0 if anybody may give the one that frees the call.
+ */
+function demandOf(rule: Rule | undefined): number {
+  if (rule?.approvers === undefined) return 0;
+  const { count = 1, proof } = rule.approvers;
+  return proof === undefined ? count : MAX_VOTES + count;
 }
 
 export interface Examined {

@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'forbidden'
   | 'not_an_approver'
   | 'own_call'
+  | 'proof_needed'
   | 'not_found'
   | 'method_not_allowed'
   | 'conflict'

@@ -17,7 +17,7 @@ export function limitLine(name: string, limit: Limit): string {
 }
 
 /** Names that a program knows, and durations, need no quotes. */
-const BARE = new Set(['action', 'within', 'each', 'per', 'beyond', 'show', 'timeout', 'after']);
+const BARE = new Set(['action', 'within', 'each', 'per', 'beyond', 'show', 'timeout', 'after', 'proof']);
 
 function fieldsText<T extends object>(value: T, fields: readonly (keyof T & string)[]): string {
   const written = fields.flatMap(field => {

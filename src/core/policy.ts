@@ -22,7 +22,7 @@ export interface Rule {
   show?: 'all' | readonly string[] | undefined;
   /** The question to the approver, with `{path}` in it. */
   ask?: string | undefined;
-  /** Whose approval is needed, and of how many of them: 1 unless it says more. */
+  /** Whose approval is needed, of how many of them (1 unless it says more), and what each has to prove. */
   approvers?: Approvers | undefined;
   /** How long the approval stays open, such as `15m`, if not as long as the service's setting says. */
   timeout?: string | undefined;
@@ -32,9 +32,13 @@ export interface Rule {
   escalate?: Escalation | undefined;
 }
 
+/** At least `group` or `proof` is given. */
 export interface Approvers {
-  group: string;
+  /** Every approver may answer where it is left out. */
+  group?: string | undefined;
   count?: number | undefined;
+  /** Each approval needs an assertion of the approver's passkey over this very answer. */
+  proof?: 'passkey' | undefined;
 }
 
 export interface Escalation {

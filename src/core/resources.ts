@@ -23,6 +23,8 @@ export type Definition =
 export type ListedApproval = Answers['GET /admin/v1/approvals']['approvals'][number];
 /** One approval, with what helps to answer it. */
 export type WholeApproval = Answers['GET /admin/v1/approvals/{referenceId}'];
+/** The signed answers to an approval, with all that is needed to verify them. */
+export type ApprovalProofs = Answers['GET /admin/v1/approvals/{referenceId}/proofs'];
 export type Grant = Answers['GET /admin/v1/grants']['grants'][number];
 export type Webhook = Answers['GET /admin/v1/webhooks']['webhooks'][number];
 export type WebhookWithSecret = Answers['POST /admin/v1/webhooks'];

@@ -17,6 +17,7 @@ import {
   time,
   voteShown,
 } from './approve-parts.ts';
+import { type Passkey, passkeyShown, SIGN, signButton } from './approve-passkey.ts';
 import { card, type Html, html, named, page } from './page.ts';
 
 export type ApprovalAction = 'approve' | 'deny';
@@ -26,6 +27,8 @@ interface Ask {
   /** The action that the link names, or null. */
   action: ApprovalAction | null;
   submitsItself: boolean;
+  /** Whether an approval has to be signed, and whether this person can. */
+  passkey: Passkey;
   now: number;
   referenceId: string;
   /** Whether the call was made in a session. */
@@ -59,14 +62,18 @@ legend { padding: 0 0 0.3rem; font-weight: 600; }
 `;
 
 export function askPage(facts: ApprovalFacts, ask: Ask): Response {
-  const { action, submitsItself, now, insight } = ask;
+  const { submitsItself, passkey, now, insight } = ask;
+  // An approval that has to be signed is given with a button, whatever the link says.
+  const action = ask.action === 'approve' && passkey !== 'not needed' ? null : ask.action;
   const decides = action !== null && submitsItself;
+  const scripts = [LOCAL_TIMES, decides ? SUBMIT_AT_ONCE : '', passkey === 'ready' ? SIGN : ''];
   return page({
     title: 'Tool call awaiting a decision · Toolgate',
     style: STYLE,
-    script: decides ? LOCAL_TIMES + SUBMIT_AT_ONCE : LOCAL_TIMES,
+    script: scripts.join(''),
+    connects: passkey === 'ready',
     body: card(
-      action === null ? 'May this tool call run?' : HEADINGS[action],
+      ask.action === null ? 'May this tool call run?' : HEADINGS[ask.action],
       html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to make this call${facts.personEmail === null ? null : html` for <b>${named(facts.personEmail)}</b>`}. It has not run.</p>
 ${driftShown(insight)}
 ${detailsShown(insight)}
@@ -92,13 +99,17 @@ ${submitsItself ? html`<p id="sending" class="notice" role="status" hidden>Sendi
 
 // There are two forms, so that no `duration` is sent when only this call is approved.
 function openForms(facts: ApprovalFacts, ask: Ask): Html {
-  return html`<form id="decision" method="post" action="${pathOf(ask.token)}" class="answer">
+  const { token, passkey, referenceId } = ask;
+  const signs = passkey !== 'not needed';
+  const approve = html`<button name="action" value="approve">${BUTTONS.approve}</button>`;
+  return html`<form id="decision" method="post" action="${pathOf(token)}" class="answer">
 ${voteShown(facts)}
+${signs ? passkeyShown(passkey) : null}
 ${noteField('note')}
-<div class="row"><button name="action" value="approve">${BUTTONS.approve}</button>
+<div class="row">${signs ? signButton(passkey, referenceId) : approve}
 <button name="action" value="deny" class="plain">${BUTTONS.deny}</button></div>
 </form>
-${facts.approvers !== null && facts.approvers.needed > 1 ? null : lastingForm(facts, ask)}`;
+${signs || (facts.approvers !== null && facts.approvers.needed > 1) ? null : lastingForm(facts, ask)}`;
 }
 
 function lastingForm(facts: ApprovalFacts, { token, inSession, insight }: Ask): Html {
@@ -213,6 +224,11 @@ export function badRequestPage(sentence: string, status = 400): Response {
 /** For somebody who is signed in. `sentence` says why not. */
 export function notYoursPage(sentence: string, status: number): Response {
   return message(status, 'You may not answer this', html`${visible(sentence)} Nothing was decided.`);
+}
+
+/** For an approval that came without the signature that it needs. `sentence` says what to do. */
+export function passkeyNeededPage(sentence: string, status: number): Response {
+  return message(status, 'This needs your passkey', html`${visible(sentence)} Nothing was decided.`);
 }
 
 export function tooManyPage(retryAfterSeconds: number): Response {

@@ -21,8 +21,8 @@ export interface ApprovalFacts {
   /** All times are in milliseconds. */
   createdAt: number;
   expiresAt: number;
-  /** The group that has to answer, how many of it have to approve, and how many have; null if no group has to. */
-  approvers: { group: string; needed: number; approved: number } | null;
+  /** Who has to answer (null: any approvers), how many have to approve, and how many have; null if nobody votes. */
+  approvers: { group: string | null; needed: number; approved: number } | null;
 }
 
 /** What helps to answer a question that is open. */
@@ -91,7 +91,7 @@ export function driftShown({ context: { drifted } }: Insight): Html | null {
 /** Who has approved is only shown to whoever may answer. */
 function approversShown({ group, needed, approved }: Approvers, by: readonly string[]): Html {
   const who = by.map((each, at) => html`${at === 0 ? '' : ', '}${person(each)}`);
-  return html`${approved} of ${needed} of ${named(group)}${by.length === 0 ? null : html` (${who})`}`;
+  return html`${approved} of ${needed}${group === null ? null : html` of ${named(group)}`}${by.length === 0 ? null : html` (${who})`}`;
 }
 
 type Approvers = NonNullable<ApprovalFacts['approvers']>;

@@ -13,14 +13,18 @@ import { contextOf } from '../guard/approvals/context.ts';
 import { shownDetails } from '../guard/approvals/shown-details.ts';
 import { votesFor } from '../guard/approvals/votes.ts';
 import type { Deps } from '../guard/deps.ts';
+import { rpOf } from '../guard/people/passkeys.ts';
 import { keepReturnPath } from '../guard/people/return-targets.ts';
+import type { SignedIn } from '../guard/people/sign-ins.ts';
 import { type ApprovalRecord, approvalVotes } from '../store/approvals.ts';
+import { listPasskeys } from '../store/passkeys.ts';
 import type { VoteRecord } from '../store/votes.ts';
 import {
   askPage,
   badRequestPage,
   gonePage,
   notYoursPage,
+  passkeyNeededPage,
   resolvedPage,
   signInNeededPage,
   tooManyPage,
@@ -28,10 +32,12 @@ import {
   votedPage,
 } from './approve-page.ts';
 import type { ApprovalFacts, Insight } from './approve-parts.ts';
+import type { Passkey } from './approve-passkey.ts';
 import { signedInOperator } from './auth.ts';
 import { fields } from './body.ts';
 import { STATUS } from './errors.ts';
 import { isoOrNull, isoTime, text, uuid, votes } from './fields.ts';
+import { signedChallenge } from './passkey-fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
 const duration = z
@@ -73,6 +79,9 @@ export const resolution = z
           'With `duration`: the grant frees only calls that have the same values at these paths as this call.',
         example: ['customer.id'],
       }),
+    proof: signedChallenge.optional().meta({
+      description: 'What the approver’s passkey signed, where the rule wants proof: see `…/proof`.',
+    }),
   })
   .refine(body => body.duration === undefined || body.action === 'approve', {
     path: ['duration'],
@@ -85,17 +94,39 @@ export const resolution = z
         context.addIssue({ code: 'custom', path: [name], message: 'only goes with a duration' });
   });
 
-/** What the body of an answer says. An empty note is none. */
-export function answerIn({ action, note, duration, only, same }: z.output<typeof resolution>): Resolve {
-  return { action, note: oneLine(note ?? '') || null, grantMs: duration ?? null, only, same };
+/** What an answer says. An empty note is none. */
+export function answerIn({
+  body: { action, note, duration, only, same, proof },
+  services,
+  request,
+}: Pick<Incoming<z.output<typeof resolution>, unknown>, 'body' | 'services' | 'request'>): Resolve {
+  const given = proof && { response: proof, rp: rpOf(services.config, request) };
+  return { action, note: oneLine(note ?? '') || null, grantMs: duration ?? null, only, same, proof: given };
 }
 
-/** In a form, `same` may be repeated, and a field of a grant's bounds that is left empty counts as left out. */
+/**
+ * In a form, `same` may be repeated, `proof` is JSON, and a field of these and of a grant's bounds that is left empty
+ * counts as left out.
+ */
 function answerInForm(params: URLSearchParams): Record<string, unknown> {
   const same = params.getAll('same').filter(each => each !== '');
   params.delete('same');
-  const { only, ...rest } = fields(params);
-  return { ...rest, ...(only && { only }), ...(same.length > 0 && { same }) };
+  const { only, proof, ...rest } = fields(params);
+  return {
+    ...rest,
+    ...(only && { only }),
+    ...(same.length > 0 && { same }),
+    ...(proof && { proof: jsonIn(proof) }),
+  };
+}
+
+/** A text that is no JSON is left to the schema, which refuses it. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 const resolved = z.object({
@@ -141,7 +172,7 @@ export const approveRoutes: Route[] = [
       401: { description: 'A signed-in operator has to answer (`sign_in_required`).' },
       403: {
         description:
-          'The signed-in operator may not answer (`forbidden`, `not_an_approver`, `own_call`), or a page of another site sent this.',
+          'The signed-in operator may not answer (`forbidden`, `not_an_approver`, `own_call`), a passkey has to sign the approval (`proof_needed`), or a page of another site sent this.',
       },
       404: { description: 'Unknown link.' },
       409: { description: 'You have approved it before.' },
@@ -161,15 +192,18 @@ async function show(
   const question = await findQuestion(services.deps, token);
   if (question === null) return unknownPage();
   if (question.ended !== null) return gone(question);
+  let passkey: Passkey = 'not needed';
   if (question.requiresSignIn) {
     const operator = await signedInOperator(services, incoming.request);
     if (operator === null) return toSignIn(incoming, token);
     linkAnswerer(question, operator);
     if (question.votes.some(each => each.operatorId === operator.operatorId))
       return votedPage(factsOf(question));
+    if (question.approval.proof !== null) passkey = await passkeyOf(incoming, operator);
   }
   return askPage(factsOf(question), {
     token,
+    passkey,
     action: query.action ?? null,
     submitsItself: services.config.approvePage === 'auto',
     now: services.deps.now(),
@@ -177,6 +211,15 @@ async function show(
     inSession: question.approval.sessionId !== null,
     insight: await insightOf(services.deps, question),
   });
+}
+
+/** Whether this person can sign an approval here. */
+async function passkeyOf(
+  { services, request }: Pick<Incoming<unknown, unknown>, 'services' | 'request'>,
+  { operatorId }: SignedIn,
+): Promise<Passkey> {
+  if (rpOf(services.config, request) === null) return 'impossible here';
+  return (await listPasskeys(services.deps.db, operatorId)).length === 0 ? 'missing' : 'ready';
 }
 
 /** Whoever gets here may answer with this link. */
@@ -200,12 +243,12 @@ async function toSignIn(
 }
 
 async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>): Promise<Response> {
-  const { services, request, body } = incoming;
+  const { services, request } = incoming;
   const token = incoming.params['token'] ?? '';
   refuseForeignPages(request);
   try {
     const operator = await signedInOperator(services, request);
-    const approval = await resolveByLink(services.deps, token, answerIn(body), operator);
+    const approval = await resolveByLink(services.deps, token, answerIn(incoming), operator);
     if (wantsPage(request)) return await outcomePage(services.deps, token);
     return outcomeJson(approval, await votesFor(services.deps.db, [approval]));
   } catch (error) {
@@ -267,6 +310,8 @@ function refusalPage(error: GuardError): Response | null {
     case 'invalid_input':
     case 'invalid_json':
       return badRequestPage(error.message);
+    case 'proof_needed':
+      return passkeyNeededPage(error.message, STATUS[error.code]);
     case 'not_an_approver':
     case 'own_call':
       return notYoursPage(error.message, STATUS[error.code]);
@@ -284,9 +329,9 @@ function gone(question: Question): Response {
   return gonePage(factsOf(question), question.ended ?? 'timed_out', question.approval.resolvedAt);
 }
 
-function factsOf({ approval, keyName, sessionLabel, votes }: Question): ApprovalFacts {
+function factsOf({ approval, keyName, sessionLabel, votes, isVotedOn }: Question): ApprovalFacts {
   const { serverName, toolName, reason, createdAt, expiresAt, personEmail, approverGroup: group } = approval;
-  const approvers = group === null ? null : { group, needed: approval.votesNeeded, approved: votes.length };
+  const approvers = isVotedOn ? { group, needed: approval.votesNeeded, approved: votes.length } : null;
   return {
     serverName,
     toolName,

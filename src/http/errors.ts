@@ -10,6 +10,7 @@ export const STATUS: Record<ErrorCode, number> = {
   sign_in_required: 401,
   forbidden: 403,
   not_an_approver: 403,
+  proof_needed: 403,
   own_call: 403,
   not_found: 404,
   method_not_allowed: 405,

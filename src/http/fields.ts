@@ -74,9 +74,13 @@ const rule = z.strictObject({
     'Refund {amount} {currency} to {customer.name}?',
   ),
   approvers: checkedLater<Rule['approvers']>(
-    z.strictObject({ group: z.string(), count: z.int().min(1).max(MAX_VOTES).optional() }),
-    'Only operators of this group may answer, and so many different ones have to approve (1 when left out).',
-    { group: 'finance', count: 2 },
+    z.strictObject({
+      group: z.string().optional(),
+      count: z.int().min(1).max(MAX_VOTES).optional(),
+      proof: z.enum(['passkey']).optional(),
+    }),
+    'Only operators of this group may answer, so many different ones have to approve (1 when left out), and with `proof` each of them signs the approval with a passkey. `group` or `proof` is needed.',
+    { group: 'finance', count: 2, proof: 'passkey' },
   ),
   timeout: checkedLater<Rule['timeout']>(
     z.string(),

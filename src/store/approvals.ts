@@ -258,6 +258,7 @@ export function approvalListed(
   const once = status === 'approved' && grantExpiresAt === null && resolvedAt !== null;
   return {
     ...approvalView(approval, votes),
+    proof: approval.proof,
     spentAt: spentAt === null ? null : iso(spentAt),
     withdrawnAt: withdrawnAt === null ? null : iso(withdrawnAt),
     usableUntil: once ? iso(resolvedAt + approvedFor) : null,
@@ -265,10 +266,18 @@ export function approvalListed(
   };
 }
 
-/** How many people have to approve, and who has. Where no group has to, whoever approved is the only one. */
+/** Whether each approval is a vote: where a group has to answer, or where approvals are proven. */
+export function isVotedOn({
+  approverGroup,
+  proof,
+}: Pick<ApprovalRecord, 'approverGroup' | 'proof'>): boolean {
+  return approverGroup !== null || proof !== null;
+}
+
+/** How many people have to approve, and who has. Where nobody votes, whoever approved is the only one. */
 export function approvalVotes(approval: ApprovalRecord, votes: readonly VoteRecord[]): ApprovalView['votes'] {
-  const { id, status, approverGroup, votesNeeded: needed, resolvedBy, resolvedAt } = approval;
-  if (approverGroup === null && status === 'approved' && resolvedBy !== null && resolvedAt !== null)
+  const { id, status, votesNeeded: needed, resolvedBy, resolvedAt } = approval;
+  if (!isVotedOn(approval) && status === 'approved' && resolvedBy !== null && resolvedAt !== null)
     return { needed, approved: [{ by: resolvedBy, at: iso(resolvedAt) }] };
   const cast = votes.filter(each => each.approvalId === id);
   return { needed, approved: cast.map(({ by, at }) => ({ by, at: iso(at) })) };

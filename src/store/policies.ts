@@ -83,9 +83,12 @@ export function listPolicies(db: Queries, limit: number, before: string): Promis
  * The rules as they are stored. A policy that uses conditions, hours, limits or questions is not stored as a list: a
  * replica of an older program, which knows only lists, then cannot read it and gives no verdict by it, where it would
  * otherwise take a rule with a condition for one that always applies. For the same reason a policy that names approvers
- * has a form of its own: a replica that does not know them would let anybody answer.
+ * has a form of its own, and so has one that wants proof of approvals: a replica that does not know them would let anybody
+ * answer, or without proof.
  */
 function rulesColumn({ rules, limits }: Pick<PolicyVersion, 'rules' | 'limits'>): string {
+  if (rules.some(rule => rule.approvers?.proof !== undefined))
+    return JSON.stringify({ proven: { rules, limits } });
   if (rules.some(rule => rule.approvers !== undefined)) return JSON.stringify({ voted: { rules, limits } });
   const isPlain = Object.keys(limits).length === 0 && rules.every(hasOldFieldsOnly);
   return JSON.stringify(isPlain ? rules : { rules, limits });
@@ -103,9 +106,9 @@ interface StoredRules {
 
 /** Throws if the column is damaged. */
 export function readRulesColumn(column: string): Pick<PolicyVersion, 'rules' | 'limits'> {
-  const read: Rule[] | StoredRules | { voted: StoredRules } = JSON.parse(column);
+  const read: Rule[] | StoredRules | { voted: StoredRules } | { proven: StoredRules } = JSON.parse(column);
   if (Array.isArray(read)) return { rules: read, limits: {} };
-  const { rules, limits } = 'voted' in read ? read.voted : read;
+  const { rules, limits } = 'proven' in read ? read.proven : 'voted' in read ? read.voted : read;
   return { rules, limits };
 }
 

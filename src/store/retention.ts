@@ -84,6 +84,10 @@ const OVER = {
     'approval_id',
     'NOT EXISTS (SELECT 1 FROM approvals WHERE approvals.id = approval_votes.approval_id)',
   ],
+  approval_proofs: [
+    'approval_id',
+    'NOT EXISTS (SELECT 1 FROM approvals WHERE approvals.id = approval_proofs.approval_id)',
+  ],
   grants: ['id', 'expires_at < $2'],
   notifications: ['id', "status <> 'pending'"],
   sessions: ['id', 'expires_at < $2'],

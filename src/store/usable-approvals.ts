@@ -17,12 +17,16 @@ export interface Spendable {
   approverGroup: string | null;
   votesNeeded: number;
   votes: number;
+  /** What each approval has to be proven with, or null. */
+  proof: 'passkey' | null;
+  proofs: number;
 }
 
 const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface, server_name AS "serverName",
     tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
     approver_group AS "approverGroup", votes_needed AS "votesNeeded",
-    (SELECT count(*) FROM approval_votes WHERE approval_id = approvals.id) AS votes
+    (SELECT count(*) FROM approval_votes WHERE approval_id = approvals.id) AS votes, proof,
+    (SELECT count(*) FROM approval_proofs WHERE approval_id = approvals.id AND action = 'approve') AS proofs
   FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
     AND withdrawn_at IS NULL AND resolved_at > $1`;
 
@@ -51,7 +55,8 @@ export function findSpendableByDigest(
   );
 }
 
-export interface RepeatedApproval extends Omit<Spendable, 'approverGroup' | 'votesNeeded' | 'votes'> {
+export interface RepeatedApproval
+  extends Omit<Spendable, 'approverGroup' | 'votesNeeded' | 'votes' | 'proof' | 'proofs'> {
   ruleDigest: string | null;
   status: 'pending' | 'denied';
   note: string | null;

@@ -9,6 +9,7 @@ import {
   askPage,
   badRequestPage,
   gonePage,
+  passkeyNeededPage,
   resolvedPage,
   signInNeededPage,
   tooManyPage,
@@ -16,6 +17,7 @@ import {
   votedPage,
 } from '../../src/http/approve-page.ts';
 import type { ApprovalFacts, Insight } from '../../src/http/approve-parts.ts';
+import type { Passkey } from '../../src/http/approve-passkey.ts';
 import { docsPage } from '../../src/http/docs.ts';
 import { openapi } from '../../src/http/openapi.ts';
 import { card, html, page, trusted } from '../../src/http/page.ts';
@@ -52,7 +54,11 @@ const ask = (
   facts = FACTS,
   insight = NOTHING_KNOWN,
   now = NOW,
-) => askPage(facts, { token: TOKEN, action, submitsItself, now, referenceId: 'r', inSession: true, insight });
+  passkey: Passkey = 'not needed',
+) => {
+  const about = { token: TOKEN, referenceId: 'r', inSession: true, insight };
+  return askPage(facts, { ...about, action, submitsItself, now, passkey });
+};
 
 /** Everything that the page can show, with as many fields as there are and values of any length. */
 const insightOf = (text: string, size = 2): Insight => ({
@@ -111,6 +117,8 @@ const PAGES: Record<string, () => Response> = {
   'ask-much': () => ask(null, true, FACTS, insightOf('x'.repeat(500), 16)),
   'ask-two': () => ask(null, true, BY_TWO, { ...NOTHING_KNOWN, approvedBy: ['operator:bob@example.com'] }),
   'ask-gone': () => ask(null, true, FACTS, { ...NOTHING_KNOWN, shown: { detailsGone: true } }),
+  'ask-passkey': () => ask('approve', true, FACTS, NOTHING_KNOWN, NOW, 'ready'),
+  'ask-no-passkey': () => ask(null, true, FACTS, NOTHING_KNOWN, NOW, 'missing'),
   voted: () => votedPage(BY_TWO),
   confirm: () => ask('approve', false),
   approved: () => resolvedPage(FACTS, 'approved', null),
@@ -127,6 +135,8 @@ const OTHERS: Record<string, () => Response> = {
   'gone-bare': () => gonePage(null, 'timed_out'),
   unknown: () => unknownPage(),
   'bad-request': () => badRequestPage('The action must be "approve" or "deny".'),
+  'ask-no-name': () => ask('approve', true, FACTS, NOTHING_KNOWN, NOW, 'impossible here'),
+  'passkey-needed': () => passkeyNeededPage('This call has to be approved with a passkey.', 403),
   'submits-approve': () => ask('approve', true),
   'submits-deny': () => ask('deny', true),
   'breaks-policy': () =>

@@ -113,6 +113,7 @@ rules:
       notify:
         - on-call
   - { tool: b, action: require_approval, show: all, approvers: { group: "/ops" }, reason: R }
+  - { tool: c, action: require_approval, show: all, approvers: { proof: passkey } }
 `;
     const { policy, problems } = parsePolicy(text);
     expect(problems).toEqual([]);
@@ -128,6 +129,7 @@ rules:
         escalate: { after: '10m', notify: ['on-call'] },
       },
       { tool: 'b', action: 'require_approval', show: 'all', approvers: { group: '/ops' }, reason: 'R' },
+      { tool: 'c', action: 'require_approval', show: 'all', approvers: { proof: 'passkey' } },
     ]);
   });
 
@@ -336,7 +338,7 @@ describe('reports, where it stands,', () => {
     ],
     'an unknown field of who may answer': [
       asks('approvers: { group: finance, cuont: 2 }'),
-      '4:32 error unknown field "cuont" in "approvers" of rule 0; known: group, count. Did you mean "count"?',
+      '4:32 error unknown field "cuont" in "approvers" of rule 0; known: group, count, proof. Did you mean "count"?',
     ],
     'a field of who may answer twice': [
       asks('approvers: { group: a, group: b }'),
@@ -344,16 +346,20 @@ describe('reports, where it stands,', () => {
     ],
     'who may answer without a group': [
       asks('approvers: { count: 2 }'),
-      '4:14 error "approvers" needs "group"; it must be an object, such as { group: finance, count: 2 }',
+      '4:14 error "approvers" needs "group" or "proof"; it must be an object, such as { group: finance, count: 2 } or { proof: passkey }',
     ],
     'who may answer as a name': [
       asks('approvers: finance'),
-      '4:14 error "approvers" must be an object, such as { group: finance, count: 2 }',
+      '4:14 error "approvers" must be an object, such as { group: finance, count: 2 } or { proof: passkey }',
     ],
     'a group that is a number, and too many of it': [
       asks('approvers: { group: 5, count: 6 }'),
       '4:23 error "approvers.group" must be a string',
       '4:33 error "approvers.count" must be a whole number from 1 to 5',
+    ],
+    'a proof that is not known': [
+      asks('approvers: { proof: fingerprint }'),
+      '4:23 error "approvers.proof" must be passkey',
     ],
     'an empty group and a part of a person': [
       asks('approvers: { group: "", count: 1.5 }'),
@@ -547,14 +553,14 @@ test('what is about people is checked in rules that come as data, too', () => {
     'notify must have at most 10 items',
   ]);
   expect(faults({ approvers: { group: 'a', cuont: 2 } })).toEqual([
-    'approvers.cuont is an unknown field; known: group, count. Did you mean "count"?',
+    'approvers.cuont is an unknown field; known: group, count, proof. Did you mean "count"?',
   ]);
   expect(faults({ escalate: { after: '1m', notify: ['a'], to: 'x' } })).toEqual([
     'escalate.to is an unknown field; known: after, notify',
   ]);
   for (const approvers of [null, 5, 'finance', ['finance']])
     expect(faults({ approvers })).toEqual([
-      'approvers must be an object, such as { group: finance, count: 2 }',
+      'approvers must be an object, such as { group: finance, count: 2 } or { proof: passkey }',
     ]);
 });
 

@@ -104,9 +104,12 @@ test('whatever is written reads back the same', () => {
         }),
       ),
       ask: text.map(each => each.replaceAll('{', '{a}')),
-      approvers: fc.record(
-        { group: text, count: fc.integer({ min: 1, max: 5 }) },
-        { requiredKeys: ['group'] },
+      approvers: fc.oneof(
+        fc.record({ group: text, count: fc.integer({ min: 1, max: 5 }) }, { requiredKeys: ['group'] }),
+        fc.record(
+          { group: text, count: fc.constantFrom(1, 5), proof: fc.constant('passkey' as const) },
+          { requiredKeys: ['proof'] },
+        ),
       ),
       timeout: fc.constantFrom('20m', '7d', '168h'),
       notify: channels,

@@ -53,8 +53,8 @@ interface Found {
 /** Votes that are counted at the same time do not see each other. SQLite has one writer at a time, and needs no lock. */
 const NO_LOCK: Patch = {
   file: 'src/guard/approvals/answer.ts',
-  find: 'exclusive: approverGroup === null ? [] : [approvalsLock(keyId)],',
-  replace: 'exclusive: approverGroup === null ? [approvalsLock(keyId)] : [],',
+  find: 'exclusive: isVotedOn(approval) ? [approvalsLock(approval.keyId)] : [],',
+  replace: 'exclusive: isVotedOn(approval) ? [] : [approvalsLock(approval.keyId)],',
 };
 
 const COUNTED_TWICE: Patch = {

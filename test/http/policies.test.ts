@@ -79,6 +79,7 @@ for (const engine of await engines()) {
             [JSON.parse('{"approvers":{"group":"a","__proto__":{}}}'), '/approvers/__proto__'],
             [{ approvers: { group: 'a', count: '2' } }, '/approvers/count'],
             [{ approvers: { group: ['a'] } }, '/approvers/group'],
+            [{ approvers: { proof: true } }, '/approvers/proof'],
             [{ timeout: 15 }, '/timeout'],
             [{ timeout: '8d' }, '/timeout'],
             [{ notify: 'default' }, '/notify'],

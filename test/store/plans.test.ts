@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { HOUR, MINUTE } from '../../src/core/buckets.ts';
+import * as proofs from '../../src/store/approval-proofs.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import * as audit from '../../src/store/audit.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
@@ -39,6 +40,7 @@ import {
   keyRecord,
   NOW,
   openStore,
+  proofRecord,
   sessionRecord,
   type TestStore,
 } from './stores.ts';
@@ -78,6 +80,9 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'earlier approvals of a tool': db =>
     approvals.earlierApprovals(db, approvalRecord({ id: idAt(NOW, 7), keyId: 'key-7' }), idAt(NOW - HOUR)),
   'votes of approvals': db => listVotes(db, [idAt(NOW, 7)]),
+  'proofs of an approval': db => proofs.listProofs(db, idAt(NOW, 7)),
+  'a nonce of an approval': db => proofs.findNonce(db, idAt(NOW, 7), 'o', 0),
+  'nonces that have ended': db => proofs.removeOldNonces(db, 0),
   'messages about an approval': db =>
     listNotifications(db, { status: null, approvalId: idAt(NOW, 7) }, 51, 'z'),
   'messages that have to be changed': db => anyChangeDue(db, NOW),
@@ -102,6 +107,10 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'versions of a policy': db => policies.listPolicyVersions(db, 'policy-7', 51, 9),
   changes: db => listChanges(db, 51, 'z'),
 };
+
+function nonceOf(approvalId: string): proofs.Nonce {
+  return { approvalId, operatorId: 'o', nonce: 'n', action: 'approve', expiresAt: 1 };
+}
 
 function counted(n: number): limits.Counted {
   return { limitId: `limit-${n % 100}`, subject: `subject-${n}` };
@@ -271,6 +280,8 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       await sessions.insertSession(tx, sessionRecord({ id, keyId, personId }), `hash ${n}`);
       approvals.insertApproval(tx, approvalRecord({ id, keyId, status, personId }), `token ${n}`);
       await insertVote(tx, { approvalId: id, operatorId: 'o', by: 'operator:o', at: 0 });
+      await proofs.insertProof(tx, proofRecord({ approvalId: id }));
+      await proofs.replaceNonce(tx, nonceOf(id));
       const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
       insertNotification(tx, { id, ...about, tokenEncrypted: 't' });
       pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });

@@ -104,6 +104,8 @@ for (const engine of await engines()) {
         { rules: [{ tool: 'a', action: 'allow', limit: 'sends' }], limits },
         { rules: [{ ...plain, show: 'all', timeout: '15m' }], limits: {} },
         { rules: [plain, { ...plain, approvers: { group: 'finance', count: 2 } }], limits },
+        { rules: [plain, { ...plain, approvers: { group: 'finance', proof: 'passkey' } }], limits },
+        { rules: [{ ...plain, approvers: { proof: 'passkey' } }], limits: {} },
       ];
       const text = '# A comment, é\r\nrules: []\n';
       for (const [version, content] of contents.entries()) {
@@ -124,7 +126,12 @@ for (const engine of await engines()) {
         if (version === 0) asBefore();
         else expect(asBefore).toThrow(TypeError);
         // The program before approvers, which knew conditions, would have let anybody answer.
-        if (version > 0) expect('rules' in JSON.parse(stored)).toBe(version < contents.length - 1);
+        const { rules } = content;
+        if (version > 0)
+          expect('rules' in JSON.parse(stored)).toBe(rules.every(rule => rule.approvers === undefined));
+        // The program before proofs, which knew approvers, would have counted approvals without them.
+        if (rules.some(rule => rule.approvers?.proof !== undefined))
+          expect(Object.keys(JSON.parse(stored))).toEqual(['proven']);
       }
     });
 

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { newId } from '../../src/guard/ids.ts';
+import type { ProofRecord } from '../../src/store/approval-proofs.ts';
 import type { ApprovalRecord } from '../../src/store/approvals.ts';
 import type { AuditEntry } from '../../src/store/audit-entry.ts';
 import type { Db } from '../../src/store/db.ts';
@@ -173,6 +174,23 @@ export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalReco
     approverGroup: null,
     votesNeeded: 1,
     valueDigests: null,
+    ...more,
+  };
+}
+
+export function proofRecord(more: Partial<ProofRecord> = {}): ProofRecord {
+  return {
+    approvalId: newId(),
+    operatorId: 'operator-1',
+    by: 'operator:ann@example.com',
+    action: 'approve',
+    nonce: 'n1',
+    credentialId: 'c1',
+    publicKey: 'k1',
+    rpId: 'gate.example',
+    origin: 'https://gate.example',
+    response: '{}',
+    at: NOW,
     ...more,
   };
 }

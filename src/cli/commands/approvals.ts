@@ -14,15 +14,23 @@ import { Refused } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { type Column, printJson, time, word } from '../print.ts';
+import { verifyCommand } from './approvals-verify.ts';
 
 const REFERENCE = '01890000-0000-7000-8000-000000000000';
 
 export function build(io: IO): Command {
   return group(
     'approvals',
-    'Calls that wait for approval by a human: list, show, approve or deny them.',
+    'Calls that wait for approval by a human: list, show, approve or deny them, and verify who signed.',
     ['toolgate approvals list', `toolgate approvals approve ${REFERENCE} --for 1h`],
-    [listCommand(io), showCommand(io), approveCommand(io), denyCommand(io), withdrawCommand(io)],
+    [
+      listCommand(io),
+      showCommand(io),
+      approveCommand(io),
+      denyCommand(io),
+      withdrawCommand(io),
+      verifyCommand(io),
+    ],
   );
 }
 
@@ -172,13 +180,14 @@ function answered(approval: ListedApproval, { only, same }: Answer): string {
   return `${name} is ${status}, and until ${time(grantExpiresAt)} every such call${ofSession}${alike}.`;
 }
 
-/** Where a rule names approvers, only they can answer, as people who signed in. */
+/** Where a rule names approvers or wants their passkeys, only they can answer, as people who signed in. */
 function isForPeople(error: unknown): error is Refused {
-  return error instanceof Refused && error.code === 'not_an_approver';
+  return error instanceof Refused && ['not_an_approver', 'proof_needed'].includes(error.code);
 }
 
-function askPeople({ detail, exitCode, status }: Refused, page: string): CliError {
-  const how = 'The admin token is not a person: let somebody of the group sign in and answer';
+function askPeople({ code, detail, exitCode, status }: Refused, page: string): CliError {
+  const who = code === 'proof_needed' ? 'an approver' : 'somebody of the group';
+  const how = `The admin token is not a person: let ${who} sign in and answer`;
   return new CliError(exitCode, `${detail} ${how} at ${page} (${status})`);
 }
 

@@ -1,11 +1,18 @@
 // Takes an answer to an approval, in one transaction that also writes the event and the grant and drops unsent
 // notifications. If several people answer at once, exactly one wins, by a conditional update. If a group has to answer,
-// each approval is a vote (votes.ts), and the last one that is needed ends the question, as a single denial does.
+// each approval is a vote (votes.ts), and the last one that is needed ends the question, as a single denial does. So it is
+// where each approval has to be proven (proofs.ts), also without a group.
 
 import { type Resolution, statusAfter } from '../../core/approval.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import { VOTED } from '../../core/event.ts';
-import { type ApprovalRecord, findApproval, noteOnApproval, resolveApproval } from '../../store/approvals.ts';
+import {
+  type ApprovalRecord,
+  findApproval,
+  isVotedOn,
+  noteOnApproval,
+  resolveApproval,
+} from '../../store/approvals.ts';
 import type { Locks, Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import { insertGrant } from '../../store/grants.ts';
@@ -20,6 +27,7 @@ import { approvalsLock, OPERATORS_LOCK } from '../locks.ts';
 import { emit } from '../outgoing/outbox.ts';
 import { type Answerer, answerFault } from './approvers.ts';
 import { type Binds, type Bounds, boundRuleDigest, boundsOf } from './bound-grants.ts';
+import { type GivenProof, keepProof, type Proven, prove } from './proofs.ts';
 import { castVote, votesFor } from './votes.ts';
 
 export interface Resolve extends Binds {
@@ -28,6 +36,8 @@ export interface Resolve extends Binds {
   note?: string | null | undefined;
   /** How long the grant lasts, in milliseconds; null: there is no grant, and the approval frees only its own call. */
   grantMs: number | null;
+  /** The assertion of a passkey over this answer. */
+  proof?: GivenProof | undefined;
   /** Where it was answered, if that is neither a page nor the API. The log of changes tells it. */
   via?: 'slack';
 }
@@ -39,6 +49,8 @@ interface Answer extends Resolve {
   operatorId: string | null;
   /** Of the grant. */
   bounds: Bounds;
+  /** Null if none is needed. */
+  proven: Proven | null;
   at: number;
   /** The error if the question has ended before. */
   over: () => GuardError;
@@ -53,13 +65,14 @@ export async function resolveOnce(
   over: () => GuardError,
 ): Promise<ApprovalRecord> {
   if (ended(approval, deps.now()) !== null) throw over();
+  const proven = await prove(deps, approval, resolve, who);
   const resolved = await deps.db.transaction(locksFor(approval, who), async tx => {
     const by = await admit(tx, approval, who);
     // Whoever may not answer must not learn which values the call has.
     const bounds = boundsFor(deps, approval, resolve);
-    const answer = { ...resolve, bounds, ...by, at: deps.now(), over };
-    if (approval.approverGroup === null) return end(tx, deps, approval, answer, []);
-    return answerOfGroup(tx, deps, approval.id, answer);
+    const answer = { ...resolve, bounds, proven, ...by, at: deps.now(), over };
+    if (!isVotedOn(approval)) return end(tx, deps, approval, answer, []);
+    return answerByVote(tx, deps, approval.id, answer);
   });
   if (resolved.status !== 'pending') letDetailsGo(deps, resolved);
   deps.db.wake();
@@ -71,10 +84,10 @@ export function letDetailsGo({ details }: Deps, { id, shows }: ApprovalRecord): 
   if (shows === 1) details.drop(id);
 }
 
-/** The votes of a group are counted one after the other. Whoever answers by name must not lose the right meanwhile. */
-function locksFor({ keyId, approverGroup }: ApprovalRecord, who: Answerer | 'link'): Locks {
+/** Votes are counted one after the other. Whoever answers by name must not lose the right meanwhile. */
+function locksFor(approval: ApprovalRecord, who: Answerer | 'link'): Locks {
   return {
-    exclusive: approverGroup === null ? [] : [approvalsLock(keyId)],
+    exclusive: isVotedOn(approval) ? [approvalsLock(approval.keyId)] : [],
     shared: typeof who === 'string' ? [] : [OPERATORS_LOCK],
   };
 }
@@ -97,17 +110,18 @@ async function admit(
 }
 
 /** The lock on the key's approvals is held, so what is read here stays true. */
-async function answerOfGroup(
+async function answerByVote(
   tx: Transaction,
   deps: Deps,
   referenceId: string,
   answer: Answer,
 ): Promise<ApprovalRecord> {
-  const { action, by, operatorId, at, note, via, over } = answer;
+  const { action, by, operatorId, proven, at, note, via, over } = answer;
   const approval = await findApproval(tx, referenceId);
   if (approval === null || ended(approval, at) !== null) throw over();
-  if (by === 'link' || operatorId === null) throw new Error('only operators can be in a group');
+  if (by !== 'link' && proven !== null) await keepProof(tx, proven, { by, at });
   if (action === 'deny') return end(tx, deps, approval, answer, await votesFor(tx, [approval]));
+  if (by === 'link' || operatorId === null) throw new Error('only operators can vote');
   const votes = await castVote(tx, deps, approval, { operatorId, by, at, via });
   // The agent is told the latest note of those who approve.
   const said = note ?? approval.note;
@@ -175,8 +189,11 @@ export function ended(approval: ApprovalRecord, now: number): 'approved' | 'deni
 }
 
 function boundsFor(deps: Deps, approval: ApprovalRecord, resolve: Resolve): Bounds {
-  const { votesNeeded: needed } = approval;
-  if (resolve.grantMs === null || needed === 1) return boundsOf(deps.vault, approval, resolve);
-  const message = `does not go with this approval: ${needed} people have to approve it, and it frees one call only`;
+  const { votesNeeded: needed, proof } = approval;
+  if (resolve.grantMs === null || (needed === 1 && proof === null))
+    return boundsOf(deps.vault, approval, resolve);
+  // What is signed with a passkey is the answer to one call.
+  const why = proof === null ? `${needed} people have to approve it` : 'it has to be approved with a passkey';
+  const message = `does not go with this approval: ${why}, and it frees one call only`;
   throw invalidInput([{ path: '/duration', message }]);
 }

@@ -1,11 +1,13 @@
 // The ways to an answer: through the link, through the administration, or none in time. answer.ts takes the answer,
 // approvers.ts says who may give it, and asking for an approval is the job of ask.ts.
 
+import type { Resolution } from '../../core/approval.ts';
 import { GuardError } from '../../core/errors.ts';
 import {
   type ApprovalRecord,
   findApproval,
   findApprovalByToken,
+  isVotedOn,
   lapseApprovals,
 } from '../../store/approvals.ts';
 import { listSubscribers } from '../../store/deliveries.ts';
@@ -16,10 +18,12 @@ import type { VoteRecord } from '../../store/votes.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import type { Job } from '../outgoing/worker.ts';
+import type { RelyingParty } from '../people/passkey-responses.ts';
 import { roleFault, type SignedIn } from '../people/sign-ins.ts';
 import { hashToken, tokenKind } from '../secrets.ts';
 import { ended, letDetailsGo, type Resolve, resolveOnce, tell } from './answer.ts';
 import { type Answerer, answerFault } from './approvers.ts';
+import { beginProof } from './proofs.ts';
 import { votesFor } from './votes.ts';
 
 /** Approvals that one transaction ends. */
@@ -31,7 +35,9 @@ export interface Question {
   keyName: string;
   sessionLabel: string | null;
   requiresSignIn: boolean;
-  /** Who has approved so far, if a group has to answer. */
+  /** Whether each approval is a vote. */
+  isVotedOn: boolean;
+  /** Who has approved so far, if they vote. */
   votes: readonly VoteRecord[];
   /** Why it can no longer be answered; null while it can. */
   ended: 'approved' | 'denied' | 'timed_out' | null;
@@ -46,11 +52,13 @@ export async function findQuestion(deps: Deps, token: string): Promise<Question 
     approval.sessionId === null ? null : findSession(deps.db, approval.sessionId),
     votesFor(deps.db, [approval]),
   ]);
+  const votedOn = isVotedOn(approval);
   return {
     approval,
     keyName: key?.name ?? '',
     sessionLabel: session?.label || null,
-    requiresSignIn: approval.approverGroup !== null || (key?.requireSignInToApprove ?? true),
+    isVotedOn: votedOn,
+    requiresSignIn: votedOn || (key?.requireSignInToApprove ?? true),
     votes,
     ended: ended(approval, deps.now()),
   };
@@ -103,6 +111,18 @@ export async function resolveByOperator(
   resolve: Resolve,
 ): Promise<ApprovalRecord> {
   return resolveOnce(deps, await wantApproval(deps, referenceId), resolve, who, answeredBefore);
+}
+
+/** What a browser needs to ask an operator for the passkey that signs this answer. */
+export async function beginAnswer(
+  deps: Deps,
+  who: Answerer,
+  referenceId: string,
+  { action, rp }: { action: Resolution; rp: RelyingParty | null },
+) {
+  const approval = await wantApproval(deps, referenceId);
+  if (ended(approval, deps.now()) !== null) throw answeredBefore();
+  return beginProof(deps, approval, who, action, rp);
 }
 
 /**

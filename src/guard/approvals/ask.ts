@@ -63,7 +63,7 @@ export function ask(
   },
 ): ApprovalRecord {
   const id = newId();
-  const votesNeeded = rule.approvers?.count ?? 1;
+  const { group: approverGroup = null, count: votesNeeded = 1, proof = null } = rule.approvers ?? {};
   const approval: ApprovalRecord = {
     id,
     toolCallId: entry.id,
@@ -89,11 +89,11 @@ export function ask(
     shows: rule.show !== undefined || rule.ask !== undefined ? 1 : 0,
     personId: person?.id ?? null,
     personEmail: person?.email ?? null,
-    proof: null,
-    approverGroup: rule.approvers?.group ?? null,
+    proof,
+    approverGroup,
     votesNeeded,
-    // Several votes open no grant.
-    valueDigests: votesNeeded > 1 ? null : valueDigests(deps.vault, id, args),
+    // Several votes open no grant, nor does a proven one.
+    valueDigests: votesNeeded > 1 || proof !== null ? null : valueDigests(deps.vault, id, args),
   };
   const { token, hash } = mintToken('approval');
   insertApproval(tx, approval, hash);

@@ -1,8 +1,9 @@
-// Counts the approvals of several people, where a rule wants a group to answer. The caller holds the lock on the
+// Counts the approvals of several people, where a rule wants a group to answer, or proof of each answer. The caller holds the lock on the
 // approvals of the key, so that the votes of all replicas are counted one after the other.
 
 import { GuardError } from '../../core/errors.ts';
-import type { ApprovalRecord } from '../../store/approvals.ts';
+import { removeProof } from '../../store/approval-proofs.ts';
+import { type ApprovalRecord, isVotedOn } from '../../store/approvals.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
 import { findOperator } from '../../store/operators.ts';
 import { insertVote, listVotes, removeVote, type VoteRecord } from '../../store/votes.ts';
@@ -44,15 +45,18 @@ async function standing(
     const operator = await findOperator(tx, vote.operatorId);
     if (operator !== null && mayAnswer(approval, { ...operator, operatorId: operator.id }))
       counted.push(vote);
-    else await removeVote(tx, vote);
+    else {
+      await removeVote(tx, vote);
+      await removeProof(tx, vote);
+    }
   }
   return counted;
 }
 
-/** The votes that the approvals have; only those that a group answers have any. */
+/** The votes that the approvals have. */
 export function votesFor(db: Queries, approvals: readonly ApprovalRecord[]): Promise<VoteRecord[]> {
   return listVotes(
     db,
-    approvals.filter(each => each.approverGroup !== null).map(each => each.id),
+    approvals.filter(isVotedOn).map(each => each.id),
   );
 }

@@ -3,7 +3,7 @@
 
 import type { Drift, Freedom } from '../../core/decide.ts';
 import { hasMore } from '../../core/policy.ts';
-import { type ApprovalRecord, countOpen, findApprovals } from '../../store/approvals.ts';
+import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../store/approvals.ts';
 import type { Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
@@ -221,11 +221,14 @@ function frees(approval: Spendable, asking: Asking): boolean {
 
 /** The rule may have changed, or another one may hold the call now: the people whom it wants must have approved. */
 function enoughApprovers(
-  { approverGroup, votesNeeded }: Pick<Spendable, 'approverGroup' | 'votesNeeded'>,
+  { approverGroup, votesNeeded, proof }: Pick<Spendable, 'approverGroup' | 'votesNeeded' | 'proof'>,
   { rule: { approvers } }: Asking,
 ): boolean {
+  if (approvers === undefined) return true;
   return (
-    approvers === undefined || (approverGroup === approvers.group && votesNeeded >= (approvers.count ?? 1))
+    (approvers.group === undefined || approverGroup === approvers.group) &&
+    (approvers.proof === undefined || proof === approvers.proof) &&
+    votesNeeded >= (approvers.count ?? 1)
   );
 }
 
@@ -247,9 +250,10 @@ function isSameAsker(
   return personId === null ? sessionId === principal.sessionId : personId === principal.personId;
 }
 
-/** A replica of an older version knows no groups: what somebody answered there does not count for one. */
-function hasItsVotes({ approverGroup, votesNeeded, votes }: Spendable): boolean {
-  return approverGroup === null || votes >= votesNeeded;
+/** A replica of an older version knows no groups, or no proof: what somebody answered there does not count. */
+function hasItsVotes(approval: Spendable): boolean {
+  const { votesNeeded, votes, proof, proofs } = approval;
+  return !isVotedOn(approval) || (votes >= votesNeeded && (proof === null || proofs >= votesNeeded));
 }
 
 interface About {
@@ -273,6 +277,8 @@ function isSameTool(about: About, { principal, call }: CheckRequest): boolean {
  * hours, limits and approvers, so it covers a rule without them.
  */
 function grantCovers(grant: GrantRecord, { drift, definitionDigest, rule, ruleDigest }: Asking): boolean {
+  // An approval that has to be proven opens no grant.
+  if (rule.approvers?.proof !== undefined) return false;
   const asked = grantRuleDigest(grant);
   const isOther = asked === null ? hasMore(rule) || rule.approvers !== undefined : asked !== ruleDigest;
   // Who opened it is not known if a replica of an older version did, which knows no groups.

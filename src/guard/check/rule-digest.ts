@@ -10,8 +10,11 @@ export function ruleDigest(rule: Rule): string {
   if (digest === undefined) {
     const { tool, action, during = null, limit = null, approvers } = rule;
     const parts = [tool, action, conditionsOf(rule), during, limit];
-    // Rules that name no approvers keep the digest that they had before rules could.
-    if (approvers !== undefined) parts.push([approvers.group, String(approvers.count ?? 1)]);
+    // Rules that name no approvers, or want no proof, keep the digest that they had before rules could.
+    if (approvers !== undefined) {
+      const { group = '', count = 1, proof } = approvers;
+      parts.push([group, String(count), ...(proof === undefined ? [] : [proof])]);
+    }
     const text = JSON.stringify(parts);
     digest = new Bun.CryptoHasher('sha256').update(text).digest('base64url');
     known.set(rule, digest);

@@ -20,6 +20,11 @@ import { forwarded, showOutcome } from './audit.ts';
 
 const time = isoTime.nullable();
 
+const proofKind = z
+  .enum(['passkey'])
+  .nullable()
+  .meta({ description: 'What each approval has to be signed with.' });
+
 const approval = z.object({
   referenceId: uuid,
   toolCallId: uuid,
@@ -48,6 +53,7 @@ const approval = z.object({
   }),
   note: z.string().nullable().meta({ description: 'What the person who answered wrote to the agent.' }),
   approverGroup: z.string().nullable().meta({ description: 'The group whose members have to answer.' }),
+  proof: proofKind,
   votes,
 });
 
@@ -226,14 +232,14 @@ export const approvalAdminRoutes: Route[] = [
       200: { description: 'The approval: answered, or with one more vote.', schema: approval },
       403: {
         description:
-          'Only a group may answer it (`not_an_approver`), or the call was made in your name (`own_call`).',
+          'Only a group may answer it (`not_an_approver`), the call was made in your name (`own_call`), or your passkey has to sign the approval (`proof_needed`).',
       },
       409: { description: 'It was answered before, also by you, or has lapsed.' },
     },
     handle: async incoming => {
       const referenceId = incoming.params['referenceId'] ?? '';
       const { deps } = incoming.services;
-      const answer = answerIn(incoming.body);
+      const answer = answerIn(incoming);
       const resolved = await resolveByOperator(deps, answererOf(incoming), referenceId, answer);
       return Response.json(await listed(deps, resolved));
     },

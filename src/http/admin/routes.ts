@@ -1,6 +1,7 @@
 // All routes of the administration.
 
 import type { Route } from '../route.ts';
+import { approvalProofRoutes } from './approval-proofs.ts';
 import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { changeRoutes } from './changes.ts';
@@ -34,6 +35,7 @@ export const adminRoutes: Route[] = [
   ...serverSignInRoutes,
   ...sessionAdminRoutes,
   ...approvalAdminRoutes,
+  ...approvalProofRoutes,
   ...grantRoutes,
   ...notificationRoutes,
   ...webhookRoutes,

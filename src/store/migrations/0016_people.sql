@@ -161,5 +161,16 @@ CREATE TABLE approval_proofs (
   PRIMARY KEY (approval_id, operator_id)
 );
 
+-- Nonces for such answers, one for each operator and approval at a time.
+CREATE TABLE approval_nonces (
+  approval_id text NOT NULL,
+  operator_id text NOT NULL,
+  nonce text NOT NULL,
+  action text NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (approval_id, operator_id)
+);
+CREATE INDEX approval_nonces_expiry ON approval_nonces (expires_at);
+
 -- Whether the client of an MCP session can send its user to an address (URL elicitation).
 ALTER TABLE connections ADD COLUMN elicits_url bigint NOT NULL DEFAULT 0;

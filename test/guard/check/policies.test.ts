@@ -143,8 +143,10 @@ test('who may answer makes a rule another one, and rules that do not say it are 
     ruleDigest({ ...rule, approvers: { group: 'finance' } }),
     ruleDigest({ ...rule, approvers: { group: 'finance', count: 2 } }),
     ruleDigest({ ...rule, approvers: { group: 'sales', count: 2 } }),
+    ruleDigest({ ...rule, approvers: { group: 'sales', count: 2, proof: 'passkey' } }),
+    ruleDigest({ ...rule, approvers: { proof: 'passkey' } }),
   ];
-  expect(new Set(digests).size).toBe(4);
+  expect(new Set(digests).size).toBe(6);
   expect(digests[0]).toBe('7ppulo0ZF4LKZ8GzN9Jf4kQzEaAK2fQ5oZ20l3OR1B4');
   expect(ruleDigest({ ...rule, approvers: { count: 1, group: 'finance' } })).toBe(digests[1] as string);
   const told = {

@@ -117,8 +117,8 @@ function Message({
   );
 }
 
-function votes({ votes: { needed, approved }, approverGroup, status }: WholeApproval): Step | null {
-  if (needed === 1 && approverGroup === null) return null;
+function votes({ votes: { needed, approved }, approverGroup, proof, status }: WholeApproval): Step | null {
+  if (needed === 1 && approverGroup === null && proof === null) return null;
   const open = status === 'pending' && approved.length < needed;
   return {
     name: 'Votes',
@@ -133,6 +133,7 @@ function votes({ votes: { needed, approved }, approverGroup, status }: WholeAppr
             of <Named text={approverGroup} />
           </>
         )}
+        {proof !== null && ', each with a passkey'}
         <ul class="plain-list">
           {approved.map(({ by, at }) => (
             <li key={by}>

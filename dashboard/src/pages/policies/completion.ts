@@ -41,7 +41,8 @@ const RULE_HELP: Record<keyof Rule, string> = {
   limit: 'The name of a limit that an allowed call counts against.',
   show: 'Arguments that approvers see: all, or paths such as [amount, customer.name].',
   ask: 'The question to the approver; {amount} in it stands for the value of that argument.',
-  approvers: 'Who may answer: { group: finance, count: 2 } wants two of that group.',
+  approvers:
+    'Who may answer: { group: finance, count: 2 } wants two of that group, { proof: passkey } a passkey.',
   timeout: 'How long the question waits for an answer: 15m, 1h, 7d.',
   notify: 'The names of the channels that are told, in place of those of the key.',
   escalate: 'Further channels, once it has waited: { after: 10m, notify: [on-call] }.',
@@ -62,6 +63,7 @@ const LIMIT_HELP: Record<keyof Limit, string> = {
 const APPROVERS_HELP: Record<keyof Approvers, string> = {
   group: 'The group of operators who may answer.',
   count: 'How many of them have to approve, 1 to 5.',
+  proof: 'passkey: each of them signs the approval with their passkey.',
 };
 
 const ESCALATE_HELP: Record<keyof Escalation, string> = {
@@ -95,6 +97,7 @@ const CHOICES: Record<string, (state: EditorState) => readonly string[]> = {
   limit: limitNames,
   show: state => ['all', ...argumentNames(state)],
   notify: () => [DEFAULT_CHANNEL],
+  proof: () => ['passkey'],
 };
 
 function valuesOf(field: string, state: EditorState): Completion[] {

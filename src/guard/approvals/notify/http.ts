@@ -22,7 +22,7 @@ export async function sendNotification(
 function notifierJson(message: NotificationMessage): string {
   const { referenceId, keyName, sessionLabel, serverName, toolName, reason } = message;
   const { approveUrl, denyUrl, reviewUrl, reviewFirst, expiresAt } = message;
-  const { approverGroup, votesNeeded, details, personEmail } = message;
+  const { approverGroup, votesNeeded, proof, details, personEmail } = message;
   return JSON.stringify({
     referenceId,
     keyName,
@@ -36,7 +36,8 @@ function notifierJson(message: NotificationMessage): string {
     reviewFirst,
     expiresAt,
     ...(personEmail === null ? {} : { personEmail }),
-    ...(approverGroup === null ? {} : { approverGroup, votesNeeded }),
+    ...(approverGroup === null && proof === null ? {} : { approverGroup, votesNeeded }),
+    ...(proof === null ? {} : { proof }),
     ...(details === null ? {} : { details: { ...details, inserted: undefined } }),
   });
 }

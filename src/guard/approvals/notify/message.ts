@@ -30,6 +30,8 @@ export interface NotificationMessage extends CallFacts {
   reviewUrl: string;
   approverGroup: string | null;
   votesNeeded: number;
+  /** What each approval has to be signed with; null if it need not be. */
+  proof: 'passkey' | null;
   /** What the call would do; null if there is nothing to show, or if this message must not show it. */
   details: Details | null;
   /** Whether the call has details that this message does not show. */
@@ -130,14 +132,15 @@ export function facts(message: CallFacts): Fact[] {
 export function needs({
   approverGroup,
   votesNeeded,
-}: Pick<NotificationMessage, 'approverGroup' | 'votesNeeded'>): Fact[] {
-  if (approverGroup === null) return [];
-  const group = `the group "${visible(approverGroup)}"`;
+  proof,
+}: Pick<NotificationMessage, 'approverGroup' | 'votesNeeded' | 'proof'>): Fact[] {
+  if (approverGroup === null && proof === null) return [];
+  const group = approverGroup === null ? '' : ` of the group "${visible(approverGroup)}"`;
   const value =
     votesNeeded === 1
-      ? `an approval by somebody of ${group}`
-      : `${votesNeeded} approvals by different people of ${group}`;
-  return [{ label: 'Needs', value }];
+      ? `an approval by ${group === '' ? 'an approver' : `somebody${group}`}`
+      : `${votesNeeded} approvals by different people${group}`;
+  return [{ label: 'Needs', value: proof === null ? value : `${value}, signed with a passkey` }];
 }
 
 /** What the call would do, one line for each part; a value cannot begin a line, since line breaks are escaped. */

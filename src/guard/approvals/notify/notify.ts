@@ -158,6 +158,7 @@ async function prepared(
     id: leased.id,
     approverGroup: approval.approverGroup,
     votesNeeded: approval.votesNeeded,
+    proof: approval.proof,
     details,
     reviewFirst: shows && details === null,
   };

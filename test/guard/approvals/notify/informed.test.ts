@@ -29,6 +29,7 @@ const message: NotificationMessage = {
   expiresAt: '2026-08-01T12:34:56.000Z',
   approverGroup: null,
   votesNeeded: 1,
+  proof: null,
   details: null,
   reviewFirst: false,
 };

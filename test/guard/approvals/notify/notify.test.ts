@@ -32,6 +32,7 @@ const message: NotificationMessage = {
   id: '0198c0de-0000-7000-8000-000000000002',
   approverGroup: null,
   votesNeeded: 1,
+  proof: null,
   details: null,
   reviewFirst: false,
 };
@@ -395,15 +396,17 @@ describe('by HTTP', () => {
       votesNeeded: ___,
       details: ____,
       personEmail: _____,
+      proof: ______,
       ...always
     } = hostile;
     expect(seen).toEqual([{ type: 'application/json', json: always, key: null }]);
     const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }] };
     const personEmail = 'ann@example.com';
     const more = { sessionLabel: null, personEmail, approverGroup: 'finance', votesNeeded: 2, details };
-    const two = { ...message, ...more };
+    const signed = { ...more, proof: 'passkey' as const };
+    const two = { ...message, ...signed };
     await sendNotification({ url, headers: { 'X-Key': 'abc' } }, two, rules);
-    expect(seen[1]).toMatchObject({ key: 'abc', json: more });
+    expect(seen[1]).toMatchObject({ key: 'abc', json: signed });
   });
 
   test('only a 2xx is success, and an echo of the links stays out of the error', async () => {

@@ -106,6 +106,13 @@ test('votes and the group are named', () => {
   expect(read(message)).toContain('Needs: 2 approvals by different people of the group "finance"');
 });
 
+test('where a passkey has to sign, no button approves', () => {
+  const message = questionMessage(about({ proof: 'passkey' }), 'none');
+  expect(read(message)).toContain('Needs: an approval by an approver, signed with a passkey');
+  expect(JSON.stringify(message)).not.toContain('toolgate_approve');
+  expect(JSON.stringify(message)).toContain('toolgate_deny');
+});
+
 test('an ended question says how, by whom and why, and has no button', () => {
   const by = { resolvedBy: 'operator:ana@example.com', resolvedAt: 1, note: 'Too much.' };
   const cases: [Partial<About['approval']>, string][] = [

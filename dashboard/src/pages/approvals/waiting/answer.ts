@@ -2,6 +2,7 @@
 
 import { get, post, Refusal } from '../../../api.ts';
 import type { Approval, ListedApproval } from '../../../resources.ts';
+import { sign } from './passkey.ts';
 
 export interface Answer {
   action: 'approve' | 'deny';
@@ -20,13 +21,22 @@ export function withNote(answer: Answer, written: string): Answer {
 
 export const toolOf = ({ serverName, toolName }: Approval): string => `${serverName}__${toolName}`;
 
-/** Returns the approval as it is now, and the refusal if somebody else was faster. */
+/** Whether the person's passkey has to sign this answer. */
+export const needsPasskey = ({ proof }: Approval, action: Answer['action']): boolean =>
+  proof === 'passkey' && action === 'approve';
+
+/**
+ * Returns the approval as it is now, and the refusal if somebody else was faster. It asks the person for their passkey
+ * where one is needed.
+ */
 export async function send(
-  { referenceId }: Approval,
+  asked: Approval,
   answer: Answer,
 ): Promise<{ approval: ListedApproval; late: Refusal | null }> {
+  const { referenceId } = asked;
   try {
-    return { approval: await post(`/approvals/${referenceId}/resolve`, answer), late: null };
+    const proof = needsPasskey(asked, answer.action) ? { proof: await sign(asked) } : {};
+    return { approval: await post(`/approvals/${referenceId}/resolve`, { ...answer, ...proof }), late: null };
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 409) throw error;
     const approval = await get<ListedApproval>(`/approvals/${referenceId}`);

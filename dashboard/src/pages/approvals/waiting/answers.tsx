@@ -12,7 +12,7 @@ import { Named } from '../../../components/text.tsx';
 import { useAction } from '../../../load.ts';
 import type { Approval } from '../../../resources.ts';
 import { mayResolve, me } from '../../../session.ts';
-import { type Answer, send, toolOf, withNote } from './answer.ts';
+import { type Answer, needsPasskey, send, toolOf, withNote } from './answer.ts';
 import { ForAWhile } from './for-a-while.tsx';
 import type { Look } from './look.ts';
 
@@ -42,20 +42,27 @@ export function Answers({ approval, look, changed, focus }: AnswersProps) {
   if (!mayResolve.value) return null;
   const why = whyNot(approval, look, error);
   if (why !== null) return <p class="votes">{why}</p>;
-  const needed = approval.votes.needed;
+  const signs = needsPasskey(approval, 'approve');
   const tool = visible(toolOf(approval));
   const unseen = look.whole === null && look.error === null;
   return (
     <>
       {noting && <Note of={note} />}
       <div class="answers">
-        <button type="button" data-key="a" disabled={busy || unseen} onClick={() => press('approve')}>
-          Approve<span class="unseen"> {tool}</span>
+        <button
+          type="button"
+          data-key="a"
+          data-signs={signs ? '' : undefined}
+          disabled={busy || unseen}
+          onClick={() => press('approve')}
+        >
+          {signs ? 'Approve with passkey' : 'Approve'}
+          <span class="unseen"> {tool}</span>
         </button>
         <button type="button" class="plain deny" data-key="d" disabled={busy} onClick={() => press('deny')}>
           Deny<span class="unseen"> {tool}</span>
         </button>
-        {needed === 1 && (
+        {approval.votes.needed === 1 && !signs && (
           <button type="button" class="plain" disabled={busy || unseen} onClick={() => setLasting(true)}>
             Approve for a while…<span class="unseen"> {tool}</span>
           </button>
@@ -98,7 +105,9 @@ function Note({ of }: { of: RefObject<HTMLTextAreaElement | null> }) {
 
 /** Why this person cannot answer, or null if they can, as far as the page knows. */
 function whyNot({ approverGroup, votes }: Approval, { whole }: Look, error: Error | null) {
-  const refused = error instanceof Refusal && error.status === 403 ? error.message : null;
+  // Who lacks a passkey can add one, and who took too long can try again.
+  const isFinal = error instanceof Refusal && error.status === 403 && error.code !== 'proof_needed';
+  const refused = isFinal ? error.message : null;
   if (refused !== null) return refused;
   const { email, groups } = me.value ?? {};
   if (approverGroup !== null && groups?.includes(approverGroup) === false)
@@ -113,28 +122,44 @@ function whyNot({ approverGroup, votes }: Approval, { whole }: Look, error: Erro
   return null;
 }
 
-/** Who has to answer, if only a group may: how many of how many have approved, and what a further vote does. */
-export function Votes({ approval: { approverGroup, votes } }: { approval: Approval }) {
-  if (approverGroup === null) return null;
+/**
+ * Who has to answer, if not anybody may: how many of how many have approved, what a further vote does, and that a passkey
+ * is needed.
+ */
+export function Votes({ approval: { approverGroup, proof = null, votes } }: { approval: Approval }) {
+  if (approverGroup === null && proof === null) return null;
   const { needed, approved } = votes;
+  const signs = proof !== null && 'Whoever approves it signs that with their passkey.';
   if (needed === 1)
     return (
       <p class="votes">
-        The group <Named text={approverGroup} /> answers this call.
+        {approverGroup !== null && (
+          <>
+            The group <Named text={approverGroup} /> answers this call.{' '}
+          </>
+        )}
+        {signs}
       </p>
     );
   const left = needed - approved.length;
   return (
     <p class="votes">
       <b>
-        {approved.length} of {needed} of <Named text={approverGroup} />
+        {approved.length} of {needed}
+        {approverGroup !== null && (
+          <>
+            {' '}
+            of <Named text={approverGroup} />
+          </>
+        )}
       </b>{' '}
       {approved.length > 0 && (
         <>
           approved: <Named text={approved.map(({ by }) => answeredBy(by)).join(', ')} />.{' '}
         </>
       )}
-      {left === 1 ? 'One more approval is needed' : `${left} more approvals are needed`}; one denial ends it.
+      {left === 1 ? 'One more approval is needed' : `${left} more approvals are needed`}; one denial ends it.{' '}
+      {signs}
     </p>
   );
 }

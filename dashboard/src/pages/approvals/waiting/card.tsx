@@ -38,6 +38,7 @@ function Drawn({ card: { approval, ending }, isSelected, select, changed }: Ques
   const focus = useCallback(() => element.current?.focus({ preventScroll: true }), []);
   const height = useStays(element, ending !== null, focus);
   const { whole, again } = look;
+  const known: Approval = whole === null ? approval : { ...approval, proof: whole.proof };
   const unknown = ending?.status === 'elsewhere';
   useEffect(() => {
     if (unknown) again();
@@ -81,10 +82,10 @@ function Drawn({ card: { approval, ending }, isSelected, select, changed }: Ques
           {title}
         </div>
         <Asked approval={approval} look={look} />
-        {ending === null && <Votes approval={approval} />}
+        {ending === null && <Votes approval={known} />}
       </div>
       {ending === null && <TimeLeft approval={approval} />}
-      {ending === null && <Answers approval={approval} look={look} changed={changed} focus={focus} />}
+      {ending === null && <Answers approval={known} look={look} changed={changed} focus={focus} />}
       {ending !== null && <Ended ending={ending} note={approval.note} />}
     </li>
   );

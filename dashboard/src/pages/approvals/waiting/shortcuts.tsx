@@ -14,7 +14,7 @@ const isOn = signal(localStorage.getItem(STORED) !== 'off');
 const KEYS: [string, string][] = [
   ['j', 'the next call'],
   ['k', 'the call before'],
-  ['a', 'approve this call'],
+  ['a', 'approve this call, if it needs no passkey'],
   ['d', 'deny this call'],
   ['n', 'write a note to the agent first'],
   ['x', 'select this call, or stop selecting it'],
@@ -81,7 +81,14 @@ const isOnScreen = (stop: HTMLElement): boolean => stop.getBoundingClientRect().
 function act(list: HTMLElement | null, key: string): void {
   const card = document.activeElement?.closest<HTMLElement>(STOP);
   if (card === null || card === undefined || list?.contains(card) !== true) return;
-  card.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click();
+  const button = card.querySelector<HTMLElement>(`[data-key="${key}"]`);
+  if (button?.dataset['signs'] === undefined) {
+    button?.click();
+    return;
+  }
+  // A passkey is asked for by whoever presses the button itself.
+  announce('This call has to be approved with your passkey. Press its button.');
+  button.focus();
 }
 
 export function Help({ open }: { open: Signal<boolean> }) {

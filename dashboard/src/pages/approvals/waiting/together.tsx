@@ -7,7 +7,7 @@ import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';
 import { keyName } from '../../../names.ts';
 import type { Approval } from '../../../resources.ts';
-import { type Answer, sendAll, withNote } from './answer.ts';
+import { type Answer, needsPasskey, sendAll, withNote } from './answer.ts';
 import { type Alike, alikeOf, type Card } from './inbox.ts';
 
 interface TogetherProps {
@@ -68,7 +68,8 @@ interface Failure {
 
 const calls = (count: number): string => (count === 1 ? '1 call' : `${count} calls`);
 
-function AnswerAll({ action, cards, changed, onClose, done }: AnswerAllProps) {
+function AnswerAll({ action, cards: chosen, changed, onClose, done }: AnswerAllProps) {
+  const cards = chosen.filter(({ approval }) => !needsPasskey(approval, action));
   const note = useRef<HTMLTextAreaElement>(null);
   const [answered, setAnswered] = useState<number | null>(null);
   const [failures, setFailures] = useState<Failure[]>([]);
@@ -95,8 +96,9 @@ function AnswerAll({ action, cards, changed, onClose, done }: AnswerAllProps) {
   return (
     <Dialog title={`${verb} ${calls(cards.length)}?`} open onClose={onClose}>
       <div class="stack">
-        {answered === null && <Summary groups={alikeOf(cards)} />}
-        {answered === null && (
+        {chosen.length > cards.length && <Unsigned count={chosen.length - cards.length} />}
+        {answered === null && cards.length > 0 && <Summary groups={alikeOf(cards)} />}
+        {answered === null && cards.length > 0 && (
           <Field label="Note to the agents, optional">
             {ties => <textarea ref={note} rows={2} maxLength={500} {...ties} />}
           </Field>
@@ -112,7 +114,7 @@ function AnswerAll({ action, cards, changed, onClose, done }: AnswerAllProps) {
           <button type="button" class="plain" onClick={onClose} disabled={answered !== null && !isDone}>
             {isDone ? 'Close' : 'Cancel'}
           </button>
-          {answered === null && (
+          {answered === null && cards.length > 0 && (
             <button type="button" class={action === 'deny' ? 'danger' : undefined} onClick={start}>
               {verb} {calls(cards.length)}
             </button>
@@ -120,6 +122,15 @@ function AnswerAll({ action, cards, changed, onClose, done }: AnswerAllProps) {
         </footer>
       </div>
     </Dialog>
+  );
+}
+
+function Unsigned({ count }: { count: number }) {
+  return (
+    <p class="notice">
+      {count === 1 ? '1 of them has' : `${count} of them have`} to be approved with your passkey, one by one,
+      so {count === 1 ? 'it is' : 'they are'} not approved here.
+    </p>
   );
 }
 

@@ -91,6 +91,8 @@ function buttons({ approval, pageUrl }: About, unseen: boolean): object[] {
   const review = { ...button(REVIEW, 'toolgate_open'), url: pageUrl };
   const approve = { ...button(unseen ? APPROVE_UNSEEN : 'Approve', 'toolgate_approve'), value: approval.id };
   const deny = { ...button('Deny', 'toolgate_deny'), value: approval.id, style: 'danger' };
+  // No passkey can sign in Slack, so an approval that needs one is given on the page.
+  if (approval.proof !== null) return [{ ...review, style: 'primary' }, deny];
   if (!unseen) return [{ ...approve, style: 'primary' }, deny, review];
   return [{ ...review, style: 'primary' }, { ...approve, confirm: CONFIRM }, deny];
 }
