@@ -151,8 +151,8 @@ export class Vault {
     return createHmac('sha256', this.#challenges).update(challenge).digest('base64url');
   }
 
-  /** Proves that this service, or a replica of it, wrote a text for one purpose of the authorization server. */
-  oauthMac(purpose: 'client' | 'consent', text: string): string {
+  /** Proves that this service, or a replica of it, wrote a text for one purpose of signing in with OAuth. */
+  oauthMac(purpose: 'client' | 'consent' | 'server ticket', text: string): string {
     return createHmac('sha256', this.#oauth).update(`${purpose}\n${text}`).digest('base64url');
   }
 

@@ -244,12 +244,11 @@ interface Ticket {
 
 export async function insertServerTicket(db: Queries, ticket: Ticket, now: number): Promise<void> {
   await db.run('DELETE FROM server_tickets WHERE expires_at <= $1', [now]);
-  await db.run('INSERT INTO server_tickets (hash, tool_id, person_id, expires_at) VALUES ($1, $2, $3, $4)', [
-    ticket.hash,
-    ticket.toolId,
-    ticket.personId,
-    ticket.expiresAt,
-  ]);
+  await db.run(
+    `INSERT INTO server_tickets (hash, tool_id, person_id, expires_at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (hash) DO NOTHING`,
+    [ticket.hash, ticket.toolId, ticket.personId, ticket.expiresAt],
+  );
 }
 
 export async function findServerTicket(

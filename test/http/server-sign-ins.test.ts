@@ -3,14 +3,15 @@
 // began it, once; and no token of the server is anywhere but encrypted in the store.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { cookieOf, newPerson, type Person, send } from '../operators/people.ts';
-import { sql } from '../support/faults.ts';
+import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
 import { OAuthUpstream } from '../support/oauth-upstream.ts';
 import { type Reply, startService, type TestService } from '../support/service.ts';
 
+const env = { TOOLGATE_LOG_LEVEL: 'trace' };
 let service: TestService;
 let upstream: OAuthUpstream;
 let admin: Person;
@@ -22,7 +23,7 @@ const said: string[] = [];
 
 beforeAll(async () => {
   upstream = await OAuthUpstream.start();
-  service = await startService({ env: { TOOLGATE_LOG_LEVEL: 'trace' } });
+  service = await startService({ env });
   admin = await newPerson(service, 'admin');
   ann = await newPerson(service, 'user');
   bob = await newPerson(service, 'user');
@@ -31,6 +32,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.close();
+  rmSync(service.dataDir, { recursive: true, force: true });
   await upstream.close();
 });
 
@@ -230,6 +232,38 @@ test('the document of our client is there for tools behind OAuth, and the settin
     const body = { name: 'wrong', transport: 'http', url, ...wrong };
     expect((await service.admin('POST', path, body)).status).toBe(400);
   }
+});
+
+test('a service that is killed while it renews a sign-in asks to sign in again, and never sends the token twice', async () => {
+  upstream.lifetime = 3;
+  const toolId = await connectTool('killed', { as: 'key' });
+  const path = `/keys/${keyId}/connected-tools/${toolId}`;
+  const { body } = await service.admin('POST', `${path}/connect`);
+  const { back, cookie } = await signInAt(admin, body.url, 'eve');
+  expect((await from(admin, 'GET', back, cookie)).status).toBe(303);
+  expect((await service.admin('POST', `${path}/test`)).body).toMatchObject({ ok: true });
+  upstream.lifetime = 3600;
+  const answered = Promise.withResolvers<void>();
+  upstream.hold = answered.promise;
+  const before = upstream.refreshes.length;
+  const sent = () => upstream.refreshes.slice(before);
+  await until('the token was sent', async () => {
+    if (sent().length === 0) service.admin('POST', `${path}/test`).catch(() => {});
+    return sent()[0]?.status === 200;
+  });
+  await service.kill('SIGKILL');
+  said.push(service.output);
+  upstream.hold = null;
+  answered.resolve();
+  const { dataDir, databaseUrl } = service;
+  service = await startService({ env, dataDir, databaseUrl });
+  await until('the access token has ended', async () => (await signInOf(toolId)).state === 'ended');
+  expect(await signInOf(toolId)).toMatchObject({
+    as: 'eve@server.example',
+    error: 'Renewing this sign-in was interrupted. Sign in again.',
+  });
+  expect((await service.admin('POST', `${path}/test`)).body).toMatchObject({ ok: false });
+  expect(sent().map(each => each.status)).toEqual([200]);
 });
 
 test('what belongs to a tool or a person goes with them; no token is in the log, the store’s files, or an answer', async () => {

@@ -9,6 +9,7 @@ import {
   findServerClient,
   putServerClient,
   removeServerClient,
+  removeServerClients,
 } from '../../store/server-sign-ins.ts';
 import type { OAuthSettings } from '../connected-tools.ts';
 import type { Deps } from '../deps.ts';
@@ -33,6 +34,7 @@ interface KeptClient extends Client {
 }
 
 const MAX_ID = 2048;
+const MAX_CLIENTS = 20;
 const about = (toolId: string, issuer: string): string => `server client ${toolId} ${issuer}`;
 
 /** The addresses under which servers know us. */
@@ -139,6 +141,8 @@ async function register(
     typeof secret === 'string' && secret !== '' ? secret : null,
     said['token_endpoint_auth_method'],
   );
+  // A server that names another authorization server each time must not fill the store.
+  if ((await countServerClients(deps.db, toolId)) >= MAX_CLIENTS) await removeServerClients(deps.db, toolId);
   await keep(deps, toolId, server.issuer, {
     ...client,
     entered: false,

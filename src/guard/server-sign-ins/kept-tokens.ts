@@ -118,6 +118,16 @@ export class KeptTokens {
     }
   }
 
+  /** Whether there are other tokens by now. If another replica is just refreshing them, this waits for it. */
+  async isReplaced({ row, tokens }: Kept): Promise<boolean> {
+    for (;;) {
+      const now = await this.find(row.toolId, row.personId);
+      if (now === null || now.tokens.access !== tokens.access) return now !== null;
+      if (now.row.refreshing === 0 || this.#deps.now() >= now.row.leasedUntil) return false;
+      await Bun.sleep(LOOK_MS);
+    }
+  }
+
   /** Refreshes the tokens, unless somebody else does or did. Callers of one process share one request. */
   refresh(tool: ConnectedTool, kept: Kept): Promise<void> {
     const name = about(tool.id, kept.row.personId);

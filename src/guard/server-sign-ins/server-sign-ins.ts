@@ -43,6 +43,7 @@ export { SignInNeeded };
 
 /** How long a person may take at the server. */
 export const VISIT_MS = 10 * 60_000;
+/** A ticket is valid for one to two of these times. */
 const TICKET_MS = 60 * 60_000;
 /** A token that the server refuses so soon after it was given is not refreshed: that would go on without end. */
 const FRESH_MS = 60_000;
@@ -124,7 +125,7 @@ export class ServerSignIns {
     const { row, tokens } = kept;
     if (`Bearer ${tokens.access}` !== header) return 'again';
     if (status === 403) return this.#stepUp(tool, kept, wwwAuthenticate);
-    if (tokens.refresh === null || this.#deps.now() - tokens.obtainedAt < FRESH_MS) {
+    if (tokens.refresh === null || this.#deps.now() < freshUntil(kept)) {
       await this.#kept.end(tool, row, SIGN_IN_AGAIN.declined);
       return 'sign-in';
     }
@@ -136,8 +137,7 @@ export class ServerSignIns {
         throw error;
       }
     }
-    const now = await this.#kept.find(tool.id, row.personId);
-    return now !== null && now.tokens.access !== tokens.access ? 'again' : 'sign-in';
+    return (await this.#kept.isReplaced(kept)) ? 'again' : 'sign-in';
   }
 
   /** The sign-in goes on for all other calls. The next one asks for the scopes in addition. */
@@ -314,13 +314,14 @@ export class ServerSignIns {
 
   /** The address of a page on which this person, or for a key an admin, can sign in to the server. */
   async ticket(tool: ConnectedTool, personId: string | null): Promise<string> {
-    const oauth = await library();
-    const secret = oauth.generateRandomState();
-    await this.#deps.db.transaction({}, async tx => {
-      const now = this.#deps.now();
-      const ticket = { hash: hashToken(secret), toolId: tool.id, personId: ownerOf(tool, personId) };
-      await insertServerTicket(tx, { ...ticket, expiresAt: now + TICKET_MS }, now);
-    });
+    const now = this.#deps.now();
+    const owner = ownerOf(tool, personId);
+    // Within the hour it is the same one: a caller that repeats its call must not fill the store with tickets.
+    const hour = Math.floor(now / TICKET_MS);
+    const secret = this.#deps.vault.oauthMac('server ticket', `${tool.id} ${owner} ${hour}`);
+    const expiresAt = (hour + 2) * TICKET_MS;
+    const ticket = { hash: hashToken(secret), toolId: tool.id, personId: owner, expiresAt };
+    await this.#deps.db.transaction({}, tx => insertServerTicket(tx, ticket, now));
     return `${this.#address}/oauth/connect/${secret}`;
   }
 
@@ -355,6 +356,12 @@ export class ServerSignIns {
 
 /** The library is loaded when it is first needed, because most installations sign in to no server. */
 const library = (): Promise<typeof OAuth> => import('oauth4webapi');
+
+/** Tokens that live only shortly may end a little earlier than we think, because servers count in seconds. */
+function freshUntil({ row, tokens }: Kept): number {
+  const lifetime = (row.expiresAt ?? Number.POSITIVE_INFINITY) - tokens.obtainedAt;
+  return tokens.obtainedAt + Math.min(FRESH_MS, lifetime / 2);
+}
 
 /** Whose sign-in a call uses: empty for the key's own. */
 function ownerOf(tool: ConnectedTool, personId: string | null): string {

@@ -32,7 +32,7 @@ export function showSignIn({ until, ...rest }: ServerSignInState): z.output<type
 }
 
 const connect = z.object({
-  url: z.string().meta({ description: 'The page on which to begin. It can be used for an hour.' }),
+  url: z.string().meta({ description: 'The page on which to begin. It can be used for at least an hour.' }),
 });
 
 const server = z.object({

@@ -8,6 +8,7 @@ import { readChallenge } from '../../../src/guard/server-sign-ins/challenge.ts';
 import { covers } from '../../../src/guard/server-sign-ins/discovery.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
 import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
+import { countServerClients } from '../../../src/store/server-sign-ins.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { depsAt } from '../deps.ts';
@@ -272,6 +273,15 @@ describe('which client we are', () => {
     signIns.servedAt('https://toolgate.example');
     expect((await begun(at)).query.get('client_id')).toBe('client-5');
     expect(stub.registrations[4]).toMatchObject({ application_type: 'web' });
+  });
+
+  test('a server that names another issuer each time gets no more than some clients kept', async () => {
+    const at = await tool();
+    for (let n = 1; n <= 25; n++) {
+      stub.issuerPath = `/issuer-${n}`;
+      await begun(at);
+    }
+    expect(await countServerClients(store.db, at.id)).toBe(5);
   });
 
   test('our metadata document, where we have https and the server takes one', async () => {

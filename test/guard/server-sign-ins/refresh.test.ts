@@ -195,4 +195,40 @@ await onEachEngine(store => {
     expect(refreshes().length).toBe(1);
     expect(await refusal(signIns.authorization(tool, null))).toBeInstanceOf(SignInNeeded);
   });
+
+  test('a header that is refused while another replica renews it waits for that', async () => {
+    const [here, there] = [replica(), replica()];
+    const tool = await newTool(deps(), upstream.url);
+    await signIn(here, tool);
+    now += 3600_000 - 30_000;
+    const held = Promise.withResolvers<void>();
+    upstream.hold = held.promise;
+    const refreshes = counting();
+    const renewed = here.authorization(tool, null);
+    await until('the refresh token was sent', () => refreshes()[0]?.status === 200);
+    upstream.hold = null;
+    const old = await there.authorization(tool, null);
+    const refused = there.refused(tool, null, old, { status: 401, wwwAuthenticate: null });
+    held.resolve();
+    expect(await refused).toBe('again');
+    expect(await there.authorization(tool, null)).toBe(await renewed);
+    expect(refreshes().length).toBe(1);
+  });
+
+  test('repeating a call makes no more tickets', async () => {
+    const signIns = replica();
+    const [ann, bob] = [await newOperator(deps()), await newOperator(deps())];
+    const tool = await newTool(deps(), upstream.url, { as: 'person' });
+    const tickets = [ann, ann, bob].map(each => signIns.ticket(tool, each));
+    const [a, b, c] = await Promise.all(tickets);
+    expect([a === b, a === c]).toEqual([true, false]);
+    const secret = (a ?? '').split('/').at(-1) ?? '';
+    expect(await signIns.ticketFor(secret)).toMatchObject({ personId: ann, tool: { id: tool.id } });
+    now += 120 * MINUTE;
+    expect(await signIns.ticketFor(secret)).toBeNull();
+    expect(await signIns.ticket(tool, ann)).not.toBe(a as string);
+    expect(await store.db.all('SELECT hash FROM server_tickets WHERE tool_id = $1', [tool.id])).toHaveLength(
+      1,
+    );
+  });
 });
