@@ -17,6 +17,10 @@ export type OwnSession = Answers['GET /v1/sessions']['sessions'][number];
 /** A session as an operator sees it. */
 export type Session = Answers['GET /admin/v1/sessions']['sessions'][number];
 export type ConnectedTool = Answers['GET /admin/v1/keys/{id}/connected-tools']['connectedTools'][number];
+/** A server that wants each person's own sign-in. */
+export type MyServer = Answers['GET /admin/v1/me/servers']['servers'][number];
+/** Our sign-in to a server that wants OAuth. */
+export type ServerSignIn = MyServer['signIn'];
 export type ToolTest = Answers['POST /admin/v1/keys/{id}/connected-tools/{toolId}/test'];
 export type Definition =
   Answers['GET /admin/v1/keys/{id}/connected-tools/{toolId}/definitions']['definitions'][number];

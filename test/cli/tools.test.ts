@@ -1,9 +1,13 @@
 // toolgate tools: registering, trying and removing the Connected Tools of a key.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/main.ts';
+import { cookieOf, newPerson, send } from '../operators/people.ts';
+import { until } from '../support/faults.ts';
+import { Visitor } from '../support/identity-provider.ts';
+import { OAuthUpstream } from '../support/oauth-upstream.ts';
 import { ADMIN_TOKEN, ROOT, startService, type TestService } from '../support/service.ts';
 import { captured } from './captured.ts';
 import { Shell } from './shell.ts';
@@ -88,10 +92,11 @@ test('a changed definition is shown line by line, and accepted', async () => {
   await upstream.stop(true);
 });
 
+const env = () => ({ TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN, TOOLGATE_BASE_URL: service.url });
+
 /** What a person at a terminal is told who is shown the change and answers. */
 async function answered(line: string): Promise<string> {
-  const env = { TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN, TOOLGATE_BASE_URL: service.url };
-  const io = captured(shell.folder, env);
+  const io = captured(shell.folder, env());
   const stdin = { isTTY: true, text: async () => '', line: async () => line };
   await run(['tools', 'accept', 'default', 'moving', 'read'], Object.assign(io, { stdin }));
   expect(io.out).toContain('+   "description": "Reads a thing, on a terminal.",');
@@ -111,8 +116,84 @@ test('what makes no sense is refused with a sentence', async () => {
     ['toolgate tools add default x --stdio nowhere', 1, 'not declared'],
     ['toolgate tools add default X --url http://127.0.0.1:9/', 1, 'lower-case'],
     ["toolgate tools add default x --url http://127.0.0.1:9/ --header 'bad'", 64, 'Name: value'],
+    ['toolgate tools add default x --stdio files --oauth key', 64, 'for servers with a --url'],
+    ['toolgate tools add default x --url http://127.0.0.1:9/ --client-id a', 64, 'go with --oauth'],
+    ['toolgate tools add default x --url http://127.0.0.1:9/ --oauth all', 64, 'Allowed choices'],
+    ['toolgate tools sign-out default dead', 1, 'does not use OAuth'],
     ['toolgate tools test default nothing', 1, 'no Connected Tool'],
   ] as const) {
     expect(await shell.run(command)).toMatchObject({ code, stderr: expect.stringContaining(said) });
   }
+});
+
+describe('servers that want OAuth', () => {
+  let upstream: OAuthUpstream;
+  beforeAll(async () => {
+    upstream = await OAuthUpstream.start({
+      tools: [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }],
+    });
+  });
+  afterAll(() => upstream.close());
+
+  /** Runs a command in this process, with text on its standard input. */
+  const ran = async (words: string, stdin = '') => {
+    const io = captured(shell.folder, env(), stdin);
+    await run(words.split(' '), io);
+    return io;
+  };
+
+  /** Opens the address that was printed, and signs in at the server, as an admin does in a browser. */
+  async function signIn(url: string): Promise<void> {
+    const admin = await newPerson(service, 'admin');
+    const begun = await send(service, 'POST', new URL(url).pathname, { cookie: admin.cookie });
+    const to = begun.headers.get('location') ?? '';
+    const back = await new Visitor('10.0.0.1').signInAt(to, 'ann', `${service.url}/oauth/callback`);
+    const { pathname, search } = new URL(back);
+    const cookie = `${admin.cookie}; ${cookieOf(begun)}`;
+    expect((await send(service, 'GET', pathname + search, { cookie })).status).toBe(303);
+  }
+
+  test('connect prints an address, waits until somebody has signed in, and sign-out ends it', async () => {
+    const added = await ran(`tools add default behind --url ${upstream.url} --oauth key`);
+    expect(added.err).toContain('Sign in to it: toolgate tools connect default behind');
+    expect((await ran('tools list default')).out).toMatch(/behind .* needed\n/);
+
+    const waiting = captured(shell.folder, env());
+    const ended = run(['tools', 'connect', 'default', 'behind'], waiting);
+    await until('the address is printed', () => waiting.out.endsWith('\n'));
+    expect(waiting.out).toStartWith(`${service.url}/oauth/connect/`);
+    await signIn(waiting.out.trim());
+    await ended;
+    expect([waiting.code, waiting.err]).toEqual([
+      null,
+      expect.stringContaining('"behind": signed in as ann@server.example. Try it: toolgate tools test'),
+    ]);
+    expect((await ran('tools test default behind')).out).toBe('behind__look\n');
+
+    const again = await ran('tools connect default behind');
+    expect([again.code, again.err]).toEqual([null, expect.stringContaining('sign in again')]);
+    expect((await ran('tools sign-out default behind')).err).toContain('has ended');
+    expect((await ran('tools list default')).out).toMatch(/behind .* needed\n/);
+    const { url: other } = JSON.parse((await ran('tools connect default behind --json')).out);
+    expect(other).toStartWith(`${service.url}/oauth/connect/`);
+    await ran('tools remove default behind');
+  });
+
+  test('an app of your own is entered, and its secret never comes back', async () => {
+    const app = '--client-id app-1 --client-secret-stdin --scopes read write';
+    const added = await ran(
+      `tools add default own --url ${upstream.url} --oauth person ${app} --json`,
+      's3cret\n',
+    );
+    expect(JSON.parse(added.out).oauth).toEqual({
+      as: 'person',
+      clientId: 'app-1',
+      hasClientSecret: true,
+      scopes: ['read', 'write'],
+    });
+    expect((await ran('tools list default')).out).toMatch(/own .* each person\n/);
+    expect((await ran('tools connect default own')).err).toContain('for themselves');
+    expect(added.out).not.toContain('s3cret');
+    await ran('tools remove default own');
+  });
 });

@@ -1,17 +1,20 @@
-// toolgate tools: the Connected Tools of a key, which are the MCP servers behind its proxy.
+// toolgate tools: the Connected Tools of a key, which are the MCP servers behind its proxy. tools-registered.ts has the
+// command that registers one, tools-sign-in.ts those that sign in to one.
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { diffLines } from '../../core/diff.ts';
-import type { ConnectedTool, Definition, ToolTest } from '../../core/resources.ts';
+import type { Definition, ToolTest } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { keyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
+import { connectedTools, foundTool, targetOf, toolPath } from '../connected-tools.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
-import { printJson, quoted } from '../print.ts';
+import { printJson } from '../print.ts';
 import { table } from '../table.ts';
+import { addCommand } from './tools-registered.ts';
+import { connectCommand, signInOf, signOutCommand } from './tools-sign-in.ts';
 
 export function build(io: IO): Command {
   return group(
@@ -20,9 +23,19 @@ export function build(io: IO): Command {
     [
       'toolgate tools list ci',
       'toolgate tools add ci github --url https://mcp.example.com/mcp',
+      'toolgate tools connect ci github',
       'toolgate tools test ci github',
     ],
-    [listCommand(io), addCommand(io), testCommand(io), diffCommand(io), acceptCommand(io), removeCommand(io)],
+    [
+      listCommand(io),
+      addCommand(io),
+      connectCommand(io),
+      signOutCommand(io),
+      testCommand(io),
+      diffCommand(io),
+      acceptCommand(io),
+      removeCommand(io),
+    ],
   );
 }
 
@@ -45,65 +58,12 @@ function listCommand(io: IO): Command {
         .filter(tool => tool.drifted)
         .map(tool => visible(tool.name))
         .join(', ') || '-',
+      signInOf(each),
     ]);
-    io.stdout.write(table([['NAME', 'TRANSPORT', 'TARGET', 'HEALTH', 'TOOLS', 'CHANGED'], ...rows]));
-  });
-}
-
-/** The URL of a remote server, or the name of a declared command. */
-function targetOf({ url, server }: ConnectedTool): string {
-  return visible(url ?? server ?? '');
-}
-
-interface AddOptions extends AdminOptions {
-  url?: string;
-  sse?: boolean;
-  stdio?: string;
-  /** The API's name for `--stdio`. */
-  server?: string;
-  header?: string[];
-}
-
-function addCommand(io: IO): Command {
-  const examples = [
-    'toolgate tools add ci github --url https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"',
-    'toolgate tools add ci files --stdio files   # declared under stdioServers in toolgate.yaml',
-  ];
-  const made = command('add', 'Register an MCP server for a key.', examples)
-    .argument('<key>', 'the key, by name or id')
-    .argument('<name>', 'prefix of its tools: lower-case letters, digits and "-"')
-    .option('--url <url>', 'its MCP endpoint')
-    .option('--sse', 'it speaks the older HTTP+SSE transport')
-    .option('--stdio <server>', 'the name of a command declared in the server file')
-    .addOption(new Option('--server <server>').hideHelp())
-    .option('--header <header...>', 'a header for every request to it, "Name: value"; stored encrypted');
-  return withAdmin(made).action(async (key: string, name: string, options: AddOptions) => {
-    const http = asAdmin(io, options);
-    const body = { name, ...target(options) };
-    const tool = await http.post<ConnectedTool>(await pathOf(http, key), body);
-    if (options.json) return printJson(io, tool);
-    say(
-      io,
-      `Connected Tool "${name}" is registered. Try it: toolgate tools test ${quoted(key)} ${quoted(name)}`,
+    io.stdout.write(
+      table([['NAME', 'TRANSPORT', 'TARGET', 'HEALTH', 'TOOLS', 'CHANGED', 'SIGN-IN'], ...rows]),
     );
   });
-}
-
-function target({ url, sse, stdio, server, header }: AddOptions): Record<string, unknown> {
-  if (server !== undefined)
-    throw usageError(
-      '--server is not an option here: --stdio names a command of stdioServers in toolgate.yaml.',
-    );
-  if ((url === undefined) === (stdio === undefined)) throw usageError('Name either --url or --stdio.');
-  if (stdio !== undefined) return { transport: 'stdio', server: stdio };
-  const headers = Object.fromEntries((header ?? []).map(pair));
-  return { transport: sse ? 'sse' : 'http', url, ...(header === undefined ? {} : { headers }) };
-}
-
-function pair(header: string): [string, string] {
-  const found = /^([^:\s]+):\s*(.*)$/.exec(header);
-  if (found === null) throw usageError('A header is written "Name: value".');
-  return [found[1] as string, found[2] as string];
 }
 
 function testCommand(io: IO): Command {
@@ -212,37 +172,4 @@ function removeCommand(io: IO): Command {
     if (options.json) return printJson(io, { tool: name, removed: true });
     say(io, `Connected Tool "${name}" is removed.`);
   });
-}
-
-async function pathOf(http: Http, key: string): Promise<string> {
-  return `/keys/${await keyId(http, key)}/connected-tools`;
-}
-
-async function connectedTools(http: Http, key: string): Promise<{ path: string; list: ConnectedTool[] }> {
-  const path = await pathOf(http, key);
-  const { connectedTools } = await http.get<{ connectedTools: ConnectedTool[] }>(path);
-  return { path, list: connectedTools };
-}
-
-async function toolPath(http: Http, key: string, nameOrId: string): Promise<string> {
-  return (await foundTool(http, key, nameOrId)).path;
-}
-
-async function foundTool(
-  http: Http,
-  key: string,
-  nameOrId: string,
-): Promise<{ path: string; tool: ConnectedTool }> {
-  const { path, list } = await connectedTools(http, key);
-  const tool = list.find(each => each.id === nameOrId || each.name === nameOrId);
-  if (tool === undefined)
-    throw new CliError(
-      EXIT.failed,
-      `This key has no Connected Tool "${nameOrId}". These are its own: ${names(list)}.`,
-    );
-  return { path: `${path}/${tool.id}`, tool };
-}
-
-function names(list: readonly ConnectedTool[]): string {
-  return list.length === 0 ? 'none' : list.map(each => each.name).join(', ');
 }
