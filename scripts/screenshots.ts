@@ -79,6 +79,13 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   },
   keys: page => open(page, '/keys'),
   key: page => openRow(page, '/keys', 'coding agent'),
+  servers: page => openRow(page, '/keys', 'support agent'),
+  'add-server': async page => {
+    await openRow(page, '/keys', 'support agent');
+    await page.getByRole('button', { name: 'Add an MCP server' }).click();
+    await page.getByLabel('Sign-in').selectOption('key');
+    await page.getByText('An app of your own, and scopes').click();
+  },
   webhooks: page => open(page, '/webhooks'),
   webhook: page => openRow(page, '/webhooks', 'https://agents.example.com/hooks/toolgate'),
   operators: page => open(page, '/operators'),
@@ -189,6 +196,19 @@ const HELD = [
   ],
 ] as const;
 
+/** Servers that want OAuth, to which nobody has signed in. */
+const SERVERS = [
+  { name: 'crm', url: 'http://127.0.0.1:9001/mcp', transport: 'http', auth: 'oauth', oauth: { as: 'key' } },
+  {
+    name: 'payments',
+    url: 'http://127.0.0.1:9002/mcp',
+    transport: 'http',
+    headers: { 'X-Region': 'eu' },
+    auth: 'oauth',
+    oauth: { as: 'person', clientId: 'toolgate-desk', clientSecret: 'not a real one', scopes: ['refunds'] },
+  },
+];
+
 /** Makes calls that wait for a person. The questions of the demo's week have no details, because they are only stored. */
 async function holdCalls(url: string, dataDir: string): Promise<void> {
   const admin = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
@@ -199,7 +219,8 @@ async function holdCalls(url: string, dataDir: string): Promise<void> {
     return (await response.json()) as { id: string; key: string };
   };
   const { id: policyId } = await post('/admin/v1/policies', admin, { text: SHOWING });
-  const { key } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId });
+  const { key, id } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId });
+  for (const server of SERVERS) await post(`/admin/v1/keys/${id}/connected-tools`, admin, server);
   for (const [serverName, toolName, given] of HELD)
     await post('/v1/check', key, { serverName, toolName, args: given });
 }

@@ -41,7 +41,8 @@ export function closePage(serverName: string): Response {
     title: 'Signed in · Toolgate',
     body: card(
       'Signed in',
-      html`<p>You are signed in to <b>${named(serverName)}</b>. You can close this page and repeat the call.</p>`,
+      html`<p>You are signed in to <b>${named(serverName)}</b>. You can close this page and repeat the call.</p>
+<p><a href="/dashboard/connections">My connections</a> shows all servers that you are signed in to.</p>`,
     ),
   });
 }

@@ -262,12 +262,12 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
     const { keyId } = await service.newKey([], { name: 'proxied' });
     await use(async page => {
       await page.goto(`/dashboard/keys/${keyId}`);
-      await button(page, 'Connect an MCP server').click();
-      const dialog = page.getByRole('dialog', { name: 'Connect an MCP server' });
+      await button(page, 'Add an MCP server').click();
+      const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
       await dialog.getByLabel('Name').fill('eyes');
       await dialog.getByLabel('Address').fill(upstream.url);
       await expectUsable(page);
-      await dialog.getByRole('button', { name: 'Connect' }).click();
+      await dialog.getByRole('button', { name: 'Add' }).click();
       await button(page, 'Test').click();
       await page.getByText('It answers, and offers 1 tool.').waitFor();
       upstream.options.tools = [tool('Looks, and tells.')];

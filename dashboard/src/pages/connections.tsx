@@ -10,6 +10,7 @@ import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Copy, Left, Named, Time } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import type { Connection } from '../resources.ts';
+import { MyServers } from './mine/servers.tsx';
 import { MineTabs } from './mine/tabs.tsx';
 
 export default function Connections() {
@@ -31,6 +32,7 @@ export default function Connections() {
           <More more={list.more} />
         </Shown>
       </section>
+      <MyServers />
       <HowTo />
     </Page>
   );

@@ -1,4 +1,4 @@
-// The form that connects an MCP server to a key.
+// The form that adds an MCP server to a key.
 
 import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
@@ -7,6 +7,15 @@ import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { useGet } from '../../load.ts';
 import type { Settings } from '../../resources.ts';
+import {
+  AddressField,
+  HeadersField,
+  headersIn,
+  NameField,
+  OAuthFields,
+  oauthIn,
+  textIn,
+} from './tool-fields.tsx';
 
 const TRANSPORTS = [
   ['http', 'Streamable HTTP'],
@@ -14,25 +23,25 @@ const TRANSPORTS = [
   ['stdio', 'A command of the server file'],
 ] as const;
 
-export function Connect({ keyId, onConnected }: { keyId: string; onConnected: () => void }) {
+export function Connect({ keyId, onAdded }: { keyId: string; onAdded: () => void }) {
   const [open, setOpen] = useState(false);
-  const connect = async (form: FormData) => {
+  const add = async (form: FormData) => {
     const wanted = toolIn(form);
     await post(`/keys/${keyId}/connected-tools`, wanted);
-    announce(`Connected: ${wanted.name}`);
-    onConnected();
+    announce(`Added: ${wanted.name}`);
+    onAdded();
   };
   return (
     <>
       <button type="button" class="plain small" onClick={() => setOpen(true)}>
-        Connect an MCP server
+        Add an MCP server
       </button>
       <FormDialog
-        title="Connect an MCP server"
+        title="Add an MCP server"
         open={open}
         onClose={() => setOpen(false)}
-        action="Connect"
-        submit={connect}
+        action="Add"
+        submit={add}
       >
         <Fields />
       </FormDialog>
@@ -41,33 +50,22 @@ export function Connect({ keyId, onConnected }: { keyId: string; onConnected: ()
 }
 
 function toolIn(form: FormData) {
-  const text = (name: string) => String(form.get(name) ?? '');
-  const named = { name: text('name'), transport: text('transport') };
-  if (named.transport === 'stdio') return { ...named, server: text('server') };
-  const headers = headersIn(text('headers'));
-  return { ...named, url: text('url'), ...(headers === null ? {} : { headers }) };
-}
-
-/** Reads lines of the form `Name: value`. */
-function headersIn(text: string): Record<string, string> | null {
-  const lines = text.split('\n').filter(line => line.trim() !== '');
-  if (lines.length === 0) return null;
-  return Object.fromEntries(
-    lines.map(line => {
-      const at = line.indexOf(':');
-      if (at < 0) throw new Error(`A header is "Name: value"; this is not: ${line}`);
-      return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
-    }),
-  );
+  const named = { name: textIn(form, 'name'), transport: textIn(form, 'transport') };
+  if (named.transport === 'stdio') return { ...named, server: textIn(form, 'server') };
+  const oauth = oauthIn(form);
+  return {
+    ...named,
+    url: textIn(form, 'url'),
+    ...headersIn(form),
+    ...(oauth === null ? {} : { auth: 'oauth', oauth }),
+  };
 }
 
 function Fields() {
   const [transport, setTransport] = useState('http');
   return (
     <>
-      <Field label="Name" hint="Prefix of its tools: name__tool. Lower-case letters, digits and -.">
-        {ties => <input {...ties} name="name" required pattern="[a-z0-9][a-z0-9\-]{0,31}" />}
-      </Field>
+      <NameField />
       <Field label="Transport">
         {ties => (
           <select
@@ -111,17 +109,9 @@ function StdioServer() {
 function Address() {
   return (
     <>
-      <Field label="Address" hint="Its MCP endpoint.">
-        {ties => <input {...ties} name="url" type="url" required placeholder="https://example.com/mcp" />}
-      </Field>
-      <Field
-        label="Headers"
-        hint="For its credentials, one “Name: value” to a line. Encrypted, never shown again."
-      >
-        {ties => (
-          <textarea {...ties} name="headers" rows={2} class="mono" spellcheck={false} autocomplete="off" />
-        )}
-      </Field>
+      <AddressField />
+      <OAuthFields />
+      <HeadersField hint="For its credentials, one “Name: value” to a line. Encrypted, never shown again." />
     </>
   );
 }

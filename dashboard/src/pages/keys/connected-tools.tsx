@@ -1,11 +1,12 @@
 // The MCP servers of a key: their state, the tools they offer, and which of those changed since they were accepted.
 // connect.tsx adds one; drift.tsx compares definitions.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
 import { post, remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Panel } from '../../components/page.tsx';
+import { SignInActions, SignInState } from '../../components/server-sign-in.tsx';
 import { Empty, Problem, Shown } from '../../components/states.tsx';
 import { Badge, Named, type Tone } from '../../components/text.tsx';
 import { useAction, useList } from '../../load.ts';
@@ -19,14 +20,14 @@ export function ConnectedTools({ keyId }: { keyId: string }) {
   return (
     <Panel
       title="Connected Tools"
-      aside={mayAdminister.value && <Connect keyId={keyId} onConnected={list.reload} />}
+      aside={mayAdminister.value && <Connect keyId={keyId} onAdded={list.reload} />}
     >
       <Shown
         of={list}
         empty={
           <Empty title="No MCP server is connected">
-            Connect one, point the agent’s MCP client to <code>/mcp</code>, and every call is checked before
-            it is forwarded.
+            Add one, point the agent’s MCP client to <code>/mcp</code>, and every call is checked before it is
+            forwarded.
           </Empty>
         }
       >
@@ -56,25 +57,29 @@ function Server({ keyId, tool, reload }: ServerProps) {
   const [tone, word] = HEALTH[tool.health.state];
   const [tested, setTested] = useState<ToolTest | null>(null);
   const drifted = tool.tools.filter(each => each.drifted);
+  const path = `/keys/${keyId}/connected-tools/${tool.id}`;
+  useToolsAfterSignIn(path, tool, reload);
   return (
     <li class="server">
       <header>
         <h3>
           <Named text={tool.name} /> <Badge tone={tone}>{word}</Badge>
         </h3>
-        {mayAdminister.value && <Actions keyId={keyId} tool={tool} reload={reload} onTested={setTested} />}
+        {mayAdminister.value && <Actions path={path} tool={tool} reload={reload} onTested={setTested} />}
       </header>
       <p class="soft">
         {tool.transport}: <Named text={tool.url ?? tool.server ?? ''} />
         {tool.hasHeaders && ' (with headers of its own, which are not shown)'}
       </p>
+      {tool.oauth?.as === 'person' && <p class="soft">Everybody signs in to it for themselves.</p>}
+      {tool.signIn !== null && <SignInState of={tool.signIn} />}
       {tested !== null && <Result of={tested} />}
       {tested === null && tool.health.error !== null && (
         <p class="failed">
           <Named text={tool.health.error} />
         </p>
       )}
-      <Tools tools={tool.tools} />
+      <Tools of={tool} />
       {drifted.map(({ name }) => (
         <Drift key={name} keyId={keyId} connectedToolId={tool.id} toolName={name} onAccepted={reload} />
       ))}
@@ -82,12 +87,27 @@ function Server({ keyId, tool, reload }: ServerProps) {
   );
 }
 
-function Tools({ tools }: { tools: ConnectedTool['tools'] }) {
-  if (tools.length === 0)
-    return <p class="soft">Its tools are not known yet: test it, or let a client connect.</p>;
+/** Whoever comes back from signing in sees the tools without asking for them. */
+function useToolsAfterSignIn(path: string, { signIn, tools }: ConnectedTool, reload: () => void): void {
+  const unknown = mayAdminister.value && signIn?.state === 'signed_in' && tools.length === 0;
+  useEffect(() => {
+    if (unknown) post(`${path}/test`).then(reload, () => {});
+  }, [unknown]);
+}
+
+/** Whether an admin can connect to it now. */
+function isTestable({ oauth, signIn }: ConnectedTool): boolean {
+  return oauth === null || signIn?.state === 'signed_in';
+}
+
+function Tools({ of: tool }: { of: ConnectedTool }) {
+  if (tool.tools.length === 0) {
+    const how = isTestable(tool) ? 'test it, or let a client connect.' : 'somebody has to sign in first.';
+    return <p class="soft">Its tools are not known yet: {how}</p>;
+  }
   return (
     <p class="cluster">
-      {tools.map(({ name, drifted }) => (
+      {tool.tools.map(({ name, drifted }) => (
         <code key={name} class={drifted ? 'chip drifted' : 'chip'}>
           <Named text={name} />
           {drifted && ' (changed)'}
@@ -97,8 +117,14 @@ function Tools({ tools }: { tools: ConnectedTool['tools'] }) {
   );
 }
 
-function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (tested: ToolTest) => void }) {
-  const path = `/keys/${keyId}/connected-tools/${tool.id}`;
+interface ActionsProps {
+  path: string;
+  tool: ConnectedTool;
+  reload: () => void;
+  onTested: (tested: ToolTest) => void;
+}
+
+function Actions({ path, tool, reload, onTested }: ActionsProps) {
   const { busy, error, run } = useAction();
   const test = () =>
     run(async () => {
@@ -115,9 +141,21 @@ function Actions({ keyId, tool, reload, onTested }: ServerProps & { onTested: (t
   return (
     <div class="actions">
       <Problem error={error} />
-      <button type="button" class="plain small" disabled={busy} onClick={test}>
-        {busy ? 'Testing…' : 'Test'}
-      </button>
+      {tool.signIn !== null && (
+        <SignInActions
+          name={tool.name}
+          of={tool.signIn}
+          connect={`${path}/connect`}
+          signOut={`${path}/connect`}
+          onSignedOut={reload}
+          consequence="Calls of this key to this server fail until an admin signs in again."
+        />
+      )}
+      {isTestable(tool) && (
+        <button type="button" class="plain small" disabled={busy} onClick={test}>
+          {busy ? 'Testing…' : 'Test'}
+        </button>
+      )}
       <Confirm label="Remove" title={`Remove ${tool.name}?`} run={disconnect}>
         Its tools disappear from this key’s proxy, and their accepted definitions are forgotten.
       </Confirm>

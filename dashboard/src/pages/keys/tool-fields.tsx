@@ -1,0 +1,177 @@
+// The fields of a form about a key's MCP server that is reached by its address, and what they say. connect.tsx adds one.
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Field } from '../../components/field.tsx';
+import { Copy } from '../../components/text.tsx';
+import { useGet } from '../../load.ts';
+import type { ConnectedTool, Settings } from '../../resources.ts';
+
+const NAME = 'Prefix of its tools: name__tool. Lower-case letters, digits and -.';
+
+export function NameField({ value, hint = NAME }: { value?: string; hint?: string }) {
+  return (
+    <Field label="Name" hint={hint}>
+      {ties => (
+        <input {...ties} name="name" required pattern="[a-z0-9][a-z0-9\-]{0,31}" defaultValue={value} />
+      )}
+    </Field>
+  );
+}
+
+export function AddressField({ value }: { value?: string | undefined }) {
+  return (
+    <Field label="Address" hint="Its MCP endpoint.">
+      {ties => (
+        <input
+          {...ties}
+          name="url"
+          type="url"
+          required
+          placeholder="https://example.com/mcp"
+          defaultValue={value}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function HeadersField({ hint }: { hint: ComponentChildren }) {
+  return (
+    <Field label="Headers" hint={hint}>
+      {ties => (
+        <textarea {...ties} name="headers" rows={2} class="mono" spellcheck={false} autocomplete="off" />
+      )}
+    </Field>
+  );
+}
+
+/** Reads lines of the form `Name: value`; empty where there is none. */
+export function headersIn(form: FormData): { headers?: Record<string, string> } {
+  const lines = textIn(form, 'headers')
+    .split('\n')
+    .filter(line => line.trim() !== '');
+  if (lines.length === 0) return {};
+  const headers = Object.fromEntries(
+    lines.map(line => {
+      const at = line.indexOf(':');
+      if (at < 0) throw new Error(`A header is "Name: value"; this is not: ${line}`);
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    }),
+  );
+  return { headers };
+}
+
+export function textIn(form: FormData, name: string): string {
+  return String(form.get(name) ?? '').trim();
+}
+
+const SIGN_INS = {
+  none: 'None, or by headers',
+  key: 'With OAuth, once for this key',
+  person: 'With OAuth, each person for themselves',
+} as const;
+type SignsIn = keyof typeof SIGN_INS;
+
+export function OAuthFields({ current = null }: { current?: ConnectedTool['oauth'] }) {
+  const [chosen, choose] = useState<SignsIn>(current?.as ?? 'none');
+  return (
+    <>
+      <Field label="Sign-in" hint={chosen === 'none' ? undefined : WHO[chosen]}>
+        {ties => (
+          <select
+            {...ties}
+            name="oauth"
+            value={chosen}
+            onChange={event => choose(event.currentTarget.value as SignsIn)}
+          >
+            {Object.entries(SIGN_INS).map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {chosen !== 'none' && <OwnApp current={current} />}
+    </>
+  );
+}
+
+const WHO = {
+  key: 'An admin signs in to the server once. All calls of this key use that account.',
+  person:
+    'Everybody signs in to the server with their own account, here or when a call needs it. For keys that are open to people.',
+} as const;
+
+/** For servers that neither read our metadata document nor register clients. */
+function OwnApp({ current }: { current: ConnectedTool['oauth'] }) {
+  const { data } = useGet<Settings>('/settings');
+  const publicUrl = data?.settings.find(each => each.name === 'publicUrl')?.value ?? location.origin;
+  const redirect = `${publicUrl.replace(/\/+$/, '')}/oauth/callback`;
+  return (
+    <details class="circumstances own-app" open={current?.clientId !== undefined}>
+      <summary>An app of your own, and scopes</summary>
+      <div class="stack">
+        <p class="soft">
+          Most servers need none of this. Some, such as GitHub, register no clients: make an OAuth app there,
+          and enter its id and secret here. The app has to redirect to this address:
+        </p>
+        <p class="cluster">
+          <code>{redirect}</code> <Copy text={redirect} label="Copy the address" wide />
+        </p>
+        <Field label="Client id">
+          {ties => (
+            <input
+              {...ties}
+              name="clientId"
+              autocomplete="off"
+              spellcheck={false}
+              defaultValue={current?.clientId}
+            />
+          )}
+        </Field>
+        <Field
+          label="Client secret"
+          hint={
+            current?.hasClientSecret === true
+              ? 'One is stored. If this is empty, it stays.'
+              : 'Encrypted, never shown again.'
+          }
+        >
+          {ties => <input {...ties} name="clientSecret" type="password" autocomplete="off" />}
+        </Field>
+        <Field
+          label="Scopes"
+          hint="With spaces between them. If this is empty: what the server says by itself."
+        >
+          {ties => (
+            <input
+              {...ties}
+              name="scopes"
+              autocomplete="off"
+              spellcheck={false}
+              defaultValue={current?.scopes?.join(' ')}
+            />
+          )}
+        </Field>
+      </div>
+    </details>
+  );
+}
+
+/** What the fields above say; null where the server does not sign in with OAuth. */
+export function oauthIn(form: FormData): Record<string, unknown> | null {
+  const as = textIn(form, 'oauth');
+  if (as === 'none' || as === '') return null;
+  const [clientId, clientSecret] = [textIn(form, 'clientId'), textIn(form, 'clientSecret')];
+  const scopes = textIn(form, 'scopes')
+    .split(/\s+/)
+    .filter(each => each !== '');
+  return {
+    as,
+    ...(clientId === '' ? {} : { clientId }),
+    ...(clientSecret === '' ? {} : { clientSecret }),
+    ...(scopes.length === 0 ? {} : { scopes }),
+  };
+}
