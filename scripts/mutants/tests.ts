@@ -54,6 +54,10 @@ const NAMED: [RegExp, string][] = [
     /^guard\/outgoing\/(addresses|names|pinned-fetch)/,
     'guard/outgoing/addresses guard/outgoing/send mcp/administration',
   ],
+  [
+    /^(guard|store|http|http\/admin)\/server-sign-in/,
+    'guard/server-sign-ins/refresh guard/server-sign-ins/discovery http/server-sign-ins',
+  ],
   [/^guard\/(chores|log\/(retention|rollups|stats))/, 'guard/log/retention guard/log/rollups http/audit'],
   [
     /^guard\/(log\/(seal|proofs|signed-)|outgoing\/(checkpoint-target|sign-s3))/,
