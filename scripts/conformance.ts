@@ -1,6 +1,7 @@
-// Runs both published generations of the official MCP conformance runner through the gateway, with the fixture as the
-// upstream and a shim in front. It prints what passed and failed. It fails on a failure that
-// test/conformance/expected-failures.yml does not list, and on a listed one that no longer happens.
+// Runs both published generations of the official MCP conformance runner through the gateway: its server scenarios with
+// the fixture as the upstream and a shim in front, and its client scenarios about OAuth with the scenario's server as a
+// Connected Tool. It prints what passed and failed. It fails on a failure that test/conformance/expected-failures.yml does
+// not list, and on a listed one that no longer happens.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,8 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { startFixture } from '../test/conformance/fixture.ts';
 import { startShim } from '../test/conformance/shim.ts';
-import { BUN, ROOT, startService, type TestService } from '../test/support/service.ts';
+import { newPerson } from '../test/operators/people.ts';
+import { ADMIN_TOKEN, BUN, ROOT, startService, type TestService } from '../test/support/service.ts';
 import { packagesOf } from './extras.ts';
 
 type Era = 'legacy' | 'modern';
@@ -43,6 +45,18 @@ const RUNS: Run[] = [
   },
 ];
 
+/** All scenarios about OAuth: of the current revision, those that are new in it, and those for older servers. */
+const OAUTH_RUNS: Omit<Run, 'upstream'>[] = [
+  {
+    name: '0.2.0-alpha.12, OAuth, 2026-07-28',
+    runner: 'conformance-2026',
+    args: ['--suite', 'auth', '--spec-version', '2026-07-28'],
+  },
+  { name: '0.2.0-alpha.12, OAuth, new ones', runner: 'conformance-2026', args: ['--suite', 'draft'] },
+  { name: '0.2.0-alpha.12, OAuth, 2025-03-26', runner: 'conformance-2026', args: ['--suite', 'backcompat'] },
+  { name: '0.1.16, OAuth', runner: 'conformance-2025', args: ['--suite', 'auth'] },
+];
+
 interface Check {
   scenario: string;
   id: string;
@@ -52,6 +66,7 @@ interface Check {
 
 export interface Outcome {
   run: string;
+  scenarios: string[];
   passed: number;
   skipped: number;
   failed: number;
@@ -72,7 +87,29 @@ export async function runConformance(onOutcome: (outcome: Outcome) => void = () 
     const key = await keyFor(service, fixture.url(run.upstream));
     const shim = startShim(`${service.url}/mcp`, key, SERVER);
     resources.defer(() => shim.stop());
-    const outcome = await runOne(run, shim.url);
+    const checks = await runOne(run, ['server', '--url', shim.url]);
+    const outcome = outcomeOf(`${run.name}, ${run.upstream} upstream`, checks, readExpected().server);
+    onOutcome(outcome);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+/** The client in these scenarios is the gateway, which a command makes sign in and call. */
+export async function runOAuthConformance(
+  onOutcome: (outcome: Outcome) => void = () => {},
+): Promise<Outcome[]> {
+  await using resources = new AsyncDisposableStack();
+  const service = await startService({ env: { TOOLGATE_TRUSTED_PROXIES: '127.0.0.0/8' } });
+  resources.defer(() => service.close());
+  const { cookie } = await newPerson(service, 'admin');
+  const env = { TOOLGATE_URL: service.url, TOOLGATE_TOKEN: ADMIN_TOKEN, TOOLGATE_COOKIE: cookie };
+  const command = `${BUN} ${join(ROOT, 'test/conformance/oauth-client.ts')}`;
+  const outcomes: Outcome[] = [];
+  for (const run of OAUTH_RUNS) {
+    const checks = await runOne(run, ['client', '--command', command, '--timeout', '60000'], env);
+    const about = checks.filter(each => each.scenario.startsWith('auth/'));
+    const outcome = outcomeOf(run.name, about, readExpected().client);
     onOutcome(outcome);
     outcomes.push(outcome);
   }
@@ -89,23 +126,31 @@ async function keyFor(service: TestService, url: string): Promise<string> {
   return key;
 }
 
-async function runOne(run: Run, url: string): Promise<Outcome> {
+async function runOne(
+  run: Pick<Run, 'runner' | 'args'>,
+  what: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Check[]> {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-conformance-'));
   try {
     const script = packagesOf('scripts', run.runner, 'dist/index.js');
-    const args = ['server', '--url', url, '-o', folder, ...run.args];
-    const child = Bun.spawn([BUN, script, ...args], { cwd: folder, stdout: 'pipe', stderr: 'pipe' });
+    const child = Bun.spawn([BUN, script, ...what, '-o', folder, ...run.args], {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
     const output = await Promise.all([child.stdout.text(), child.stderr.text()]);
     await child.exited;
     const checks = readChecks(folder);
     if (checks.length === 0) throw new Error(`${run.runner} did not run:\n${output.join('').slice(-2000)}`);
-    return outcomeOf(`${run.name}, ${run.upstream} upstream`, checks, readExpected());
+    return checks;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** There is one folder per scenario, `server-<scenario>-<time>`, with its checks. */
+/** There is one folder per scenario with its checks: `server-<scenario>-<time>`, or for clients `<scenario>-<time>`. */
 function readChecks(folder: string): Check[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return files
@@ -117,8 +162,8 @@ function readChecks(folder: string): Check[] {
     });
 }
 
-function readExpected(): string[] {
-  return (parse(readFileSync(EXPECTED, 'utf8')) as { server: string[] }).server;
+function readExpected(): { server: string[]; client: string[] } {
+  return parse(readFileSync(EXPECTED, 'utf8'));
 }
 
 /** This is stricter than the runner, which ignores failures in scenarios that a revision does not score. */
@@ -129,6 +174,7 @@ function outcomeOf(run: string, checks: Check[], expected: string[]): Outcome {
   const count = (status: Check['status']) => checks.filter(check => check.status === status).length;
   return {
     run,
+    scenarios: [...new Set(checks.map(({ scenario }) => scenario))],
     passed: count('SUCCESS'),
     skipped: count('SKIPPED'),
     failed: failed.length,
@@ -153,6 +199,7 @@ export function describeOutcome({ run, passed, failed, skipped, unexpected, stal
 export const asExpected = ({ unexpected, stale }: Outcome) => unexpected.length + stale.length === 0;
 
 if (import.meta.main) {
-  const outcomes = await runConformance(outcome => console.log(describeOutcome(outcome)));
+  const print = (outcome: Outcome) => console.log(describeOutcome(outcome));
+  const outcomes = [...(await runConformance(print)), ...(await runOAuthConformance(print))];
   process.exit(outcomes.every(asExpected) ? 0 : 1);
 }
