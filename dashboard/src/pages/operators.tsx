@@ -16,7 +16,7 @@ import type { InvitedOperator, Operator, Role } from '../resources.ts';
 import { loadMe, mayAdminister, me } from '../session.ts';
 
 const ROLES: [Role, string][] = [
-  ['user', 'uses keys that are open to them, and sees only what is their own'],
+  ['user', 'sees only what is their own'],
   ['viewer', 'sees everything, changes nothing'],
   ['approver', 'also answers approvals'],
   ['admin', 'may do everything'],
@@ -82,7 +82,10 @@ function Invitation() {
       <Field label="E-mail">
         {ties => <input {...ties} name="email" type="email" required autocomplete="off" />}
       </Field>
-      <Field label="Role">
+      <Field
+        label="Role"
+        hint="A user signs in with MCP clients of their own, to the keys that are open to them."
+      >
         {ties => (
           <select {...ties} name="role">
             {ROLES.map(([role, words]) => (
@@ -214,7 +217,7 @@ function Person({ of: { email } }: { of: Operator }) {
 
 function Groups({ of: { email, groups }, regroup }: { of: Operator; regroup: (() => void) | null }) {
   return (
-    <span class="row">
+    <span class="cluster">
       {groups.length === 0 && <span class="soft">none</span>}
       {groups.map(group => (
         <Badge key={group} tone="plain">

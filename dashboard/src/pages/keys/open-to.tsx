@@ -69,9 +69,11 @@ function SignInIsOff() {
   if (data === undefined || settingOf('TOOLGATE_OAUTH') === 'on') return null;
   return (
     <p class="notice">
-      <code>TOOLGATE_OAUTH</code> is off, so clients cannot sign in
-      {settingOf('TOOLGATE_JWT_ISSUER') === null ? '' : '; only tokens of your company’s issuer work'}. Set it
-      to <code>on</code>, together with <code>TOOLGATE_PUBLIC_URL</code>, and restart the service.
+      <span>
+        <code>TOOLGATE_OAUTH</code> is off, so clients cannot sign in
+        {settingOf('TOOLGATE_JWT_ISSUER') === null ? '' : '; only tokens of your company’s issuer work'}. Set
+        it to <code>on</code>, together with <code>TOOLGATE_PUBLIC_URL</code>, and restart the service.
+      </span>
     </p>
   );
 }
