@@ -95,6 +95,11 @@ export async function useCode(tx: Transaction, hash: string, sessionId: string):
   return (await tx.run(sql, [hash, sessionId])) === 1;
 }
 
+/** Removes the person's codes that nothing has come of. */
+export async function removeCodesOf(tx: Transaction, personId: string): Promise<void> {
+  await tx.run('DELETE FROM oauth_codes WHERE person_id = $1 AND session_id IS NULL', [personId]);
+}
+
 export async function removeOldCodes(db: Queries, before: number): Promise<void> {
   await db.run('DELETE FROM oauth_codes WHERE expires_at <= $1', [before]);
 }

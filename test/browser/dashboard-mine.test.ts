@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
+import { startOAuth } from '../oauth/connect.ts';
 import { connected } from '../operators/connected.ts';
 import { newPerson, type Person, send } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
@@ -18,7 +19,7 @@ describe.if(hasBrowser())('people', () => {
   let ann: Person;
   let keyId: string;
   beforeAll(async () => {
-    [browser, service] = await Promise.all([launch(), startService()]);
+    [browser, service] = await Promise.all([launch(), startOAuth()]);
     [admin, ann] = await Promise.all([newPerson(service, 'admin'), newPerson(service, 'user')]);
     await service.admin('PATCH', `/operators/${ann.id}`, { groups: ['dev'] });
     const rules = [
@@ -34,7 +35,7 @@ describe.if(hasBrowser())('people', () => {
     page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click();
 
   test('a user lands on their connections, has only pages of their own, and asks for nothing else', async () => {
-    const one = await connected(service, ann.id, keyId, 'Desk Client');
+    const one = await connected(service, ann, keyId, 'Desk Client');
     await service.check(one.token, 'prod', 'look');
     const { referenceId } = (await service.check(one.token, 'prod', 'ship')).body;
     await visit(browser, service, ann.cookie, async page => {
@@ -47,7 +48,7 @@ describe.if(hasBrowser())('people', () => {
       await page.waitForURL('**/dashboard/connections');
       expect((await nav(page).allTextContents()).map(text => text.trim())).toEqual(OWN_PAGES);
       await page.getByRole('row').filter({ hasText: 'Desk Client' }).getByText('shared key').waitFor();
-      await page.getByText('Clients cannot sign in to this service').waitFor();
+      await page.getByText(`${service.url}/mcp`, { exact: true }).waitFor();
       await expectUsable(page);
 
       await nav(page).filter({ hasText: 'My calls' }).click();
@@ -90,7 +91,7 @@ describe.if(hasBrowser())('people', () => {
   });
 
   test('on a phone and in the dark too', async () => {
-    await connected(service, ann.id, keyId, 'A client with a rather long name, version 2.14');
+    await connected(service, ann, keyId, 'A client with a rather long name, version 2.14');
     for (const options of [PHONE, DARK])
       await visit(
         browser,
@@ -108,12 +109,11 @@ describe.if(hasBrowser())('people', () => {
   });
 
   test('an admin opens a key to people, sees whose its sessions are and ends one', async () => {
-    const { token } = await connected(service, ann.id, keyId, 'Pocket Client');
+    const { token } = await connected(service, ann, keyId, 'Pocket Client');
     await visit(browser, service, admin.cookie, async page => {
       await page.goto(`/dashboard/keys/${keyId}`);
       const panel = page.locator('.panel').filter({ hasText: 'Open to people' });
       await panel.getByText('group dev').waitFor();
-      await panel.getByText('TOOLGATE_OAUTH is off, so clients cannot sign in').waitFor();
       await panel.getByRole('button', { name: 'Change who' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Groups').fill('ops');
@@ -144,7 +144,7 @@ describe.if(hasBrowser())('people', () => {
   });
 
   test('the inbox, an approval’s own page and the audit log say for whom a call was made', async () => {
-    const { token } = await connected(service, ann.id, keyId, 'Desk Client');
+    const { token } = await connected(service, ann, keyId, 'Desk Client');
     const { referenceId } = (await service.check(token, 'prod', 'ship')).body;
     const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
     await service.check(key, 'prod', 'by_key');
@@ -170,6 +170,24 @@ describe.if(hasBrowser())('people', () => {
       await page.getByText('Nothing is connected').waitFor();
       await expectUsable(page);
     });
+  });
+
+  test('where clients cannot sign in, both pages that are about it say so', async () => {
+    const off = await startService();
+    try {
+      const other = await newPerson(off, 'admin');
+      const id = (await off.newKey([])).keyId;
+      await visit(browser, off, other.cookie, async page => {
+        await page.goto('/dashboard/connections');
+        await page.getByText('Clients cannot sign in to this service').waitFor();
+        await page.goto(`/dashboard/keys/${id}`);
+        await page.getByText('TOOLGATE_OAUTH is off, so clients cannot sign in').waitFor();
+        await page.getByText('Nobody: only whoever has the key can use it.').waitFor();
+        await expectUsable(page);
+      });
+    } finally {
+      await off.close();
+    }
   });
 
   test('somebody is invited as a user, and the page behind the link says what that means', async () => {

@@ -1,35 +1,50 @@
-// A connection as our authorization server makes it, for tests that are not about signing in: a session that acts for a
-// person, with an access token.
+// A person connects a client to a key, by the way that clients go: registration, consent, code, tokens.
 
-import { newId } from '../../src/guard/ids.ts';
-import { mintToken } from '../../src/guard/secrets.ts';
-import { sql } from '../support/faults.ts';
+import {
+  asking,
+  authorize,
+  consent,
+  exchange,
+  fieldsOf,
+  REDIRECT,
+  register,
+  sentBack,
+} from '../oauth/connect.ts';
 import type { TestService } from '../support/service.ts';
-
-const MINUTE = 60_000;
+import { type Person, send } from './people.ts';
 
 interface Connected {
   /** Of the session. */
   id: string;
+  clientId: string;
+  /** The access token. */
   token: string;
+}
+
+/** A code that can be exchanged for tokens. */
+export async function codeFor(
+  service: TestService,
+  person: Person,
+  keyId: string,
+  clientName = 'Some Client',
+): Promise<{ code: string; clientId: string }> {
+  const registered = await register(service, { client_name: clientName, redirect_uris: [REDIRECT] });
+  const clientId = registered.body.client_id;
+  const page = await authorize(service, asking(clientId), person.cookie);
+  const fields = { ...fieldsOf(page), key: keyId, answer: 'connect' };
+  const { code = '' } = sentBack(await consent(service, person.cookie, fields));
+  return { code, clientId };
 }
 
 export async function connected(
   service: TestService,
-  personId: string,
+  person: Person,
   keyId: string,
-  clientName = 'Some Client',
+  clientName?: string,
 ): Promise<Connected> {
-  const id = newId();
-  const now = Date.now();
-  const { token, hash } = mintToken('access');
-  await sql(
-    service.databaseUrl,
-    `INSERT INTO sessions (id, key_id, hash, prefix, label, created_at, expires_at, person_id, client_id, client_name, used_at)
-     VALUES ('${id}', '${keyId}', 'oauth ${id}', 'tg_oat_', '${clientName}', ${now}, ${now + 90 * 24 * 60 * MINUTE},
-       '${personId}', 'https://client.example/id', '${clientName}', ${now})`,
-    `INSERT INTO oauth_tokens (hash, session_id, kind, created_at, expires_at)
-     VALUES ('${hash}', '${id}', 'access', ${now}, ${now + 15 * MINUTE})`,
-  );
-  return { id, token };
+  const { code, clientId } = await codeFor(service, person, keyId, clientName);
+  const { body, text } = await exchange(service, clientId, code);
+  if (body.access_token === undefined) throw new Error(`no tokens: ${text}`);
+  const { connections } = (await send(service, 'GET', '/admin/v1/me/connections?limit=1', person)).body;
+  return { id: connections[0].id, clientId, token: body.access_token };
 }

@@ -3,9 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
-import { connected } from './connected.ts';
-import { newPerson, type Person, send } from './people.ts';
+import { exchange, startOAuth } from '../oauth/connect.ts';
+import { engines, type TestService } from '../support/service.ts';
+import { codeFor, connected } from './connected.ts';
+import { join, newPerson, type Person, send } from './people.ts';
 
 const RULES: Rule[] = [
   { tool: 'look', action: 'allow' },
@@ -19,7 +20,7 @@ for (const engine of await engines()) {
     let ann: Person;
     let bob: Person;
     beforeAll(async () => {
-      service = await startService({ engine });
+      service = await startOAuth({ engine });
       [ann, bob] = await Promise.all([newPerson(service, 'user'), newPerson(service, 'approver')]);
       await regroup(ann, ['dev', 'ops']);
       ({ keyId } = await service.newKey(RULES, { name: 'shared', openTo: ['group:dev', 'group:approvers'] }));
@@ -34,14 +35,14 @@ for (const engine of await engines()) {
     const refused = async (token: string) => (await service.check(token, 'prod', 'look')).status === 401;
 
     test('connections: listed to whose they are, and ended by nobody else, at once and on record', async () => {
-      const one = await connected(service, ann.id, keyId, 'Client One');
-      const two = await connected(service, ann.id, keyId, 'Client Two');
-      const other = await connected(service, bob.id, keyId);
+      const one = await connected(service, ann, keyId, 'Client One');
+      const two = await connected(service, ann, keyId, 'Client Two');
+      const other = await connected(service, bob, keyId);
       const { body } = await mine(ann, '/connections');
       expect(body.connections.map((each: { id: string }) => each.id)).toEqual([two.id, one.id]);
       expect(body.connections[1]).toEqual({
         id: one.id,
-        clientId: 'https://client.example/id',
+        clientId: one.clientId,
         clientName: 'Client One',
         keyId,
         keyName: 'shared',
@@ -69,8 +70,8 @@ for (const engine of await engines()) {
     });
 
     test('calls: those in one’s own name, by every filter; for admins the log can be filtered by person', async () => {
-      const own = await connected(service, ann.id, keyId);
-      const other = await connected(service, bob.id, keyId);
+      const own = await connected(service, ann, keyId);
+      const other = await connected(service, bob, keyId);
       const { body: looked } = await service.check(own.token, 'prod', 'look');
       await service.check(own.token, 'prod', 'unknown');
       await service.check(other.token, 'prod', 'look');
@@ -107,7 +108,7 @@ for (const engine of await engines()) {
     });
 
     test('approvals: one’s own with their state, without details, and nobody answers their own call', async () => {
-      const own = await connected(service, bob.id, keyId);
+      const own = await connected(service, bob, keyId);
       const asked = (await service.check(own.token, 'prod', 'ship', { args: { to: 'the moon' } })).body;
       const { referenceId } = asked;
       const pending = await mine(bob, '/approvals?status=pending');
@@ -179,7 +180,7 @@ for (const engine of await engines()) {
         expect(body.errors[0].message).toMatch(message);
       }
 
-      const { token } = await connected(service, ann.id, keyId);
+      const { token } = await connected(service, ann, keyId);
       expect(await refused(token)).toBe(false);
       const closed = await patch(['group:approvers']);
       expect(closed.body.openTo).toEqual(['group:approvers']);
@@ -198,13 +199,13 @@ for (const engine of await engines()) {
       const other = (await service.newKey(RULES, { openTo: ['group:dev'] })).keyId;
       const sessions = async (id = keyId) =>
         (await service.admin('GET', `/sessions?keyId=${id}`)).body.sessions;
-      const first = await connected(service, leaver.id, keyId, 'Client One');
+      const first = await connected(service, leaver, keyId, 'Client One');
       expect((await sessions())[0]).toMatchObject({
         id: first.id,
         label: 'Client One',
         personId: leaver.id,
         personEmail: leaver.email,
-        clientId: 'https://client.example/id',
+        clientId: first.clientId,
         clientName: 'Client One',
         lastUsedAt: expect.any(String),
         revokedAt: null,
@@ -213,13 +214,18 @@ for (const engine of await engines()) {
       expect((await service.admin('DELETE', `/sessions/${first.id}`)).status).toBe(204);
       expect(await refused(first.token)).toBe(true);
 
-      const two = [await connected(service, leaver.id, keyId), await connected(service, leaver.id, other)];
+      const code = await codeFor(service, leaver, keyId);
+      const two = [await connected(service, leaver, keyId), await connected(service, leaver, other)];
       expect((await service.admin('POST', `/operators/${leaver.id}/reset`)).status).toBe(200);
       for (const { token } of two) expect(await refused(token)).toBe(true);
-      expect((await sessions(other))[0]).toMatchObject({ revokedBecause: 'the person was reset' });
+      expect((await sessions(other))[0]).toMatchObject({ revokedBecause: 'The person was reset.' });
+      // A code that was given out before leads to nothing.
+      expect((await exchange(service, code.clientId, code.code)).body.error).toBe('invalid_grant');
 
-      const last = await connected(service, leaver.id, keyId);
-      const kept = await connected(service, ann.id, keyId);
+      const again = (await service.admin('POST', `/operators/${leaver.id}/reset`)).body.resetUrl;
+      leaver.cookie = await join(service, new URL(again).searchParams.get('token') ?? '');
+      const last = await connected(service, leaver, keyId);
+      const kept = await connected(service, ann, keyId);
       expect(await refused(last.token)).toBe(false);
       expect((await service.admin('DELETE', `/operators/${leaver.id}`)).status).toBe(204);
       expect(await refused(last.token)).toBe(true);
@@ -227,7 +233,7 @@ for (const engine of await engines()) {
       expect((await sessions()).find((each: { id: string }) => each.id === last.id)).toMatchObject({
         personId: leaver.id,
         personEmail: null,
-        revokedBecause: 'the person was removed',
+        revokedBecause: 'The person was removed.',
       });
     });
   });

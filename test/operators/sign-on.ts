@@ -92,7 +92,7 @@ export async function openSignOns({
   const provider = await IdentityProvider.start();
   const env = {
     ...provider.settings,
-    TOOLGATE_OIDC_ROLES: 'admin=platform,approver=on-call,viewer=staff',
+    TOOLGATE_OIDC_ROLES: 'admin=platform,approver=on-call,viewer=staff,user=everyone',
     TOOLGATE_OIDC_GROUPS_CLAIM: 'teams',
     TOOLGATE_OIDC_ALLOWED_DOMAINS: 'example.com',
     TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32',

@@ -46,6 +46,16 @@ for (const engine of await engines()) {
       expect(signIns[0]).toMatchObject({ userAgent: 'Visitor/1.0', current: true });
     });
 
+    test('somebody whose group makes them a user sees what is their own, and nothing else', async () => {
+      const { login, email } = door.person({ groups: ['everyone'], teams: ['dev'] });
+      const { visitor } = await door.signOn(login);
+      expect(await door.me(visitor)).toMatchObject({ email, role: 'user', groups: ['dev'] });
+      const status = async (path: string) => (await visitor.go(door.service.url + path)).status;
+      expect(await status('/admin/v1/me/connections')).toBe(200);
+      expect(await status('/admin/v1/keys')).toBe(403);
+      expect(await (await visitor.go(`${door.service.url}/dashboard`)).text()).toContain('data-role="user"');
+    });
+
     test('the same person is the same operator the next time, with what their groups give then', async () => {
       const { login, email } = door.person({ groups: ['staff'] });
       await door.signOn(login);

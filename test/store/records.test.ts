@@ -285,12 +285,12 @@ for (const engine of await engines()) {
       ]);
       expect((await sessions.connectedKeys(db, 'ann', NOW)).toSorted()).toEqual(['open', 'other', 'revoked']);
       expect(await keys.listKeyNames(db, ['other', 'unknown'])).toEqual(new Map([['other', 'key other']]));
-      await db.transaction({}, tx => sessions.revokeSessionsOf(tx, 'ann', NOW, 'the person was removed'));
+      await db.transaction({}, tx => sessions.revokeSessionsOf(tx, 'ann', NOW, 'The person was removed.'));
       expect(await connections('ann')).toEqual([]);
       expect(await connections('bob')).toHaveLength(1);
       expect(await sessions.findSession(db, 'c1')).toMatchObject({
         revokedAt: NOW,
-        revokedBecause: 'the person was removed',
+        revokedBecause: 'The person was removed.',
       });
       expect((await sessions.findSession(db, 'c7'))?.revokedAt).toBeNull();
     });

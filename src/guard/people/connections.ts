@@ -1,12 +1,13 @@
 // Ends what a person has connected, together with a change of the operator that they are.
 
 import type { Transaction } from '../../store/db.ts';
+import { removeCodesOf } from '../../store/oauth.ts';
 import { connectedKeys, revokeSessionsOf } from '../../store/sessions.ts';
 import type { Deps } from '../deps.ts';
 import { keyLock } from '../locks.ts';
 import { changeOperators } from './admins.ts';
 
-/** Once the transaction has committed, no check of the person's sessions is allowed. */
+/** Once the transaction has committed, no check of the person's sessions is allowed, and no code becomes a new one. */
 type End = (because: string) => Promise<void>;
 
 /**
@@ -26,7 +27,11 @@ export async function changeConnected<T>(
         const now = deps.now();
         const connected = await connectedKeys(tx, personId, now);
         if (connected.some(id => !keyIds.includes(id))) return null;
-        return { result: await work(tx, because => revokeSessionsOf(tx, personId, now, because)) };
+        const end = async (because: string) => {
+          await revokeSessionsOf(tx, personId, now, because);
+          await removeCodesOf(tx, personId);
+        };
+        return { result: await work(tx, end) };
       },
       keyIds.map(keyLock),
     );

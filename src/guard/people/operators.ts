@@ -149,7 +149,7 @@ export async function deleteOperator(deps: Deps, actor: Actor, id: string): Prom
   await changeConnected(deps, id, async (tx, endConnections) => {
     const operator = await wantOperator(tx, id);
     await keepAnAdmin(tx, operator);
-    await endConnections('the person was removed');
+    await endConnections('The person was removed.');
     await removeSignIns(tx, id, null);
     await removeInvitations(tx, id);
     await removePasskeys(tx, id);
@@ -174,7 +174,7 @@ export async function resetOperator(
   const token = newSecret();
   return changeConnected(deps, id, async (tx, endConnections) => {
     const { email } = await wantOperator(tx, id);
-    await endConnections('the person was reset');
+    await endConnections('The person was reset.');
     const createdAt = deps.now();
     const expiresAt = createdAt + RESET_MS;
     await updateOperatorPassword(tx, id, null);

@@ -68,7 +68,7 @@ export async function setUpFirstAdmin(
   const personId = (await findOperatorCredential(deps.db, email))?.id ?? '';
   return changeConnected(deps, personId, async (tx, endConnections) => {
     if ((await anyAdmin(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
-    await endConnections('the person became the first admin');
+    await endConnections('The person became the first admin.');
     const operator = await makeAdmin(tx, deps, email, passwordHash);
     await recordChange(tx, deps, 'system', 'operator.setup', operator.id, { email });
     const { secret } = await openSignIn(tx, deps, operator, browser);

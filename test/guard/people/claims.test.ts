@@ -9,6 +9,7 @@ const RULES: ClaimRules = {
   oidcRoleClaim: 'groups',
   oidcGroupsClaim: null,
   oidcRoles: [
+    { role: 'user', group: 'everyone' },
     { role: 'viewer', group: 'staff' },
     { role: 'admin', group: 'platform' },
     { role: 'approver', group: 'on-call' },
@@ -28,6 +29,8 @@ describe('roles', () => {
     ['one that is a text', { groups: 'on-call' }, {}, 'approver'],
     ['a group of another spelling', { groups: ['Staff', 'staff ', 'staf'] }, {}, null],
     ['what is no text', { groups: [['staff'], { staff: true }, 1, null] }, {}, null],
+    ['a group of users', { groups: ['everyone'] }, {}, 'user'],
+    ['a group of users and a higher one', { groups: ['everyone', 'staff'] }, {}, 'viewer'],
     ['a claim inside', { realm_access: { roles: ['staff'] } }, nested, 'viewer'],
     ['a claim inside nothing', { realm_access: null }, nested, null],
     ['a claim whose name has dots', { 'https://example.com/groups': ['staff'] }, url, 'viewer'],
@@ -93,7 +96,7 @@ describe('settings', () => {
   const OIDC = { TOOLGATE_OIDC_ISSUER: 'https://id.example.com/', TOOLGATE_OIDC_CLIENT_ID: 'toolgate' };
 
   test('are read', () => {
-    const roles = { TOOLGATE_OIDC_ROLES: 'admin=platform, viewer=all staff,viewer=a=b' };
+    const roles = { TOOLGATE_OIDC_ROLES: 'admin=platform, viewer=all staff,viewer=a=b,user=everyone' };
     const found = load({ ...OIDC, ...roles, TOOLGATE_OIDC_ALLOWED_DOMAINS: 'Example.com' });
     expect(found.oidcIssuer).toBe('https://id.example.com/');
     expect(found.oidcAllowedDomains).toEqual(['example.com']);
@@ -101,7 +104,10 @@ describe('settings', () => {
       { role: 'admin', group: 'platform' },
       { role: 'viewer', group: 'all staff' },
       { role: 'viewer', group: 'a=b' },
+      { role: 'user', group: 'everyone' },
     ]);
+    const byDefault = { TOOLGATE_OIDC_DEFAULT_ROLE: 'user', TOOLGATE_OIDC_ALLOWED_DOMAINS: 'example.com' };
+    expect(load({ ...OIDC, ...byDefault }).oidcDefaultRole).toBe('user');
   });
 
   const WRONG: [Record<string, string>, string][] = [
