@@ -69,6 +69,7 @@ const NAMED: [RegExp, string][] = [
   ],
   [/^(guard\/people|store|http\/admin)\/passkey/, 'guard/people/passkeys operators/passkeys'],
   [/^guard\/people\/(single-sign-on|provider|claims)/, 'guard/people/claims operators/single-sign-on'],
+  [/^guard\/people\/company/, 'guard/people/company'],
   [
     /^guard\/(connected-tools|edit-tool|check\/callable)/,
     'guard/key-lock mcp/administration mcp/drift mcp/names http/keys mcp/hostile-list',

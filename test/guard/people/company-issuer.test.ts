@@ -83,6 +83,11 @@ test('a wrong token is refused, and why; the answer has nothing of it', async ()
     const told = await said(it.verify(await token, Date.now()));
     expect(told).toBe(`unauthenticated: The company token is not accepted: ${why}.`);
   }
+  // It ends exactly when it says.
+  const ending = await issuer.token({ exp: now + 60 });
+  await it.verify(ending, (now + 60) * 1000 - 1);
+  expect(await said(it.verify(ending, (now + 60) * 1000))).toContain('it has ended');
+  await it.verify(await issuer.token({ exp: 253_402_300_799 }), Date.now());
   // Clocks may differ a little.
   await it.verify(await issuer.token({ nbf: now + 20 }), Date.now());
   await foreign.close();
@@ -190,7 +195,7 @@ test('what a hostile issuer answers is bounded, and redirects are not followed',
     ],
     ['no usable jwks_uri', metadata, url => about({ issuer: url })],
     ['no usable jwks_uri', metadata, url => about({ issuer: url, jwks_uri: 'file:///etc/passwd' })],
-    ['has no metadata', metadata, () => (_, response) => response.writeHead(404).end()],
+    ['has no metadata', metadata, () => (_, response) => response.writeHead(400).end()],
     [
       'answered 302',
       metadata,

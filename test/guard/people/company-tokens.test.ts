@@ -71,7 +71,7 @@ await onEachEngine(store => {
     const token = await issuer.token({
       sub,
       exp,
-      azp: 'their client',
+      azp: 'c'.repeat(200),
       ...inGroup(group, 7, 'x'.repeat(500)),
     });
     const seen = await Promise.all([replica(), replica(), replica()].map(each => each.learn(token)));
@@ -90,7 +90,7 @@ await onEachEngine(store => {
       keyId,
       personId: person?.id,
       personGroups: [group],
-      clientId: 'their client',
+      clientId: 'c'.repeat(200),
       expiresAt: exp * 1000,
       label: `company token of ${new URL(issuer.url).host}`,
     });
@@ -191,7 +191,8 @@ await onEachEngine(store => {
     await deleteOperator(deps, 'admin', personId);
     const out = 'forbidden: You were removed from the operators. Ask an admin to invite you.';
     expect(await said(ask())).toBe(out);
-    // Nor do they come back with another account.
+    // Nor do they come back with another e-mail or another account.
+    expect(await said(ask({ email: `${name()}@example.com` }))).toBe(out);
     expect(await said(ask({ sub: name(), email }))).toBe(out);
     await inviteOperator(deps, 'admin', { email, role: 'user' });
     expect(await said(ask())).toStartWith('forbidden: You are invited.');
