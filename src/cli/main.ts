@@ -31,6 +31,12 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [ADMIN, 'grants', 'what approvals with a duration opened', () => import('./commands/grants.ts')],
   [ADMIN, 'webhooks', 'receivers of events about approvals', () => import('./commands/webhooks.ts')],
   [ADMIN, 'operators', 'the people who sign in', () => import('./commands/operators.ts')],
+  [
+    ADMIN,
+    'oauth-clients',
+    'clients that people connect with, registered by hand',
+    () => import('./commands/oauth-clients.ts'),
+  ],
   [ADMIN, 'audit', 'search, follow and export the audit log', () => import('./commands/audit.ts')],
   [ADMIN, 'changes', 'who changed what', () => import('./commands/changes.ts')],
   [ADMIN, 'apply', 'make policies, keys and webhooks as a file says', () => import('./commands/apply.ts')],

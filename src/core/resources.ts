@@ -46,6 +46,8 @@ export type Setting = Settings['settings'][number];
 export type Operator = Answers['GET /admin/v1/operators']['operators'][number];
 export type InvitedOperator = Answers['POST /admin/v1/operators'];
 export type ResetOperator = Answers['POST /admin/v1/operators/{id}/reset'];
+/** An OAuth client that an admin registered. */
+export type OAuthClient = Answers['GET /admin/v1/oauth-clients']['oauthClients'][number];
 export type Role = Operator['role'];
 export type Me = Answers['GET /admin/v1/me'];
 export type Connection = Answers['GET /admin/v1/me/connections']['connections'][number];
