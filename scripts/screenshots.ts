@@ -86,6 +86,10 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await page.getByLabel('Sign-in').selectOption('key');
     await page.getByText('An app of your own, and scopes').click();
   },
+  'edit-server': async page => {
+    await openRow(page, '/keys', 'support agent');
+    await page.getByRole('button', { name: 'Edit', exact: true }).last().click();
+  },
   webhooks: page => open(page, '/webhooks'),
   webhook: page => openRow(page, '/webhooks', 'https://agents.example.com/hooks/toolgate'),
   operators: page => open(page, '/operators'),

@@ -90,6 +90,16 @@ describe.if(hasBrowser())('servers that want OAuth', () => {
         await page.goto(`/dashboard/keys/${keyId}`);
         await page.getByText('signed in').waitFor();
         await expectUsable(page);
+        await button(page, 'Edit').click();
+        const dialog = page.getByRole('dialog', { name: 'Edit eyes' });
+        await dialog.getByLabel('Name').fill('ears');
+        await dialog.getByLabel('Headers').fill('X-Region: eu');
+        await expectUsable(page);
+        await dialog.getByRole('button', { name: 'Save' }).click();
+        await page.getByRole('heading', { name: /^ears/ }).waitFor();
+        await page.getByText('with headers of its own').waitFor();
+        await page.getByText('signed in').waitFor();
+        await page.locator('.chip').getByText('look').waitFor();
         await page.locator('.server').getByRole('button', { name: 'Sign out' }).click();
         await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
         await page.getByText('sign in needed').waitFor();

@@ -119,6 +119,7 @@ test('what makes no sense is refused with a sentence', async () => {
     ['toolgate tools add default x --stdio files --oauth key', 64, 'for servers with a --url'],
     ['toolgate tools add default x --url http://127.0.0.1:9/ --client-id a', 64, 'go with --oauth'],
     ['toolgate tools add default x --url http://127.0.0.1:9/ --oauth all', 64, 'Allowed choices'],
+    ['toolgate tools edit default dead', 64, 'Nothing to change'],
     ['toolgate tools sign-out default dead', 1, 'does not use OAuth'],
     ['toolgate tools test default nothing', 1, 'no Connected Tool'],
   ] as const) {
@@ -179,7 +180,7 @@ describe('servers that want OAuth', () => {
     await ran('tools remove default behind');
   });
 
-  test('an app of your own is entered, and its secret never comes back', async () => {
+  test('an app of your own is entered and changed, and its secret never comes back', async () => {
     const app = '--client-id app-1 --client-secret-stdin --scopes read write';
     const added = await ran(
       `tools add default own --url ${upstream.url} --oauth person ${app} --json`,
@@ -193,7 +194,19 @@ describe('servers that want OAuth', () => {
     });
     expect((await ran('tools list default')).out).toMatch(/own .* each person\n/);
     expect((await ran('tools connect default own')).err).toContain('for themselves');
-    expect(added.out).not.toContain('s3cret');
-    await ran('tools remove default own');
+    const edited = await ran('tools edit default own --name owned --scopes read --oauth key --json');
+    expect(JSON.parse(edited.out)).toMatchObject({
+      name: 'owned',
+      oauth: { as: 'key', clientId: 'app-1', hasClientSecret: true, scopes: ['read'] },
+    });
+    expect(added.out + edited.out).not.toContain('s3cret');
+    expect((await ran('tools edit default owned --no-oauth --header X-Region:eu')).err).toContain(
+      'changed: headers, auth.',
+    );
+    const [plain] = JSON.parse((await ran('tools list default --json')).out).slice(-1);
+    expect(plain).toMatchObject({ name: 'owned', auth: 'headers', oauth: null, hasHeaders: true });
+    await ran('tools edit default owned --no-headers --oauth person');
+    expect((await ran('tools list default')).out).toMatch(/owned .* each person\n/);
+    await ran('tools remove default owned');
   });
 });

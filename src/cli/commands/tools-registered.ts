@@ -1,10 +1,10 @@
-// toolgate tools add: registers an MCP server for a key. Secrets are stored encrypted and never shown again; a client
-// secret is read from standard input, so that it is in no list of processes.
+// toolgate tools add and edit: registers an MCP server for a key, and changes one that is registered. Secrets are stored
+// encrypted and never shown again; a client secret is read from standard input, so that it is in no list of processes.
 
 import { type Command, Option } from 'commander';
 import type { ConnectedTool } from '../../core/resources.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
-import { pathOf } from '../connected-tools.ts';
+import { foundTool, pathOf } from '../connected-tools.ts';
 import { usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
@@ -115,4 +115,71 @@ async function oauthSettings(
     ...(clientSecret === undefined ? {} : { clientSecret }),
     ...(scopes === undefined ? {} : { scopes }),
   };
+}
+
+interface EditOptions extends AdminOptions, Omit<OAuthOptions, 'oauth'> {
+  name?: string;
+  url?: string;
+  header?: string[];
+  /** False with --no-headers. */
+  headers?: boolean;
+  /** False with --no-oauth. */
+  oauth?: OAuthOptions['oauth'] | false;
+}
+
+export function editCommand(io: IO): Command {
+  const examples = [
+    'toolgate tools edit ci github --header "Authorization: Bearer $NEW_TOKEN"',
+    'toolgate tools edit ci github --no-headers --oauth person --scopes repo read:org',
+  ];
+  const what =
+    'Change a Connected Tool. What is not named stays as it is, and so do the accepted definitions. Another address,\n' +
+    'another client id or another --oauth ends its sign-ins.';
+  const made = command('edit', what, examples)
+    .argument('<key>', KEY)
+    .argument('<tool>', 'the Connected Tool, by name or id')
+    .option('--name <name>', 'the prefix of its tools from now on; policies have to name it')
+    .option('--url <url>', 'its MCP endpoint from now on')
+    .option('--header <header...>', `${HEADER}, in place of all headers before`)
+    .option('--no-headers', 'remove its headers');
+  withOAuth(made).option('--no-oauth', 'it wants no OAuth any more');
+  return withAdmin(made).action(async (key: string, name: string, options: EditOptions) => {
+    const http = asAdmin(io, options);
+    const { path, tool } = await foundTool(http, key, name);
+    const changes = await changesIn(io, tool, options);
+    const fields = Object.keys(changes);
+    if (fields.length === 0) throw usageError('Nothing to change; see toolgate tools edit --help.');
+    const changed = await http.patch<ConnectedTool>(path, changes);
+    if (options.json) return printJson(io, changed);
+    say(io, `Connected Tool "${changed.name}" is changed: ${fields.join(', ')}.`);
+  });
+}
+
+async function changesIn(
+  io: IO,
+  tool: ConnectedTool,
+  options: EditOptions,
+): Promise<Record<string, unknown>> {
+  const { name, url, header, headers } = options;
+  return {
+    ...(name !== undefined && { name }),
+    ...(url !== undefined && { url }),
+    ...(headers === false && { headers: null }),
+    ...headersIn(header),
+    ...(await oauthChanges(io, tool, options)),
+  };
+}
+
+/** The settings are replaced as a whole, so those that are not named are sent again; the secret stays by itself. */
+async function oauthChanges(
+  io: IO,
+  { oauth: current }: ConnectedTool,
+  { oauth: as, ...options }: EditOptions,
+): Promise<Record<string, unknown>> {
+  if (as === false) return { auth: 'headers' };
+  if (current === null) return oauthIn(io, { ...options, ...(as !== undefined && { oauth: as }) });
+  const settings = await oauthSettings(io, options);
+  if (as === undefined && Object.keys(settings).length === 0) return {};
+  const { hasClientSecret: _, ...before } = current;
+  return { oauth: { ...before, ...(as !== undefined && { as }), ...settings } };
 }

@@ -1,5 +1,5 @@
 // toolgate tools: the Connected Tools of a key, which are the MCP servers behind its proxy. tools-registered.ts has the
-// command that registers one, tools-sign-in.ts those that sign in to one.
+// commands that register and change one, tools-sign-in.ts those that sign in to one.
 
 import type { Command } from 'commander';
 import { diffLines } from '../../core/diff.ts';
@@ -13,7 +13,7 @@ import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { printJson } from '../print.ts';
 import { table } from '../table.ts';
-import { addCommand } from './tools-registered.ts';
+import { addCommand, editCommand } from './tools-registered.ts';
 import { connectCommand, signInOf, signOutCommand } from './tools-sign-in.ts';
 
 export function build(io: IO): Command {
@@ -29,6 +29,7 @@ export function build(io: IO): Command {
     [
       listCommand(io),
       addCommand(io),
+      editCommand(io),
       connectCommand(io),
       signOutCommand(io),
       testCommand(io),

@@ -1,5 +1,5 @@
 // The MCP servers of a key: their state, the tools they offer, and which of those changed since they were accepted.
-// connect.tsx adds one; drift.tsx compares definitions.
+// connect.tsx adds one; edit.tsx changes one; drift.tsx compares definitions.
 
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
@@ -14,6 +14,7 @@ import type { ConnectedTool, ToolTest } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { Connect } from './connect.tsx';
 import { Drift } from './drift.tsx';
+import { Edit } from './edit.tsx';
 
 export function ConnectedTools({ keyId }: { keyId: string }) {
   const list = useList<ConnectedTool>(`/keys/${keyId}/connected-tools`, 'connectedTools');
@@ -156,6 +157,7 @@ function Actions({ path, tool, reload, onTested }: ActionsProps) {
           {busy ? 'Testing…' : 'Test'}
         </button>
       )}
+      <Edit path={path} tool={tool} onChanged={reload} />
       <Confirm label="Remove" title={`Remove ${tool.name}?`} run={disconnect}>
         Its tools disappear from this key’s proxy, and their accepted definitions are forgotten.
       </Confirm>

@@ -1,4 +1,5 @@
-// The fields of a form about a key's MCP server that is reached by its address, and what they say. connect.tsx adds one.
+// The fields of a form about a key's MCP server that is reached by its address, and what they say. connect.tsx adds one;
+// edit.tsx changes one.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
