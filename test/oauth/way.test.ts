@@ -164,7 +164,7 @@ describe('clients as they are', () => {
       person.cookie,
     );
     expect(page.status).toBe(200);
-    expect(page.text).toContain('<bdi>claude.ai</bdi>');
+    expect(page.text).toContain('<b><bdi>claude.ai</bdi></b>');
   });
 
   test('an admin registers one, and removes it with all that is connected by it', async () => {
@@ -223,7 +223,7 @@ describe('the person', () => {
     const shown = await service.request('GET', question.pathname + question.search, {
       headers: { Cookie: cookie },
     });
-    expect(shown.text).toContain('<b>Unverified</b>');
+    expect(shown.text).toContain('<b><bdi>Unverified</bdi></b>');
   });
 
   test('reads who asks, where they are sent, for which key and for how long', async () => {

@@ -16,6 +16,7 @@ const STYLE = `
 form { display: grid; gap: 1.25rem; }
 .mark-line { display: block; color: var(--soft); font-size: 0.9rem; }
 .warn { border-left-color: currentColor; }
+.facts label { margin: 0; font-weight: inherit; }
 @media (min-width: 40.01rem) { .facts > div { grid-template-columns: 8rem minmax(0, 1fr); } }
 `;
 
@@ -40,16 +41,15 @@ export function consentPage(facts: Facts, keys: readonly OpenKey[]): Response {
 <div><dt>Client</dt><dd>${vouched(client)}</dd></div>
 <div><dt>Sends you to</dt><dd>${destination(facts.redirectUri)}</dd></div>
 <div><dt>${keys.length === 1 ? 'Key' : html`<label for="key">Key</label>`}</dt><dd>${keyChoice(keys)}</dd></div>
-<div><dt>For how long</dt><dd>Until you disconnect it: at most 90 days, and 14 days without use.
-<span class="mark-line">Its tokens last 15 minutes and are renewed.</span></dd></div>
+<div><dt>For how long</dt><dd>Until you disconnect it, for at most 90 days.<span class="mark-line">It ends after 14 days without use. Its tokens last 15 minutes and are renewed.</span></dd></div>
 </dl>
 ${isLoopback(facts.redirectUri) ? FROM_HERE : null}
 ${hidden(facts)}
 <div class="row"><button name="answer" value="connect">Connect</button>
-<button name="answer" value="deny" class="plain">Do not connect</button></div>
+<button name="answer" value="deny" class="plain" formnovalidate>Do not connect</button></div>
 </form>
 <p class="soft small">It can call what the policy of the key allows. Every call is recorded with your name. You can
-disconnect it at any time: in the dashboard, under My connections.</p>`,
+disconnect it at any time under <a href="/dashboard/connections">My connections</a>.</p>`,
   );
 }
 
@@ -104,32 +104,31 @@ function hidden({ request, consent }: Facts): Html {
   return html`<input type="hidden" name="request" value="${request}"><input type="hidden" name="consent" value="${consent}">`;
 }
 
+/** White space counts in a list of facts, so these texts have no line breaks. */
 function vouched({ from, id }: OAuthClient): Html {
   switch (from) {
     case 'document':
-      return html`<b>${named(new URL(id).host)}</b> <span class="mark-line">The client is described on this
-domain.</span>`;
+      return fact(new URL(id).host, 'The client is described on this domain.');
     case 'admin':
-      return html`<b>Registered by an admin</b> <span class="mark-line">An admin of this service entered its name and
-address.</span>`;
+      return fact('Registered by an admin', 'An admin of this service entered its name and address.');
     case 'registration':
-      return html`<b>Unverified</b> <span class="mark-line">It chose its name itself. Anybody can call a client
-so.</span>`;
+      return fact('Unverified', 'It chose its name itself. Anybody can use that name.');
   }
 }
 
+const fact = (what: string, more: string | Html): Html =>
+  html`<b>${named(what)}</b><span class="mark-line">${more}</span>`;
+
 function destination(uri: string): Html {
-  if (isLoopback(uri))
-    return html`<b>This computer</b> <span class="mark-line"><code>${named(uri)}</code></span>`;
+  const whole = html`<code>${named(uri)}</code>`;
+  if (isLoopback(uri)) return fact('This computer', whole);
   const { host, protocol } = new URL(uri);
-  const where = protocol === 'https:' ? host : `an app on this computer (${protocol})`;
-  return html`<b>${named(where)}</b> <span class="mark-line"><code>${named(uri)}</code></span>`;
+  return fact(protocol === 'https:' ? host : `An app on this computer (${protocol})`, whole);
 }
 
 function keyChoice(keys: readonly OpenKey[]): Html {
   const [first] = keys;
   if (keys.length === 1 && first !== undefined)
     return html`${named(first.name)}<input type="hidden" name="key" value="${first.id}">`;
-  return html`<select id="key" name="key" required><option value="">Choose one</option>
-${keys.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select>`;
+  return html`<select id="key" name="key" required><option value="">Choose one</option>${keys.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select>`;
 }
