@@ -122,7 +122,7 @@ const NAMED: [RegExp, string][] = [
   [/^mcp\/(mcp-sessions|endpoint|hub)/, 'mcp/bounds'],
   [/^mcp\/(answer|call|legs)/, 'mcp/answers mcp/failures mcp/approved-once mcp/approved-for'],
   [/^mcp\/(hub|listing|offered)/, 'mcp/kept mcp/administration mcp/listing'],
-  [/^mcp\/(sign-in|hub|listing|offered|call)/, 'mcp/sign-in'],
+  [/^mcp\/(sign-in|hub|listing|offered|call|upstream)/, 'mcp/sign-in'],
   [/^mcp\/(listing|offered)/, 'mcp/drift'],
   [/^mcp\/(call|relay|places)/, 'mcp/places'],
   [/^mcp\/pages/, 'mcp/hostile-list'],

@@ -66,16 +66,13 @@ export class Hub {
 
   /** The upstreams of a key for one person, or for a credential without a person, in the order of their names. */
   async of(keyId: string, personId: string | null = null): Promise<Upstream[]> {
-    const { upstreams, hasPersonal } = await this.#known(keyId);
+    let known = this.#keys.get(keyId);
+    if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS)
+      known = await this.#read(keyId);
+    else known.usedAt = this.#deps.now();
+    const { upstreams, hasPersonal } = known;
     if (!hasPersonal || personId === null) return upstreams;
     return upstreams.map(each => (isPersonal(each.tool) ? this.#ofPerson(each.tool, personId) : each));
-  }
-
-  async #known(keyId: string): Promise<KeyUpstreams> {
-    const known = this.#keys.get(keyId);
-    if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS) return this.#read(keyId);
-    known.usedAt = this.#deps.now();
-    return known;
   }
 
   /** Asks the store now for one of them. */

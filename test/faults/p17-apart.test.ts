@@ -39,8 +39,8 @@ const MUTANTS: Record<string, Patch> = {
   },
   'remembers Connected Tools for all': {
     file: 'src/mcp/hub.ts',
-    find: 'const known = this.#keys.get(keyId);',
-    replace: 'const known = [...this.#keys.values()][0];',
+    find: 'let known = this.#keys.get(keyId);',
+    replace: 'let known = [...this.#keys.values()][0];',
   },
 };
 
