@@ -879,6 +879,7 @@ export interface Answers {
       lastUsedAt: string | null;
     }[];
     origin: string | null;
+    signIn: boolean;
   };
   'POST /admin/v1/me/passkeys': {
     id: string;

@@ -38,6 +38,12 @@ export async function hasIdentity(db: Queries, operatorId: string, issuer: strin
   return (await db.all(sql, [operatorId, issuer])).length > 0;
 }
 
+/** Whether a provider's claims decide the operator's role. */
+export async function providerDecides(db: Queries, operatorId: string): Promise<boolean> {
+  const sql = 'SELECT subject FROM identities WHERE operator_id = $1 AND decides_role = 1 LIMIT 1';
+  return (await db.all(sql, [operatorId])).length > 0;
+}
+
 /** Disconnects all accounts from the operator. */
 export async function removeIdentities(db: Queries, operatorId: string): Promise<void> {
   await db.run('DELETE FROM identities WHERE operator_id = $1', [operatorId]);

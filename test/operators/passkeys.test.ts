@@ -75,7 +75,7 @@ describe('passkeys', () => {
     const renamed = await own('PATCH', `/${passkey.id}`, { name: 'Ключ 🔑' }, ann);
     expect(renamed.body).toMatchObject({ id: passkey.id, name: 'Ключ 🔑' });
     const listed = await own('GET', '', undefined, ann);
-    expect(listed.body).toEqual({ passkeys: [renamed.body], origin: ORIGIN });
+    expect(listed.body).toEqual({ passkeys: [renamed.body], origin: ORIGIN, signIn: true });
     expect(listed.body.passkeys[0].lastUsedAt).not.toBeNull();
 
     expect((await own('DELETE', `/${passkey.id}`, undefined, ann)).status).toBe(204);
@@ -184,7 +184,7 @@ test('at an address that browsers refuse, it says so plainly', async () => {
   try {
     const { cookie } = await newPerson(service, 'viewer');
     const listed = await send(service, 'GET', '/admin/v1/me/passkeys', { cookie });
-    expect(listed.body).toEqual({ passkeys: [], origin: null });
+    expect(listed.body).toEqual({ passkeys: [], origin: null, signIn: true });
     const refused = await send(service, 'POST', '/admin/v1/me/passkeys/options', { cookie });
     expectProblem(refused, 409, 'conflict');
     expect(refused.body.detail).toContain('https');

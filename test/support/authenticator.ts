@@ -35,6 +35,8 @@ export interface RequestOptions {
   rpId: string;
 }
 
+type Attestation = 'none' | 'packed' | 'fido-u2f';
+
 type Algorithm = 'ES256' | 'Ed25519' | 'RS256';
 
 /** One passkey on a device. `origin` is the address of the page that its browser shows. */
@@ -59,23 +61,25 @@ export class Authenticator {
   }
 
   /** What `navigator.credentials.create` answers, as JSON. */
-  make(options: CreationOptions, odd: Oddities & { format?: string } = {}): MadePasskey {
+  make(options: CreationOptions, odd: Oddities & { attests?: Attestation } = {}): MadePasskey {
     this.#userHandle = options.user.id;
     const id = Buffer.from(this.id, 'base64url');
     const length = Buffer.from([id.length >> 8, id.length & 255]);
     const credential = Buffer.concat([Buffer.alloc(16), length, id, this.#cose()]);
     const authData = Buffer.concat([this.#head(odd.rpId ?? options.rp.id, HAS_CREDENTIAL, odd), credential]);
+    const clientData = this.#clientData('webauthn.create', options.challenge, odd);
+    const format = odd.attests ?? 'none';
     const attestationObject = cbor(
       new Map<string, Cbor>([
-        ['fmt', odd.format ?? 'none'],
-        ['attStmt', new Map()],
+        ['fmt', format],
+        ['attStmt', this.#statement(format, authData, sha256(clientData))],
         ['authData', authData],
       ]),
     );
     return {
       ...this.#names(odd),
       response: {
-        clientDataJSON: this.#clientData('webauthn.create', options.challenge, odd).toString('base64url'),
+        clientDataJSON: clientData.toString('base64url'),
         attestationObject: attestationObject.toString('base64url'),
         transports: ['internal'],
       },
@@ -86,17 +90,36 @@ export class Authenticator {
   sign(options: RequestOptions, odd: Oddities = {}): SignedChallenge {
     const clientData = this.#clientData('webauthn.get', options.challenge, odd);
     const authData = this.#head(odd.rpId ?? options.rpId, 0, odd);
-    const signed = Buffer.concat([authData, createHash('sha256').update(clientData).digest()]);
-    const hash = this.#algorithm === 'Ed25519' ? null : 'sha256';
+    const signed = Buffer.concat([authData, sha256(clientData)]);
     return {
       ...this.#names(odd),
       response: {
         clientDataJSON: clientData.toString('base64url'),
         authenticatorData: authData.toString('base64url'),
-        signature: sign(hash, signed, this.#privateKey).toString('base64url'),
+        signature: this.#sign(signed).toString('base64url'),
         userHandle: odd.userHandle === undefined ? this.#userHandle : odd.userHandle,
       },
     };
+  }
+
+  #sign(bytes: Buffer): Buffer {
+    return sign(this.#algorithm === 'Ed25519' ? null : 'sha256', bytes, this.#privateKey);
+  }
+
+  /** What an authenticator says about itself: nothing, that the new key has signed, or a certificate of its maker. */
+  #statement(format: Attestation, authData: Buffer, clientHash: Buffer): Map<string, Cbor> {
+    if (format === 'none') return new Map();
+    const alg: [string, Cbor] = ['alg', -7];
+    if (format === 'packed')
+      return new Map([alg, ['sig', this.#sign(Buffer.concat([authData, clientHash]))]]);
+    const { x = '', y = '' } = this.#publicKey.export({ format: 'jwk' });
+    const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+    const id = Buffer.from(this.id, 'base64url');
+    const signed = Buffer.concat([Buffer.from([0]), authData.subarray(0, 32), clientHash, id, point]);
+    return new Map<string, Cbor>([
+      ['sig', this.#sign(signed)],
+      ['x5c', [certificateOf(this.#publicKey)]],
+    ]);
   }
 
   #names({ id = this.id }: Oddities) {
@@ -116,8 +139,7 @@ export class Authenticator {
     if (this.#counts) this.#counter++;
     const counter = Buffer.alloc(4);
     counter.writeUInt32BE(odd.counter ?? this.#counter);
-    const hash = createHash('sha256').update(rpId).digest();
-    return Buffer.concat([hash, Buffer.from([flags | present | verified]), counter]);
+    return Buffer.concat([sha256(rpId), Buffer.from([flags | present | verified]), counter]);
   }
 
   /** The public key in the form that WebAuthn wants (COSE). */
@@ -155,13 +177,16 @@ function newKeys(algorithm: Algorithm): { publicKey: KeyObject; privateKey: KeyO
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }
 
-type Cbor = number | string | Uint8Array | Map<string | number, Cbor>;
+const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
+
+type Cbor = number | string | Uint8Array | Cbor[] | Map<string | number, Cbor>;
 
 /** The few kinds of CBOR that occur in a passkey. */
 export function cbor(value: Cbor): Buffer {
   if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value);
   if (typeof value === 'string')
     return Buffer.concat([cborHead(3, Buffer.byteLength(value)), Buffer.from(value)]);
+  if (Array.isArray(value)) return Buffer.concat([cborHead(4, value.length), ...value.map(cbor)]);
   if (value instanceof Map) {
     const pairs = [...value].flatMap(([key, held]) => [cbor(key), cbor(held)]);
     return Buffer.concat([cborHead(5, value.size), ...pairs]);
@@ -174,4 +199,22 @@ function cborHead(major: number, size: number): Buffer {
   if (size < 24) return Buffer.from([kind | size]);
   if (size < 256) return Buffer.from([kind | 24, size]);
   return Buffer.from([kind | 25, size >> 8, size & 255]);
+}
+
+/** A certificate of a P-256 key that nobody has signed. */
+function certificateOf(key: KeyObject): Buffer {
+  const bytes = (hex: string) => Buffer.from(hex, 'hex');
+  const ecdsa = der(0x30, der(0x06, bytes('2a8648ce3d040302')));
+  const day = (text: string) => der(0x17, Buffer.from(`${text}000000Z`));
+  const name = der(0x30);
+  const spki = key.export({ type: 'spki', format: 'der' });
+  const times = der(0x30, day('200101'), day('491231'));
+  const body = der(0x30, der(0x02, bytes('01')), ecdsa, name, times, name, spki);
+  return der(0x30, body, ecdsa, der(0x03, bytes('0000')));
+}
+
+function der(tag: number, ...parts: Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  const size = body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 255];
+  return Buffer.concat([Buffer.from([tag, ...size]), body]);
 }

@@ -4,6 +4,7 @@
 
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/db.ts';
+import { providerDecides } from '../../store/identities.ts';
 import { findOperator } from '../../store/operators.ts';
 import {
   findPasskey,
@@ -201,9 +202,22 @@ async function tryPasskey(deps: Deps, rp: RelyingParty, response: SignedChalleng
     await spendChallenge(tx, deps, challenge);
     const operator = await findOperator(tx, passkey.operatorId);
     if (operator === null) throw unknown();
+    if (await providerDecides(tx, operator.id)) throw atProvider();
     await forgetFailures(tx, account, browser.ip);
     return openSignIn(tx, deps, operator, browser);
   });
+}
+
+/**
+ * Whether the operator's passkeys sign them in. They do not where a provider's groups decide about the role: whoever loses
+ * their account or groups there must not come in by another way. Such passkeys still prove approvals.
+ */
+export async function passkeysSignIn(deps: Deps, { operatorId }: SignedIn): Promise<boolean> {
+  return !(await providerDecides(deps.db, operatorId));
+}
+
+function atProvider(): GuardError {
+  return new GuardError('forbidden', 'Your role comes from single sign-on. Sign in with it.');
 }
 
 function unknown(): GuardError {

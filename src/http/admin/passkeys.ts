@@ -8,6 +8,7 @@ import {
   finishAdding,
   finishPasskeySignIn,
   MAX_PASSKEYS,
+  passkeysSignIn,
   removePasskey,
   renamePasskey,
   rpOf,
@@ -64,14 +65,20 @@ export const passkeyRoutes: Route[] = [
             description:
               'The address on whose pages they work; null if browsers offer none for this service.',
           }),
+          signIn: z.boolean().meta({
+            description:
+              'Whether I can sign in with them. Not if my role comes from single sign-on: then they only prove approvals.',
+          }),
         }),
       },
     },
     handle: async incoming => {
       const { services, request } = incoming;
-      const own = await listPasskeys(services.deps.db, signedInOf(incoming).operatorId);
+      const who = signedInOf(incoming);
+      const own = await listPasskeys(services.deps.db, who.operatorId);
+      const signIn = await passkeysSignIn(services.deps, who);
       const origin = rpOf(services.config, request)?.origin ?? null;
-      return Response.json({ passkeys: own.map(show), origin }, noStore);
+      return Response.json({ passkeys: own.map(show), origin, signIn }, noStore);
     },
   }),
   route({
@@ -169,6 +176,7 @@ export const passkeyRoutes: Route[] = [
     answers: {
       200: { description: 'Who is signed in.', schema: me },
       401: { description: 'The passkey is not known here, or it did not verify the person.' },
+      403: { description: 'The person’s role comes from single sign-on.' },
       410: { description: 'The answer was used before, or took too long.' },
       429: { description: 'Too many failed attempts.' },
     },

@@ -10,6 +10,7 @@ import {
   finishAdding,
   finishPasskeySignIn,
   MAX_PASSKEYS,
+  passkeysSignIn,
   removePasskey,
   renamePasskey,
   rpOf,
@@ -17,6 +18,7 @@ import {
 } from '../../../src/guard/people/passkeys.ts';
 import { openSignIn, recognise, type SignedIn } from '../../../src/guard/people/sign-ins.ts';
 import { listChanges } from '../../../src/store/changes.ts';
+import { endRoleByClaim, insertIdentity } from '../../../src/store/identities.ts';
 import { findOperator, insertOperator } from '../../../src/store/operators.ts';
 import { findPasskey, insertPasskey, listPasskeys, notePasskeyUse } from '../../../src/store/passkeys.ts';
 import { NOW, onEachEngine } from '../../store/stores.ts';
@@ -229,13 +231,17 @@ await onEachEngine(store => {
     ['another service’s id', { rpId: 'example' }, 'invalid_input'],
     ['no verification of the person', { userVerified: false }, 'invalid_input'],
     ['the type of another ceremony', { type: 'webauthn.get' }, 'invalid_input'],
-    ['a kind of certificate', { format: 'tpm' }, 'invalid_input'],
+    ['a certificate, which nobody asked for', { attests: 'fido-u2f' }, 'invalid_input'],
     ['a page in a frame of another site', { crossOrigin: true }, 'invalid_input'],
   ];
   test.each(BAD_NEW)('a passkey is not added with %s', async (_, odd, expected) => {
     const who = await newPerson();
     expect(await code(add(who, new Authenticator(RP.origin), odd))).toBe(expected);
     expect(await listPasskeys(store.db, who.operatorId)).toEqual([]);
+  });
+
+  test('one whose key has signed itself is added: some send that without being asked', async () => {
+    expect(await add(await newPerson(), new Authenticator(RP.origin), { attests: 'packed' })).toBeTruthy();
   });
 
   test('what is no passkey at all is refused', async () => {
@@ -271,9 +277,12 @@ await onEachEngine(store => {
 
   test('there are no more than the limit', async () => {
     const who = await newPerson();
-    for (let n = 0; n < MAX_PASSKEYS; n++)
+    const response = new Authenticator(RP.origin).make(await beginAdding(deps(), who, RP));
+    for (let n = 0; n < MAX_PASSKEYS; n++) {
       await add(who, new Authenticator(RP.origin, { algorithm: 'Ed25519' }));
-    expect(await code(add(who, new Authenticator(RP.origin)))).toBe('conflict');
+    }
+    expect(await code(beginAdding(deps(), who, RP))).toBe('conflict');
+    expect(await code(finishAdding(deps(), who, RP, { name: 'x', response }))).toBe('conflict');
   });
 
   test('one is added only soon after signing in, and not by a sign-in that has ended', async () => {
@@ -318,6 +327,20 @@ await onEachEngine(store => {
       expect(await code(signIn(pending))).toBe('unauthenticated');
       expect(await listPasskeys(store.db, who.operatorId)).toEqual([]);
     }
+  });
+
+  test('whose role a provider decides signs in there only, until an admin sets the role', async () => {
+    const { who, passkey } = await withPasskey();
+    const account = { issuer: 'https://id.example', subject: who.operatorId };
+    await insertIdentity(store.db, { ...account, operatorId: who.operatorId, decidesRole: true }, clock);
+    expect(await code(signIn(answer(passkey)))).toBe('forbidden');
+    expect(await passkeysSignIn(deps(), who)).toBe(false);
+    const challenge = 'c2lnbmVk';
+    const response = passkey.sign({ challenge, rpId: RP.id });
+    await verifyAssertion(deps(), { challenge, response, operatorId: who.operatorId, rp: RP });
+    await endRoleByClaim(store.db, who.operatorId);
+    expect(await passkeysSignIn(deps(), who)).toBe(true);
+    expect((await signIn(answer(passkey))).operator.email).toBe(who.email);
   });
 
   test('whoever has nothing else is active by a passkey, and keeps the last one', async () => {

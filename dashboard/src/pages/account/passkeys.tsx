@@ -13,6 +13,11 @@ import { useGet } from '../../load.ts';
 import { makePasskey, type Options, passkeyFault } from '../../passkeys.ts';
 import type { Passkey, Passkeys as PasskeysShown } from '../../resources.ts';
 
+const FOR_SIGN_IN =
+  'With a passkey you sign in by the lock of your device or a security key, without a password.';
+const FOR_APPROVALS =
+  'You sign in with single sign-on, which decides about your role. A passkey proves your approvals where a rule wants proof.';
+
 export function Passkeys() {
   const loaded = useGet<PasskeysShown>('/me/passkeys');
   const [adding, setAdding] = useState(false);
@@ -46,10 +51,7 @@ export function Passkeys() {
         )
       }
     >
-      <p class="soft">
-        {fault ??
-          'With a passkey you sign in by the lock of your device or a security key, without a password.'}
-      </p>
+      <p class="soft">{fault ?? (data?.signIn === false ? FOR_APPROVALS : FOR_SIGN_IN)}</p>
       <Shown of={{ ...loaded, data: data?.passkeys }} empty={<Empty title="You have no passkey" />}>
         <Table
           caption="Your passkeys, oldest first"
