@@ -1,5 +1,5 @@
 // What one replica is told about something that lives in another's memory reaches it: a call is cancelled, an
-// open stream ends, a removed Connected Tool is forgotten.
+// open stream ends, a changed or removed Connected Tool is forgotten.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -54,6 +54,17 @@ describe.if(onPostgres)('two replicas', () => {
     expect((await two.request('DELETE', '/mcp', { headers })).status).toBe(204);
     await stream.text();
     expect((await client.request('ping')).status).toBe(404);
+  });
+
+  test('a Connected Tool changed on one is closed on the other unasked, and opened anew', async () => {
+    const client = await LegacyClient.open(two, key.key);
+    expect(await client.tools()).toHaveLength(1);
+    expect(upstream.sessions.size).toBeGreaterThan(0);
+    const change = { headers: { 'X-Token': 'two' } };
+    await one.admin('PATCH', `/keys/${key.keyId}/connected-tools/${toolId}`, change);
+    await until('nothing is open', () => upstream.sessions.size === 0);
+    expect(await client.tools()).toHaveLength(1);
+    expect(upstream.of('tools/list').at(-1)?.headers['x-token']).toBe('two');
   });
 
   test('a Connected Tool removed on one is gone on the other', async () => {
