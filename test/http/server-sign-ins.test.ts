@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { cookieOf, newPerson, type Person, send } from '../operators/people.ts';
 import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
+import { connect, LegacyClient, text } from '../support/mcp.ts';
 import { OAuthUpstream } from '../support/oauth-upstream.ts';
 import { type Reply, startService, type TestService } from '../support/service.ts';
 
@@ -75,6 +76,37 @@ const signInOf = async (toolId: string) => {
   const { body } = await service.admin('GET', `/keys/${keyId}/connected-tools`);
   return body.connectedTools.find((each: { id: string }) => each.id === toolId)?.signIn;
 };
+
+test('a call leads its person to the page, nobody else, and then finds the tools', async () => {
+  const { key, keyId: own } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await service.admin('PATCH', `/keys/${own}`, { openTo: [`person:${ann.email}`] });
+  const toolId = await connect(service, own, 'mine', {
+    transport: 'http',
+    url: upstream.url,
+    auth: 'oauth',
+    oauth: { as: 'person' },
+  });
+  const { body: session } = await service.json('POST', '/v1/sessions', key, { label: 'run' });
+  await sql(service.databaseUrl, `UPDATE sessions SET person_id = '${ann.id}' WHERE id = '${session.id}'`);
+  const client = await LegacyClient.open(service, session.token);
+  const stream = await client.listen();
+  expect(await client.tools()).toEqual([]);
+  const url = /http\S+[\w-]/.exec(text(await client.call('mine__echo', { a: 1 })))?.[0] ?? '';
+  expect((await from(bob, 'GET', pathOf(url))).status).toBe(403);
+  expect((await from(bob, 'POST', pathOf(url))).status).toBe(403);
+  const { back, cookie } = await signInAt(ann, url, 'ann');
+  expect((await from(ann, 'GET', back, cookie)).status).toBe(200);
+  const reader = stream.body?.getReader();
+  let told = '';
+  while (!told.includes('list_changed')) told += new TextDecoder().decode((await reader?.read())?.value);
+  expect((await client.tools()).map(each => each.name)).toEqual(['mine__echo']);
+  const called = await client.call('mine__echo', { a: 1 });
+  said.push(called.text);
+  expect(text(called)).toBe('{"a":1}');
+  expect(upstream.authorizations.join()).not.toContain('tg_');
+  await reader?.cancel();
+  await service.admin('DELETE', `/keys/${own}/connected-tools/${toolId}`);
+});
 
 test('an admin signs in for a key, once, in one browser; and signs out, at the server too', async () => {
   const toolId = await connectTool('of-the-key', { as: 'key' });
