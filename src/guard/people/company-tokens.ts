@@ -2,7 +2,7 @@
 // open to its person. From then on the token is found by its hash, like any session, so that every replica knows it and
 // a revocation holds. company-issuer.ts verifies tokens; single-sign-on.ts has the rules for people who come from outside.
 
-import { GuardError } from '../../core/errors.ts';
+import { GuardError, overloaded } from '../../core/errors.ts';
 import { isOpenTo } from '../../core/open-to.ts';
 import { visible } from '../../core/visible.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
@@ -28,12 +28,22 @@ import { newId } from '../ids.ts';
 import { keyLock } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators } from './admins.ts';
-import { givenGroups, readPerson } from './claims.ts';
+import { type ClaimRules, givenGroups, type Person, readPerson } from './claims.ts';
 import type { CompanyClaims, CompanyIssuer } from './company-issuer.ts';
 import { link, provision, removed } from './single-sign-on.ts';
 
 /** How many tokens of one person may be in use at once. */
 export const MAX_TOKENS_PER_PERSON = 200;
+/** How many new tokens are looked at at once: while the issuer is slow, they must not take the place of other credentials. */
+const MAX_ADMITTING = 100;
+/** Whoever comes by a token becomes a user. Roles are never changed: a token gives access to no more than tools. */
+const RULES: ClaimRules = {
+  oidcAllowedDomains: [],
+  oidcRoleClaim: '',
+  oidcGroupsClaim: null,
+  oidcRoles: [],
+  oidcDefaultRole: 'user',
+};
 const MAX_CLIENT_ID = 200;
 /** A message that names keys does not name more. */
 const MAX_NAMED = 10;
@@ -48,6 +58,7 @@ export class CompanyTokens implements ForeignTokens {
   readonly #deps: Deps;
   readonly #issuer: CompanyIssuer;
   readonly #groupsClaim: string | null;
+  #admitting = 0;
 
   constructor(deps: Deps, issuer: CompanyIssuer, groupsClaim: string | null) {
     this.#deps = deps;
@@ -63,24 +74,38 @@ export class CompanyTokens implements ForeignTokens {
   async authenticate(token: string): Promise<Principal> {
     const { db } = this.#deps;
     const hash = hashToken(token);
-    const session = (await findSessionByHash(db, hash)) ?? (await this.#admit(token, hash));
+    const session = (await findSessionByHash(db, hash)) ?? (await this.#admitOneOfFew(token, hash));
     const principal = await sessionPrincipal(this.#deps, session, session?.expiresAt ?? null);
     if (principal === null) throw unauthenticated();
     return principal;
+  }
+
+  async #admitOneOfFew(token: string, hash: string): Promise<SessionRecord | null> {
+    if (this.#admitting >= MAX_ADMITTING) throw overloaded();
+    this.#admitting += 1;
+    try {
+      return await this.#admit(token, hash);
+    } finally {
+      this.#admitting -= 1;
+    }
   }
 
   /** The new session of a valid token; null if a copy of the token with another signature has one. */
   async #admit(token: string, hash: string): Promise<SessionRecord | null> {
     const { db, now: clock } = this.#deps;
     const claims = await this.#issuer.verify(token, clock());
-    const bearer = await this.#bearerOf(claims);
-    const { id: keyId } = await theKeyOf(db, bearer, clock());
+    const { operator, groups } = await this.#bearerOf(claims);
+    const { id: keyId } = await theKeyOf(
+      db,
+      { email: operator.email, groups: groups ?? operator.groups },
+      clock(),
+    );
     const signedHash = hashToken(token.slice(0, token.lastIndexOf('.')));
     return db.transaction({ shared: [keyLock(keyId)] }, async tx => {
       const now = clock();
       const key = await findKey(tx, keyId);
       if (key === null || !keyLives(key, now)) throw unauthenticated();
-      const personId = bearer.operator.id;
+      const personId = operator.id;
       if (await hasActiveTokens(tx, personId, now, MAX_TOKENS_PER_PERSON)) throw tooMany();
       const until = claims.exp * 1000;
       const session: SessionRecord = {
@@ -94,7 +119,7 @@ export class CompanyTokens implements ForeignTokens {
         revokedAt: null,
         revokedBecause: null,
         personId,
-        personGroups: bearer.groups,
+        personGroups: groups,
         clientId: clientOf(claims),
         clientName: null,
         usedAt: now,
@@ -107,28 +132,22 @@ export class CompanyTokens implements ForeignTokens {
   async #bearerOf(claims: CompanyClaims): Promise<Bearer> {
     const groups = givenGroups(claims, this.#groupsClaim);
     const account = { issuer: claims.iss, subject: claims.sub };
-    const operator =
-      (await operatorOf(this.#deps.db, account)) ??
-      (await changeOperators(this.#deps, async tx => {
-        const found = await this.#newcomer(tx, account, claims);
-        // If no key is open to them, they do not become an operator.
-        await theKeyOf(tx, { operator: found, groups }, this.#deps.now());
-        return found;
-      }));
-    return { operator, groups };
+    const known = await operatorOf(this.#deps.db, account);
+    return { operator: known ?? (await this.#newcomer(account, claims, groups)), groups };
   }
 
-  /** Roles are never changed here: a token gives access to no more than tools. */
-  async #newcomer(tx: Transaction, account: Account, claims: CompanyClaims): Promise<ListedOperator> {
+  async #newcomer(account: Account, claims: CompanyClaims, groups: string[] | null): Promise<ListedOperator> {
+    const person = readPerson(claims, RULES);
+    const { db, now } = this.#deps;
+    const known = await findOperatorCredential(db, person.email);
+    // Nobody becomes an operator for whom no key is open, nor do the checks of others have to wait for that.
+    await theKeyOf(db, { email: person.email, groups: groups ?? known?.groups ?? [] }, now());
+    return changeOperators(this.#deps, tx => this.#join(tx, account, person));
+  }
+
+  async #join(tx: Transaction, account: Account, person: Person): Promise<ListedOperator> {
     const meanwhile = await operatorOf(tx, account);
     if (meanwhile !== null) return meanwhile;
-    const person = readPerson(claims, {
-      oidcAllowedDomains: [],
-      oidcRoleClaim: '',
-      oidcGroupsClaim: null,
-      oidcRoles: [],
-      oidcDefaultRole: 'user',
-    });
     const known = await findOperatorCredential(tx, person.email);
     if (known === null) return provision(tx, this.#deps, account, person);
     // Otherwise an account that cannot sign in would count as an admin who can, for example.
@@ -152,8 +171,11 @@ async function operatorOf(db: Queries, account: Account): Promise<ListedOperator
 }
 
 /** The only key that is open to the person. If there are several, an admin has to decide, and not we. */
-async function theKeyOf(db: Queries, { operator, groups }: Bearer, now: number): Promise<OpenKey> {
-  const person = { email: operator.email, groups: groups ?? operator.groups };
+async function theKeyOf(
+  db: Queries,
+  person: { email: string; groups: string[] },
+  now: number,
+): Promise<OpenKey> {
   const open = (await openKeys(db, now)).filter(key => isOpenTo(key.openTo, person));
   const [first, ...others] = open;
   if (first === undefined) {

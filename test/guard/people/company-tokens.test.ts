@@ -6,12 +6,13 @@ import type { Deps } from '../../../src/guard/deps.ts';
 import { CompanyIssuer } from '../../../src/guard/people/company-issuer.ts';
 import { CompanyTokens, MAX_TOKENS_PER_PERSON } from '../../../src/guard/people/company-tokens.ts';
 import { changeOperator, deleteOperator, inviteOperator } from '../../../src/guard/people/operators.ts';
-import { hashToken } from '../../../src/guard/secrets.ts';
+import { hashToken, mintToken } from '../../../src/guard/secrets.ts';
 import { endAnySession } from '../../../src/guard/sessions.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { findOperatorCredential, insertOperator, listOperators } from '../../../src/store/operators.ts';
-import { findSession, insertTokenSession, listSessions } from '../../../src/store/sessions.ts';
+import { findSession, insertSession, insertTokenSession, listSessions } from '../../../src/store/sessions.ts';
 import { keyRecord, onEachEngine, sessionRecord } from '../../store/stores.ts';
+import { until } from '../../support/faults.ts';
 import { refusal } from '../../support/refusal.ts';
 import { AUDIENCE, TokenIssuer } from '../../support/token-issuer.ts';
 import { depsAt } from '../deps.ts';
@@ -179,6 +180,30 @@ await onEachEngine(store => {
     const other = replica();
     expect(await other.learn(known)).toEqual(first);
     expect(await said(other.learn(fresh))).toStartWith('not_ready: ');
+    issuer.answers.delete('*');
+  });
+
+  test('while the issuer is slow, so many new tokens wait for it, and other credentials do not', async () => {
+    const [sub, group] = [name(), name()];
+    const keyId = await openKey(`group:${group}`);
+    const known = await issuer.token({ sub, ...inGroup(group) });
+    await replica().learn(known);
+    const { token, hash } = mintToken('session');
+    await insertSession(store.db, sessionRecord({ keyId, expiresAt: Date.now() + 60_000 }), hash);
+    const fresh = await Promise.all(Array.from({ length: 600 }, () => issuer.token({ sub, aud: 'x' })));
+    const held = Promise.withResolvers<void>();
+    issuer.answers.set('*', (_, response) => void held.promise.then(() => response.writeHead(500).end()));
+    const memory = replica();
+    const told: string[] = [];
+    const all = Promise.all(fresh.map(async each => told.push(await said(memory.learn(each)))));
+    await until('all but those who wait are told', () => told.length === 500);
+    expect((await memory.learn(token)).keyId).toBe(keyId);
+    expect((await memory.learn(known)).keyId).toBe(keyId);
+    held.resolve();
+    await all;
+    const over = 'overloaded: Too many checks are waiting for the audit log.';
+    expect(told.slice(0, 500)).toEqual(Array(500).fill(over));
+    expect(new Set(told.slice(500).map(each => each.split(':')[0]))).toEqual(new Set(['not_ready']));
     issuer.answers.delete('*');
   });
 
