@@ -69,8 +69,8 @@ export function textIn(form: FormData, name: string): string {
 
 const SIGN_INS = {
   none: 'None, or by headers',
-  key: 'With OAuth, once for this key',
-  person: 'With OAuth, each person for themselves',
+  key: 'With OAuth, once for the key',
+  person: 'With OAuth, each person',
 } as const;
 type SignsIn = keyof typeof SIGN_INS;
 
