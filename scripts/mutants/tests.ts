@@ -71,6 +71,10 @@ const NAMED: [RegExp, string][] = [
   [/^guard\/people\/(single-sign-on|provider|claims)/, 'guard/people/claims operators/single-sign-on'],
   [/^guard\/people\/company/, 'guard/people/company'],
   [
+    /^(guard\/people\/(oauth|redirects|client-documents)|store\/oauth|http\/oauth|http\/admin\/oauth)/,
+    'oauth/',
+  ],
+  [
     /^guard\/(connected-tools|edit-tool|check\/callable)/,
     'guard/key-lock mcp/administration mcp/drift mcp/names http/keys mcp/hostile-list',
   ],

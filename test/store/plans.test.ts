@@ -21,6 +21,7 @@ import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
 import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
+import * as oauth from '../../src/store/oauth.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import * as passkeys from '../../src/store/passkeys.ts';
 import { openKeys } from '../../src/store/people.ts';
@@ -46,7 +47,7 @@ import {
 } from './stores.ts';
 
 const ROWS = 3000;
-const PART = 50;
+const PART = 10;
 
 const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'next entry': db => nextAuditId(db, NOW),
@@ -95,6 +96,15 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'a ticket to a server': db => servers.findServerTicket(db, 'hash 7', NOW),
   'clients at a server': db => servers.countServerClients(db, idAt(NOW, 7)),
   'a passkey': db => passkeys.findPasskey(db, 'passkey-7'),
+  'an access token': db => oauth.findAccess(db, 'hash 7'),
+  'a token': db => oauth.findOAuthToken(db, 'hash 7'),
+  'tokens that have ended': db => oauth.removeOldTokens(db, NOW - 1, 9),
+  'a code': db => oauth.findCode(db, 'hash 7'),
+  'codes that have ended': db => oauth.removeOldCodes(db, NOW - 1),
+  'OAuth clients': db => oauth.listOAuthClients(db, 51, 'z'),
+  'an OAuth client': db => oauth.findOAuthClient(db, idAt(NOW, 7)),
+  'connections of a person that are used least': db => oauth.leastUsedConnections(db, 'person-7', NOW, 50),
+  'connections of a client': db => oauth.activeSessionsOfClient(db, 'client-7', NOW, 9),
   'a person’s passkeys': db => passkeys.listPasskeys(db, 'person-7'),
   'challenges that were answered long ago': db => passkeys.removeOldAnswered(db, NOW - HOUR),
   'open grants': db => grants.openGrants(db, ['key-7'], NOW),
@@ -277,7 +287,13 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       const personId = n % 10 === 7 ? `person-${n % 100}` : null;
       const operator = { id: `person-${n}`, email: `${n}@example.com`, role: 'user', createdAt: 0 } as const;
       await insertOperator(tx, operator, null);
-      await sessions.insertSession(tx, sessionRecord({ id, keyId, personId }), `hash ${n}`);
+      const clientId = personId && `client-${n % 100}`;
+      await sessions.insertSession(tx, sessionRecord({ id, keyId, personId, clientId }), `hash ${n}`);
+      const token = { sessionId: id, kind: 'access', createdAt: 0, expiresAt: NOW + n } as const;
+      await oauth.insertOAuthToken(tx, token, `hash ${n}`);
+      const asked = { clientId: 'c', clientName: 'c', redirectUri: 'r', challenge: 'x', sessionId: null };
+      await oauth.insertCode(tx, { ...asked, personId: 'p', keyId, expiresAt: NOW + n }, `hash ${n}`);
+      await oauth.insertOAuthClient(tx, { id, name: 'n', redirectUris: [], createdAt: 0 });
       approvals.insertApproval(tx, approvalRecord({ id, keyId, status, personId }), `token ${n}`);
       await insertVote(tx, { approvalId: id, operatorId: 'o', by: 'operator:o', at: 0 });
       await proofs.insertProof(tx, proofRecord({ approvalId: id }));

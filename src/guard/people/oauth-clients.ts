@@ -85,7 +85,11 @@ export async function wantClient(deps: Deps, documents: ClientDocuments, id: str
     return { id, name: readableName(name), redirectUris, from: 'document' };
   }
   const client = UUID.test(id) ? await adminsClient(deps, id) : registeredClient(deps, id);
-  if (client === null) throw new GuardError('invalid_input', 'No client with this client_id is known here.');
+  if (client === null)
+    throw new GuardError(
+      'invalid_input',
+      'No client with this client_id is known here. Remove the connection in your client, then add it again.',
+    );
   return client;
 }
 

@@ -12,6 +12,7 @@ ALTER TABLE sessions ADD COLUMN revoked_because text;
 ALTER TABLE sessions ADD COLUMN signed_hash text;
 CREATE UNIQUE INDEX sessions_signed ON sessions (signed_hash) WHERE signed_hash IS NOT NULL;
 CREATE INDEX sessions_person ON sessions (person_id, id) WHERE person_id IS NOT NULL;
+CREATE INDEX sessions_client ON sessions (client_id) WHERE client_id IS NOT NULL;
 
 -- The groups and people to whom a key is open, as a JSON list.
 ALTER TABLE keys ADD COLUMN open_to text NOT NULL DEFAULT '[]';
