@@ -96,6 +96,7 @@ const ONLY: Record<string, RegExp> = {
   'bun:ffi': /^store\/file-lock\.ts$/,
   bun: /^store\/postgres(-connection|-errors)?\.ts$/,
   zod: /^http\//,
+  jose: /^guard\/people\/company-issuer\.ts$/,
   'openid-client': /^guard\/people\/provider\.ts$/,
   '@simplewebauthn/server/helpers': /^guard\/people\/passkey-responses\.ts$/,
   oauth4webapi: /^guard\/(people|server-sign-ins)\//,
