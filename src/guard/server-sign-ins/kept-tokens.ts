@@ -108,10 +108,12 @@ export class KeptTokens {
         throw await this.end(tool, kept.row, SIGN_IN_AGAIN.ended);
       }
       if (kept.row.refreshing === 0) {
-        await this.refresh(tool, kept).catch(error => {
-          if (!alive) throw error;
-        });
-        if (alive) return (await this.find(tool.id, personId)) ?? kept;
+        try {
+          await this.refresh(tool, kept);
+        } catch (error) {
+          if (alive) return kept;
+          throw error;
+        }
       } else if (alive) return kept;
       else if (now >= kept.row.leasedUntil) throw await this.end(tool, kept.row, SIGN_IN_AGAIN.interrupted);
       else await Bun.sleep(LOOK_MS);

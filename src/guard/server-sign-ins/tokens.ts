@@ -171,11 +171,14 @@ async function granted(
   return {
     access,
     refresh,
-    lifetime: seconds === undefined ? null : Math.min(seconds, MAX_LIFETIME_SECONDS) * 1000,
+    lifetime: seconds === undefined || seconds === 0 ? null : lifetimeOf(seconds),
     scopes: scope === undefined || scope.length > 4096 ? null : scope,
     account: accountIn(idToken, said),
   };
 }
+
+/** A token that ends at once would be refreshed without end, so it counts as one of a second. */
+const lifetimeOf = (seconds: number): number => Math.min(Math.max(seconds, 1), MAX_LIFETIME_SECONDS) * 1000;
 
 /** RFC 6750: a token that is sent in a header. */
 const isToken = (text: string): boolean => text.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(text);

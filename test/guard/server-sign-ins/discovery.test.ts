@@ -275,6 +275,22 @@ describe('which client we are', () => {
     expect(stub.registrations[4]).toMatchObject({ application_type: 'web' });
   });
 
+  test('a client that the server has forgotten is registered anew at the next sign-in', async () => {
+    stub.grant = { expires_in: 3600, refresh_token: 'r' };
+    const at = await tool();
+    await signIn(at);
+    const first = await signIns.authorization(at, null);
+    now += 3600_000 - 60_001;
+    expect(await signIns.authorization(at, null)).toBe(first);
+    now += 1;
+    expect(await signIns.authorization(at, null)).not.toBe(first);
+    stub.instead['/token'] = () => Response.json({ error: 'invalid_client' }, { status: 401 });
+    now += 3600_000;
+    expect(await refusal(signIns.authorization(at, null))).toMatchObject({ name: 'SignInNeeded' });
+    expect((await begun(at)).query.get('client_id')).toBe('client-2');
+    expect(stub.tokenRequests.map(each => each.body.get('refresh_token'))).toEqual([null, 'r']);
+  });
+
   test('a server that names another issuer each time gets no more than some clients kept', async () => {
     const at = await tool();
     for (let n = 1; n <= 25; n++) {
@@ -468,6 +484,14 @@ describe('what of an answer is believed', () => {
     const header = await signIns.authorization(at, null);
     now += 365 * 86_400_000;
     expect(await signIns.authorization(at, null)).toBe(header);
+    for (const expires_in of [0, 0.001]) {
+      stub.grant = { expires_in, refresh_token: 'r' };
+      await signIn(at);
+      const asked = stub.tokenRequests.length;
+      now += 1000;
+      await signIns.authorization(at, null);
+      expect(stub.tokenRequests.length - asked).toBe(expires_in === 0 ? 0 : 1);
+    }
     stub.grant = { expires_in: '60' };
     await signIn(at);
     expect(await signIns.stateOf(at, null)).toMatchObject({ state: 'signed_in', until: now + 60_000 });

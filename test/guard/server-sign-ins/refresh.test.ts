@@ -83,6 +83,9 @@ await onEachEngine(store => {
     now += 20_000;
     expect(await lives.authorization(tool, null)).toBe(first);
     expect((await lives.stateOf(tool, null)).until).not.toBeNull();
+    // The server does not take the old token any more, and there is no other one.
+    const refuse = { status: 401 as const, wwwAuthenticate: null };
+    expect(await lives.refused(tool, null, first, refuse)).toBe('sign-in');
     now += 11_000;
     expect(await refusal(lives.authorization(tool, null))).toBeInstanceOf(SignInNeeded);
     expect(await lives.stateOf(tool, null)).toMatchObject({
