@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { newPerson, OWN, type Person } from '../operators/people.ts';
 import { sql } from '../support/faults.ts';
+import { LegacyClient } from '../support/mcp.ts';
 import { engines, type Reply, type TestService } from '../support/service.ts';
 import {
   allowed,
@@ -367,6 +368,17 @@ for (const engine of await engines()) {
       );
       expect(rows.length).toBe(1);
       expect((await refresh(there, client, body.refresh_token)).status).toBe(200);
+    });
+
+    test('an MCP session goes on after a refresh, and belongs to no other connection', async () => {
+      const tokens = await connected(here, ann, client);
+      const mcp = await LegacyClient.open(here, tokens.access_token);
+      const { body } = await refresh(there, client, tokens.refresh_token);
+      const renewed = new LegacyClient(there, body.access_token, mcp.initialized);
+      expect((await renewed.request('tools/list')).status).toBe(200);
+      const other = await connected(here, ann, client);
+      const stolen = new LegacyClient(here, other.access_token, mcp.initialized);
+      expect((await stolen.request('tools/list')).status).toBe(404);
     });
 
     test('another client cannot refresh with a stolen token', async () => {

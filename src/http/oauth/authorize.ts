@@ -53,7 +53,7 @@ const shared = {
   tag: 'oauth',
   onlyWith: 'oauth',
   rateLimited: true,
-  refusal: (error: GuardError) => (STATUS[error.code] >= 500 ? null : unusablePage(error)),
+  refusal: (error: GuardError) => (STATUS[error.code] === 500 ? null : unusablePage(error)),
 } as const;
 
 export const authorizeRoutes: Route[] = [

@@ -30,8 +30,9 @@ function problemBody(
   description: string,
   headers: Record<string, string> = {},
 ): Response {
+  // The standard allows neither quotation marks nor backslashes.
   return Response.json(
-    { error, error_description: description },
+    { error, error_description: description.replace(/[^\x20-\x7e]|["\\]/g, "'") },
     { status, headers: { ...NO_STORE, ...headers } },
   );
 }
