@@ -37,6 +37,8 @@ async function inWords(asked: Promise<Credential | null>): Promise<unknown> {
     const { name } = error as Error;
     if (name === 'NotAllowedError') throw new Error('No passkey was used. Try again.');
     if (name === 'InvalidStateError') throw new Error('You have a passkey on this device already.');
+    if (name === 'SecurityError')
+      throw new Error('Passkeys do not work at this address. Open the service at its public address.');
     throw error;
   }
 }

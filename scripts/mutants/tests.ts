@@ -45,6 +45,10 @@ const NAMED: [RegExp, string][] = [
     /^(guard\/approvals\/(answer|approvers|votes|bound-grants)|store\/votes|core\/comparable)/,
     'guard/approvals/approvers guard/approvals/bound-grants core/comparable approvals/votes approvals/grants',
   ],
+  [
+    /^(guard\/approvals\/(proofs|answer|votes)|store\/approval-proofs|core\/(assertion|cose-key|proof-check))/,
+    'guard/approvals/proofs approvals/proofs',
+  ],
   [/^guard\/approvals\/(details|shown-details)/, 'guard/approvals/details approvals/details'],
   [
     /^guard\/outgoing\/(outbox|worker|deliver|send|webhooks|sign)\./,

@@ -875,6 +875,7 @@ export interface Answers {
     passkeys: {
       id: string;
       name: string;
+      fingerprint: string;
       createdAt: string;
       lastUsedAt: string | null;
     }[];
@@ -884,6 +885,7 @@ export interface Answers {
   'POST /admin/v1/me/passkeys': {
     id: string;
     name: string;
+    fingerprint: string;
     createdAt: string;
     lastUsedAt: string | null;
   };

@@ -25,7 +25,7 @@ export function passkeyShown(passkey: Exclude<Passkey, 'not needed'>): Html {
 export function signButton(passkey: Passkey, referenceId: string): Html | null {
   if (passkey !== 'ready') return null;
   return html`<input type="hidden" name="proof" value="">
-<button type="button" id="sign" data-reference="${referenceId}">Approve with your passkey</button>`;
+<button type="button" id="sign" data-reference="${referenceId}">Approve with passkey</button>`;
 }
 
 // The browser's own functions read the options and write the answer. All browsers have them since 2025.
@@ -49,9 +49,12 @@ export const SIGN = `
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(await options());
     return navigator.credentials.get({ publicKey });
   };
+  const words = {
+    NotAllowedError: 'No passkey was used, so nothing was decided. Try again.',
+    SecurityError: 'Passkeys do not work at this address. Open the link at the public address of the service.',
+  };
   const say = error => {
-    const refused = error.name === 'NotAllowedError';
-    problem.textContent = refused ? 'No passkey has signed, so nothing was decided. Try again.' : error.message;
+    problem.textContent = words[error.name] ?? error.message;
     problem.hidden = false;
     button.disabled = false;
   };

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { Rule } from '../../src/core/policy.ts';
 import { newDataDir, sql, until } from '../support/faults.ts';
+import { freePort } from '../support/port.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type Reply, type ServiceOptions, startService, type TestService } from '../support/service.ts';
 
@@ -108,13 +109,20 @@ export async function openGate({ replicas = 1, ...options }: GateOptions = {}): 
     TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32',
     ...options.env,
   };
-  const first = await startService({ ...options, env });
+  // Under another address than its own, a service must be told its port.
+  const placed = async () =>
+    options.env?.['TOOLGATE_PUBLIC_URL'] === undefined
+      ? env
+      : { ...env, TOOLGATE_PORT: String(await freePort()) };
+  const first = await startService({ ...options, env: await placed() });
   const services = [first];
   const dataDirs: string[] = [];
   while (services.length < replicas) {
     const dataDir = newDataDir();
     dataDirs.push(dataDir);
-    services.push(await startService({ ...options, env, databaseUrl: first.databaseUrl, dataDir }));
+    services.push(
+      await startService({ ...options, env: await placed(), databaseUrl: first.databaseUrl, dataDir }),
+    );
   }
   return new Gate(services, inbox, dataDirs);
 }

@@ -4,25 +4,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
-import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import {
+  DARK,
+  expectUsable,
+  hasBrowser,
+  heading,
+  launch,
+  PHONE,
+  visit,
+  withDevice,
+} from '../support/browser.ts';
 import { freePort } from '../support/port.ts';
 import { startService, type TestService } from '../support/service.ts';
-
-/** A device with a lock, or one without: it cannot tell who is there. */
-async function withDevice(page: Page, verifies = true): Promise<void> {
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: verifies,
-      automaticPresenceSimulation: true,
-    },
-  });
-}
 
 describe.if(hasBrowser())('passkeys', () => {
   let browser: Browser;

@@ -1,10 +1,14 @@
 // P7: every approval is resolved exactly once, however many answer at once, on one process or two replicas,
 // also while the sweeper is about to end it: one winner or none, one approval.resolved event, and everybody
-// else is told that it is over. Where several people have to approve, exactly as many as are needed decide, once. The
-// mutants answer without looking whether somebody else has, count votes without the lock, and count a person twice.
+// else is told that it is over. Where several people have to approve, exactly as many as are needed decide, once; and where
+// passkeys have to sign, as many signatures are kept that convince somebody else. The mutants answer without looking whether
+// somebody else has, count votes without the lock, count a person twice, want no signature, and keep none.
 
 import { expect, test } from 'bun:test';
+import { checkProofs } from '../../src/core/proof-check.ts';
+import type { ApprovalProofs } from '../../src/core/resources.ts';
 import { type Asked, type Gate, openGate } from '../approvals/gate.ts';
+import { newSigner, ORIGIN, resolve, type Signer, signed } from '../approvals/signers.ts';
 import { newPerson, type Person, send } from '../operators/people.ts';
 import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -15,6 +19,7 @@ const APPROVALS = LONG ? 200 : 20;
 const POSTS = LONG ? 50 : 20;
 const AT_ONCE = 10;
 const BALLOTS = LONG ? 100 : 10;
+const SIGNED = LONG ? 60 : 4;
 const VOTES = 50;
 const NEEDED = 2;
 /** No wait of the store's is given up sooner. */
@@ -63,7 +68,29 @@ const COUNTED_TWICE: Patch = {
   replace: 'insertVote(tx, { approvalId: id, operatorId: operatorId + Math.random(), by, at })',
 };
 
+const UNSIGNED: Patch = {
+  file: 'src/guard/approvals/proofs.ts',
+  find: "if (typeof who === 'string' || proof === undefined) throw needsPasskey();",
+  replace: "if (typeof who === 'string' || proof === undefined) return null;",
+};
+
+const NOT_KEPT: Patch = {
+  file: 'src/guard/approvals/proofs.ts',
+  find: 'await insertProof(tx, { ...proven, by, at });',
+  replace: 'void insertProof;',
+};
+
 for (const engine of await engines()) {
+  test(`${engine}: no approval that has to be signed is given without as many signatures as votes`, async () => {
+    expect(await measureSigned(engine, SIGNED)).toMatchObject({ ballots: SIGNED, violations: 0 });
+  });
+
+  test(`${engine}: a mutant that wants or keeps no signature is found out`, async () => {
+    const patch = engine === 'postgres' ? NOT_KEPT : UNSIGNED;
+    const found = await withMutant([patch], async root => (await measureSigned(engine, 2, root)).violations);
+    expect(found).toBeGreaterThan(0);
+  });
+
   test(`${engine}: of 50 votes by three people, the two that are needed decide, once`, async () => {
     expect(await measureVotes(engine, BALLOTS)).toMatchObject({ ballots: BALLOTS, violations: 0 });
   });
@@ -214,6 +241,66 @@ async function ballot(gate: Gate, key: string, people: readonly Person[], found:
   found.ballots++;
   found.votes += VOTES;
   if (!decided || !told || odd || voters.length !== NEEDED) found.violations++;
+}
+
+async function measureSigned(engine: Engine, ballots: number, root?: string): Promise<Ballots> {
+  const replicas = engine === 'postgres' ? 2 : 1;
+  const env = { TOOLGATE_PUBLIC_URL: ORIGIN };
+  const gate = await openGate({ engine, replicas, env, ...(root && { root }) });
+  const found: Ballots = { ballots: 0, votes: 0, violations: 0 };
+  try {
+    const approvers = { count: NEEDED, proof: 'passkey' as const };
+    const key = await gate.key([{ tool: '*', action: 'require_approval', approvers }]);
+    const people: Signer[] = [];
+    for (let index = 0; index < 3; index++) people.push(await newSigner(gate.service));
+    const decoy = (await asked(gate, key)).referenceId;
+    while (found.ballots < ballots) await signedBallot(gate, key, people, decoy, found);
+  } finally {
+    await gate.close();
+  }
+  const where = engine === 'postgres' ? 'two on postgres' : 'sqlite';
+  figures(`P7 signed ${where}${root ? ' mutant' : ''}`, { seed: SEED, operations: found.votes, ...found });
+  return found;
+}
+
+/**
+ * Everybody signs, and answers on every replica with their own signature, with somebody else's, with one for another call
+ * and with none. `decoy` is that other call, which nobody ever approves.
+ */
+async function signedBallot(
+  gate: Gate,
+  key: string,
+  people: readonly Signer[],
+  decoy: string,
+  found: Ballots,
+): Promise<void> {
+  const { token, referenceId } = await asked(gate, key);
+  const at = (index: number) => gate.services[index % gate.services.length] as TestService;
+  const own = await Promise.all(people.map((each, index) => signed(at(index), referenceId, each)));
+  const other = await signed(gate.service, decoy, people[0] as Signer);
+  const tries = people.flatMap((who, index) =>
+    [own[index], own[index], own[(index + 1) % own.length], other, undefined].map(proof => ({ who, proof })),
+  );
+  tries.sort(() => chance() - 0.5);
+  let untold = 0;
+  const statuses = await Promise.all(
+    tries.map(({ who, proof }, index) => {
+      const body = { action: 'approve', ...(proof && { proof }) };
+      const byLink = () => gate.answer(token, body, { Cookie: who.cookie }, at(index));
+      const byName = () => resolve(at(index), referenceId, who, body);
+      return answered(chance() < 0.5 ? byLink : byName, () => untold++);
+    }),
+  );
+  const shown = (await gate.service.admin('GET', `/approvals/${referenceId}/proofs`)).body as ApprovalProofs;
+  const counted = statuses.filter(status => status === 200).length;
+  const told = counted === NEEDED || (counted < NEEDED && untold > 0);
+  const { good } = await checkProofs(shown, referenceId, []);
+  const kept = shown.proofs.length === NEEDED && shown.votes.approved.length === NEEDED;
+  const decided = shown.status === 'approved' && (await gate.statusOf(decoy)) === 'pending';
+  const odd = statuses.some(status => ![200, 403, 409, 410].includes(status));
+  found.ballots++;
+  found.votes += tries.length;
+  if (!good || !kept || !decided || !told || odd) found.violations++;
 }
 
 /** One that lapses before its link is out, on a machine that stalls, is no contest: another is asked for. */

@@ -49,6 +49,7 @@ describe('passkeys', () => {
     expect(reply.body).toEqual({
       id: passkey.id,
       name,
+      fingerprint: expect.stringMatching(/^SHA256:[\w-]{43}$/),
       createdAt: expect.any(String),
       lastUsedAt: null,
     });

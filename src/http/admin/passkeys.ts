@@ -2,6 +2,7 @@
 // requests: one for the browser's options, one with its answer. http/sign-in.ts has the sign-in as a page.
 
 import { z } from 'zod';
+import { fingerprintOf } from '../../core/assertion.ts';
 import {
   beginAdding,
   beginPasskeySignIn,
@@ -26,12 +27,22 @@ const name = label(1, 60, 'A name by which the person tells it from their other 
 const passkey = z.object({
   id: z.string().meta({ description: 'The credential’s id, in base64url.' }),
   name: z.string(),
+  fingerprint: z.string().meta({
+    description: 'Of its public key: whoever verifies your approvals offline compares it.',
+  }),
   createdAt: isoTime,
   lastUsedAt: isoTime.nullable(),
 });
 
-function show({ id, name, createdAt, usedAt }: PasskeyRecord): z.output<typeof passkey> {
-  return { id, name, createdAt: iso(createdAt), lastUsedAt: isoOrNull(usedAt) };
+async function show({
+  id,
+  name,
+  publicKey,
+  createdAt,
+  usedAt,
+}: PasskeyRecord): Promise<z.output<typeof passkey>> {
+  const fingerprint = await fingerprintOf(publicKey);
+  return { id, name, fingerprint, createdAt: iso(createdAt), lastUsedAt: isoOrNull(usedAt) };
 }
 
 /** Signs in with the browser's answer, and returns the cookie that carries the sign-in. */
@@ -78,7 +89,7 @@ export const passkeyRoutes: Route[] = [
       const own = await listPasskeys(services.deps.db, who.operatorId);
       const signIn = await passkeysSignIn(services.deps, who);
       const origin = rpOf(services.config, request)?.origin ?? null;
-      return Response.json({ passkeys: own.map(show), origin, signIn }, noStore);
+      return Response.json({ passkeys: await Promise.all(own.map(show)), origin, signIn }, noStore);
     },
   }),
   route({
@@ -114,7 +125,7 @@ export const passkeyRoutes: Route[] = [
       const { services, request, body } = incoming;
       const who = signedInOf(incoming);
       const added = await finishAdding(services.deps, who, wantRp(services, request), body);
-      return Response.json(show(added), { status: 201 });
+      return Response.json(await show(added), { status: 201 });
     },
   }),
   route({
@@ -128,7 +139,9 @@ export const passkeyRoutes: Route[] = [
     handle: async incoming => {
       const { services, params, body } = incoming;
       const who = signedInOf(incoming);
-      return Response.json(show(await renamePasskey(services.deps, who, params['id'] ?? '', body.name)));
+      return Response.json(
+        await show(await renamePasskey(services.deps, who, params['id'] ?? '', body.name)),
+      );
     },
   }),
   route({

@@ -96,7 +96,18 @@ function columns(
   destroy: (passkey: Passkey) => Promise<void>,
 ): Column<Passkey>[] {
   return [
-    { head: 'Name', kind: 'wide', cell: ({ name }) => <Named text={name} /> },
+    {
+      head: 'Name',
+      kind: 'wide',
+      cell: ({ name, fingerprint }) => (
+        <>
+          <Named text={name} />
+          <p class="soft small">
+            Fingerprint of its public key: <code>{fingerprint}</code>
+          </p>
+        </>
+      ),
+    },
     { head: 'Added', cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       head: 'Last used',

@@ -1,8 +1,8 @@
 // Sends answers: one, or several together, each as a request of its own.
 
 import { get, post, Refusal } from '../../../api.ts';
+import { type Options, passkeyFault, signWithPasskey } from '../../../passkeys.ts';
 import type { Approval, ListedApproval } from '../../../resources.ts';
-import { sign } from './passkey.ts';
 
 export interface Answer {
   action: 'approve' | 'deny';
@@ -25,6 +25,15 @@ export const toolOf = ({ serverName, toolName }: Approval): string => `${serverN
 export const needsPasskey = ({ proof }: Approval, action: Answer['action']): boolean =>
   proof === 'passkey' && action === 'approve';
 
+/** Lets the person's passkey sign the approval. The challenge is for this call, this answer and this person. */
+async function signed({ referenceId }: Approval): Promise<unknown> {
+  const fault = passkeyFault(location.origin);
+  if (fault !== null) throw new Error(fault);
+  const path = `/approvals/${referenceId}/proof`;
+  const { options } = await post<{ options: Options }>(path, { action: 'approve' });
+  return signWithPasskey(options);
+}
+
 /**
  * Returns the approval as it is now, and the refusal if somebody else was faster. It asks the person for their passkey
  * where one is needed.
@@ -35,7 +44,7 @@ export async function send(
 ): Promise<{ approval: ListedApproval; late: Refusal | null }> {
   const { referenceId } = asked;
   try {
-    const proof = needsPasskey(asked, answer.action) ? { proof: await sign(asked) } : {};
+    const proof = needsPasskey(asked, answer.action) ? { proof: await signed(asked) } : {};
     return { approval: await post(`/approvals/${referenceId}/resolve`, { ...answer, ...proof }), late: null };
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 409) throw error;

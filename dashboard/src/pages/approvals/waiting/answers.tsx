@@ -145,17 +145,19 @@ export function Votes({ approval: { approverGroup, proof = null, votes } }: { ap
   return (
     <p class="votes">
       <b>
-        {approved.length} of {needed}
-        {approverGroup !== null && (
+        {approved.length} of {needed}{' '}
+        {approverGroup === null ? (
+          'approvals.'
+        ) : (
           <>
-            {' '}
             of <Named text={approverGroup} />
           </>
         )}
       </b>{' '}
       {approved.length > 0 && (
         <>
-          approved: <Named text={approved.map(({ by }) => answeredBy(by)).join(', ')} />.{' '}
+          {approverGroup === null ? 'Approved by ' : 'approved: '}
+          <Named text={approved.map(({ by }) => answeredBy(by)).join(', ')} />.{' '}
         </>
       )}
       {left === 1 ? 'One more approval is needed' : `${left} more approvals are needed`}; one denial ends it.{' '}

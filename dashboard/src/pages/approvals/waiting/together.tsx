@@ -128,8 +128,8 @@ function AnswerAll({ action, cards: chosen, changed, onClose, done }: AnswerAllP
 function Unsigned({ count }: { count: number }) {
   return (
     <p class="notice">
-      {count === 1 ? '1 of them has' : `${count} of them have`} to be approved with your passkey, one by one,
-      so {count === 1 ? 'it is' : 'they are'} not approved here.
+      {count === 1 ? '1 of the selected calls has' : `${count} of the selected calls have`} to be approved
+      with your passkey, each on its own card, and {count === 1 ? 'is' : 'are'} left out here.
     </p>
   );
 }
