@@ -90,6 +90,7 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await openRow(page, '/keys', 'support agent');
     await page.getByRole('button', { name: 'Edit', exact: true }).last().click();
   },
+  connections: page => open(page, '/connections'),
   webhooks: page => open(page, '/webhooks'),
   webhook: page => openRow(page, '/webhooks', 'https://agents.example.com/hooks/toolgate'),
   operators: page => open(page, '/operators'),
@@ -214,7 +215,7 @@ const SERVERS = [
 ];
 
 /** Makes calls that wait for a person. The questions of the demo's week have no details, because they are only stored. */
-async function holdCalls(url: string, dataDir: string): Promise<void> {
+async function holdCalls(url: string, dataDir: string, email: string): Promise<void> {
   const admin = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
   const post = async (path: string, token: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -223,7 +224,8 @@ async function holdCalls(url: string, dataDir: string): Promise<void> {
     return (await response.json()) as { id: string; key: string };
   };
   const { id: policyId } = await post('/admin/v1/policies', admin, { text: SHOWING });
-  const { key, id } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId });
+  const openTo = [`person:${email}`];
+  const { key, id } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId, openTo });
   for (const server of SERVERS) await post(`/admin/v1/keys/${id}/connected-tools`, admin, server);
   for (const [serverName, toolName, given] of HELD)
     await post('/v1/check', key, { serverName, toolName, args: given });
@@ -242,7 +244,7 @@ async function main(args: readonly string[]): Promise<void> {
   const filled = Bun.spawnSync(command('demo', '--json'), { env, stderr: 'inherit' });
   const { signIn: made } = JSON.parse(filled.stdout.toString());
   const { child, url } = await serve(env);
-  await holdCalls(url, dataDir);
+  await holdCalls(url, dataDir, made.email);
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--disable-gpu'],

@@ -108,8 +108,8 @@ const WHO = {
 /** For servers that neither read our metadata document nor register clients. */
 function OwnApp({ current }: { current: ConnectedTool['oauth'] }) {
   const { data } = useGet<Settings>('/settings');
-  const publicUrl = data?.settings.find(each => each.name === 'publicUrl')?.value ?? location.origin;
-  const redirect = `${publicUrl.replace(/\/+$/, '')}/oauth/callback`;
+  const publicUrl = data?.settings.find(each => each.name === 'publicUrl')?.value ?? null;
+  const redirect = `${(publicUrl ?? location.origin).replace(/\/+$/, '')}/oauth/callback`;
   return (
     <details class="circumstances own-app" open={current?.clientId !== undefined}>
       <summary>An app of your own, and scopes</summary>
@@ -121,6 +121,12 @@ function OwnApp({ current }: { current: ConnectedTool['oauth'] }) {
         <p class="cluster">
           <code>{redirect}</code> <Copy text={redirect} label="Copy the address" wide />
         </p>
+        {data !== undefined && publicUrl === null && (
+          <p class="hint">
+            <code>TOOLGATE_PUBLIC_URL</code> is not set. The address is right only if you opened the dashboard
+            at the address that the service printed when it started.
+          </p>
+        )}
         <Field label="Client id">
           {ties => (
             <input
