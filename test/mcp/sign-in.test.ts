@@ -379,6 +379,20 @@ test('tokens are renewed without the client noticing, and a sign-in that the ser
   expect(await echoes()).toBe('{"a":1}');
 });
 
+test('a sign-in of which no hint arrived is seen by the next list and the next call', async () => {
+  const ann = await newPerson();
+  await signIn(signIns, tool, { personId: ann.personId });
+  const rename = (from: string, to: string) =>
+    store.db.run('UPDATE server_sign_ins SET person_id = $2 WHERE person_id = $1', [from, to]);
+  for (const work of [() => names(ann), () => call(ann, 'up__echo')]) {
+    await rename(ann.personId, 'away');
+    expect(await names(ann)).toEqual(['plain__echo']);
+    await rename('away', ann.personId);
+    expect(JSON.stringify(await work())).toMatch(/up__echo|a..:1/);
+    services.hub.close();
+  }
+});
+
 test('a key’s own sign-in serves everybody, and a restart knows its tools while nobody is signed in', async () => {
   const shared = await newTool('shared', 'key');
   const ann = await newPerson();
