@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { connectClients, type Post } from './screenshots-people.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const CHROMIUM = [
@@ -96,6 +97,9 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   operators: page => open(page, '/operators'),
   settings: page => open(page, '/settings'),
   account: page => open(page, '/account'),
+  connections: page => openOwn(page, '/connections'),
+  calls: page => openOwn(page, '/calls'),
+  'my-approvals': page => openOwn(page, '/my-approvals'),
 };
 
 async function open(page: Page, path: string): Promise<void> {
@@ -103,6 +107,15 @@ async function open(page: Page, path: string): Promise<void> {
   await page.locator('h1').waitFor();
   await page.locator('.loading').first().waitFor({ state: 'detached' });
   await page.locator('.liveness.on').first().waitFor({ state: 'attached' });
+}
+
+/** The pages about oneself are taken as somebody of the role `user`, who has no live stream. */
+const OWN_PAGES = ['connections', 'calls', 'my-approvals'];
+
+async function openOwn(page: Page, path: string): Promise<void> {
+  await page.goto(`/dashboard${path}`);
+  await page.locator('h1').waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
 async function openRow(page: Page, path: string, name: string): Promise<void> {
@@ -215,20 +228,30 @@ const SERVERS = [
 ];
 
 /** Makes calls that wait for a person. The questions of the demo's week have no details, because they are only stored. */
-async function holdCalls(url: string, dataDir: string, email: string): Promise<void> {
-  const admin = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
-  const post = async (path: string, token: string, body: unknown) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as { id: string; key: string };
-  };
+async function holdCalls(post: Post, admin: string, email: string): Promise<void> {
   const { id: policyId } = await post('/admin/v1/policies', admin, { text: SHOWING });
   const openTo = [`person:${email}`];
-  const { key, id } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId, openTo });
+  const { key = '', id } = await post('/admin/v1/keys', admin, { name: 'support agent', policyId, openTo });
   for (const server of SERVERS) await post(`/admin/v1/keys/${id}/connected-tools`, admin, server);
   for (const [serverName, toolName, given] of HELD)
     await post('/v1/check', key, { serverName, toolName, args: given });
+}
+
+function poster(url: string): Post {
+  return async (path, token, body) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Record<string, string>;
+  };
+}
+
+/** The service has to know its own address before it starts. */
+function freePort(): number {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const { port } = server;
+  server.stop(true);
+  return port ?? 0;
 }
 
 async function main(args: readonly string[]): Promise<void> {
@@ -240,20 +263,30 @@ async function main(args: readonly string[]): Promise<void> {
   if (folder === '') throw new Error('--all needs a folder');
   mkdirSync(folder, { recursive: true });
   const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-screenshots-'));
-  const env = { PATH: process.env['PATH'] ?? '', TOOLGATE_DATA_DIR: dataDir, TOOLGATE_PORT: '0' };
+  const port = String(freePort());
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    TOOLGATE_DATA_DIR: dataDir,
+    TOOLGATE_PORT: port,
+    TOOLGATE_PUBLIC_URL: `http://127.0.0.1:${port}`,
+    TOOLGATE_OAUTH: 'on',
+  };
   const filled = Bun.spawnSync(command('demo', '--json'), { env, stderr: 'inherit' });
   const { signIn: made } = JSON.parse(filled.stdout.toString());
   const { child, url } = await serve(env);
-  await holdCalls(url, dataDir, made.email);
+  const admin = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
+  const post = poster(url);
+  await holdCalls(post, admin, made.email);
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--disable-gpu'],
   });
   try {
     const cookie = await signIn(url, made.email, made.password);
+    const own = all ? await connectClients(url, post, admin) : '';
     for (const shot of shots(all)) {
       if (only.length > 0 && !only.includes(shot.page)) continue;
-      await take(browser, url, cookie, shot, folder);
+      await take(browser, url, OWN_PAGES.includes(shot.page) ? own : cookie, shot, folder);
       console.log(`${shot.page}, ${shot.width}, ${shot.scheme}`);
     }
   } finally {
