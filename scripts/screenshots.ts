@@ -97,8 +97,8 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   operators: page => open(page, '/operators'),
   settings: page => open(page, '/settings'),
   account: page => open(page, '/account'),
-  connections: page => openOwn(page, '/connections'),
-  calls: page => openOwn(page, '/calls'),
+  'my-connections': page => openOwn(page, '/connections'),
+  'my-calls': page => openOwn(page, '/calls'),
   'my-approvals': page => openOwn(page, '/my-approvals'),
 };
 
@@ -110,7 +110,7 @@ async function open(page: Page, path: string): Promise<void> {
 }
 
 /** The pages about oneself are taken as somebody of the role `user`, who has no live stream. */
-const OWN_PAGES = ['connections', 'calls', 'my-approvals'];
+const OWN_PAGES = ['my-connections', 'my-calls', 'my-approvals'];
 
 async function openOwn(page: Page, path: string): Promise<void> {
   await page.goto(`/dashboard${path}`);

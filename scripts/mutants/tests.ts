@@ -35,7 +35,7 @@ const NAMED: [RegExp, string][] = [
   ],
   [
     /^guard\/(check\/(approval-)?facts|credentials|sessions|keys)/,
-    'http/credentials http/sessions http/keys guard/credentials faults/p06',
+    'http/credentials http/sessions http/keys guard/credentials faults/p06 operators/mine',
   ],
   [
     /^guard\/(approvals\/[ag]|people\/return-targets)/,
@@ -71,6 +71,7 @@ const NAMED: [RegExp, string][] = [
     /^guard\/people\/(operators|sign-ins|throttle|passwords|hashing-thread|admins|setup)/,
     'operators/operators operators/passwords operators/times operators/sign-in operators/reset operators/first-admin operators/single-sign-on.',
   ],
+  [/^guard\/people\/connections/, 'operators/mine'],
   [/^(guard\/people|store|http\/admin)\/passkey/, 'guard/people/passkeys operators/passkeys'],
   [/^guard\/people\/(single-sign-on|provider|claims)/, 'guard/people/claims operators/single-sign-on'],
   [/^guard\/people\/company/, 'guard/people/company'],
