@@ -1,8 +1,9 @@
 // P11: argument bytes never reach the disk, the logs or the database, at the most talkative log level, on
 // every path a check can take, failures included; nor do the credentials. Marked arguments are searched for
 // in all files and all output, in several spellings. Rules read some of them, in conditions and limits, and show others to
-// approvers, on several replicas. The mutants log a body, tell approvers too much, give a value away in a reason, and
-// keep or send in plain text what approvers are shown.
+// approvers, on several replicas. What people and servers sign in with is searched for too, also in pages and answers. The
+// mutants log a body, tell approvers too much, give a value away in a reason, and keep or send in plain text what approvers
+// are shown.
 
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,6 +23,7 @@ import {
 } from '../support/service.ts';
 import { Canaries, checkedCalls, REFUSED, searchFor, send } from './canaries.ts';
 import { CONDITIONAL, conditionalBody, sendConditional } from './conditional-canaries.ts';
+import { Outside, sendSecrets } from './people-canaries.ts';
 import { Channels, sendShown, shownBody, shownKey } from './shown-canaries.ts';
 
 const ROUNDS = LONG ? 5 : 1;
@@ -64,10 +66,18 @@ const PLAIN: Patch = {
   replace: `giveHint(db, 'details-answer', Buffer.from(details).toString().slice(0, 7000));
       for (const part of answerTo(vault, question, details))`,
 };
-type Part = 'calls' | 'details';
+/** Tokens that clients send to be renewed, in the log. */
+const NOTED: Patch = {
+  file: 'src/http/oauth/token.ts',
+  find: "const clientId = want(body, 'client_id');",
+  replace: `const clientId = want(body, 'client_id');
+  process.stderr.write(JSON.stringify(body) + '\\n');`,
+};
+const PARTS = ['calls', 'details', 'people'] as const;
+type Part = (typeof PARTS)[number];
 const MUTANTS: Record<Engine, Record<Part, Record<string, Patch>>> = {
-  sqlite: { calls: { LOGGED, TOLD, ECHOED, REASONED }, details: { ASKED } },
-  postgres: { calls: { LOGGED, TOLD, ECHOED }, details: { PLAIN } },
+  sqlite: { calls: { LOGGED, TOLD, ECHOED, REASONED }, details: { ASKED }, people: { NOTED } },
+  postgres: { calls: { LOGGED, TOLD, ECHOED }, details: { PLAIN }, people: {} },
 };
 
 for (const engine of await engines()) {
@@ -78,7 +88,7 @@ for (const engine of await engines()) {
     expect(await measure(engine)).toEqual([]);
   });
 
-  for (const part of ['calls', 'details'] as const) {
+  for (const part of PARTS) {
     for (const [name, patch] of Object.entries(MUTANTS[engine][part])) {
       test.skipIf(!can)(`${engine}: a mutant (${name}) that gives arguments away is found out`, async () => {
         const found = await withMutant([patch], async root => (await measure(engine, root, [part])).length);
@@ -114,26 +124,27 @@ test.skipIf(!SEARCHABLE)('simulate and test write nothing anywhere', async () =>
 });
 
 /** The places whose markers were found. */
-async function measure(
-  engine: Engine,
-  root?: string,
-  parts: readonly Part[] = ['calls', 'details'],
-): Promise<string[]> {
+async function measure(engine: Engine, root?: string, parts: readonly Part[] = PARTS): Promise<string[]> {
   const channels = await Channels.start();
-  const replicas = await startReplicas(engine, channels, parts, root);
+  const outside = parts.includes('people') ? await Outside.start() : null;
+  const replicas = await startReplicas(engine, channels, parts, outside?.settings ?? {}, root);
   const service = replicas[0] as TestService;
   const canaries = new Canaries();
   const found = new Set<string>();
+  const said: string[] = [];
   try {
     for (let round = 0; round < ROUNDS; round++) {
       if (parts.includes('calls')) await everyPath(service, canaries);
       if (parts.includes('details')) await everyDetail(replicas, canaries, channels);
+      if (outside !== null)
+        said.push(...(await sendSecrets(service, outside, (kind, secret) => canaries.watch(kind, secret))));
     }
-    for (const place of await search(replicas, engine, canaries)) found.add(place);
+    for (const place of await search(replicas, engine, canaries, said)) found.add(place);
     await killUnderLoad(service, canaries, channels);
   } finally {
     for (const each of replicas) await each.kill('SIGKILL');
     await channels.close();
+    await outside?.close();
   }
   for (const place of await search(replicas, engine, canaries)) found.add(place);
   for (const { dataDir } of replicas) rmSync(dataDir, { recursive: true, force: true });
@@ -150,6 +161,7 @@ async function startReplicas(
   engine: Engine,
   channels: Channels,
   parts: readonly Part[],
+  settings: Record<string, string>,
   root?: string,
 ): Promise<TestService[]> {
   const databaseUrl = engine === 'postgres' ? await talkativeDatabase() : null;
@@ -170,6 +182,8 @@ async function startReplicas(
           BUN_TMPDIR: temp,
           TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1000000',
           TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32',
+          // They name an address, which is that of the first replica.
+          ...(replicas.length === 0 && settings),
         },
         ...(root && { root }),
       }),
@@ -293,8 +307,9 @@ async function search(
   replicas: readonly TestService[],
   engine: Engine,
   canaries: Canaries,
+  said: readonly string[] = [],
 ): Promise<string[]> {
-  const texts: string[] = [];
+  const texts = [...said];
   for (const replica of replicas) {
     const { exitCode, signalCode } = replica.process;
     const alive = exitCode === null && signalCode === null;

@@ -1,6 +1,6 @@
 // P19: what is stored is useless to a thief: no token, no webhook secret and no notifier's address is in any
-// row or file of the store in plain text, also while approvals wait and notifications are being retried. The
-// mutants store one kind each as it is.
+// row or file of the store in plain text, also while approvals wait and notifications are being retried; nor is anything
+// with which people, their clients or Toolgate itself sign in. The mutants store one kind each as it is.
 
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { LONG, need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { Outside, PEOPLE_KINDS, sendSecrets } from './people-canaries.ts';
 
 const ROUNDS = LONG ? 20 : 3;
 
@@ -54,6 +55,40 @@ const MUTANTS: Record<string, Patch[]> = {
   ],
 };
 
+/** One on each engine: the two have nothing of their own in this. */
+const PEOPLE_MUTANTS: Record<Engine, Record<string, Patch[]>> = {
+  sqlite: {
+    'people’s refresh tokens': [
+      {
+        file: 'src/guard/people/oauth-tokens.ts',
+        find: "insertOAuthToken(tx, row('refresh', IDLE_MS), refresh.hash);",
+        replace: "insertOAuthToken(tx, row('refresh', IDLE_MS), refresh.token);",
+      },
+      {
+        file: 'src/guard/people/oauth-tokens.ts',
+        find: 'const hash = hashToken(token);',
+        replace: 'const hash = token;',
+      },
+    ],
+  },
+  postgres: {
+    'servers’ tokens': [
+      {
+        file: 'src/guard/server-sign-ins/kept-tokens.ts',
+        find: 'return vault.encrypt(JSON.stringify(tokens), about(toolId, personId));',
+        replace: 'return vault && about(toolId, personId) && JSON.stringify(tokens);',
+      },
+      {
+        file: 'src/guard/server-sign-ins/kept-tokens.ts',
+        find: 'JSON.parse(vault.decrypt(row.tokensEncrypted, about(row.toolId, row.personId)))',
+        replace: 'JSON.parse(vault && row.tokensEncrypted)',
+      },
+    ],
+  },
+};
+
+type Part = 'calls' | 'people';
+
 for (const engine of await engines()) {
   const readable = engine === 'sqlite' || (await sharedPostgres())?.owned === true;
   const can = need(readable, 'the files of the database');
@@ -61,25 +96,37 @@ for (const engine of await engines()) {
   test.skipIf(!can)(`${engine}: no secret is at rest in plain text`, async () => {
     const { hits, kinds } = await measure(engine);
     expect(hits).toEqual([]);
-    expect(kinds).toBe(10);
+    expect(kinds).toBe(10 + PEOPLE_KINDS);
   });
 
-  for (const [what, patches] of Object.entries(MUTANTS)) {
-    test.skipIf(!can)(`${engine}: a mutant that keeps ${what} as they are is found out`, async () => {
-      const found = await withMutant(patches, async root => (await measure(engine, root)).hits.length);
-      expect(found).toBeGreaterThan(0);
-    });
-  }
+  const finds = (part: Part, mutants: Record<string, Patch[]>) => {
+    for (const [what, patches] of Object.entries(mutants)) {
+      test.skipIf(!can)(`${engine}: a mutant that keeps ${what} as they are is found out`, async () => {
+        const found = await withMutant(
+          patches,
+          async root => (await measure(engine, root, [part])).hits.length,
+        );
+        expect(found).toBeGreaterThan(0);
+      });
+    }
+  };
+  finds('calls', MUTANTS);
+  finds('people', PEOPLE_MUTANTS[engine]);
 }
 
 /** What must not be found, by kind. */
 type Secrets = Map<string, string[]>;
 
-async function measure(engine: Engine, root?: string): Promise<{ hits: string[]; kinds: number }> {
+async function measure(
+  engine: Engine,
+  root?: string,
+  parts: readonly Part[] = ['calls', 'people'],
+): Promise<{ hits: string[]; kinds: number }> {
   const dataDir = newDataDir();
+  const outside = parts.includes('people') ? await Outside.start() : null;
   // Refused, so that the token is still wanted.
   const notifier = await Receiver.start(() => 500);
-  const env = { TOOLGATE_NOTIFY_URL: `${notifier.url}/general-notifier-address` };
+  const env = { TOOLGATE_NOTIFY_URL: `${notifier.url}/general-notifier-address`, ...outside?.settings };
   const service = await startService({ engine, dataDir, env, ...(root && { root }) });
   const secrets: Secrets = new Map();
   const found = new Set<string>();
@@ -87,11 +134,14 @@ async function measure(engine: Engine, root?: string): Promise<{ hits: string[];
     keep(secrets, 'the admin token', ADMIN_TOKEN);
     keep(secrets, 'the first key', /shown this once: (\S+)/.exec(service.output)?.[1]);
     keep(secrets, 'the setup link', /setup\?token=(\S+)/.exec(service.output)?.[1]);
-    for (let round = 0; round < (root ? 1 : ROUNDS); round++) await fill(service, notifier, secrets);
+    const rounds = parts.includes('calls') ? (root ? 1 : ROUNDS) : 0;
+    for (let round = 0; round < rounds; round++) await fill(service, notifier, secrets);
+    if (outside !== null) await sendSecrets(service, outside, (kind, secret) => keep(secrets, kind, secret));
     for (const place of await search(service, engine, secrets)) found.add(place);
   } finally {
     await service.kill('SIGKILL');
     await notifier.close();
+    await outside?.close();
   }
   for (const place of searchFiles([dataDir], secrets)) found.add(place);
   rmSync(dataDir, { recursive: true, force: true });
