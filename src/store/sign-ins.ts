@@ -41,6 +41,20 @@ export async function findSignIn(db: Queries, hash: string): Promise<SignInWithO
 }
 
 /** Whether a sign-in with this id was used after one time and begun after another. */
+/** The role of the operator whose sign-in it is; null if the sign-in has ended. */
+export async function signInRole(
+  db: Queries,
+  id: string,
+  alive: { usedAfter: number; createdAfter: number },
+): Promise<Role | null> {
+  const [row] = await db.all<{ role: Role }>(
+    `SELECT role FROM sign_ins JOIN operators ON operators.id = sign_ins.operator_id
+     WHERE sign_ins.id = $1 AND used_at > $2 AND sign_ins.created_at > $3`,
+    [id, alive.usedAfter, alive.createdAfter],
+  );
+  return row?.role ?? null;
+}
+
 export async function signInAlive(
   db: Queries,
   id: string,

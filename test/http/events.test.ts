@@ -144,6 +144,15 @@ function suite(engine: Engine): void {
     expect(watch.told.map(each => each.data.toolName)).toEqual(['get_seen']);
   });
 
+  test('it ends when the watcher becomes a user, who may see only what is their own', async () => {
+    const person = await newPerson(service, 'viewer');
+    const watch = await Watch.open(service, { Cookie: person.cookie, ...OWN });
+    await service.admin('PATCH', `/operators/${person.id}`, { role: 'user' });
+    await service.check(key, 'github', 'get_unseen');
+    await watch.until(() => watch.ended);
+    expect(watch.told).toEqual([]);
+  });
+
   test('more than fits is said to be more', async () => {
     const watch = await Watch.open(service, { 'Last-Event-ID': '00000000-0000-7000-8000-000000000000' });
     await watch.until(() => watch.told.length > 0);

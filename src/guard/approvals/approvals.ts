@@ -22,7 +22,7 @@ import type { RelyingParty } from '../people/passkey-responses.ts';
 import { roleFault, type SignedIn } from '../people/sign-ins.ts';
 import { hashToken, tokenKind } from '../secrets.ts';
 import { ended, letDetailsGo, type Resolve, resolveOnce, tell } from './answer.ts';
-import { type Answerer, answerFault } from './approvers.ts';
+import { type Answerer, answerFault, isOwnCall } from './approvers.ts';
 import { beginProof } from './proofs.ts';
 import { votesFor } from './votes.ts';
 
@@ -82,7 +82,7 @@ export async function resolveByLink(
 
 /**
  * Who answers through a link. An approver who happens to be signed in answers by name; otherwise it is whoever has the
- * link. It throws if a signed-in operator is needed and this one may not answer.
+ * link. It throws if a signed-in operator is needed and this one may not answer, and if the call is in their own name.
  */
 export function linkAnswerer(
   { approval, requiresSignIn }: Pick<Question, 'approval' | 'requiresSignIn'>,
@@ -91,7 +91,9 @@ export function linkAnswerer(
   if (operator === null && requiresSignIn) {
     throw new GuardError('sign_in_required', 'This question needs the answer of a signed-in operator.');
   }
-  if (operator === null || (!requiresSignIn && roleFault(operator, 'approver') !== null)) return 'link';
+  if (operator === null) return 'link';
+  const isApprover = roleFault(operator, 'approver') === null;
+  if (!requiresSignIn && !isApprover && !isOwnCall(approval, operator)) return 'link';
   const fault = answerFault(approval, operator);
   if (fault !== null) throw fault;
   return operator;

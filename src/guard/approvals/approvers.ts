@@ -13,15 +13,24 @@ export type Answerer = Pick<SignedIn, 'operatorId' | 'email' | 'role' | 'groups'
 type Asked = Pick<ApprovalRecord, 'approverGroup' | 'personEmail'>;
 
 /** Why somebody may not answer; null if they may. */
-export function answerFault({ approverGroup, personEmail }: Asked, who: Answerer): GuardError | null {
+export function answerFault(asked: Asked, who: Answerer): GuardError | null {
+  const { approverGroup } = asked;
   if (who !== 'admin') {
+    if (isOwnCall(asked, who)) return ownCall();
     const fault = roleFault(who, 'approver');
     if (fault !== null) return fault;
-    if (personEmail !== null && normalEmail(personEmail) === normalEmail(who.email)) return ownCall();
   }
   if (approverGroup === null) return null;
   const isMember = who !== 'admin' && who.groups.includes(approverGroup);
   return isMember ? null : notAnApprover(approverGroup);
+}
+
+/** Whether the call was made in this person's name. */
+export function isOwnCall(
+  { personEmail }: Pick<Asked, 'personEmail'>,
+  { email }: { email: string },
+): boolean {
+  return personEmail !== null && normalEmail(personEmail) === normalEmail(email);
 }
 
 export function mayAnswer(asked: Asked, who: Answerer): boolean {

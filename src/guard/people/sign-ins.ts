@@ -17,7 +17,7 @@ import {
   removeIdleSignIns,
   removeSignIn,
   removeSignIns,
-  signInAlive,
+  signInRole,
   touchSignIn,
 } from '../../store/sign-ins.ts';
 import type { Deps } from '../deps.ts';
@@ -121,9 +121,10 @@ export async function recognise(deps: Deps, secret: string): Promise<SignedIn | 
   return { signInId, operatorId, email, role, groups };
 }
 
-/** Whether a sign-in is still valid. Asking does not count as use. */
-export function signInHolds(deps: Deps, signInId: string): Promise<boolean> {
-  return signInAlive(deps.db, signInId, signInsAlive(deps.now()));
+/** Whether a sign-in is still valid, and its operator has at least this role. Asking does not count as use. */
+export async function signInHolds(deps: Deps, signInId: string, needed: Role): Promise<boolean> {
+  const role = await signInRole(deps.db, signInId, signInsAlive(deps.now()));
+  return role !== null && roleFault({ role }, needed) === null;
 }
 
 /** A sign-in is valid if it was last used and created after these times. */

@@ -18,7 +18,7 @@ export const eventRoutes: Route[] = [
       'Server-sent events of every replica: `verdict` (an entry as in `GET /admin/v1/audit`), `approval` (as in ' +
       '`GET /admin/v1/approvals`, when it is opened, gets a vote, or ends), and `gap` if more happened than the stream ' +
       'reports, so that lists have to be read again. With `Last-Event-ID` the stream continues where the last one ' +
-      'ended. It ends with the sign-in.',
+      'ended. It ends with the sign-in, or when the role no longer permits it.',
     answers: { 200: { description: 'A stream of events.', type: 'text/event-stream' } },
     handle: async incoming => {
       const { services, request, who } = incoming;
@@ -35,5 +35,5 @@ export const eventRoutes: Route[] = [
 /** Watching does not count as use: a page that is left open does not keep its sign-in alive. */
 async function holds({ deps }: Services, who: Who): Promise<boolean> {
   if (who.kind !== 'operator') return false;
-  return who.signedIn === null || signInHolds(deps, who.signedIn.signInId);
+  return who.signedIn === null || signInHolds(deps, who.signedIn.signInId, 'viewer');
 }

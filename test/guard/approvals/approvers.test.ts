@@ -155,7 +155,11 @@ await onEachEngine(store => {
     expect(await codeOf(resolveByLink(deps, own.token, DENY, ann))).toBe('own_call');
     const ungrouped = await asked({ approverGroup: null, votesNeeded: 1, personEmail: ann.email });
     expect(await codeOf(resolveByLink(deps, ungrouped.token, APPROVE, ann))).toBe('own_call');
-    for (const each of [id, alone.id, own.id, ungrouped.id]) expect(await status(each)).toBe('pending');
+    // A link is enough for whoever has it, but not for a call in the name of somebody who is signed in.
+    const seen = await asked({ approverGroup: null, votesNeeded: 1, personEmail: viewer.email });
+    expect(await codeOf(resolveByLink(deps, seen.token, APPROVE, viewer))).toBe('own_call');
+    for (const each of [id, alone.id, own.id, ungrouped.id, seen.id])
+      expect(await status(each)).toBe('pending');
     expect(await events()).toEqual([]);
     expect(await recorded()).toEqual([]);
   });
