@@ -43,6 +43,7 @@ for (const engine of await engines()) {
         usableUntil: null,
         note: null,
         approverGroup: null,
+        proof: null,
         votes: { needed: 1, approved: [] },
       });
       expect((await list('?status=denied')).approvals[0]).toMatchObject({
