@@ -88,7 +88,8 @@ export const serverPageRoutes: Route[] = [
     access: 'public',
     tag,
     summary: 'Where servers send people back to',
-    description: 'Works once, in the browser that began. Servers may add other parameters to the query.',
+    description:
+      'Works once, in the browser that began, and for the person who began. Servers may add other parameters to the query.',
     rateLimited: true,
     query: z.looseObject({ state: z.string().max(200).default('') }),
     answers: {
@@ -100,7 +101,12 @@ export const serverPageRoutes: Route[] = [
     handle: async ({ services, request }) => {
       const { searchParams } = new URL(request.url);
       const browser = readServerCookie(services.config, request);
-      const { tool, personId } = await services.serverSignIns.finish(searchParams, browser);
+      const operator = await signedInOperator(services, request);
+      const { tool, personId } = await services.serverSignIns.finish(searchParams, browser, owner => {
+        if (operator === null)
+          throw new GuardError('forbidden', 'You are not signed in here any more. Sign in, and begin again.');
+        wantOwner(operator, owner);
+      });
       return personId === null ? seeOther(`/dashboard/keys/${tool.keyId}`) : closePage(tool.name);
     },
   }),
@@ -128,13 +134,18 @@ export const serverPageRoutes: Route[] = [
 async function admitted({ services, params }: Incoming<unknown, unknown>, operator: SignedIn) {
   const found = await services.serverSignIns.ticketFor(params['ticket'] ?? '');
   if (found === null) throw new GuardError('gone', 'This link is unknown or too old. Begin again.');
-  if (found.personId === null) requireRole(operator, 'admin');
-  else if (found.personId !== operator.operatorId)
+  wantOwner(operator, found.personId);
+  return found;
+}
+
+/** People sign in for themselves, and admins for a key. */
+function wantOwner(operator: SignedIn, personId: string | null): void {
+  if (personId === null) requireRole(operator, 'admin');
+  else if (personId !== operator.operatorId)
     throw new GuardError(
       'forbidden',
       'This link is for somebody else. Nobody can sign in for another person.',
     );
-  return found;
 }
 
 /** Keeps the path on the server and gives the sign-in page a name for it. A HEAD request needs none. */

@@ -133,6 +133,12 @@ test('an admin signs in for a key, once, in one browser; and signs out, at the s
   const { back, cookie } = await signInAt(admin, body.url, 'carol');
   for (const wrong of ['', 'toolgate_server=another', `${cookie.slice(0, -1)}!`])
     expect((await from(admin, 'GET', back, wrong)).status).toBe(410);
+  const demoted = await signInAt(admin, body.url, 'carol');
+  const role = (to: string) =>
+    sql(service.databaseUrl, `UPDATE operators SET role = '${to}' WHERE id = '${admin.id}'`);
+  await role('viewer');
+  expect((await from(admin, 'GET', demoted.back, demoted.cookie)).status).toBe(403);
+  await role('admin');
   const unknownState = back.replace(/state=[^&]+/, `state=${'x'.repeat(43)}`);
   expect((await from(admin, 'GET', unknownState, cookie)).status).toBe(410);
   const done = await from(admin, 'GET', back, cookie);
@@ -178,6 +184,18 @@ test('people sign in for themselves: nobody with the link of another', async () 
     }
   const page = await from(ann, 'GET', pathOf(body.url));
   expect([page.status, page.text.includes(ann.email)]).toEqual([200, true]);
+  // Somebody else uses the browser by now, or nobody is signed in.
+  const before = upstream.tokenRequests.length;
+  for (const [other, why] of [
+    [bob, 'for somebody else'],
+    [null, 'not signed in here any more'],
+  ] as const) {
+    const left = await signInAt(ann, body.url, 'ann-at-server');
+    const refused = await from(other, 'GET', left.back, left.cookie);
+    expect([refused.status, refused.text.includes(why)]).toEqual([403, true]);
+    expect((await from(ann, 'GET', left.back, left.cookie)).status).toBe(410);
+  }
+  expect(upstream.tokenRequests.length).toBe(before);
   const { back, cookie } = await signInAt(ann, body.url, 'ann-at-server');
   const done = await from(ann, 'GET', back, cookie);
   expect([done.status, done.text.includes('You can close this page')]).toEqual([200, true]);

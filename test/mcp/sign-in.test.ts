@@ -26,7 +26,7 @@ import type { ConnectedTool } from '../../src/store/connected-tools.ts';
 import { findOutcome } from '../../src/store/outcomes.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import { depsAt } from '../guard/deps.ts';
-import { HERE, newOperator, RULES, signIn, visit } from '../guard/server-sign-ins/signing-in.ts';
+import { ANYBODY, HERE, newOperator, RULES, signIn, visit } from '../guard/server-sign-ins/signing-in.ts';
 import { NOW, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { ECHO, envelope, META, RecordingUpstream } from '../support/mcp.ts';
 import { OAuthUpstream } from '../support/oauth-upstream.ts';
@@ -435,7 +435,7 @@ test('a changed address ends the sign-ins at once, and no token reaches another 
   const stranger = new RecordingUpstream();
   const moved = await edit({ target: stranger.url });
   expect(textOf(await call(ann, 'renamed__echo'))).toMatch(TICKET);
-  expect(await refusal(signIns.finish(begun.answer, begun.browser))).toMatchObject({ code: 'gone' });
+  expect(await refusal(signIns.finish(begun.answer, begun.browser, ANYBODY))).toMatchObject({ code: 'gone' });
   // Somebody who still knows the address before gets nothing that was given for the new one.
   await edit({ target: tool.target });
   await signIn(signIns, tool, { personId: ann.personId });

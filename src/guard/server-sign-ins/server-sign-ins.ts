@@ -246,10 +246,14 @@ export class ServerSignIns {
     return { url: url.href, browser };
   }
 
-  /** Takes a visit that came back to the callback, once, in the browser that began it. */
+  /**
+   * Takes a visit that came back to the callback, once, in the browser that began it. `wantOwner` throws unless whoever is
+   * signed in here may sign in for this person, or for the key (null): somebody else may use the browser by now.
+   */
   async finish(
     answer: URLSearchParams,
     browser: string | null,
+    wantOwner: (personId: string | null) => void,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
     const deps = this.#deps;
     const state = answer.get('state') ?? '';
@@ -264,6 +268,7 @@ export class ServerSignIns {
       );
     }
     const visit: Visit = JSON.parse(deps.vault.decrypt(taken, aboutVisit(hash)));
+    wantOwner(visit.personId === '' ? null : visit.personId);
     const oauth = await library();
     const step = this.#requests.step();
     const granted = await reachable(() => exchangeCode(oauth, step, { ...visit, state }, answer));

@@ -12,7 +12,7 @@ import { countServerClients } from '../../../src/store/server-sign-ins.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { depsAt } from '../deps.ts';
-import { BY, HERE, newTool, RULES } from './signing-in.ts';
+import { ANYBODY, BY, HERE, newTool, RULES } from './signing-in.ts';
 import { StubServer } from './stub-server.ts';
 
 let store: TestStore;
@@ -45,7 +45,8 @@ async function begun(at: ConnectedTool): Promise<{ query: URLSearchParams; page:
 /** Begins, and comes back with a code. */
 async function signIn(at: ConnectedTool, more: Record<string, string> = {}): Promise<URLSearchParams> {
   const { query, browser } = await begun(at);
-  await signIns.finish(new URLSearchParams({ code: 'c', state: query.get('state') ?? '', ...more }), browser);
+  const answer = new URLSearchParams({ code: 'c', state: query.get('state') ?? '', ...more });
+  await signIns.finish(answer, browser, ANYBODY);
   return query;
 }
 
@@ -426,7 +427,7 @@ describe('what of an answer is believed', () => {
     const { query: other, browser } = await begun(at);
     now += 10 * 60_000;
     const late = new URLSearchParams({ code: 'c', state: other.get('state') ?? '' });
-    expect(await faultOf(signIns.finish(late, browser))).toMatch(/^gone: /);
+    expect(await faultOf(signIns.finish(late, browser, ANYBODY))).toMatch(/^gone: /);
   });
 
   test.each<[boolean | undefined, string | null, boolean]>([

@@ -13,6 +13,8 @@ import { Visitor } from '../../support/identity-provider.ts';
 export const HERE = 'http://127.0.0.1:9';
 export const RULES = { allowPrivate: true };
 export const BY = { actor: 'admin', browser: null } as const;
+/** Whoever is signed in may sign in for whomever. */
+export const ANYBODY = () => {};
 
 export async function newTool(
   deps: Deps,
@@ -49,5 +51,5 @@ export async function signIn(
   who: { personId?: string | null; login?: string } = {},
 ): Promise<void> {
   const { answer, browser } = await visit(signIns, tool, who);
-  await signIns.finish(answer, browser);
+  await signIns.finish(answer, browser, ANYBODY);
 }
