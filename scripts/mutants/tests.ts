@@ -60,7 +60,7 @@ const NAMED: [RegExp, string][] = [
   ],
   [
     /^(guard|store|http|http\/admin)\/server-sign-in/,
-    'guard/server-sign-ins/refresh guard/server-sign-ins/discovery http/server-sign-ins',
+    'guard/server-sign-ins/refresh guard/server-sign-ins/discovery guard/server-sign-ins/changes http/server-sign-ins',
   ],
   [/^guard\/(chores|log\/(retention|rollups|stats))/, 'guard/log/retention guard/log/rollups http/audit'],
   [

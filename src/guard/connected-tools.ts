@@ -79,7 +79,7 @@ export function nameTaken(name: string): GuardError {
 }
 
 export async function disconnectTool(deps: Deps, actor: Actor, keyId: string, id: string): Promise<void> {
-  await deps.db.transaction({}, async tx => {
+  await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
     const tool = await findConnectedTool(tx, keyId, id);
     if (tool === null) throw noSuchTool();
     await removeConnectedTool(tx, id);

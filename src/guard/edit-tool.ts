@@ -4,7 +4,7 @@
 import { invalidInput } from '../core/errors.ts';
 import { type ConnectedTool, findConnectedTool, updateConnectedTool } from '../store/connected-tools.ts';
 import { UniqueViolation } from '../store/db.ts';
-import { removeToolSignIns } from '../store/server-sign-ins.ts';
+import { removeServerClients, removeToolSignIns } from '../store/server-sign-ins.ts';
 import { recordChange } from './changes.ts';
 import {
   decryptHeaders,
@@ -48,6 +48,7 @@ export async function editTool(
       const after = changed(deps, before, changes);
       await updateConnectedTool(tx, after);
       if (endsSignIns(deps, before, after)) await removeToolSignIns(tx, id);
+      if (entersClient(deps, before, after, changes)) await removeServerClients(tx, id);
       // What is secret is named and not shown.
       const detail = { keyId, name: after.name, changed: Object.keys(changes) };
       await recordChange(tx, deps, actor, 'connected-tool.update', id, detail);
@@ -98,4 +99,20 @@ function endsSignIns({ vault }: Deps, before: ConnectedTool, after: ConnectedToo
   if (before.oauthAs === null) return false;
   if (after.oauthAs !== before.oauthAs || after.target !== before.target) return true;
   return decryptOAuth(vault, before).clientId !== decryptOAuth(vault, after).clientId;
+}
+
+/**
+ * Our clients at authorization servers are for the entered client, which goes to no other server than its first one until
+ * it is entered again. If it has a secret, that has to be entered too.
+ */
+function entersClient(
+  { vault }: Deps,
+  before: ConnectedTool,
+  after: ConnectedTool,
+  { oauth }: ToolChanges,
+): boolean {
+  if (before.oauthAs === null || after.oauthAs === null) return true;
+  const { clientId, clientSecret } = decryptOAuth(vault, after);
+  if (clientId !== decryptOAuth(vault, before).clientId) return true;
+  return oauth?.clientId !== undefined && (oauth.clientSecret !== undefined || clientSecret === undefined);
 }

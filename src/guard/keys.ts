@@ -3,9 +3,11 @@
 
 import { isKnownChannel, unknownChannel } from '../core/channel.ts';
 import { GuardError } from '../core/errors.ts';
+import { listConnectedTools } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/db.ts';
 import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
 import { findPolicy } from '../store/policies.ts';
+import { removeServerClients, removeToolSignIns } from '../store/server-sign-ins.ts';
 import { shortenSessions } from '../store/sessions.ts';
 import { recordChange } from './changes.ts';
 import type { Actor, Deps } from './deps.ts';
@@ -98,11 +100,18 @@ export async function changeKey(
   });
 }
 
-/** Once this has returned, no check of this key or its sessions is allowed. Revoking twice is not an error. */
+/**
+ * Once this has returned, no check of this key or its sessions is allowed, and the sign-ins to its servers are forgotten.
+ * Revoking twice is not an error.
+ */
 export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void> {
   await deps.db.transaction({ exclusive: [keyLock(id)] }, async tx => {
     const key = await wantKey(tx, id);
     if (await revokeKey(tx, id, deps.now())) {
+      for (const { id: toolId } of await listConnectedTools(tx, id)) {
+        await removeToolSignIns(tx, toolId);
+        await removeServerClients(tx, toolId);
+      }
       await recordChange(tx, deps, actor, 'key.revoke', id, { name: key.name });
     }
   });

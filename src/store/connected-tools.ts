@@ -1,7 +1,7 @@
 // Connected Tools: the MCP servers registered for a key. Headers that contain credentials are stored encrypted.
 
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
-import { removeToolSignIns } from './server-sign-ins.ts';
+import { removeServerClients, removeToolSignIns } from './server-sign-ins.ts';
 
 export const TRANSPORTS = ['http', 'sse', 'stdio'] as const;
 export type TransportKind = (typeof TRANSPORTS)[number];
@@ -64,6 +64,7 @@ export async function updateConnectedTool(tx: Transaction, tool: ConnectedTool):
 export async function removeConnectedTool(tx: Transaction, id: string): Promise<void> {
   await tx.run('DELETE FROM tool_definitions WHERE connected_tool_id = $1', [id]);
   await removeToolSignIns(tx, id);
+  await removeServerClients(tx, id);
   await tx.run('DELETE FROM connected_tools WHERE id = $1', [id]);
 }
 

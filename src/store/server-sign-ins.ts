@@ -156,9 +156,8 @@ export async function removeServerSignIn(
   return (await db.all<ServerSignIn>(sql, [toolId, personId]))[0] ?? null;
 }
 
-/** Everything that belongs to sign-ins of a Connected Tool. */
+/** Everything that belongs to sign-ins of a Connected Tool, except for our clients. */
 export async function removeToolSignIns(tx: Transaction, toolId: string): Promise<void> {
-  await removeServerClients(tx, toolId);
   for (const table of ['server_sign_ins', 'server_visits', 'server_tickets'])
     await tx.run(`DELETE FROM ${table} WHERE tool_id = $1`, [toolId]);
 }

@@ -72,9 +72,13 @@ export async function clientFor(
   return register(deps, library, step, tool, server, redirectUri);
 }
 
-/** The server does not know the client any more, so the next sign-in registers another one. */
-export function forgetClient(deps: Deps, toolId: string, issuer: string): Promise<void> {
-  return removeServerClient(deps.db, toolId, issuer);
+/**
+ * The server does not know the client any more, so the next sign-in registers another one. An entered client stays bound
+ * to its server.
+ */
+export async function forgetClient(deps: Deps, toolId: string, issuer: string): Promise<void> {
+  const kept = await keptClient(deps, toolId, issuer);
+  if (kept?.entered === false) await removeServerClient(deps.db, toolId, issuer);
 }
 
 async function keptClient(deps: Deps, toolId: string, issuer: string): Promise<KeptClient | null> {

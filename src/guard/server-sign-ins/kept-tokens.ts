@@ -19,7 +19,7 @@ import { newId } from '../ids.ts';
 import { forgetClient } from './clients.ts';
 import { type Requests, STEP_MS, Unanswered } from './requests.ts';
 import { SignInNeeded } from './sign-in-needed.ts';
-import { Declined, type Granted, refreshTokens, type Tokens } from './tokens.ts';
+import { Declined, type Granted, isUnknownClient, refreshTokens, type Tokens } from './tokens.ts';
 
 /** Tokens are refreshed this long before they end, or earlier if they live only shortly. */
 const EARLY_MS = 60_000;
@@ -156,10 +156,12 @@ export class KeptTokens {
       granted = await refreshTokens(library, this.#requests.step(), tokens);
     } catch (error) {
       if (error instanceof Declined) {
-        if (error.code === 'invalid_client') await forgetClient(this.#deps, tool.id, tokens.server.issuer);
+        if (isUnknownClient(error)) await forgetClient(this.#deps, tool.id, tokens.server.issuer);
         throw await this.end(tool, marked, SIGN_IN_AGAIN.declined);
       }
-      if (error instanceof Unanswered && !error.sent) await takeBackRefresh(db, row, holder);
+      // A GuardError is about the address: it comes before anything is sent.
+      const sent = error instanceof Unanswered ? error.sent : !(error instanceof GuardError);
+      if (!sent) await takeBackRefresh(db, row, holder);
       throw unreachable(error);
     }
     await this.#store(row, tokens, holder, granted);

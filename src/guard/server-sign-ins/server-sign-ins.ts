@@ -22,10 +22,11 @@ import { recordChange } from '../changes.ts';
 import { decryptHeaders, decryptOAuth, noSuchTool } from '../connected-tools.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
+import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
 import { hashToken } from '../secrets.ts';
 import { readChallenge } from './challenge.ts';
-import { type Addresses, clientFor, clientMetadata } from './clients.ts';
+import { type Addresses, clientFor, clientMetadata, forgetClient } from './clients.ts';
 import { discover } from './discovery.ts';
 import {
   decryptTokens,
@@ -37,7 +38,14 @@ import {
 } from './kept-tokens.ts';
 import { Requests, Unanswered, unusable } from './requests.ts';
 import { SignInNeeded } from './sign-in-needed.ts';
-import { Declined, type Exchange, exchangeCode, revokeTokens, type Tokens } from './tokens.ts';
+import {
+  Declined,
+  type Exchange,
+  exchangeCode,
+  isUnknownClient,
+  revokeTokens,
+  type Tokens,
+} from './tokens.ts';
 
 export { SignInNeeded };
 
@@ -72,6 +80,8 @@ interface Visit extends Omit<Exchange, 'state'> {
   target: string;
   keyId: string;
   personId: string;
+  /** The id of the client that an admin entered. */
+  enteredClient: string | null;
   scopes: string[] | null;
   actor: Actor;
 }
@@ -212,6 +222,7 @@ export class ServerSignIns {
       target: tool.target,
       keyId: tool.keyId,
       personId: owner,
+      enteredClient: settings.clientId ?? null,
       server,
       client,
       resource,
@@ -271,16 +282,26 @@ export class ServerSignIns {
     wantOwner(visit.personId === '' ? null : visit.personId);
     const oauth = await library();
     const step = this.#requests.step();
-    const granted = await reachable(() => exchangeCode(oauth, step, { ...visit, state }, answer));
+    const granted = await reachable(() =>
+      exchangeCode(oauth, step, { ...visit, state }, answer).catch(async error => {
+        if (isUnknownClient(error)) await forgetClient(deps, visit.toolId, visit.server.issuer);
+        throw error;
+      }),
+    );
     const now = deps.now();
     const { toolId, keyId, personId, server, scopes } = visit;
     const kept = { ...visit, server: keptServer(server) };
     const tokens: Tokens = tokensOf(granted, kept, null, now);
-    const tool = await deps.db.transaction({}, async tx => {
+    // Whoever changes or removes the tool, its key or the person waits for this, or this sees what they did.
+    const locks = { exclusive: [keyLock(keyId)], shared: [PEOPLE_LOCK] };
+    const tool = await deps.db.transaction(locks, async tx => {
       const tool = await findTool(tx, toolId);
       if (tool === null || tool.oauthAs === null) throw noSuchTool();
-      if (tool.target !== visit.target || (tool.oauthAs === 'key') !== (personId === ''))
+      const { clientId = null } = decryptOAuth(deps.vault, tool);
+      const isSame = tool.target === visit.target && clientId === visit.enteredClient;
+      if (!isSame || (tool.oauthAs === 'key') !== (personId === ''))
         throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
+      if ((await findKey(tx, keyId))?.revokedAt !== null) throw noSuchTool();
       if (personId !== '' && (await findOperator(tx, personId)) === null) throw noSuchTool();
       const signIn = {
         toolId,

@@ -4,6 +4,7 @@
 import type * as OAuth from 'oauth4webapi';
 import { GuardError } from '../../core/errors.ts';
 import { visible } from '../../core/visible.ts';
+import { readScopes } from './challenge.ts';
 import { authentication, type Client } from './clients.ts';
 import type { Server } from './discovery.ts';
 import { readObject, type Step, Unanswered } from './requests.ts';
@@ -41,6 +42,10 @@ export class Declined extends Error {
     this.code = code;
   }
 }
+
+/** Whether the server refused because it does not know the client, or not with this secret. */
+export const isUnknownClient = (error: unknown): boolean =>
+  error instanceof Declined && error.code === 'invalid_client';
 
 const MAX_TOKEN = 16 * 1024;
 const MAX_LIFETIME_SECONDS = 10 * 365 * 24 * 3600;
@@ -172,7 +177,7 @@ async function granted(
     access,
     refresh,
     lifetime: seconds === undefined || seconds === 0 ? null : lifetimeOf(seconds),
-    scopes: scope === undefined || scope.length > 4096 ? null : scope,
+    scopes: scope === undefined || scope.length > 4096 ? null : readScopes(scope.split(' ')).join(' '),
     account: accountIn(idToken, said),
   };
 }
