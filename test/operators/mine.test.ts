@@ -150,6 +150,51 @@ for (const engine of await engines()) {
       expect(answered.resolvedAt).not.toBeNull();
     });
 
+    test('an approval frees calls in the name of who asked, and no grant those of who opened it', async () => {
+      const rules: Rule[] = [{ tool: 'ship', action: 'require_approval' }];
+      const both = [`person:${ann.email}`, `person:${bob.email}`];
+      const { key, keyId: team } = await service.newKey(rules, { openTo: both });
+      const [anns, again, bobs] = [
+        await connected(service, ann, team),
+        await connected(service, ann, team),
+        await connected(service, bob, team),
+      ];
+      const ship = async (token: string, to: string, referenceId?: string) =>
+        (await service.check(token, 'prod', 'ship', { args: { to }, ...(referenceId && { referenceId }) }))
+          .body;
+      const approve = (referenceId: string, more = {}) =>
+        send(service, 'POST', `/admin/v1/approvals/${referenceId}/resolve`, bob, {
+          action: 'approve',
+          ...more,
+        });
+
+      const { referenceId } = await ship(anns.token, 'a');
+      expect((await approve(referenceId)).status).toBe(200);
+      for (const token of [bobs.token, key]) {
+        const refusal = await ship(token, 'a', referenceId);
+        expect([refusal.decision, refusal.reason]).toEqual([
+          'pending',
+          expect.stringContaining('there is none with this id'),
+        ]);
+      }
+      expect((await ship(again.token, 'a', referenceId)).decision).toBe('allow');
+
+      const agents = (await ship(key, 'b')).referenceId;
+      await approve(agents);
+      expect((await ship(bobs.token, 'b', agents)).decision).toBe('pending');
+      expect((await ship(key, 'b', agents)).decision).toBe('allow');
+
+      const denied = (await ship(anns.token, 'c')).referenceId;
+      await approve(denied, { action: 'deny', note: 'for Ann alone' });
+      expect((await ship(bobs.token, 'c', denied)).message).not.toContain('for Ann alone');
+      expect((await ship(anns.token, 'c', denied)).message).toContain('for Ann alone');
+
+      await approve((await ship(anns.token, 'd')).referenceId, { duration: '1h' });
+      expect((await ship(anns.token, 'e')).decision).toBe('allow');
+      expect((await ship(key, 'e')).decision).toBe('allow');
+      expect((await ship(bobs.token, 'e')).decision).toBe('pending');
+    });
+
     test('the admin token is no person, and has nothing of its own', async () => {
       for (const path of ['/me/connections', '/me/calls', '/me/approvals']) {
         const reply = await service.admin('GET', path);

@@ -7,6 +7,7 @@ import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../
 import type { Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
+import type { PersonFacts } from '../../store/people.ts';
 import {
   findRepeated,
   findSpendable,
@@ -29,6 +30,8 @@ import { whyUnusable } from './unusable.ts';
  */
 export interface Asking extends Asked {
   request: CheckRequest;
+  /** The person in whose name the call is made; null if it is made in nobody's. */
+  person: PersonFacts | null;
   drift: Drift | null;
 }
 
@@ -104,6 +107,7 @@ export class ApprovalFacts {
     const grant = this.#grants.find(
       each =>
         isSameTool(each, asking.request) &&
+        !isOwn(each, asking) &&
         grantCovers(each, asking) &&
         isWithinBounds(this.#deps.vault, each, principal.sessionId, args),
     );
@@ -117,8 +121,8 @@ export class ApprovalFacts {
     const { principal, surface, referenceId } = asking.request;
     if (referenceId === null) return null;
     const named = this.#named.get(referenceId);
-    // An approval of another key must look like one that does not exist.
-    if (named === undefined || named.keyId !== principal.keyId) return 'there is none with this id';
+    // An approval of another key or person must look like one that does not exist.
+    if (named === undefined || !isFor(named, principal)) return 'there is none with this id';
     if (!isSameTool(named, asking.request)) return 'it is for another tool';
     if (named.unusable !== null) return named.unusable;
     if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
@@ -151,7 +155,7 @@ export class ApprovalFacts {
   /** What the person wrote who denied the approval that the caller names. */
   noteOf({ request: { principal, referenceId } }: Asking): string | null {
     const named = referenceId === null ? undefined : this.#named.get(referenceId);
-    return named?.status === 'denied' && named.keyId === principal.keyId ? named.note : null;
+    return named?.status === 'denied' && isFor(named, principal) ? named.note : null;
   }
 
   /**
@@ -233,11 +237,24 @@ function enoughApprovers(
 }
 
 /**
+ * Whether an approval is about calls of this key, in the same person's name or in nobody's. Whoever approved it did not
+ * agree to a call in another's name, which may be their own.
+ */
+function isFor({ keyId, personId }: Pick<Spendable, 'keyId' | 'personId'>, principal: Principal): boolean {
+  return keyId === principal.keyId && personId === (principal.personId ?? null);
+}
+
+/** Nobody frees calls in their own name: a grant that somebody opened is for the calls of the others. */
+function isOwn({ openedBy }: GrantRecord, { person }: Asking): boolean {
+  return person !== null && openedBy === `operator:${person.email}`;
+}
+
+/**
  * An approval counts only on the surface that asked for it. On `/mcp`, where the proxy runs the call itself, the call
  * need not name it if the same person or credential asked for it.
  */
 function mayUse(approval: Spendable, { surface, principal, referenceId }: CheckRequest): boolean {
-  if (approval.surface !== surface) return false;
+  if (approval.surface !== surface || !isFor(approval, principal)) return false;
   if (referenceId !== null) return approval.id === referenceId;
   return surface === 'mcp' && isSameAsker(approval, principal);
 }

@@ -133,8 +133,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const unread = this.#deps.settings.toolDrift === 'allow';
     const requests = askers.map(each => each.request);
     const definitions = unread ? await DefinitionFacts.read(tx, requests) : known;
-    const asking = ({ request, drift, considered }: Case): Asking => ({
+    const asking = ({ request, person, drift, considered }: Case): Asking => ({
       request,
+      person,
       drift,
       rule: askingRule(considered),
       ruleDigest: ruleDigest(askingRule(considered)),
