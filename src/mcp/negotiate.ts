@@ -2,7 +2,7 @@
 // first where the wire allows it; an upstream that does not know the newer era is initialized.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
-import { ENVELOPE, LATEST_LEGACY, MODERN_VERSION } from './protocol.ts';
+import { ENVELOPE, LATEST_LEGACY, MODERN_VERSION, type RpcResponse } from './protocol.ts';
 import { HttpStatusError, UpstreamError, type Wire } from './wire.ts';
 
 const CLIENT_INFO = { name: 'toolgate', version: '1' };
@@ -13,12 +13,17 @@ interface Negotiated {
   capabilities: JsonObject;
 }
 
-export async function negotiate(wire: Wire, signal: AbortSignal): Promise<Negotiated> {
+/** `refused` makes the error for an upstream that refuses. */
+export async function negotiate(
+  wire: Wire,
+  signal: AbortSignal,
+  refused: (what: string, error: RpcResponse['error']) => UpstreamError,
+): Promise<Negotiated> {
   const discovered = wire.triesModern ? await discover(wire, signal) : null;
   if (discovered !== null) return { modern: true, capabilities: discovered };
   const params = { protocolVersion: LATEST_LEGACY, capabilities: {}, clientInfo: CLIENT_INFO };
   const { result, error } = await wire.request('initialize', params, hooks(signal));
-  if (result === null) throw new UpstreamError(`the upstream refused to initialize: ${error?.message ?? ''}`);
+  if (result === null) throw refused('to initialize', error);
   const { protocolVersion, capabilities } = result;
   wire.protocolVersion = typeof protocolVersion === 'string' ? protocolVersion : LATEST_LEGACY;
   await wire.notify('notifications/initialized', {});

@@ -20,8 +20,7 @@ export async function listAll(
   let cursor: Json | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const { result, error } = await upstream.request(method, cursor === undefined ? {} : { cursor }, asking);
-    if (result === null)
-      throw new UpstreamError(`the upstream refused ${method}: ${error?.message ?? 'no reason'}`);
+    if (result === null) throw upstream.refusal(method, error);
     size += writeJson(result).length;
     if (size > MAX_MIB * 1024 * 1024) throw tooLong(method, `${MAX_MIB} MiB`);
     const here = result[field];

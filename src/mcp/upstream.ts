@@ -107,6 +107,15 @@ export class Upstream {
     );
   }
 
+  /**
+   * The error for a request of our own that the upstream refused. It reaches logs and operators, so a server to which we
+   * sign in is not quoted: it may repeat the token that it was sent.
+   */
+  refusal(what: string, error: RpcResponse['error']): UpstreamError {
+    const said = this.#signIn === null ? error?.message : `error ${error?.code}`;
+    return new UpstreamError(`the upstream refused ${what}: ${said ?? 'no reason'}`);
+  }
+
   /** Waits until the upstream is connected. Throws if that fails. */
   async connect(): Promise<void> {
     if (!this.#retired) await this.#connected();
@@ -250,7 +259,9 @@ export class Upstream {
     let wire: Wire | null = null;
     try {
       wire = await this.#open(this.tool, stop.signal);
-      const { modern, capabilities } = await negotiate(wire, stop.signal);
+      const { modern, capabilities } = await negotiate(wire, stop.signal, (what, error) =>
+        this.refusal(what, error),
+      );
       if (stop.signal.aborted) throw stop.signal.reason;
       this.#modern = modern;
       this.#capabilities = capabilities;

@@ -406,6 +406,32 @@ test('a key’s own sign-in serves everybody, and a restart knows its tools whil
   expect(textOf(await call(ann, 'shared__echo'))).toStartWith('An admin has to sign in to shared first');
 });
 
+test('a server that repeats the header that it was sent is not quoted in our errors', async () => {
+  const ann = await newPerson();
+  await signIn(signIns, tool, { personId: ann.personId });
+  const seen: unknown[] = [];
+  services = {
+    ...services,
+    listing: new Listing(deps, services.hub, strict, (_, error) => seen.push(error)),
+  };
+  const echo = ({ headers, id }: Any) => {
+    const error = { code: -32000, message: `no: ${headers['authorization']}` };
+    return Response.json({ jsonrpc: '2.0', id, error });
+  };
+  const { others } = server.mcp.options;
+  for (const [method, what] of [
+    ['tools/list', 'tools/list'],
+    ['initialize', 'to initialize'],
+  ] as const) {
+    server.mcp.options.others = { ...others, [method]: echo };
+    services.hub.close();
+    const said = [await names(ann), await call(ann, 'up__echo')];
+    server.mcp.options.others = others;
+    expect((seen.at(-1) as Error).message).toBe(`the upstream refused ${what}: error -32000`);
+    expect(Bun.inspect([seen, said])).not.toContain('Bearer');
+  }
+});
+
 test('the connections of people are bounded, and one that was given up ends with its last request', async () => {
   startServices({ maxPersonal: 2 });
   const people = [await newPerson(), await newPerson(), await newPerson()];
