@@ -120,7 +120,10 @@ export class HttpWire implements Wire {
   close(): void {
     this.#listening?.stop();
     if (this.#sessionId !== null) {
-      this.#send('DELETE', null, AbortSignal.timeout(2000), {}).catch(() => {});
+      // The sign-in may be that of another account by now: a refusal says nothing about it.
+      const { signIn = null } = this.#target;
+      const once = signIn === null ? null : { ...signIn, refused: async () => 'refused' as const };
+      this.#send('DELETE', null, AbortSignal.timeout(2000), {}, once).catch(() => {});
     }
   }
 
@@ -129,14 +132,15 @@ export class HttpWire implements Wire {
     body: string | null,
     signal: AbortSignal,
     extra: Record<string, string>,
+    signIn: SignIn | null = this.#target.signIn ?? null,
   ): Promise<Response> {
     const headers: Record<string, string> = { ...this.#target.headers, Accept: ACCEPT, ...extra };
     if (body !== null) headers['Content-Type'] = 'application/json';
     if (this.#sessionId !== null) headers['Mcp-Session-Id'] = this.#sessionId;
     if (this.protocolVersion !== null) headers['MCP-Protocol-Version'] ??= this.protocolVersion;
-    const { url, signIn } = this.#target;
+    const { url } = this.#target;
     try {
-      if (!signIn) return await this.#http.fetch(url, { method, headers, body, signal });
+      if (signIn === null) return await this.#http.fetch(url, { method, headers, body, signal });
       return await authorized(signIn, signal, Authorization =>
         this.#http.fetch(url, { method, headers: { ...headers, Authorization }, body, signal }),
       );

@@ -92,6 +92,17 @@ test('a refused request is sent once more with another header, and not a third t
   ]);
 });
 
+test('a session that the server does not let us end says nothing about the sign-in', async () => {
+  const wire = new HttpWire(target());
+  await wire.request('initialize', {}, hooks());
+  takes = () => refuses(401);
+  wire.close();
+  await until('it tried to end the session', () => came.length === 2);
+  takes = () => null;
+  await new HttpWire(target()).request('initialize', {}, hooks());
+  expect([came, asked]).toEqual([['POST Bearer 1', 'DELETE Bearer 1', 'POST Bearer 1'], []]);
+});
+
 test('a refusal that another header does not help against ends the request', async () => {
   const wire = new HttpWire(target());
   const more = 'Bearer error="insufficient_scope", scope="write"';
