@@ -69,7 +69,7 @@ export async function signInAnswer(
   throw new RpcError(CODES.urlElicitationRequired, message, { data: { elicitations } });
 }
 
-/** The same as a text. */
+/** The same as a text. It ends with the address, so that nothing else is taken for a part of it. */
 export async function signInText(
   { serverSignIns }: Services,
   { personId }: Principal,
@@ -77,9 +77,9 @@ export async function signInText(
 ): Promise<string> {
   const { name, keyId } = tool;
   if (!isPersonal(tool))
-    return `An admin has to sign in to ${name} first: ${serverSignIns.address}/dashboard/keys/${keyId}. Then call again.`;
+    return `An admin has to sign in to ${name} first, then call again: ${serverSignIns.address}/dashboard/keys/${keyId}`;
   if (personId !== undefined)
-    return `Sign in to ${name} first: ${await serverSignIns.ticket(tool, personId)}. Then call again.`;
+    return `Sign in to ${name}, then call again: ${await serverSignIns.ticket(tool, personId)}`;
   return (
     `A person has to sign in to ${name}: everybody uses it with their own account, and this credential acts for nobody. ` +
     'Connect to Toolgate by signing in, not with a key.'

@@ -198,7 +198,7 @@ test('before a sign-in a list has the other tools, and the server is not asked',
 test('a call that needs a sign-in is recorded first, and then told in the way that the client declared', async () => {
   const ann = await newPerson();
   const text = textOf(await call(ann, 'up__echo'));
-  expect(text).toMatch(/^Sign in to up first: http\S+\. Then call again\.$/);
+  expect(text).toMatch(/^Sign in to up, then call again: http\S+\w$/);
   expect(text).toMatch(TICKET);
   expect(textOf(await call(ann, 'up__echo', { elicitation: {} }))).toMatch(TICKET);
   const { result } = await call(ann, 'up__echo', URL_ELICITATION);
@@ -254,7 +254,7 @@ test('a credential without a person is told that a person has to sign in, and a 
   const ann = await newPerson();
   for (const who of [ann, owner()])
     expect(textOf(await call(who, 'shared__echo', URL_ELICITATION))).toBe(
-      `An admin has to sign in to shared first: ${HERE}/dashboard/keys/${keyId}. Then call again.`,
+      `An admin has to sign in to shared first, then call again: ${HERE}/dashboard/keys/${keyId}`,
     );
   expect(await entries(3)).toEqual(Array(3).fill('echo allow sign_in_needed'));
   const read = await modern(ann, 'resources/read', { uri: 'up+file://x' });
