@@ -100,12 +100,12 @@ function columns(
       head: 'Name',
       kind: 'wide',
       cell: ({ name, fingerprint }) => (
-        <>
+        <div>
           <Named text={name} />
           <p class="soft small">
             Fingerprint of its public key: <code>{fingerprint}</code>
           </p>
-        </>
+        </div>
       ),
     },
     { head: 'Added', cell: ({ createdAt }) => <Time at={createdAt} /> },
