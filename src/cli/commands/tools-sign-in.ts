@@ -35,8 +35,8 @@ const WAIT_MS = 10 * 60_000;
 
 export function connectCommand(io: IO): Command {
   const what =
-    'Sign in to a Connected Tool that wants OAuth, for the whole key: print the address to open in a browser, and\n' +
-    'wait until somebody has signed in there.';
+    'Sign in to a Connected Tool that wants OAuth, for the whole key: print the address to open in a browser, ' +
+    'and wait until somebody has signed in there.';
   const made = command('connect', what, [
     'toolgate tools connect ci linear',
     'toolgate tools connect ci linear --no-wait',
