@@ -7,10 +7,6 @@ import { STATUS } from '../errors.ts';
 /** Answers with tokens or about clients are never cached. */
 export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
-export function oauthProblem(error: OAuthError): Response {
-  return problemBody(400, error.error, error.message);
-}
-
 /**
  * What was wrong with the form of a request, in the same shape. Internal errors are left to the server, which logs them. The
  * message never quotes what was sent.
@@ -41,7 +37,7 @@ export async function answering(work: () => Promise<Response>): Promise<Response
   try {
     return await work();
   } catch (error) {
-    if (error instanceof OAuthError) return oauthProblem(error);
+    if (error instanceof OAuthError) return problemBody(400, error.error, error.message);
     throw error;
   }
 }
