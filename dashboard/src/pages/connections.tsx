@@ -1,6 +1,5 @@
 // My connections: the clients that act in the signed-in person's name, and how to connect another one.
 
-import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { remove } from '../api.ts';
 import { Confirm } from '../components/dialog.tsx';
@@ -10,6 +9,7 @@ import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Copy, Left, Named, Time } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import type { Connection } from '../resources.ts';
+import { me } from '../session.ts';
 import { MyServers } from './mine/servers.tsx';
 import { MineTabs } from './mine/tabs.tsx';
 
@@ -70,20 +70,9 @@ const columnsOf = (reload: () => void): Column<Connection>[] => [
   },
 ];
 
-/** Where clients can sign in: their address; null where the service does not let them; undefined until it is known. */
-function useClientAddress(): string | null | undefined {
-  const [address, setAddress] = useState<string | null>();
-  useEffect(() => {
-    fetch('/.well-known/oauth-protected-resource')
-      .then(async response => setAddress(response.ok ? (await response.json()).resource : null))
-      .catch(() => {});
-  }, []);
-  return address;
-}
-
 function HowTo() {
-  const address = useClientAddress();
-  if (address === undefined) return null;
+  if (me.value === null) return null;
+  const { clientAddress: address } = me.value;
   return (
     <Panel title="Connect a client">
       {address === null ? (
