@@ -14,7 +14,6 @@ import { shownDetails } from '../guard/approvals/shown-details.ts';
 import { votesFor } from '../guard/approvals/votes.ts';
 import type { Deps } from '../guard/deps.ts';
 import { rpOf } from '../guard/people/passkeys.ts';
-import { keepReturnPath } from '../guard/people/return-targets.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
 import { type ApprovalRecord, approvalVotes } from '../store/approvals.ts';
 import { listPasskeys } from '../store/passkeys.ts';
@@ -39,6 +38,7 @@ import { STATUS } from './errors.ts';
 import { isoOrNull, isoTime, text, uuid, votes } from './fields.ts';
 import { signedChallenge } from './passkey-fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
+import { toSignIn } from './sign-in.ts';
 
 const duration = z
   .string()
@@ -195,7 +195,10 @@ async function show(
   let passkey: Passkey = 'not needed';
   if (question.requiresSignIn) {
     const operator = await signedInOperator(services, incoming.request);
-    if (operator === null) return toSignIn(incoming, token);
+    if (operator === null) {
+      const asked = query.action === undefined ? '' : `?action=${query.action}`;
+      return toSignIn(incoming, `/v1/approve/${token}${asked}`);
+    }
     linkAnswerer(question, operator);
     if (question.votes.some(each => each.operatorId === operator.operatorId))
       return votedPage(factsOf(question));
@@ -229,17 +232,6 @@ async function insightOf(deps: Deps, { approval, votes }: Question): Promise<Ins
     contextOf(deps, approval),
   ]);
   return { shown, context, approvedBy: votes.map(each => each.by) };
-}
-
-/** Keeps the path on the server and gives the sign-in page a name for it. A HEAD request needs none. */
-async function toSignIn(
-  { services, request, query }: Incoming<unknown, { action?: 'approve' | 'deny' | undefined }>,
-  token: string,
-): Promise<Response> {
-  const path = `/v1/approve/${token}${query.action === undefined ? '' : `?action=${query.action}`}`;
-  const name = request.method === 'HEAD' ? '' : await keepReturnPath(services.deps, path);
-  const location = `/dashboard/sign-in${name === '' ? '' : `?continue=${name}`}`;
-  return new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } });
 }
 
 async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>): Promise<Response> {

@@ -48,7 +48,7 @@ export function named(text: string): Html {
   return html`<bdi>${visible(text)}</bdi>`;
 }
 
-interface PageParts {
+export interface PageParts {
   title: string;
   body: Html;
   status?: number;

@@ -14,7 +14,6 @@ interface BeginPage {
   as: string | null;
 }
 
-/** The form leads to another origin in the end, so the page says nothing about where its forms may lead. */
 export function beginPage({ ticket, serverName, host, keyName, as }: BeginPage): Response {
   const whose =
     as === null
@@ -22,7 +21,7 @@ export function beginPage({ ticket, serverName, host, keyName, as }: BeginPage):
 sign in with.`
       : html`Calls through the key <b>${named(keyName)}</b> that are made for you, <b>${named(as)}</b>, will act at this
 server with the account that you sign in with. Nobody else’s will.`;
-  const response = formPage(
+  return formPage(
     'Sign in to a server',
     null,
     html`<p>You go on to the sign-in of <b>${named(serverName)}</b> at <code>${named(host)}</code>.</p>
@@ -30,10 +29,8 @@ server with the account that you sign in with. Nobody else’s will.`;
 <form method="post" action="/oauth/connect/${ticket}">
 <div class="row"><button>Go to the sign-in</button></div>
 </form>`,
+    { formsLeadAway: true },
   );
-  const policy = response.headers.get('content-security-policy') ?? '';
-  response.headers.set('content-security-policy', policy.replace("form-action 'self'; ", ''));
-  return response;
 }
 
 export function closePage(serverName: string): Response {

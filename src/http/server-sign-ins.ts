@@ -4,16 +4,14 @@
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
-import { keepReturnPath } from '../guard/people/return-targets.ts';
-import type { SignedIn } from '../guard/people/sign-ins.ts';
-import { requireRole } from '../guard/people/sign-ins.ts';
+import { requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
 import { findTool } from '../store/connected-tools.ts';
 import { requireOwnPage, signedInOperator } from './auth.ts';
 import { readServerCookie, serverCookie } from './cookie.ts';
 import { STATUS } from './errors.ts';
 import { type Incoming, type Route, route } from './route.ts';
 import { beginPage, closePage, failedPage } from './server-sign-in-page.ts';
-import { seeOther } from './sign-in.ts';
+import { seeOther, toSignIn } from './sign-in.ts';
 
 const tag = 'connected tools';
 const asPage = (description: string) => ({ description, type: 'text/html' });
@@ -45,7 +43,7 @@ export const serverPageRoutes: Route[] = [
     handle: async incoming => {
       const { services, request, params } = incoming;
       const operator = await signedInOperator(services, request);
-      if (operator === null) return toSignIn(incoming);
+      if (operator === null) return toSignIn(incoming, pathOf(incoming));
       const { tool, keyName } = await admitted(incoming, operator);
       return beginPage({
         ticket: params['ticket'] ?? '',
@@ -72,7 +70,7 @@ export const serverPageRoutes: Route[] = [
     handle: async incoming => {
       const { services, request } = incoming;
       const operator = await signedInOperator(services, request);
-      if (operator === null) return toSignIn(incoming);
+      if (operator === null) return toSignIn(incoming, pathOf(incoming));
       requireOwnPage(services.config, request);
       const { tool, personId } = await admitted(incoming, operator);
       const { url, browser } = await services.serverSignIns.begin(tool, personId, {
@@ -130,6 +128,9 @@ export const serverPageRoutes: Route[] = [
   }),
 ];
 
+const pathOf = ({ params }: Pick<Incoming<unknown, unknown>, 'params'>): string =>
+  `/oauth/connect/${encodeURIComponent(params['ticket'] ?? '')}`;
+
 /** The server and the person of a link, if the link is for this operator. */
 async function admitted({ services, params }: Incoming<unknown, unknown>, operator: SignedIn) {
   const found = await services.serverSignIns.ticketFor(params['ticket'] ?? '');
@@ -144,13 +145,6 @@ function wantOwner(operator: SignedIn, personId: string | null): void {
   else if (personId !== operator.operatorId)
     throw new GuardError(
       'forbidden',
-      'This link is for somebody else. Nobody can sign in for another person.',
+      `This link is for somebody else, and you are signed in as ${operator.email}. Nobody can sign in for another person.`,
     );
-}
-
-/** Keeps the path on the server and gives the sign-in page a name for it. A HEAD request needs none. */
-async function toSignIn({ services, request, params }: Incoming<unknown, unknown>): Promise<Response> {
-  const path = `/oauth/connect/${encodeURIComponent(params['ticket'] ?? '')}`;
-  if (request.method === 'HEAD') return seeOther('/dashboard/sign-in');
-  return seeOther(`/dashboard/sign-in?continue=${await keepReturnPath(services.deps, path)}`);
 }

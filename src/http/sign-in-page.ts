@@ -2,7 +2,7 @@
 // script; without it their button stays hidden. The pages are pure functions; sign-in.ts checks the input.
 
 import type { Role } from '../store/operators.ts';
-import { card, type Html, html, named, page } from './page.ts';
+import { card, type Html, html, named, type PageParts, page } from './page.ts';
 
 // With `no-referrer` a browser also hides the form's origin, by which the server recognises its own pages.
 const HEADERS = { 'Referrer-Policy': 'same-origin' };
@@ -64,7 +64,7 @@ ${problem(complaint)}
 <div class="row"><button>Sign in</button></div>
 </form>
 ${passkeysAt === null ? null : passkeySignIn(passkeysAt, next)}`,
-    passkeysAt === null ? undefined : PASSKEY_SCRIPT,
+    passkeysAt === null ? {} : { script: PASSKEY_SCRIPT },
   );
 }
 
@@ -170,13 +170,14 @@ export function formPage(
   heading: string,
   complaint: Complaint | null,
   body: Html,
-  script?: string,
+  { script, formsLeadAway }: Pick<PageParts, 'script' | 'formsLeadAway'> = {},
 ): Response {
   const wait = complaint?.retryAfter;
   return page({
     title: `${heading} · Toolgate`,
     style: STYLE,
     ...(script === undefined ? {} : { script, connects: true }),
+    ...(formsLeadAway && { formsLeadAway }),
     status: complaint?.status ?? 200,
     headers: wait === undefined ? HEADERS : { ...HEADERS, 'Retry-After': String(wait) },
     body: card(heading, body),

@@ -6,7 +6,7 @@ import type { GuardError } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import { invitedBy } from '../guard/people/operators.ts';
 import { rpOf } from '../guard/people/passkeys.ts';
-import { takeReturnPath } from '../guard/people/return-targets.ts';
+import { keepReturnPath, takeReturnPath } from '../guard/people/return-targets.ts';
 import { adminExists } from '../guard/people/setup.ts';
 import { signOut } from '../guard/people/sign-ins.ts';
 import { passkeySignInFrom } from './admin/passkeys.ts';
@@ -187,6 +187,15 @@ export async function signInForm(
 /** The host of the provider, by which people recognise it. */
 function providerHost({ signOn }: Services): string | null {
   return signOn === null ? null : new URL(signOn.settings.oidcIssuer).host;
+}
+
+/** To the sign-in page, and from there to this path. A HEAD request needs no return. */
+export async function toSignIn(
+  { services, request }: Pick<Incoming<unknown, unknown>, 'services' | 'request'>,
+  path: string,
+): Promise<Response> {
+  if (request.method === 'HEAD') return seeOther('/dashboard/sign-in');
+  return seeOther(`/dashboard/sign-in?continue=${await keepReturnPath(services.deps, path)}`);
 }
 
 export function seeOther(location: string, headers: Record<string, string> = {}): Response {

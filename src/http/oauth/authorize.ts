@@ -15,12 +15,11 @@ import {
 } from '../../guard/people/oauth-codes.ts';
 import { OAuthError } from '../../guard/people/oauth-error.ts';
 import { isOpenRedirect } from '../../guard/people/redirects.ts';
-import { keepReturnPath } from '../../guard/people/return-targets.ts';
 import { requireOwnPage, signedInOperator } from '../auth.ts';
 import { fields } from '../body.ts';
 import { STATUS } from '../errors.ts';
 import { type Incoming, type Route, route, type Services } from '../route.ts';
-import { seeOther } from '../sign-in.ts';
+import { seeOther, toSignIn } from '../sign-in.ts';
 import { consentPage, noKeyPage, unusablePage } from './consent-page.ts';
 import { issuerOf, resourceOf } from './metadata.ts';
 
@@ -97,8 +96,7 @@ async function ask(incoming: Incoming<unknown, Parameters>): Promise<Response> {
     // A stranger's document must not make this service redirect whoever opens a link, so an error waits for the sign-in.
     const known = client.from === 'admin' || isOpenRedirect(asked.redirectUri, config.oauthRedirects);
     if (fault !== null && known) return backWith(services, asked, fault);
-    if (request.method === 'HEAD') return seeOther('/dashboard/sign-in');
-    return seeOther(`/dashboard/sign-in?continue=${await keepReturnPath(deps, PATH + search)}`);
+    return toSignIn(incoming, PATH + search);
   }
   if (fault !== null) return backWith(services, asked, fault);
   const keys = await keysOpenTo(deps, person);
