@@ -107,6 +107,8 @@ export async function endConnection(
 }
 
 async function revokeAndRecord(deps: Deps, actor: Actor, session: SessionRecord): Promise<void> {
+  // What has ended takes no lock, so that repeating it makes nobody wait.
+  if (session.revokedAt !== null) return;
   const { id, keyId, label, personId } = session;
   await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
     if (!(await revokeSession(tx, id, deps.now()))) return;

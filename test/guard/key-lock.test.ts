@@ -8,13 +8,14 @@ import { acceptDrift, compareDefinitions, connectTool } from '../../src/guard/co
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { keyLock } from '../../src/guard/locks.ts';
-import { endAnySession } from '../../src/guard/sessions.ts';
+import { endOAuthSession } from '../../src/guard/people/oauth-tokens.ts';
+import { endAnySession, endConnection } from '../../src/guard/sessions.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';
 import { Blocked, type Db } from '../../src/store/db.ts';
 import { findGrant, insertGrant, openGrants } from '../../src/store/grants.ts';
 import { insertKey } from '../../src/store/keys.ts';
-import { insertSession } from '../../src/store/sessions.ts';
+import { findSession, insertSession } from '../../src/store/sessions.ts';
 import { keyRecord, NOW, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { refusal } from '../support/refusal.ts';
@@ -59,6 +60,27 @@ for (const engine of await engines()) {
       const [shown] = await listDefinitions(store.db, tool.id);
       return { id: tool.id, keyId: KEY, digest: shown?.changedDigest as string };
     }
+
+    test('a connection that has ended takes no lock: old tokens cannot make others wait', async () => {
+      const person = { operatorId: 'ann', email: 'ann@example.com' };
+      const session = sessionRecord({ id: newId(), keyId: KEY, personId: person.operatorId });
+      await store.db.transaction({}, tx => insertSession(tx, session, `oauth ${session.id}`));
+      let transactions = 0;
+      const transaction: Db['transaction'] = (locks, work) => {
+        transactions++;
+        return store.db.transaction(locks, work);
+      };
+      const all: Db['all'] = (sql, params) => store.db.all(sql, params);
+      const counting = { ...deps, db: { all, transaction } as Db };
+      const repeat = async () => {
+        await endOAuthSession(counting, 'system', session.id, 'used twice');
+        await endConnection(counting, person, session.id);
+      };
+      await repeat();
+      await repeat();
+      expect(transactions).toBe(1);
+      expect((await findSession(store.db, session.id))?.revokedBecause).toBe('used twice');
+    });
 
     test('a grant that is ended frees nothing, is ended once, and the change is recorded', async () => {
       const id = await newGrant();

@@ -224,7 +224,8 @@ export async function revokeByToken(deps: Deps, token: string, clientId: string 
 /** Once this has returned, no check with a token of the session is allowed. Operators see why it ended. */
 export async function endOAuthSession(deps: Deps, actor: Actor, id: string, because: string): Promise<void> {
   const session = await findSession(deps.db, id);
-  if (session === null) return;
+  // What has ended takes no lock: whoever still has its tokens could make all others of the key wait with them.
+  if (session === null || session.revokedAt !== null) return;
   const { keyId, label, personId } = session;
   await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
     if (!(await revokeSession(tx, id, deps.now(), because))) return;
