@@ -5,6 +5,12 @@ export function newId(): string {
   return Bun.randomUUIDv7();
 }
 
+const FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function isId(text: string): boolean {
+  return FORM.test(text);
+}
+
 /** Sorts after every id: a list that begins below it begins with the newest. */
 export const AFTER_EVERY_ID = 'g';
 

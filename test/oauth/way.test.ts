@@ -192,8 +192,12 @@ describe('clients as they are', () => {
     const code = new URL(back.headers.get('location') ?? '').searchParams.get('code') ?? '';
     const { body } = await exchange(service, clientId, code, { redirect_uri: redirect });
     expect(await allowed(service, body.access_token)).toBe(true);
+    const unused = await consent(service, person.cookie, { ...fieldsOf(page), answer: 'connect' });
     expect((await service.admin('DELETE', `/oauth-clients/${clientId}`)).status).toBe(204);
     expect(await allowed(service, body.access_token)).toBe(false);
+    const late = new URL(unused.headers.get('location') ?? '').searchParams.get('code') ?? '';
+    const tooLate = await exchange(service, clientId, late, { redirect_uri: redirect });
+    expect([tooLate.status, tooLate.body.error]).toEqual([400, 'invalid_grant']);
     expect((await refresh(service, clientId, body.refresh_token)).body.error).toBe('invalid_grant');
     expect((await service.admin('DELETE', `/oauth-clients/${clientId}`)).status).toBe(404);
     const { changes } = (await service.admin('GET', '/changes')).body;

@@ -13,7 +13,8 @@ import {
 } from '../../store/oauth.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
-import { newId } from '../ids.ts';
+import { isId, newId } from '../ids.ts';
+import { PEOPLE_LOCK } from '../locks.ts';
 import { sameText } from '../secrets.ts';
 import { type ClientDocuments, isDocumentUrl } from './client-documents.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -35,7 +36,6 @@ const MAX_REDIRECTS = 10;
 const MAX_REGISTERED_CHARS = 2000;
 const PREFIX = 'tgc_';
 const REGISTERED = /^tgc_([\w-]{1,3000})\.([\w-]{43})$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The client_id for what a client says about itself. `listed` are the addresses of the settings. */
 export function registerClient(
@@ -84,7 +84,7 @@ export async function wantClient(deps: Deps, documents: ClientDocuments, id: str
     const { name, redirectUris } = await documents.find(id);
     return { id, name: readableName(name), redirectUris, from: 'document' };
   }
-  const client = UUID.test(id) ? await adminsClient(deps, id) : registeredClient(deps, id);
+  const client = isId(id) ? await adminsClient(deps, id) : registeredClient(deps, id);
   if (client === null)
     throw new GuardError(
       'invalid_input',
@@ -130,9 +130,9 @@ export async function createOAuthClient(
 
 const ENDED_AT_ONCE = 100;
 
-/** Also ends what people have connected with it. */
+/** Also ends what people have connected with it. With the lock, nobody can be connecting it meanwhile. */
 export async function removeOAuthClient(deps: Deps, actor: Actor, id: string): Promise<void> {
-  await deps.db.transaction({}, async tx => {
+  await deps.db.transaction({ exclusive: [PEOPLE_LOCK] }, async tx => {
     const client = await findOAuthClient(tx, id);
     if (client === null || !(await deleteOAuthClient(tx, id)))
       throw new GuardError('not_found', 'There is no OAuth client with this id.');

@@ -10,6 +10,7 @@ import {
   type CodeRecord,
   findAccess,
   findCode,
+  findOAuthClient,
   findOAuthToken,
   insertOAuthToken,
   leastUsedConnections,
@@ -31,7 +32,7 @@ import { recordChange } from '../changes.ts';
 import type { Chore } from '../chores.ts';
 import { keyLives } from '../credentials.ts';
 import type { Actor, Deps } from '../deps.ts';
-import { newId } from '../ids.ts';
+import { isId, newId } from '../ids.ts';
 import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import { hashToken, mintToken, sameText, tokenKind } from '../secrets.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -106,6 +107,8 @@ function openConnection(deps: Deps, codeHash: string, code: CodeRecord): Promise
   const id = newId();
   return deps.db.transaction({ shared: [PEOPLE_LOCK, keyLock(keyId)] }, async tx => {
     if (!(await useCode(tx, codeHash, id))) return null;
+    // An admin may have removed the client since the code was given out.
+    if (isId(clientId) && (await findOAuthClient(tx, clientId)) === null) throw codeRefused();
     const now = deps.now();
     const { person, until } = await wantOpen(tx, keyId, personId, now);
     const session: SessionRecord = {
