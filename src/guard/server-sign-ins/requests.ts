@@ -9,6 +9,8 @@ import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
 /** The limit for a whole step, because our server closes a connection that is silent for 10 s. */
 export const STEP_MS = 8000;
 const MAX_ANSWER_BYTES = 256 * 1024;
+/** The runtime needs seconds to write an answer again that is nested a hundred thousand times, and waits for nobody. */
+const MAX_LEVELS = 50;
 
 export interface Outgoing {
   method?: string;
@@ -143,8 +145,14 @@ async function bounded(url: string, response: Response): Promise<Uint8Array<Arra
 export async function readObject(response: Response): Promise<Record<string, unknown> | null> {
   try {
     const value: unknown = await response.json();
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject && isShallow(value, MAX_LEVELS) ? { ...value } : null;
   } catch {
     return null;
   }
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every(each => isShallow(each, levels - 1));
 }

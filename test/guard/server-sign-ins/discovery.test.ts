@@ -409,6 +409,19 @@ describe('which scopes we ask for', () => {
 });
 
 describe('what of an answer is believed', () => {
+  test('one that is nested deeply is not taken: writing it again takes seconds', async () => {
+    const nested = (levels: number) => {
+      const deep = '['.repeat(levels) + ']'.repeat(levels);
+      stub.instead['/token'] = () => new Response(`{"access_token":"a","token_type":"Bearer","x":${deep}}`);
+    };
+    nested(30);
+    await signIn(await tool());
+    nested(100);
+    expect(await faultOf(signIn(await tool()))).toBe(
+      'not_ready: The authorization server’s answer has no token that can be used.',
+    );
+  });
+
   test('state, PKCE and resource bind a visit to its begin', async () => {
     const at = await tool();
     const query = await signIn(at);
