@@ -5,7 +5,7 @@
 import type { Config } from '../config.ts';
 import { SIGN_IN_MS } from '../guard/people/sign-ins.ts';
 import { SIGN_ON_MS } from '../guard/people/single-sign-on.ts';
-import { VISIT_MS } from '../guard/server-sign-ins/server-sign-ins.ts';
+import { VISIT_MS } from '../guard/server-sign-ins/visits.ts';
 
 function isSecure({ publicUrl }: Config): boolean {
   return publicUrl !== null && new URL(publicUrl).protocol === 'https:';

@@ -41,3 +41,7 @@ export function readScopes(list: readonly unknown[]): string[] {
   );
   return [...new Set(scopes)].slice(0, MAX_SCOPES);
 }
+
+/** The scopes in a text in which spaces separate them. */
+export const listedScopes = (scopes: string | null): string[] =>
+  (scopes ?? '').split(' ').filter(each => each !== '');

@@ -3,54 +3,32 @@
 // it. No token leaves through it except in that header.
 
 import type * as OAuth from 'oauth4webapi';
-import { GuardError } from '../../core/errors.ts';
 import { type ConnectedTool, findTool } from '../../store/connected-tools.ts';
 import { findKey } from '../../store/keys.ts';
-import { findOperator } from '../../store/operators.ts';
 import {
   findServerSignIn,
   findServerTicket,
   insertServerTicket,
-  insertServerVisit,
   noteWanted,
-  putServerSignIn,
   removeServerSignIn,
   type ServerSignIn,
-  takeServerVisit,
 } from '../../store/server-sign-ins.ts';
 import { recordChange } from '../changes.ts';
-import { decryptHeaders, decryptOAuth, noSuchTool } from '../connected-tools.ts';
+import { decryptOAuth } from '../connected-tools.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
-import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
 import { hashToken } from '../secrets.ts';
-import { readChallenge } from './challenge.ts';
-import { type Addresses, clientFor, clientMetadata, forgetClient } from './clients.ts';
-import { discover } from './discovery.ts';
-import {
-  decryptTokens,
-  encryptTokens,
-  type Kept,
-  KeptTokens,
-  SIGN_IN_AGAIN,
-  tokensOf,
-} from './kept-tokens.ts';
-import { Requests, Unanswered, unusable } from './requests.ts';
+import { listedScopes, readChallenge } from './challenge.ts';
+import { type Addresses, clientMetadata } from './clients.ts';
+import { decryptTokens, type Kept, KeptTokens, SIGN_IN_AGAIN } from './kept-tokens.ts';
+import { Requests } from './requests.ts';
 import { SignInNeeded } from './sign-in-needed.ts';
-import {
-  Declined,
-  type Exchange,
-  exchangeCode,
-  isUnknownClient,
-  revokeTokens,
-  type Tokens,
-} from './tokens.ts';
+import { revokeTokens } from './tokens.ts';
+import { type Beginner, Visits } from './visits.ts';
 
 export { SignInNeeded };
 
-/** How long a person may take at the server. */
-export const VISIT_MS = 10 * 60_000;
 /** A ticket is valid for one to two of these times. */
 const TICKET_MS = 60 * 60_000;
 /** A token that the server refuses so soon after it was given is not refreshed: that would go on without end. */
@@ -68,36 +46,18 @@ export interface ServerSignInState {
   error: string | null;
 }
 
-/** Who begins a sign-in. */
-export interface Beginner {
-  actor: Actor;
-  /** The value of the browser's cookie, if it has one. */
-  browser: string | null;
-}
-
-interface Visit extends Omit<Exchange, 'state'> {
-  toolId: string;
-  target: string;
-  keyId: string;
-  personId: string;
-  /** The id of the client that an admin entered. */
-  enteredClient: string | null;
-  scopes: string[] | null;
-  actor: Actor;
-}
-
-const aboutVisit = (hash: string): string => `server visit ${hash}`;
-
 export class ServerSignIns {
   readonly #deps: Deps;
   readonly #requests: Requests;
   readonly #kept: KeptTokens;
+  readonly #visits: Visits;
   #address = '';
 
   constructor(deps: Deps, rules: TargetRules) {
     this.#deps = deps;
     this.#requests = new Requests(rules);
     this.#kept = new KeptTokens(deps, this.#requests, library);
+    this.#visits = new Visits(deps, this.#requests, library);
   }
 
   /** Sets the address under which people and servers reach this service. It is never taken from a request. */
@@ -160,7 +120,7 @@ export class ServerSignIns {
     if (error !== 'insufficient_scope' || asked === null) return 'refused';
     // What an admin entered is all that may be asked for.
     if (decryptOAuth(this.#deps.vault, tool).scopes !== undefined) return 'refused';
-    const known = [...listed(row.scopes), ...listed(row.wanted)];
+    const known = [...listedScopes(row.scopes), ...listedScopes(row.wanted)];
     const isNew = asked.some(each => !known.includes(each));
     const stepUps = isNew ? 0 : row.stepUps + 1;
     if (stepUps > MAX_STEP_UPS) return 'refused';
@@ -197,128 +157,21 @@ export class ServerSignIns {
   async begin(
     tool: ConnectedTool,
     personId: string | null,
-    { actor, browser: had }: Beginner,
+    by: Beginner,
   ): Promise<{ url: string; browser: string }> {
-    const owner = ownerOf(tool, personId);
-    const settings = decryptOAuth(this.#deps.vault, tool);
-    const oauth = await library();
-    const step = this.#requests.step();
-    const addresses = this.addressesFor(tool.id);
-    const { found, client } = await reachable(async () => {
-      const found = await discover(oauth, step, tool, decryptHeaders(this.#deps.vault, tool));
-      return {
-        found,
-        client: await clientFor(this.#deps, oauth, step, tool, settings, found.server, addresses),
-      };
-    });
-    const { server, resource } = found;
-    const row = await findServerSignIn(this.#deps.db, tool.id, owner);
-    const scopes = settings.scopes ?? chosenScopes(found.scopes, moreFor(row), server.scopes_supported);
-    const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
-    const browser = had !== null && /^[\w-]{43}$/.test(had) ? had : oauth.generateRandomState();
-    const { redirectUri } = addresses;
-    const visit: Visit = {
-      toolId: tool.id,
-      target: tool.target,
-      keyId: tool.keyId,
-      personId: owner,
-      enteredClient: settings.clientId ?? null,
-      server,
-      client,
-      resource,
-      redirectUri,
-      verifier,
-      scopes,
-      actor,
-    };
-    const hash = hashToken(state);
-    await this.#deps.db.transaction({}, async tx => {
-      const now = this.#deps.now();
-      const stateEncrypted = this.#deps.vault.encrypt(JSON.stringify(visit), aboutVisit(hash));
-      const browserHash = hashToken(browser);
-      const expiresAt = now + VISIT_MS;
-      const kept = { hash, browserHash, toolId: tool.id, personId: owner, stateEncrypted, expiresAt };
-      await insertServerVisit(tx, kept, now);
-    });
-    const url = new URL(server.authorization_endpoint);
-    const parameters = {
-      response_type: 'code',
-      client_id: client.id,
-      redirect_uri: redirectUri,
-      state,
-      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-      resource,
-      ...(scopes !== null && scopes.length > 0 && { scope: scopes.join(' ') }),
-      // OpenID Connect gives a refresh token only with consent.
-      ...(scopes?.includes('offline_access') && { prompt: 'consent' }),
-    };
-    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-    return { url: url.href, browser };
+    return this.#visits.begin(tool, ownerOf(tool, personId), this.addressesFor(tool.id), by);
   }
 
   /**
    * Takes a visit that came back to the callback, once, in the browser that began it. `wantOwner` throws unless whoever is
    * signed in here may sign in for this person, or for the key (null): somebody else may use the browser by now.
    */
-  async finish(
+  finish(
     answer: URLSearchParams,
     browser: string | null,
     wantOwner: (personId: string | null) => void,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
-    const deps = this.#deps;
-    const state = answer.get('state') ?? '';
-    const hash = hashToken(state);
-    const taken = await deps.db.transaction({}, tx =>
-      takeServerVisit(tx, hash, hashToken(browser ?? ''), deps.now()),
-    );
-    if (taken === null) {
-      throw new GuardError(
-        'gone',
-        'This sign-in was used, took too long or began in another browser. Begin again.',
-      );
-    }
-    const visit: Visit = JSON.parse(deps.vault.decrypt(taken, aboutVisit(hash)));
-    wantOwner(visit.personId === '' ? null : visit.personId);
-    const oauth = await library();
-    const step = this.#requests.step();
-    const granted = await reachable(() =>
-      exchangeCode(oauth, step, { ...visit, state }, answer).catch(async error => {
-        if (isUnknownClient(error)) await forgetClient(deps, visit.toolId, visit.server.issuer);
-        throw error;
-      }),
-    );
-    const now = deps.now();
-    const { toolId, keyId, personId, server, scopes } = visit;
-    const kept = { ...visit, server: keptServer(server) };
-    const tokens: Tokens = tokensOf(granted, kept, null, now);
-    // Whoever changes or removes the tool, its key or the person waits for this, or this sees what they did.
-    const locks = { exclusive: [keyLock(keyId)], shared: [PEOPLE_LOCK] };
-    const tool = await deps.db.transaction(locks, async tx => {
-      const tool = await findTool(tx, toolId);
-      if (tool === null || tool.oauthAs === null) throw noSuchTool();
-      const { clientId = null } = decryptOAuth(deps.vault, tool);
-      const isSame = tool.target === visit.target && clientId === visit.enteredClient;
-      if (!isSame || (tool.oauthAs === 'key') !== (personId === ''))
-        throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
-      if ((await findKey(tx, keyId))?.revokedAt !== null) throw noSuchTool();
-      if (personId !== '' && (await findOperator(tx, personId)) === null) throw noSuchTool();
-      const signIn = {
-        toolId,
-        personId,
-        tokensEncrypted: encryptTokens(deps, toolId, personId, tokens),
-        account: granted.account,
-        // Servers that leave the scopes out have granted those that were asked for.
-        scopes: granted.scopes ?? scopes?.join(' ') ?? null,
-        wanted: scopes?.join(' ') ?? null,
-        expiresAt: granted.lifetime === null ? null : now + granted.lifetime,
-      };
-      await putServerSignIn(tx, signIn, now);
-      await recordChange(tx, deps, visit.actor, 'connected-tool.sign-in', toolId, { keyId, name: tool.name });
-      return tool;
-    });
-    giveHint(deps.db, 'sign-in', `${keyId} ${toolId} ${personId}`);
-    return { tool, personId: personId === '' ? null : personId };
+    return this.#visits.finish(answer, browser, wantOwner);
   }
 
   /** Signs out: forgets the tokens, and revokes them at the server as far as it lets us. */
@@ -394,44 +247,4 @@ function ownerOf(tool: ConnectedTool, personId: string | null): string {
   if (tool.oauthAs === 'key') return '';
   if (tool.oauthAs === 'person' && personId !== null) return personId;
   throw new SignInNeeded(tool, null);
-}
-
-/** Somebody who is signed in gets all that they have, and what the server wants in addition. */
-const moreFor = (row: ServerSignIn | null): string | null =>
-  row === null || row.tokensEncrypted === null ? null : row.wanted;
-
-const listed = (scopes: string | null): string[] => (scopes ?? '').split(' ').filter(each => each !== '');
-
-function chosenScopes(
-  found: string[] | null,
-  wanted: string | null,
-  supported: string[] | undefined,
-): string[] | null {
-  const chosen = [...new Set([...listed(wanted), ...(found ?? [])])];
-  if (chosen.length === 0) return null;
-  const offline = supported?.includes('offline_access') && !chosen.includes('offline_access');
-  return offline ? [...chosen, 'offline_access'] : chosen;
-}
-
-function keptServer({ issuer, token_endpoint, revocation_endpoint }: Tokens['server']): Tokens['server'] {
-  return { issuer, token_endpoint, ...(revocation_endpoint !== undefined && { revocation_endpoint }) };
-}
-
-/** Says in plain words what went wrong at the server. What it answered is left out, because it may contain tokens. */
-async function reachable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof GuardError) throw error;
-    if (error instanceof Unanswered) throw new GuardError('not_ready', error.message);
-    if (error instanceof Declined) throw declined(error.code);
-    throw unusable('Its answers cannot be understood.');
-  }
-}
-
-function declined(code: string | null): GuardError {
-  if (code === 'access_denied')
-    return new GuardError('forbidden', 'The server says that the sign-in was refused.');
-  const said = code === null ? '' : ` (${code})`;
-  return new GuardError('forbidden', `The server did not complete the sign-in${said}.`);
 }
