@@ -3,8 +3,8 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { isOpenTo } from '../../core/open-to.ts';
 import { noSuchTool } from '../../guard/connected-tools.ts';
+import { keysOpenTo } from '../../guard/people/oauth-codes.ts';
 import type { SignedIn } from '../../guard/people/sign-ins.ts';
 import type { ServerSignInState } from '../../guard/server-sign-ins/server-sign-ins.ts';
 import {
@@ -13,7 +13,7 @@ import {
   findTool,
   listPersonalTools,
 } from '../../store/connected-tools.ts';
-import { findKey, type KeyRecord } from '../../store/keys.ts';
+import type { OpenKey } from '../../store/people.ts';
 import { listServerSignIns } from '../../store/server-sign-ins.ts';
 import { isoOrNull, isoTime, list, uuid } from '../fields.ts';
 import { actorOf, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
@@ -151,19 +151,13 @@ async function keyTool({ services, params }: Incoming<unknown, unknown>): Promis
 async function personalTools(
   { deps }: Services,
   person: SignedIn,
-): Promise<{ tool: ConnectedTool; key: KeyRecord }[]> {
-  const tools = await listPersonalTools(deps.db);
-  const ids = [...new Set(tools.map(each => each.keyId))];
-  const keys = new Map((await Promise.all(ids.map(id => findKey(deps.db, id)))).map(key => [key?.id, key]));
+): Promise<{ tool: ConnectedTool; key: OpenKey }[]> {
+  const [tools, keys] = await Promise.all([listPersonalTools(deps.db), keysOpenTo(deps, person)]);
   return tools.flatMap(tool => {
-    const key = keys.get(tool.keyId);
-    const usable = key != null && holds(key, deps.now()) && isOpenTo(key.openTo, person);
-    return usable ? { tool, key } : [];
+    const key = keys.find(({ id }) => id === tool.keyId);
+    return key === undefined ? [] : { tool, key };
   });
 }
-
-const holds = ({ revokedAt, expiresAt }: KeyRecord, now: number): boolean =>
-  revokedAt === null && (expiresAt === null || now < expiresAt);
 
 async function personalTool(
   { services, params }: Incoming<unknown, unknown>,
