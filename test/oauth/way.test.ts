@@ -291,6 +291,7 @@ describe('the person', () => {
     const open = await service.newKey([{ tool: '*', action: 'allow' }], {
       name: 'Open',
       openTo: ['group:dev'],
+      expiresAt: '2090-01-02T03:04:05.000Z',
     });
     const clientId = await newClient(service);
     for (const [keyId, expected] of [
@@ -301,6 +302,7 @@ describe('the person', () => {
       expect([...page.text.matchAll(/<option value="(\S*?)">/g)].map(([, id]) => id).sort()).toEqual(
         ['', deny.keyId, open.keyId].sort(),
       );
+      expect(page.text).toContain('>Open (ends on 2090-01-02)</option>');
       const answer = await consent(service, person.cookie, {
         ...fieldsOf(page),
         key: keyId,

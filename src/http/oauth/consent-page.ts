@@ -129,6 +129,10 @@ function destination(uri: string): Html {
 function keyChoice(keys: readonly OpenKey[]): Html {
   const [first] = keys;
   if (keys.length === 1 && first !== undefined)
-    return html`${named(first.name)}<input type="hidden" name="key" value="${first.id}">`;
-  return html`<select id="key" name="key" required><option value="">Choose one</option>${keys.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select>`;
+    return html`${named(first.name)}${untilOf(first)}<input type="hidden" name="key" value="${first.id}">`;
+  return html`<select id="key" name="key" required><option value="">Choose one</option>${keys.map(key => html`<option value="${key.id}">${key.name}${untilOf(key)}</option>`)}</select>`;
 }
+
+/** No connection lasts longer than its key. */
+const untilOf = ({ expiresAt }: OpenKey): string =>
+  expiresAt === null ? '' : ` (ends on ${new Date(expiresAt).toISOString().slice(0, 10)})`;
