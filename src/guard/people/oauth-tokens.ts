@@ -209,7 +209,10 @@ export async function refreshTokens(
 }
 
 function refreshRefused(): OAuthError {
-  return new OAuthError('invalid_grant', 'The refresh token is unknown, used, too old or of another client.');
+  return new OAuthError(
+    'invalid_grant',
+    'The refresh token is unknown, used, revoked, too old or of another client.',
+  );
 }
 
 /** Ends the connection of either token. An unknown token is no error (RFC 7009). */

@@ -36,7 +36,7 @@ export function Sessions({ keyId }: { keyId: string }) {
 }
 
 const columnsOf = (reload: () => void): Column<Session>[] => [
-  { head: 'Label', cell: session => <Whose of={session} /> },
+  { head: 'Label', kind: 'wide', cell: session => <Whose of={session} /> },
   { head: 'State', cell: session => <SessionState of={session} /> },
   {
     head: 'Scope',
