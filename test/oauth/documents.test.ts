@@ -43,6 +43,21 @@ test('an address is a client_id in one spelling only, over https and with a path
     expect([other, isDocumentUrl(other)]).toEqual([other, false]);
 });
 
+test('while strangers name slow addresses, well-known clients do not wait for them', async () => {
+  // It accepts connections and says nothing.
+  const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const documents = new ClientDocuments({ allowPrivate: true });
+  const slow = Array.from({ length: 20 }, (_, n) =>
+    refusal(documents.find(`https://127.0.0.1:${silent.port}/${n}.json`)),
+  );
+  const another = `https://127.0.0.1:${silent.port}/another.json`;
+  expect(await refusal(documents.find(another))).toMatchObject({ code: 'overloaded' });
+  const known = 'https://claude.ai/oauth/claude-code-client-metadata';
+  expect(await documents.find(known)).toMatchObject({ name: 'Claude Code' });
+  silent.stop(true);
+  await Promise.all(slow);
+});
+
 test('an address in our own network is not asked', async () => {
   const requests: string[] = [];
   await using server = Bun.serve({
