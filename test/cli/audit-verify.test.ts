@@ -25,6 +25,8 @@ const SIZE = ROUNDS * ROUND;
 /** In the middle of the second of four stretches between checkpoints. */
 const SEQ = 170;
 const STRETCH = 150;
+/** The place in each round of an entry that was made in somebody's name. */
+const PERSON = 5;
 const TABLES = ['audit_entries', 'audit_contexts', 'seals', 'seal_nodes', 'checkpoints', 'sealing'];
 
 for (const engine of await engines()) {
@@ -45,7 +47,9 @@ for (const engine of await engines()) {
       ({ db } = store);
       one = await sealerOn(db, clock);
       for (let round = 0; round < ROUNDS; round++) {
-        await write(db, entries(ROUND, clock.now));
+        const named = (each: AuditEntry, n: number) =>
+          n === PERSON ? { ...each, personId: 'person-1' } : each;
+        await write(db, entries(ROUND, clock.now).map(named));
         clock.now += 10 * MINUTE;
         await one.settle();
       }
@@ -122,6 +126,12 @@ for (const engine of await engines()) {
         expect(await found()).toEqual(each);
       },
     );
+
+    test.each(['NULL', "'person-2'"])('edited: in whose name it was made (%s)', async personId => {
+      await sql(`UPDATE audit_contexts SET person_id = ${personId} WHERE person_id = 'person-1'`);
+      const each = Array.from({ length: ROUNDS }, (_, round) => ['edited' as const, PERSON + round * ROUND]);
+      expect(await found()).toEqual(each);
+    });
 
     test('edited, and its seal with it: between which checkpoints is known', async () => {
       const edited = { ...(await entryOf(SEQ)), decision: 'deny' as const };
