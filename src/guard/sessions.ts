@@ -30,6 +30,8 @@ interface SessionInput {
 /** No session is valid for longer: 24 hours, and one hour for clocks that differ. */
 const LONGEST_MS = 25 * 3_600_000;
 
+const BY_KEY = 'Somebody with the key itself ended it.';
+
 /** The token is in this answer and nowhere else. */
 export async function mintSession(
   deps: Deps,
@@ -83,7 +85,11 @@ export async function endSession(deps: Deps, principal: Principal, id: string): 
   await deps.db.transaction({ exclusive: [keyLock(principal.keyId)] }, async tx => {
     const session = await findSession(tx, id);
     if (session === null || session.keyId !== principal.keyId) throw noSuchSession();
-    await revokeSession(tx, id, deps.now());
+    const { keyId, label, personId } = session;
+    const because = personId === null ? null : BY_KEY;
+    // Somebody connected it who did not end it, so it is to be seen who did.
+    if ((await revokeSession(tx, id, deps.now(), because)) && personId !== null)
+      await recordChange(tx, deps, 'system', 'session.revoke', id, { keyId, label, personId, because });
   });
 }
 

@@ -69,6 +69,19 @@ for (const engine of await engines()) {
       ]);
     });
 
+    test('a key that ends somebody’s connection does so on record', async () => {
+      const { key, keyId: team } = await service.newKey(RULES, { openTo: [`person:${ann.email}`] });
+      const { id, token } = await connected(service, ann, team);
+      expect((await service.json('DELETE', `/v1/sessions/${id}`, key)).status).toBe(204);
+      expect(await refused(token)).toBe(true);
+      const { changes } = (await service.admin('GET', '/changes?limit=1')).body;
+      const because = 'Somebody with the key itself ended it.';
+      const detail = { keyId: team, label: 'Some Client', personId: ann.id, because };
+      expect(changes).toMatchObject([{ actor: 'system', action: 'session.revoke', target: id, detail }]);
+      const { sessions } = (await service.admin('GET', `/sessions?keyId=${team}`)).body;
+      expect(sessions[0]).toMatchObject({ id, revokedBecause: because });
+    });
+
     test('calls: those in one’s own name, by every filter; for admins the log can be filtered by person', async () => {
       const own = await connected(service, ann, keyId);
       const other = await connected(service, bob, keyId);
