@@ -140,7 +140,8 @@ export async function activeSessions(
 }
 
 /**
- * Whether at least `count` of the sessions made since an id are active. The id bounds the search, since a key may have
+ * Whether at least `count` of the sessions that a key has made since an id are active. Those of people do not count: they
+ * have limits of their own. The id bounds the search, since a key may have
  * had any number before.
  */
 export async function hasActive(
@@ -152,7 +153,7 @@ export async function hasActive(
 ): Promise<boolean> {
   const rows = await db.all(
     `SELECT id FROM sessions WHERE key_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
-     ORDER BY id LIMIT 1 OFFSET $4`,
+       AND person_id IS NULL ORDER BY id LIMIT 1 OFFSET $4`,
     [keyId, since, now, count - 1],
   );
   return rows.length > 0;

@@ -284,6 +284,9 @@ for (const engine of await engines()) {
         ['c1', 'key open'],
       ]);
       expect((await sessions.connectedKeys(db, 'ann', NOW)).toSorted()).toEqual(['open', 'other', 'revoked']);
+      // They do not count as sessions that the key itself has made.
+      const many = (count: number) => sessions.hasActive(db, 'open', NOW, 'c', count);
+      expect([await many(1), await many(2)]).toEqual([true, false]);
       expect(await keys.listKeyNames(db, ['other', 'unknown'])).toEqual(new Map([['other', 'key other']]));
       await db.transaction({}, tx => sessions.revokeSessionsOf(tx, 'ann', NOW, 'The person was removed.'));
       expect(await connections('ann')).toEqual([]);
