@@ -163,8 +163,8 @@ export async function deleteOperator(deps: Deps, actor: Actor, id: string): Prom
 
 /**
  * Resets somebody who cannot sign in: it ends their password, passkeys, the link to their provider accounts, their
- * sign-ins and their connections at once, and lets them choose a new password. `token` goes into the link for that. It is
- * shown only once.
+ * sign-ins, here and to servers, and their connections at once, and lets them choose a new password. `token` goes into
+ * the link for that. It is shown only once.
  */
 export async function resetOperator(
   deps: Deps,
@@ -181,6 +181,7 @@ export async function resetOperator(
     await removeIdentities(tx, id);
     await removePasskeys(tx, id);
     await removeSignIns(tx, id, null);
+    await removePersonSignIns(tx, id);
     await removeInvitations(tx, id);
     await forgetAccount(tx, email);
     await insertInvitation(tx, { hash: hashToken(token), operatorId: id, createdAt, expiresAt });

@@ -6,7 +6,7 @@ import { disconnectTool, type OAuthSettings } from '../../../src/guard/connected
 import { editTool, type ToolChanges } from '../../../src/guard/edit-tool.ts';
 import { endKey } from '../../../src/guard/keys.ts';
 import { keyLock, PEOPLE_LOCK } from '../../../src/guard/locks.ts';
-import { deleteOperator } from '../../../src/guard/people/operators.ts';
+import { deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { type ConnectedTool, findTool, removeConnectedTool } from '../../../src/store/connected-tools.ts';
 import { removeOperator } from '../../../src/store/operators.ts';
@@ -110,6 +110,16 @@ await onEachEngine(store => {
     await endKey(deps(), 'admin', tool.keyId);
     expect(await rowOf(tool)).toBeNull();
     expect(await countServerClients(store.db, tool.id)).toBe(0);
+  });
+
+  test('the sign-ins of a person who is reset go: somebody else may have signed in for them', async () => {
+    const signIns = open();
+    const tool = await newTool(deps(), stub.url, person);
+    const [reset, other] = [await newOperator(deps()), await newOperator(deps())];
+    for (const each of [reset, other]) await signIn(signIns, tool, each);
+    await resetOperator(deps(), 'admin', reset);
+    expect(await rowOf(tool, reset)).toBeNull();
+    expect(await rowOf(tool, other)).not.toBeNull();
   });
 
   test('an entered client goes to another authorization server only if it is entered again', async () => {
