@@ -58,12 +58,15 @@ export class CompanyTokens implements ForeignTokens {
   readonly #deps: Deps;
   readonly #issuer: CompanyIssuer;
   readonly #groupsClaim: string | null;
+  readonly #signsIn: boolean;
   #admitting = 0;
 
-  constructor(deps: Deps, issuer: CompanyIssuer, groupsClaim: string | null) {
+  /** `signsIn`: operators also sign in with accounts of this issuer. */
+  constructor(deps: Deps, issuer: CompanyIssuer, groupsClaim: string | null, signsIn: boolean) {
     this.#deps = deps;
     this.#issuer = issuer;
     this.#groupsClaim = groupsClaim;
+    this.#signsIn = signsIn;
   }
 
   mayBe(token: string): boolean {
@@ -138,7 +141,10 @@ export class CompanyTokens implements ForeignTokens {
 
   async #newcomer(account: Account, claims: CompanyClaims, groups: string[] | null): Promise<ListedOperator> {
     // Access tokens seldom say it. The company's issuer is trusted with e-mails, unless it calls one unverified.
-    const person = readPerson({ email_verified: true, ...claims }, RULES);
+    const trusted = readPerson({ email_verified: true, ...claims }, RULES);
+    // But an account that is linked to an operator also signs in as them, and for that somebody has to verify the e-mail.
+    const emailVerified = !this.#signsIn || claims['email_verified'] !== undefined;
+    const person = { ...trusted, emailVerified };
     const { db, now } = this.#deps;
     const known = await findOperatorCredential(db, person.email);
     // Nobody becomes an operator for whom no key is open, nor do the checks of others have to wait for that.

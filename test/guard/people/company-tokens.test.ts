@@ -8,6 +8,7 @@ import { CompanyTokens, MAX_TOKENS_PER_PERSON } from '../../../src/guard/people/
 import { changeOperator, deleteOperator, inviteOperator } from '../../../src/guard/people/operators.ts';
 import { hashToken, mintToken } from '../../../src/guard/secrets.ts';
 import { endAnySession } from '../../../src/guard/sessions.ts';
+import { findIdentity } from '../../../src/store/identities.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { findOperatorCredential, insertOperator, listOperators } from '../../../src/store/operators.ts';
 import { findSession, insertSession, insertTokenSession, listSessions } from '../../../src/store/sessions.ts';
@@ -46,10 +47,10 @@ await onEachEngine(store => {
   });
 
   /** A replica that has not seen any token. */
-  function replica(groupsClaim: string | null = 'realm.groups'): PrincipalMemory {
+  function replica(groupsClaim: string | null = 'realm.groups', signsIn = false): PrincipalMemory {
     const settings = { jwtIssuer: issuer.url, jwtAudience: AUDIENCE };
     const verifier = new CompanyIssuer(settings, { allowPrivate: true }, () => {});
-    return new PrincipalMemory(deps, new CompanyTokens(deps, verifier, groupsClaim));
+    return new PrincipalMemory(deps, new CompanyTokens(deps, verifier, groupsClaim, signsIn));
   }
 
   const name = () => `p-${crypto.randomUUID().slice(0, 8)}`;
@@ -240,6 +241,25 @@ await onEachEngine(store => {
     expect(await said(ask({ sub: name(), email }))).toContain('another account');
     // A token never changes a role.
     expect(await operator(email)).toMatchObject({ role: 'admin', groups: [] });
+  });
+
+  test('where the issuer also signs operators in, only a verified e-mail links to one', async () => {
+    const [sub, group] = [name(), name()];
+    await openKey(`group:${group}`);
+    const id = crypto.randomUUID();
+    const email = `${sub}@example.com`;
+    await insertOperator(store.db, { id, email, role: 'admin', createdAt: 0 }, 'a hash');
+    const ask = async (more: object) =>
+      replica('realm.groups', true).learn(await issuer.token({ sub, ...inGroup(group), ...more }));
+    // Whoever can choose their e-mail at the issuer would otherwise sign in as the admin from then on.
+    expect(await said(ask({ email_verified: undefined }))).toContain('does not say that it is verified');
+    expect(await findIdentity(store.db, { issuer: issuer.url, subject: sub })).toBeNull();
+    const other = name();
+    const newcomer = await ask({ sub: other, email: `${other}@example.com`, email_verified: undefined });
+    expect(newcomer.personId).toBe((await operator(`${other}@example.com`))?.id as string);
+    expect((await ask({ email_verified: true })).personId).toBe(id);
+    // From then on the account counts.
+    expect((await ask({ email_verified: undefined, jti: 'another' })).personId).toBe(id);
   });
 
   test('a session ends with its key, and one person has so many tokens at once', async () => {
