@@ -76,7 +76,10 @@ function HowTo() {
   return (
     <Panel title="Connect a client">
       {address === null ? (
-        <p class="soft">Clients cannot sign in to this service: an admin has to turn it on first.</p>
+        <p class="soft">
+          Clients cannot sign in to this service. Whoever runs it can turn that on:{' '}
+          <code>TOOLGATE_OAUTH=on</code>.
+        </p>
       ) : (
         <div class="stack">
           <p>

@@ -85,7 +85,8 @@ function setRoleCommand(io: IO): Command {
 }
 
 function setGroupsCommand(io: IO): Command {
-  const what = 'Set the groups that an operator is in, at once. Rules name them under approvers.';
+  const what =
+    'Set the groups that an operator is in, at once. Rules name them under approvers, and keys can be open to them.';
   const made = command('set-groups', `${what} Without a group, they are in none.`, [
     'toolgate operators set-groups ops@example.com finance on-call',
     'toolgate operators set-groups ops@example.com',
