@@ -89,7 +89,13 @@ describe.if(hasBrowser())('approving with a passkey', () => {
       { by: `operator:${ann.email}` },
     ]);
     await visit(browser, service, ben.cookie, async page => {
-      // Without a passkey, the page says what to do.
+      // Without a passkey, both pages say what to do.
+      await page.goto('/dashboard/approvals');
+      await button(page, /^Approve with passkey/)
+        .first()
+        .click();
+      const passkeys = page.getByRole('link', { name: 'Your passkeys' });
+      expect(await passkeys.getAttribute('href')).toBe('/dashboard/account');
       await page.goto(refund.link);
       await page.getByText('and you have none').waitFor();
       expect(await button(page, /Approve/).count()).toBe(0);

@@ -74,6 +74,11 @@ export function Answers({ approval, look, changed, focus }: AnswersProps) {
         )}
       </div>
       <Problem error={error} />
+      {error instanceof Refusal && error.code === 'proof_needed' && (
+        <p>
+          <a href="/dashboard/account">Your passkeys</a>
+        </p>
+      )}
       <ForAWhile
         approval={approval}
         look={look}
