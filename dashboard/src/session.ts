@@ -10,8 +10,11 @@ const RANK: Record<Role, number> = { user: 0, viewer: 1, approver: 2, admin: 3 }
 export const me = signal<Me | null>(null);
 const rank = computed(() => (me.value === null ? -1 : RANK[me.value.role]));
 
-/** The role that the server wrote into the page, by which it is known what to show before anything is loaded. */
-const shownFor = document.getElementById('app')?.dataset['role'];
+/** What the server wrote into the page, by which it is known what to show before anything is loaded. */
+const { role: shownFor, clients = '' } = document.getElementById('app')?.dataset ?? {};
+
+/** The address at which MCP clients sign in; empty if they cannot. */
+export const clientAddress = clients;
 
 /** Whether the person sees nothing but what is about themselves. */
 export const seesOwnOnly = computed(() => (me.value?.role ?? shownFor) === 'user');

@@ -859,13 +859,7 @@ export interface Answers {
     groups: string[];
     actor: string;
   };
-  'GET /admin/v1/me': {
-    email: string | null;
-    role: 'admin' | 'approver' | 'viewer' | 'user';
-    groups: string[];
-    actor: string;
-    clientAddress: string | null;
-  };
+  'GET /admin/v1/me': Answers['POST /admin/v1/sign-in'];
   'GET /admin/v1/me/sign-ins': {
     signIns: {
       id: string;

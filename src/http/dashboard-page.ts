@@ -19,8 +19,11 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** The page is told the reader's role, so that it asks for nothing that they may not see. */
-export function framePage({ script, style }: Dashboard, role: Role): Response {
+/**
+ * The page is told the reader's role, so that it asks for nothing that they may not see, and where MCP clients sign in;
+ * empty if they cannot.
+ */
+export function framePage({ script, style }: Dashboard, role: Role, clientAddress: string): Response {
   const file = (name: string) => `/dashboard/assets/${name}`;
   const { markup } = html`<!doctype html>
 <html lang="en">
@@ -34,7 +37,7 @@ export function framePage({ script, style }: Dashboard, role: Role): Response {
 <script type="module" src="${file(script)}"></script>
 </head>
 <body>
-<div id="app" data-role="${role}"></div>
+<div id="app" data-role="${role}" data-clients="${clientAddress}"></div>
 <noscript><p class="noscript">The dashboard needs JavaScript. Approval links, the sign-in and the <a href="/docs">API
 reference</a> work without it.</p></noscript>
 </body>

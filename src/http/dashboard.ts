@@ -9,6 +9,7 @@ import { dashboard } from './dashboard-assets.ts';
 import type { Asset } from './dashboard-build.ts';
 import { framePage } from './dashboard-page.ts';
 import { noSuchRoute } from './errors.ts';
+import { resourceOf } from './oauth/metadata.ts';
 import { clientOf, type Incoming, type Route, route } from './route.ts';
 
 export const HOME = '/dashboard';
@@ -66,7 +67,8 @@ export const dashboardRoutes: Route[] = [
 async function show(incoming: Incoming<unknown, unknown>): Promise<Response> {
   const operator = await signedInOperator(incoming.services, incoming.request);
   if (operator === null) return toSignIn(incoming);
-  return framePage(await dashboard(), operator.role);
+  const { config } = incoming.services;
+  return framePage(await dashboard(), operator.role, config.oauth ? resourceOf(config) : '');
 }
 
 async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response> {

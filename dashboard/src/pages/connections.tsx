@@ -9,7 +9,7 @@ import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Copy, Left, Named, Time } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import type { Connection } from '../resources.ts';
-import { me } from '../session.ts';
+import { clientAddress } from '../session.ts';
 import { MyServers } from './mine/servers.tsx';
 import { MineTabs } from './mine/tabs.tsx';
 
@@ -71,11 +71,9 @@ const columnsOf = (reload: () => void): Column<Connection>[] => [
 ];
 
 function HowTo() {
-  if (me.value === null) return null;
-  const { clientAddress: address } = me.value;
   return (
     <Panel title="Connect a client">
-      {address === null ? (
+      {clientAddress === '' ? (
         <p class="soft">
           Clients cannot sign in to this service. Whoever runs it can turn that on:{' '}
           <code>TOOLGATE_OAUTH=on</code>.
@@ -87,7 +85,7 @@ function HowTo() {
             may use.
           </p>
           <p class="cluster">
-            <code>{address}</code> <Copy text={address} label="Copy the address" wide />
+            <code>{clientAddress}</code> <Copy text={clientAddress} label="Copy the address" wide />
           </p>
         </div>
       )}

@@ -15,7 +15,6 @@ import { listSignIns } from '../../store/sign-ins.ts';
 import { refuseForeignPage, requireOwnPage } from '../auth.ts';
 import { cookieFor, cookieGone, readCookie } from '../cookie.ts';
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { resourceOf } from '../oauth/metadata.ts';
 import { actorOf, clientOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
 import { operator, role, showOperator } from './operators.ts';
 
@@ -61,13 +60,6 @@ export const me = z.object({
   role,
   groups: z.array(z.string()),
   actor: z.string().meta({ description: 'Your name in the log of changes.' }),
-});
-
-const myself = me.extend({
-  clientAddress: z
-    .string()
-    .nullable()
-    .meta({ description: 'Where MCP clients sign in; null if TOOLGATE_OAUTH is off.' }),
 });
 
 export function signedInAnswer(operator: SignedIn, cookie: string): Response {
@@ -149,15 +141,12 @@ export const signInRoutes: Route[] = [
     access: 'own',
     tag,
     summary: 'Who am I',
-    answers: { 200: { description: 'The owner of the credential.', schema: myself } },
+    answers: { 200: { description: 'The owner of the credential.', schema: me } },
     handle: incoming => {
       const actor = actorOf(incoming);
       const signedIn = incoming.who.kind === 'operator' ? incoming.who.signedIn : null;
       const { email, role, groups } = signedIn ?? { email: null, role: 'admin', groups: [] };
-      const { config } = incoming.services;
-      const clientAddress = config.oauth ? resourceOf(config) : null;
-      const shown = { email, role, groups, actor, clientAddress };
-      return Response.json(shown, { headers: { 'Cache-Control': 'no-store' } });
+      return Response.json({ email, role, groups, actor }, { headers: { 'Cache-Control': 'no-store' } });
     },
   }),
   route({
