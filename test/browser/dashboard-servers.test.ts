@@ -53,9 +53,8 @@ describe.if(hasBrowser())('servers that want OAuth', () => {
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-  /** Our page that says what follows, and the pages of the server's provider. */
+  /** The pages of the server's provider. */
   async function signInAt(page: Page, login: string): Promise<void> {
-    await button(page, 'Go to the sign-in').click();
     await page.locator('input[name=login]').fill(login);
     await page.locator('input[name=password]').fill('any');
     await button(page, 'Sign-in').click();

@@ -16,7 +16,7 @@ const MUTANT_OPERATIONS = 3000;
 /** The same at a glance; the third has a Cyrillic letter, the last two differ in a character that is not seen. */
 const NAMES = ['agent', 'Agent', '\u0430gent', 'agent\u200b', 'agent'];
 
-const MUTANTS: Record<string, Patch> = {
+const MUTANTS: Record<string, Patch | Patch[]> = {
   'lists everybody’s sessions': {
     file: 'src/store/sessions.ts',
     find: 'WHERE key_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND id < $3',
@@ -27,11 +27,18 @@ const MUTANTS: Record<string, Patch> = {
     find: 'if (session === null || session.keyId !== principal.keyId) throw',
     replace: 'if (session === null) throw',
   },
-  'spends anybody’s approval': {
-    file: 'src/guard/check/approval-facts.ts',
-    find: '    about.keyId === principal.keyId &&\n',
-    replace: '',
-  },
+  'spends anybody’s approval': [
+    {
+      file: 'src/guard/check/approval-facts.ts',
+      find: '    about.keyId === principal.keyId &&\n',
+      replace: '',
+    },
+    {
+      file: 'src/guard/check/approval-facts.ts',
+      find: 'return keyId === principal.keyId && personId',
+      replace: "return keyId !== '' && personId",
+    },
+  ],
   'continues anybody’s MCP session': {
     file: 'src/guard/mcp-sessions.ts',
     find: 'if (mcpSession === null || mcpSession.keyId !== principal.keyId) return null;',
@@ -55,7 +62,7 @@ for (const engine of await engines()) {
 for (const [what, patch] of Object.entries(MUTANTS)) {
   test(`a mutant that ${what} is found out`, async () => {
     const found = await withMutant(
-      [patch],
+      [patch].flat(),
       async root => (await measure('sqlite', MUTANT_OPERATIONS, root)).leaks.length,
     );
     expect(found).toBeGreaterThan(0);

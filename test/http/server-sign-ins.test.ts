@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cookieOf, newPerson, type Person, send } from '../operators/people.ts';
+import { cookieOf, newPerson, OWN, type Person, send } from '../operators/people.ts';
 import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
 import { connect, LegacyClient, text } from '../support/mcp.ts';
@@ -130,6 +130,11 @@ test('an admin signs in for a key, once, in one browser; and signs out, at the s
   const foreign = { cookie: admin.cookie, headers: { 'Sec-Fetch-Site': 'cross-site' } };
   expect((await send(service, 'POST', pathOf(body.url), foreign)).status).toBe(403);
 
+  // In a browser in which the admin is signed in, it goes straight to the server.
+  const straight = await from(admin, 'POST', `/admin/v1/keys/${keyId}/connected-tools/${toolId}/connect`);
+  expect(straight.body.url).toStartWith(`${upstream.issuer}/auth?`);
+  expect(cookieOf(straight)).toStartWith('toolgate_server=');
+
   const { back, cookie } = await signInAt(admin, body.url, 'carol');
   for (const wrong of ['', 'toolgate_server=another', `${cookie.slice(0, -1)}!`])
     expect((await from(admin, 'GET', back, wrong)).status).toBe(410);
@@ -176,7 +181,15 @@ test('people sign in for themselves: nobody with the link of another', async () 
   const server = { id: toolId, name: 'of-people', url: upstream.url, keyId, keyName: 'test' };
   expect(await servers(ann)).toEqual([{ ...server, signIn: needed }]);
 
-  const { body } = await from(ann, 'POST', `/admin/v1/me/servers/${toolId}/connect`);
+  const straight = await from(ann, 'POST', `/admin/v1/me/servers/${toolId}/connect`);
+  expect(straight.body.url).toStartWith(`${upstream.issuer}/auth?`);
+  // By another name of the service its cookie would not come back to the public address, so a page of ours leads there.
+  const elsewhere = await fetch(
+    `${service.url.replace('127.0.0.1', 'localhost')}/admin/v1/me/servers/${toolId}/connect`,
+    { method: 'POST', headers: { Cookie: ann.cookie, ...OWN } },
+  );
+  const body = (await elsewhere.json()) as { url: string };
+  expect(body.url).toStartWith(`${service.url}/oauth/connect/`);
   for (const method of ['GET', 'POST'])
     for (const other of [bob, admin]) {
       const refused = await from(other, method, pathOf(body.url));

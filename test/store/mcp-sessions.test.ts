@@ -11,6 +11,7 @@ const mcpSession = (id: string, more: Partial<McpSession> = {}): McpSession => (
   sessionId: null,
   protocolVersion: '2025-11-25',
   logLevel: null,
+  elicitsUrl: 0,
   ...more,
 });
 

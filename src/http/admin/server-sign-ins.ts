@@ -1,5 +1,6 @@
-// Signing in to the servers of Connected Tools: for a key by an admin, and for people by themselves. The address that
-// `connect` answers with is a page of ours, which works in any browser in which that person is signed in here.
+// Signing in to the servers of Connected Tools: for a key by an admin, and for people by themselves. From the dashboard it
+// goes straight to the server. Elsewhere, for example on the command line, the address that `connect` answers with is a
+// page of ours, which works in any browser in which that person is signed in here.
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
@@ -15,8 +16,9 @@ import {
 } from '../../store/connected-tools.ts';
 import type { OpenKey } from '../../store/people.ts';
 import { listServerSignIns } from '../../store/server-sign-ins.ts';
+import { readServerCookie, serverCookie } from '../cookie.ts';
 import { isoOrNull, isoTime, list, uuid } from '../fields.ts';
-import { actorOf, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
+import { actorOf, holdOpen, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
 
 export const signInState = z.object({
   state: z.enum(['signed_in', 'needed', 'ended']),
@@ -32,7 +34,11 @@ export function showSignIn({ until, ...rest }: ServerSignInState): z.output<type
 }
 
 const connect = z.object({
-  url: z.string().meta({ description: 'The page on which to begin. It can be used for at least an hour.' }),
+  url: z.string().meta({
+    description:
+      'For a browser that is signed in here: the server’s page. Else a page of ours on which to begin, which can be used ' +
+      'for at least an hour.',
+  }),
 });
 
 const server = z.object({
@@ -59,7 +65,7 @@ export const serverSignInRoutes: Route[] = [
     answers: { 200: { description: 'Where to go.', schema: connect } },
     handle: async incoming => {
       const tool = await keyTool(incoming);
-      return noStore({ url: await incoming.services.serverSignIns.ticket(tool, null) });
+      return wayTo(incoming, tool, null);
     },
   }),
   route({
@@ -111,7 +117,7 @@ export const serverSignInRoutes: Route[] = [
     handle: async incoming => {
       const person = signedInOf(incoming);
       const tool = await personalTool(incoming, person);
-      return noStore({ url: await incoming.services.serverSignIns.ticket(tool, person.operatorId) });
+      return wayTo(incoming, tool, person.operatorId);
     },
   }),
   route({
@@ -172,6 +178,31 @@ function noSuchServer(): GuardError {
   return new GuardError('not_found', 'There is no server with this id that you sign in to.');
 }
 
-function noStore(body: unknown): Response {
-  return Response.json(body, { headers: { 'Cache-Control': 'no-store' } });
+/**
+ * Where to go. A visit belongs to the browser that began it, by a cookie that comes back to the public address only, so
+ * it begins here if this is that address and somebody is signed in.
+ */
+async function wayTo(
+  incoming: Incoming<unknown, unknown>,
+  tool: ConnectedTool,
+  personId: string | null,
+): Promise<Response> {
+  const { services, request } = incoming;
+  const { serverSignIns, config } = services;
+  const isHere = new URL(request.url).host === new URL(serverSignIns.address).host;
+  if (!isHere || incoming.who.kind !== 'operator' || incoming.who.signedIn === null)
+    return answer(await serverSignIns.ticket(tool, personId));
+  // The servers that have to be asked first may take long.
+  holdOpen(incoming);
+  const actor = actorOf(incoming);
+  const begun = await serverSignIns.begin(tool, personId, {
+    actor,
+    browser: readServerCookie(config, request),
+  });
+  return answer(begun.url, { 'Set-Cookie': serverCookie(config, begun.browser) });
+}
+
+function answer(url: string, headers: Record<string, string> = {}): Response {
+  const body: z.output<typeof connect> = { url };
+  return Response.json(body, { headers: { 'Cache-Control': 'no-store', ...headers } });
 }

@@ -73,6 +73,11 @@ function Server({ keyId, tool, reload }: ServerProps) {
         {tool.hasHeaders && ' (with headers of its own, which are not shown)'}
       </p>
       {tool.oauth?.as === 'person' && <p class="soft">Everybody signs in to it for themselves.</p>}
+      {tool.signIn !== null && tool.signIn.state !== 'signed_in' && (
+        <p class="soft">
+          Everybody who uses this key will act at the server with the account that an admin signs in with.
+        </p>
+      )}
       {tool.signIn !== null && <SignInState of={tool.signIn} />}
       {tested !== null && <Result of={tested} />}
       {tested === null && tool.health.error !== null && (
