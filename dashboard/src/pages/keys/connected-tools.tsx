@@ -57,6 +57,8 @@ interface ServerProps {
 function Server({ keyId, tool, reload }: ServerProps) {
   const [tone, word] = HEALTH[tool.health.state];
   const [tested, setTested] = useState<ToolTest | null>(null);
+  /** Without a sign-in there is no connection that could be well or not. */
+  const waits = tool.signIn !== null && tool.signIn.state !== 'signed_in';
   const drifted = tool.tools.filter(each => each.drifted);
   const path = `/keys/${keyId}/connected-tools/${tool.id}`;
   useToolsAfterSignIn(path, tool, reload);
@@ -64,7 +66,7 @@ function Server({ keyId, tool, reload }: ServerProps) {
     <li class="server">
       <header>
         <h3>
-          <Named text={tool.name} /> <Badge tone={tone}>{word}</Badge>
+          <Named text={tool.name} /> {!waits && <Badge tone={tone}>{word}</Badge>}
         </h3>
         {mayAdminister.value && <Actions path={path} tool={tool} reload={reload} onTested={setTested} />}
       </header>
@@ -73,14 +75,14 @@ function Server({ keyId, tool, reload }: ServerProps) {
         {tool.hasHeaders && ' (with headers of its own, which are not shown)'}
       </p>
       {tool.oauth?.as === 'person' && <p class="soft">Everybody signs in to it for themselves.</p>}
-      {tool.signIn !== null && tool.signIn.state !== 'signed_in' && (
+      {waits && (
         <p class="soft">
           Everybody who uses this key will act at the server with the account that an admin signs in with.
         </p>
       )}
       {tool.signIn !== null && <SignInState of={tool.signIn} />}
       {tested !== null && <Result of={tested} />}
-      {tested === null && tool.health.error !== null && (
+      {tested === null && !waits && tool.health.error !== null && (
         <p class="failed">
           <Named text={tool.health.error} />
         </p>
