@@ -1,9 +1,9 @@
-// /admin/v1/keys/:id/connected-tools: the MCP servers of a key, their health, their tools, and changed definitions.
+// /admin/v1/keys/:id/connected-tools: the MCP servers of a key, their health and their tools. tool-definitions.ts has the
+// definitions of the tools.
 
 import { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
 import {
-  acceptDrift,
   connectTool,
   decryptOAuth,
   disconnectTool,
@@ -143,18 +143,6 @@ export const shown = z.object({
   tools: z.array(z.object({ name: z.string(), drifted: z.boolean() })),
 });
 
-const definition = z.object({
-  name: z.string(),
-  accepted: z.record(z.string(), z.unknown()),
-  acceptedDigest: z.string(),
-  changed: z.record(z.string(), z.unknown()).nullable(),
-  changedDigest: z
-    .string()
-    .nullable()
-    .meta({ description: 'Send this digest to accept the changed definition.' }),
-  changedAt: isoTime.nullable(),
-});
-
 export async function show(
   services: Services,
   tool: ConnectedTool,
@@ -188,8 +176,8 @@ async function showOAuth({ deps, serverSignIns }: Services, tool: ConnectedTool)
   return { auth: 'oauth' as const, oauth: { ...oauth, hasClientSecret: clientSecret !== undefined }, signIn };
 }
 
-const tag = 'connected tools';
-const path = '/admin/v1/keys/:id/connected-tools';
+export const tag = 'connected tools';
+export const path = '/admin/v1/keys/:id/connected-tools';
 
 export const connectedToolRoutes: Route[] = [
   route({
@@ -270,57 +258,6 @@ export const connectedToolRoutes: Route[] = [
       // The answer may take long, because the command may have to be downloaded first.
       holdOpen(incoming);
       return Response.json(await services.mcp.listing.test(upstream));
-    },
-  }),
-  route({
-    method: 'GET',
-    path: `${path}/:toolId/definitions`,
-    access: 'view',
-    tag,
-    summary: 'List tool definitions as accepted, and as they are now if they changed',
-    answers: { 200: { description: 'Definitions.', schema: list('definitions', definition) } },
-    handle: async ({ services, params }) => {
-      const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
-      if (upstream === null) throw noSuchTool();
-      const rows = await listDefinitions(services.deps.db, upstream.tool.id);
-      const definitions = rows.map(row => ({
-        name: row.toolName,
-        accepted: JSON.parse(row.definition),
-        acceptedDigest: row.digest,
-        changed: row.changedDefinition === null ? null : JSON.parse(row.changedDefinition),
-        changedDigest: row.changedDigest,
-        changedAt: isoOrNull(row.changedAt),
-      }));
-      return Response.json({ definitions, nextCursor: null });
-    },
-  }),
-  route({
-    method: 'POST',
-    path: `${path}/:toolId/accept`,
-    access: 'admin',
-    tag,
-    summary: 'Accept a tool’s changed definition',
-    body: z.strictObject({
-      tool: z.string().meta({ description: 'The tool’s own name.' }),
-      digest: z
-        .string()
-        .regex(
-          /^[0-9a-f]{64}$/,
-          'must be the 64 hexadecimal digits that …/definitions (on the command line: tools diff) shows for the changed definition',
-        )
-        .meta({ description: 'The `changedDigest` of the definition that you have read.' }),
-    }),
-    answers: {
-      204: { description: 'Accepted.' },
-      409: {
-        description: 'The tool now has a different definition, or the accepted one.',
-      },
-    },
-    handle: async incoming => {
-      const { id = '', toolId = '' } = incoming.params;
-      const { tool: toolName, digest } = incoming.body;
-      await acceptDrift(incoming.services.deps, actorOf(incoming), id, toolId, { toolName, digest });
-      return new Response(null, { status: 204 });
     },
   }),
 ];

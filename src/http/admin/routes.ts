@@ -24,6 +24,7 @@ import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
 import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
+import { toolDefinitionRoutes } from './tool-definitions.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export const adminRoutes: Route[] = [
@@ -31,6 +32,7 @@ export const adminRoutes: Route[] = [
   ...limitRoutes,
   ...keyRoutes,
   ...connectedToolRoutes,
+  ...toolDefinitionRoutes,
   ...editConnectedToolRoutes,
   ...serverSignInRoutes,
   ...sessionAdminRoutes,

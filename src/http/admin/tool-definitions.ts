@@ -1,0 +1,75 @@
+// /admin/v1/keys/:id/connected-tools/:toolId/definitions: what the tools of a Connected Tool say about themselves, as it was
+// accepted and as it is now, and the acceptance of a change.
+
+import { z } from 'zod';
+import { acceptDrift, noSuchTool } from '../../guard/connected-tools.ts';
+import { listDefinitions } from '../../store/connected-tools.ts';
+import { isoOrNull, isoTime, list } from '../fields.ts';
+import { actorOf, type Route, route } from '../route.ts';
+import { path, tag } from './connected-tools.ts';
+
+const definition = z.object({
+  name: z.string(),
+  accepted: z.record(z.string(), z.unknown()),
+  acceptedDigest: z.string(),
+  changed: z.record(z.string(), z.unknown()).nullable(),
+  changedDigest: z
+    .string()
+    .nullable()
+    .meta({ description: 'Send this digest to accept the changed definition.' }),
+  changedAt: isoTime.nullable(),
+});
+
+export const toolDefinitionRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: `${path}/:toolId/definitions`,
+    access: 'view',
+    tag,
+    summary: 'List tool definitions as accepted, and as they are now if they changed',
+    answers: { 200: { description: 'Definitions.', schema: list('definitions', definition) } },
+    handle: async ({ services, params }) => {
+      const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
+      if (upstream === null) throw noSuchTool();
+      const rows = await listDefinitions(services.deps.db, upstream.tool.id);
+      const definitions = rows.map(row => ({
+        name: row.toolName,
+        accepted: JSON.parse(row.definition),
+        acceptedDigest: row.digest,
+        changed: row.changedDefinition === null ? null : JSON.parse(row.changedDefinition),
+        changedDigest: row.changedDigest,
+        changedAt: isoOrNull(row.changedAt),
+      }));
+      return Response.json({ definitions, nextCursor: null });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:toolId/accept`,
+    access: 'admin',
+    tag,
+    summary: 'Accept a tool’s changed definition',
+    body: z.strictObject({
+      tool: z.string().meta({ description: 'The tool’s own name.' }),
+      digest: z
+        .string()
+        .regex(
+          /^[0-9a-f]{64}$/,
+          'must be the 64 hexadecimal digits that …/definitions (on the command line: tools diff) shows for the changed definition',
+        )
+        .meta({ description: 'The `changedDigest` of the definition that you have read.' }),
+    }),
+    answers: {
+      204: { description: 'Accepted.' },
+      409: {
+        description: 'The tool now has a different definition, or the accepted one.',
+      },
+    },
+    handle: async incoming => {
+      const { id = '', toolId = '' } = incoming.params;
+      const { tool: toolName, digest } = incoming.body;
+      await acceptDrift(incoming.services.deps, actorOf(incoming), id, toolId, { toolName, digest });
+      return new Response(null, { status: 204 });
+    },
+  }),
+];
