@@ -3,6 +3,7 @@
 
 import { type JsonObject, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
+import { boundedBody } from '../guard/outgoing/bounded-body.ts';
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { readEvents } from './event-stream.ts';
 import { Listening } from './listening.ts';
@@ -151,7 +152,9 @@ export class HttpWire implements Wire {
   }
 
   async #fromJson(response: Response, id: number): Promise<RpcResponse> {
-    const text = await boundedText(response);
+    const body = await boundedBody(response, MAX_MESSAGE_BYTES);
+    if (body === null) throw new MessageTooLarge('the upstream sent an answer that is too large');
+    const text = body.toString('utf8');
     const message = asResponse(text);
     if (message !== null && message.id === id) return message;
     if (!response.ok && this.#forgotten(response.status, text))
@@ -196,22 +199,6 @@ function asResponse(text: string): RpcResponse | null {
     if (error instanceof MessageTooLarge) throw error;
     return null;
   }
-}
-
-/** Counts the bytes that arrive and ignores the declared length, which a transfer encoding makes meaningless. */
-async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_MESSAGE_BYTES) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function tooLarge(): UpstreamError {
-  return new MessageTooLarge('the upstream sent an answer that is too large');
 }
 
 function isRefused(error: unknown): boolean {

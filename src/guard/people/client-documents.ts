@@ -5,6 +5,7 @@
 import { GuardError } from '../../core/errors.ts';
 import { parseJsonBytes } from '../../core/json.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
+import { boundedBody } from '../outgoing/bounded-body.ts';
 import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
 import { redirectFault } from './redirects.ts';
 
@@ -132,14 +133,9 @@ async function answerOf(url: string, rules: TargetRules, signal: AbortSignal): P
     await response.body?.cancel();
     throw new Error(`the answer has the status ${response.status}`);
   }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new Error('the document is too large');
-    chunks.push(chunk);
-  }
-  return { bytes: Buffer.concat(chunks), cacheControl: response.headers.get('cache-control') ?? '' };
+  const bytes = await boundedBody(response, MAX_BYTES);
+  if (bytes === null) throw new Error('the document is too large');
+  return { bytes, cacheControl: response.headers.get('cache-control') ?? '' };
 }
 
 async function inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

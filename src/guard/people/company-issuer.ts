@@ -5,6 +5,7 @@
 import type * as Jose from 'jose';
 import { GuardError } from '../../core/errors.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
+import { boundedBody } from '../outgoing/bounded-body.ts';
 import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
 import type { Claims } from './claims.ts';
 
@@ -199,10 +200,11 @@ export class CompanyIssuer {
       headers: { Accept: 'application/json' },
       signal: AbortSignal.timeout(REQUEST_MS),
     });
-    const text = await bounded(response);
+    const body = await boundedBody(response, MAX_ANSWER_BYTES);
+    if (body === null) throw new Unreachable('the issuer’s answer is too large');
     if (response.status >= 400 && response.status < 500) return null;
     if (response.status !== 200) throw new Unreachable(`the issuer answered ${response.status}`);
-    return asObject(text);
+    return asObject(body.toString());
   }
 }
 
@@ -218,17 +220,6 @@ function asObject(text: string): Record<string, unknown> {
   } catch {
     return {};
   }
-}
-
-async function bounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Unreachable('the issuer’s answer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 class Unreachable extends Error {}

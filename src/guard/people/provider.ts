@@ -5,6 +5,7 @@
 import type * as OpenId from 'openid-client';
 import { GuardError } from '../../core/errors.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
+import { boundedBody } from '../outgoing/bounded-body.ts';
 import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
 import type { ClaimRules, Claims } from './claims.ts';
 
@@ -127,7 +128,9 @@ export class Provider {
       );
       if (response.status >= 500) throw new Unreachable(`the provider answered ${response.status}`);
       const { status, headers } = response;
-      return new Response(await bounded(response), { status, headers });
+      const body = await boundedBody(response, MAX_ANSWER_BYTES);
+      if (body === null) throw new Unreachable('the provider’s answer is too large');
+      return new Response(body, { status, headers });
     } catch (error) {
       throw error instanceof Unreachable
         ? error
@@ -149,17 +152,6 @@ function bySecret(library: Library, secret: string): OpenId.ClientAuth {
 /** The settings allow plain http only for loopback addresses. */
 function insecureIf({ protocol }: URL, library: Library): ((config: OpenId.Configuration) => void)[] {
   return protocol === 'http:' ? [library.allowInsecureRequests] : [];
-}
-
-async function bounded(response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Unreachable('the provider’s answer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 class Unreachable extends Error {}

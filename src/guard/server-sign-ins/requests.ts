@@ -4,6 +4,7 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { checkTarget, type TargetRules, urlFault } from '../outgoing/addresses.ts';
+import { boundedBody } from '../outgoing/bounded-body.ts';
 import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
 
 /** The limit for a whole step, because our server closes a connection that is silent for 10 s. */
@@ -122,23 +123,12 @@ function isBeforeSending(error: unknown): boolean {
 
 async function whole(url: string, response: Response): Promise<Response> {
   const { status, headers } = response;
-  return new Response(await bounded(url, response), { status, headers });
-}
-
-async function bounded(url: string, response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length;
-      if (size > MAX_ANSWER_BYTES) break;
-      chunks.push(chunk);
-    }
-  } catch {
-    throw new Unanswered(`${new URL(url).host} did not finish its answer.`, true);
-  }
-  if (size > MAX_ANSWER_BYTES) throw new Unanswered(`The answer of ${new URL(url).host} is too large.`, true);
-  return Buffer.concat(chunks);
+  const { host } = new URL(url);
+  const body = await boundedBody(response, MAX_ANSWER_BYTES).catch(() => {
+    throw new Unanswered(`${host} did not finish its answer.`, true);
+  });
+  if (body === null) throw new Unanswered(`The answer of ${host} is too large.`, true);
+  return new Response(body, { status, headers });
 }
 
 /** The object in an answer; null if there is none. */

@@ -1,6 +1,7 @@
 // Slack's Web API, called with the bot's token: posts and changes messages, and asks who a user is. Its answers are
 // bounded in time and bytes, and its refusals become short sentences without secrets. message.ts makes the messages.
 
+import { boundedBody } from '../../../outgoing/bounded-body.ts';
 import { PinnedFetch } from '../../../outgoing/pinned-fetch.ts';
 
 /** Shorter than the worker's lease, so that no other replica starts the same work meanwhile. */
@@ -171,15 +172,10 @@ function accepted({ status, headers }: Response, answer: Answer | null): Answer 
 }
 
 async function readJson(response: Response): Promise<Answer | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > ANSWER_BYTES) throw new SlackError('Slack’s answer is too large');
-    chunks.push(chunk);
-  }
+  const body = await boundedBody(response, ANSWER_BYTES);
+  if (body === null) throw new SlackError('Slack’s answer is too large');
   try {
-    return asObject(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+    return asObject(JSON.parse(body.toString('utf8')));
   } catch {
     return null;
   }
