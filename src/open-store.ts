@@ -21,7 +21,7 @@ export function isEmbedded(config: Config): boolean {
 export function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
   const path = embeddedPath(config);
   if (path !== null) return openFile(path, onFatal);
-  return openPostgres(config.databaseUrl ?? '', config.databasePool, config.databasePooling);
+  return openPostgres(config.databaseUrl ?? '', config.databasePool, { pooling: config.databasePooling });
 }
 
 /** The system's error says what failed but not which setting names the file, so the message adds that. */

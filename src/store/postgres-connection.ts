@@ -14,7 +14,7 @@ const LOCK_MS = 1000;
  * The limit for a whole transaction, including locks and commit. We measure it ourselves, so that it also holds when
  * the network fails.
  */
-export const TRANSACTION_MS = 2500;
+const TRANSACTION_MS = 2500;
 /**
  * How long a migration waits for a lock on a table. Every later check on that table waits as well, so this must be well
  * below LOCK_MS. Otherwise a dump, which uses every table as long as it runs, would stop them all.
@@ -29,9 +29,13 @@ export type Pooling = 'session' | 'transaction';
 export interface Server {
   url: string;
   pooling: Pooling;
+  /** All time limits are multiplied by it: 1 in the service, more in tests, whose machine may pause for seconds. */
+  patience: number;
   /** Called when a connection turns out to lead to a read-only server. */
   misled: () => void;
 }
+
+export const deadlineOf = ({ patience }: Server): number => performance.now() + TRANSACTION_MS * patience;
 
 const ISOLATION = { SET: 'default_transaction_isolation', 'SET LOCAL': 'transaction_isolation' } as const;
 
@@ -93,7 +97,7 @@ export class Connection implements Lane {
 
   async #inTime<T>(
     work: (connection: Reserved) => Promise<T>,
-    deadline = performance.now() + TRANSACTION_MS,
+    deadline = deadlineOf(this.#server),
   ): Promise<T> {
     let late = false;
     const expire = () => {
@@ -105,7 +109,10 @@ export class Connection implements Lane {
       return await work(this.#reserved ?? (await this.#open()));
     } catch (error) {
       if (late)
-        throw new StoreError(`PostgreSQL did not answer within ${TRANSACTION_MS} ms.`, { cause: error });
+        throw new StoreError(
+          `PostgreSQL did not answer within ${TRANSACTION_MS * this.#server.patience} ms.`,
+          { cause: error },
+        );
       if (lost(error)) this.drop();
       if (leadsToStandby(error)) this.#server.misled();
       throw asStoreError(error);
@@ -138,7 +145,7 @@ export class Connection implements Lane {
 
   #settings(set: keyof typeof ISOLATION): string {
     const [statement, lock, idle] = this.#limits
-      ? [STATEMENT_MS, LOCK_MS, TRANSACTION_MS]
+      ? [STATEMENT_MS, LOCK_MS, TRANSACTION_MS].map(ms => ms * this.#server.patience)
       : [0, EXCLUSIVE_LOCK_MS, 0];
     return `${set} statement_timeout = ${statement}; ${set} lock_timeout = ${lock};
       ${set} idle_in_transaction_session_timeout = ${idle};
@@ -236,13 +243,13 @@ class PostgresTransaction implements Transaction {
 
 export const unlimited = (server: Server): Connection => new Connection(server, { limits: false });
 
-export function options({ url, pooling }: Server): SQL.Options {
+export function options({ url, pooling, patience }: Server): SQL.Options {
   return {
     url,
     prepare: pooling === 'session',
     adapter: 'postgres',
     max: 1,
-    connectionTimeout: CONNECT_SECONDS,
+    connectionTimeout: CONNECT_SECONDS * patience,
     idleTimeout: 0,
     maxLifetime: 0,
     bigint: true,

@@ -5,14 +5,7 @@
 import { SQL } from 'bun';
 import { GuardError } from '../core/errors.ts';
 import { type Db, type Lane, type Locks, type Row, StoreError, type Transaction, type Value } from './db.ts';
-import {
-  Connection,
-  options,
-  type Pooling,
-  type Server,
-  TRANSACTION_MS,
-  unlimited,
-} from './postgres-connection.ts';
+import { Connection, deadlineOf, options, type Server, unlimited } from './postgres-connection.ts';
 import { unreachable } from './postgres-errors.ts';
 
 const ACQUIRE_MS = 2000;
@@ -27,8 +20,12 @@ const LISTEN_ANEW_MS = 2000;
 const MIGRATION_LOCK = 'toolgate migrations';
 const CHANNEL = 'toolgate_wake';
 
-export async function openPostgres(url: string, poolSize: number, pooling: Pooling = 'session'): Promise<Db> {
-  const db = new PostgresDb(url, pooling, poolSize);
+export async function openPostgres(
+  url: string,
+  poolSize: number,
+  { pooling = 'session', patience = 1 }: Partial<Pick<Server, 'pooling' | 'patience'>> = {},
+): Promise<Db> {
+  const db = new PostgresDb({ url, pooling, patience }, poolSize);
   try {
     await refuseLossyServer(db);
     return db;
@@ -73,8 +70,8 @@ class PostgresDb implements Db {
   #listening: SQL | null = null;
   #moving: Timer | undefined;
 
-  constructor(url: string, pooling: Pooling, poolSize: number) {
-    this.#server = { url, pooling, misled: () => this.#listenAnewSoon() };
+  constructor(server: Omit<Server, 'misled'>, poolSize: number) {
+    this.#server = { ...server, misled: () => this.#listenAnewSoon() };
     this.#pool = new Pool(this.#server, poolSize);
   }
 
@@ -202,7 +199,7 @@ class Pool {
 
   /** The time spent waiting for a connection counts towards the limit of the work. */
   async use<T>(work: (connection: Connection, deadline: number) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + TRANSACTION_MS;
+    const deadline = deadlineOf(this.#server);
     const connection = await this.#take();
     try {
       return await work(connection, deadline);
@@ -228,6 +225,7 @@ class Pool {
     if (this.#waiting.length >= MOST_WAITING) {
       throw new GuardError('overloaded', 'Too many requests wait for the database.', { retryAfter: 1 });
     }
+    const acquireMs = ACQUIRE_MS * this.#server.patience;
     return new Promise((resolve, reject) => {
       const give = (connection: Connection) => {
         clearTimeout(timer);
@@ -235,8 +233,8 @@ class Pool {
       };
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(give), 1);
-        reject(new StoreError(`No database connection became free within ${ACQUIRE_MS} ms.`));
-      }, ACQUIRE_MS);
+        reject(new StoreError(`No database connection became free within ${acquireMs} ms.`));
+      }, acquireMs);
       this.#waiting.push(give);
     });
   }

@@ -33,7 +33,7 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', a
 
   /** What becomes of two replicas that both have written one context when they come to the one between. */
   async function crossed(Memory: typeof ContextMemory): Promise<PromiseSettledResult<void>[]> {
-    const server = { url: store.url, pooling: 'session', misled: () => {} } as const;
+    const server = { url: store.url, pooling: 'session', patience: 1, misled: () => {} } as const;
     const connections = [unlimited(server), unlimited(server), unlimited(server)] as const;
     const [holder, one, other] = connections;
     const held = Promise.withResolvers<void>();

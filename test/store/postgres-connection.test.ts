@@ -24,7 +24,7 @@ test('a server that is starting up is given a quarter of a second before it is a
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const url = `postgres://ann:secret@127.0.0.1:${port}/store`;
-  const connection = new Connection({ url, pooling: 'session', misled: () => {} });
+  const connection = new Connection({ url, pooling: 'session', patience: 1, misled: () => {} });
   for (let n = 0; n < 3; n++)
     expect(String(await refusal(connection.all('SELECT 1')))).toContain('the database system is starting up');
   expect(asked).toHaveLength(3);

@@ -30,7 +30,7 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
     }
   };
   const withDb = async (url: string, work: (db: Db) => Promise<void>, pooling?: 'transaction') => {
-    const db = await openPostgres(url, POOL, pooling);
+    const db = await openPostgres(url, POOL, pooling && { pooling });
     try {
       await work(db);
     } finally {
@@ -126,18 +126,20 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
     }));
 
   test('work that takes too long ends with its connection; others keep theirs', () =>
-    withStore(async ({ db }) => {
-      const [slow, other] = [db.lane(), db.lane()];
-      const [before, kept] = [await pid(slow), await pid(other)];
-      const late = slow.transaction({}, async tx => {
-        await put(tx, 'late');
-        for (let each = 0; each < 4; each++) await tx.all('SELECT pg_sleep(1)::text');
-      });
-      expect(String(await refusal(late))).toContain('PostgreSQL did not answer within 2500 ms.');
-      expect(await pid(slow)).not.toBe(before);
-      expect(await pid(other)).toBe(kept);
-      expect(await db.all("SELECT name FROM settings WHERE name = 'late'")).toEqual([]);
-    }));
+    withStore(({ url }) =>
+      withDb(url, async db => {
+        const [slow, other] = [db.lane(), db.lane()];
+        const [before, kept] = [await pid(slow), await pid(other)];
+        const late = slow.transaction({}, async tx => {
+          await put(tx, 'late');
+          for (let each = 0; each < 4; each++) await tx.all('SELECT pg_sleep(1)::text');
+        });
+        expect(String(await refusal(late))).toContain('PostgreSQL did not answer within 2500 ms.');
+        expect(await pid(slow)).not.toBe(before);
+        expect(await pid(other)).toBe(kept);
+        expect(await db.all("SELECT name FROM settings WHERE name = 'late'")).toEqual([]);
+      }),
+    ));
 
   test('one lane does one thing after another, and a refused value does not cost its connection', () =>
     withStore(async ({ db }) => {
@@ -211,16 +213,18 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
     }));
 
   test('limits of time hold for a session, or for one transaction behind a proxy that pools', () =>
-    withStore(async ({ url, db }) => {
+    withStore(async ({ url }) => {
       const all = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
       const read = async (from: Pick<Db, 'all'>) => Promise.all(all.map(name => setting(from, name)));
       const prepared = async (from: Pick<Db, 'all'>) => {
         await from.all('SELECT $1::text AS text', ['x']);
         return (await from.all('SELECT name FROM pg_prepared_statements')).length;
       };
-      expect(await read(db)).toEqual(['2s', '1s', '2500ms']);
-      expect(await db.transaction({}, read)).toEqual(['2s', '1s', '2500ms']);
-      expect(await prepared(db.lane())).toBeGreaterThan(0);
+      await withDb(url, async db => {
+        expect(await read(db)).toEqual(['2s', '1s', '2500ms']);
+        expect(await db.transaction({}, read)).toEqual(['2s', '1s', '2500ms']);
+        expect(await prepared(db.lane())).toBeGreaterThan(0);
+      });
       await withDb(
         url,
         async pooled => {

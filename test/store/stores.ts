@@ -29,6 +29,8 @@ export interface TestStore {
 
 export const NOW = Date.UTC(2030, 0, 1);
 const POOL = 3;
+/** A busy machine may pause for seconds, and what a test finds out must not depend on it. */
+const PATIENCE = 20;
 
 /** A store that no migration has touched. */
 export async function newStore(engine: Engine): Promise<TestStore> {
@@ -77,8 +79,9 @@ function sqliteStore(folder: string): TestStore {
 }
 
 async function postgresStore(url: string): Promise<TestStore> {
-  const db = await openPostgres(url, POOL);
-  return { engine: 'postgres', db, url, again: () => openPostgres(url, POOL), close: () => db.close() };
+  const open = () => openPostgres(url, POOL, { patience: PATIENCE });
+  const db = await open();
+  return { engine: 'postgres', db, url, again: open, close: () => db.close() };
 }
 
 function fatal(error: Error): never {

@@ -63,7 +63,7 @@ function postgresTemplate(server: TestPostgres): Promise<string> {
 
 async function makePostgres(server: TestPostgres): Promise<string> {
   const url = await server.createDatabase();
-  const db = await openPostgres(url, 1);
+  const db = await openPostgres(url, 1, { patience: 20 });
   await migrate(db, Date.now());
   await db.close();
   return new URL(url).pathname.slice(1);
