@@ -108,6 +108,10 @@ const BODIES: Record<string, (target: Target) => string | Buffer> = {
   ambiguous: target => pick(SPELLINGS)(target),
 };
 
+/** These are read as a whole and then refused, so there is always an answer. */
+const REFUSED = ['deep', 'twisted', 'large'];
+const MOST_TRIES = 10;
+
 /** Given away as fast as it is taken, up to a bound. */
 const ENDLESS: Record<string, (target: Target) => { start: string; more: string }> = {
   declared: target => ({ start: head(target, `Content-Length: ${1024 * MIB}`), more: 'x'.repeat(64 * 1024) }),
@@ -175,10 +179,18 @@ async function attack(target: Target, state: { stopped: boolean }): Promise<Answ
   const keep = async (kind: string, once: () => Promise<number>) => {
     while (!state.stopped) count(kind, await once());
   };
+  /** On a machine that is too busy to answer in time, it goes on until it was answered once. */
+  const untilAnswered = async (kind: string, once: () => Promise<number>) => {
+    await keep(kind, once);
+    const none = () => Object.keys(answers[kind] ?? {}).every(status => status === '0');
+    for (let left = MOST_TRIES; left > 0 && none(); left--) count(kind, await once());
+  };
   const all = [
     ...Array.from({ length: target.slow }, () => keep('slow', () => trickle(target, state))),
     ...Object.entries(BODIES).map(([kind, make]) =>
-      keep(kind, () => exchange(target, socket => void socket.write(make(target)))),
+      (REFUSED.includes(kind) ? untilAnswered : keep)(kind, () =>
+        exchange(target, socket => void socket.write(make(target))),
+      ),
     ),
     ...Object.entries(ENDLESS).map(([kind, make]) =>
       keep(kind, () => exchange(target, socket => pour(socket, make(target)))),
