@@ -90,7 +90,7 @@ for (const engine of await engines()) {
         service,
         rule,
         { notify: { url: 'https://own.example' } },
-        { amount: 4711 },
+        { amount: 4711.25 },
       );
       await until('all are told', async () =>
         (await rows(service, referenceId)).every(each => each.status === 'sent'),
@@ -106,10 +106,10 @@ for (const engine of await engines()) {
         headers: { authorization: 'Bearer s3cret' },
         json: { referenceId, approverGroup: 'finance', votesNeeded: 2 },
       });
-      for (const closed of [own, team, general]) expect(closed.arrivals[0]?.text).not.toContain('4711');
+      for (const closed of [own, team, general]) expect(closed.arrivals[0]?.text).not.toContain('4711.25');
       expect(general.arrivals).toHaveLength(1);
       const card = readCard(open.arrivals[0]?.text ?? '');
-      expect(card.lines.slice(2, 4)).toEqual(['Refund 4711?', 'amount: 4711']);
+      expect(card.lines.slice(2, 4)).toEqual(['Refund 4711.25?', 'amount: 4711.25']);
       expect(card.actions.map(each => each.title)).toEqual(['Approve', 'Deny', 'Review']);
       const closed = readCard(team.arrivals[0]?.text ?? '');
       expect(closed.actions[0]).toMatchObject({

@@ -93,7 +93,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
     const rule = { tool: '*', action: 'require_approval', ask: 'Refund {amount} EUR?' } as const;
     const { key } = await service.newKey([{ ...rule, show: ['amount', 'customer.name', 'text'] }]);
     const text = `first line\n\u202Esecond <b>line</b>\n${'long'.repeat(100)}`;
-    const args = { amount: 4711, customer: { name: 'Ada' }, text };
+    const args = { amount: 4711.25, customer: { name: 'Ada' }, text };
     const { body } = await service.check(key, 'payments', 'refund', { args });
     const address = `/dashboard/approvals/${body.referenceId}`;
     const viewer = await newPerson(service, 'viewer');
@@ -101,7 +101,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
       await page.goto(address);
       await page.getByText('Only people who may answer see what this call would do.').waitFor();
       await expectUsable(page);
-      expect(await page.content()).not.toContain('4711');
+      expect(await page.content()).not.toContain('4711.25');
       expect(await page.getByRole('button', { name: /approve|deny|withdraw/i }).count()).toBe(0);
     });
     for (const options of [PHONE, DARK])
@@ -111,7 +111,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
         approver.cookie,
         async page => {
           await page.goto(address);
-          await page.getByText('Refund 4711 EUR?').waitFor();
+          await page.getByText('Refund 4711.25 EUR?').waitFor();
           await expectUsable(page);
         },
         options,
@@ -120,8 +120,8 @@ describe.if(hasBrowser())('an approval’s own page', () => {
       await page.goto(address);
       const values = page.locator('.call-fields dd');
       await values.first().waitFor();
-      expect(await page.locator('.call-question mark').allTextContents()).toEqual(['4711']);
-      expect((await values.allTextContents()).slice(0, 2)).toEqual(['4711', 'Ada']);
+      expect(await page.locator('.call-question mark').allTextContents()).toEqual(['4711.25']);
+      expect((await values.allTextContents()).slice(0, 2)).toEqual(['4711.25', 'Ada']);
       expect(await values.last().textContent()).toStartWith('first line\n\\u{202E}second <b>line</b>\n');
       await page.getByRole('button', { name: 'Add a note' }).click();
       await page.getByLabel('Note to the agent').fill('Ask the customer\nfirst.');
