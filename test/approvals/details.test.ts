@@ -68,7 +68,8 @@ for (const engine of await engines()) {
       expect(Object.keys(none).filter(each => each.startsWith('details'))).toEqual([]);
       await gate.lapse();
       await until('the details are let go', async () => (await held()) === 0);
-      expect((await gate.open(all.token)).text).not.toContain('Ada\\u');
+      // The token is random, and may hold any three letters.
+      expect((await gate.open(all.token)).text.replaceAll(all.token, '')).not.toContain('Ada');
     });
 
     test('a call that was not recorded leaves nothing behind', async () => {

@@ -13,7 +13,7 @@ import type { KeyRecord } from '../../src/store/keys.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { NOBODY, type SessionRecord } from '../../src/store/sessions.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { freshStore } from '../support/fresh-store.ts';
+import { freshStore, PATIENCE } from '../support/fresh-store.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { type Engine, engines, ROOT } from '../support/service.ts';
 
@@ -29,8 +29,6 @@ export interface TestStore {
 
 export const NOW = Date.UTC(2030, 0, 1);
 const POOL = 3;
-/** A busy machine may pause for seconds, and what a test finds out must not depend on it. */
-const PATIENCE = 20;
 
 /** A store that no migration has touched. */
 export async function newStore(engine: Engine): Promise<TestStore> {

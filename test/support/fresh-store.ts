@@ -11,6 +11,8 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { sharedPostgres, type TestPostgres } from './postgres.ts';
 
 const ROOT = join(import.meta.dir, '../..');
+/** A busy machine may pause for seconds, and what a test finds out must not depend on it. */
+export const PATIENCE = 20;
 
 /** The url of a store beside this data folder, or on the shared server, for a program whose source is there. */
 export async function freshStore(
@@ -63,7 +65,7 @@ function postgresTemplate(server: TestPostgres): Promise<string> {
 
 async function makePostgres(server: TestPostgres): Promise<string> {
   const url = await server.createDatabase();
-  const db = await openPostgres(url, 1, { patience: 20 });
+  const db = await openPostgres(url, 1, { patience: PATIENCE });
   await migrate(db, Date.now());
   await db.close();
   return new URL(url).pathname.slice(1);
