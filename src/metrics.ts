@@ -2,7 +2,7 @@
 // text is made only on request. No label contains a name that a caller can choose.
 
 import { DECISIONS, type Decision } from './core/decide.ts';
-import { SURFACES, type Surface } from './core/event.ts';
+import { SURFACES, type Surface } from './core/surface.ts';
 import type { ChannelKind } from './store/notifications.ts';
 
 const CHECK_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];

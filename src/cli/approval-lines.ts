@@ -5,6 +5,7 @@ import { earlierCounts } from '../core/approval.ts';
 import { DETAILS_GONE, questionParts } from '../core/details.ts';
 import { joinName } from '../core/name.ts';
 import type { ListedApproval, WholeApproval } from '../core/resources.ts';
+import { surfaceName } from '../core/surface.ts';
 import { visible } from '../core/visible.ts';
 import type { Output } from './io.ts';
 import { time, word } from './print.ts';
@@ -63,7 +64,7 @@ function factRows(approval: WholeApproval): string[][] {
     ['Key', visible(context.keyName)],
     ['Person', approval.personEmail === undefined ? null : visible(approval.personEmail)],
     ['Session', sessionLabel === null ? null : visible(sessionLabel)],
-    ['Asked on', surface === 'mcp' ? '/mcp' : '/v1/check'],
+    ['Surface', surfaceName(surface)],
     ['Rule', rule === null ? null : ruleText(rule)],
     ['Tool', toolDescription === null ? null : visible(toolDescription.replace(/\s+/g, ' '))],
     ['Changed', drifted ? 'The definition of the tool differs from the one that was accepted.' : null],

@@ -351,7 +351,25 @@ export interface Answers {
       sessionId: string | null;
       personId?: string;
       personEmail?: string;
-      surface: 'check' | 'mcp';
+      surface:
+        | 'check'
+        | 'mcp'
+        | 'claude-code'
+        | 'copilot'
+        | 'grok'
+        | 'vscode'
+        | 'codex'
+        | 'cursor'
+        | 'gemini-cli'
+        | 'windsurf'
+        | 'goose'
+        | 'authzen'
+        | 'ext-authz'
+        | 'opa'
+        | 'toolhive'
+        | 'litellm'
+        | 'arcade'
+        | 'obot';
       serverName: string;
       toolName: string;
       status: 'pending' | 'approved' | 'denied' | 'timed_out';
@@ -385,7 +403,25 @@ export interface Answers {
     sessionId: string | null;
     personId?: string;
     personEmail?: string;
-    surface: 'check' | 'mcp';
+    surface:
+      | 'check'
+      | 'mcp'
+      | 'claude-code'
+      | 'copilot'
+      | 'grok'
+      | 'vscode'
+      | 'codex'
+      | 'cursor'
+      | 'gemini-cli'
+      | 'windsurf'
+      | 'goose'
+      | 'authzen'
+      | 'ext-authz'
+      | 'opa'
+      | 'toolhive'
+      | 'litellm'
+      | 'arcade'
+      | 'obot';
     serverName: string;
     toolName: string;
     status: 'pending' | 'approved' | 'denied' | 'timed_out';
@@ -475,7 +511,25 @@ export interface Answers {
     sessionId: string | null;
     personId?: string;
     personEmail?: string;
-    surface: 'check' | 'mcp';
+    surface:
+      | 'check'
+      | 'mcp'
+      | 'claude-code'
+      | 'copilot'
+      | 'grok'
+      | 'vscode'
+      | 'codex'
+      | 'cursor'
+      | 'gemini-cli'
+      | 'windsurf'
+      | 'goose'
+      | 'authzen'
+      | 'ext-authz'
+      | 'opa'
+      | 'toolhive'
+      | 'litellm'
+      | 'arcade'
+      | 'obot';
     serverName: string;
     toolName: string;
     status: 'pending' | 'approved' | 'denied' | 'timed_out';
@@ -637,7 +691,25 @@ export interface Answers {
       at: string;
       keyId: string;
       sessionId: string | null;
-      surface: 'check' | 'mcp';
+      surface:
+        | 'check'
+        | 'mcp'
+        | 'claude-code'
+        | 'copilot'
+        | 'grok'
+        | 'vscode'
+        | 'codex'
+        | 'cursor'
+        | 'gemini-cli'
+        | 'windsurf'
+        | 'goose'
+        | 'authzen'
+        | 'ext-authz'
+        | 'opa'
+        | 'toolhive'
+        | 'litellm'
+        | 'arcade'
+        | 'obot';
       serverName: string;
       toolName: string;
       decision: 'allow' | 'deny' | 'pending';
@@ -656,7 +728,25 @@ export interface Answers {
     at: string;
     keyId: string;
     sessionId: string | null;
-    surface: 'check' | 'mcp';
+    surface:
+      | 'check'
+      | 'mcp'
+      | 'claude-code'
+      | 'copilot'
+      | 'grok'
+      | 'vscode'
+      | 'codex'
+      | 'cursor'
+      | 'gemini-cli'
+      | 'windsurf'
+      | 'goose'
+      | 'authzen'
+      | 'ext-authz'
+      | 'opa'
+      | 'toolhive'
+      | 'litellm'
+      | 'arcade'
+      | 'obot';
     serverName: string;
     toolName: string;
     decision: 'allow' | 'deny' | 'pending';
@@ -710,7 +800,25 @@ export interface Answers {
       at: string;
       keyId: string;
       sessionId: string | null;
-      surface: 'check' | 'mcp';
+      surface:
+        | 'check'
+        | 'mcp'
+        | 'claude-code'
+        | 'copilot'
+        | 'grok'
+        | 'vscode'
+        | 'codex'
+        | 'cursor'
+        | 'gemini-cli'
+        | 'windsurf'
+        | 'goose'
+        | 'authzen'
+        | 'ext-authz'
+        | 'opa'
+        | 'toolhive'
+        | 'litellm'
+        | 'arcade'
+        | 'obot';
       serverName: string;
       toolName: string;
       decision: 'allow' | 'deny' | 'pending';
@@ -914,7 +1022,25 @@ export interface Answers {
       at: string;
       keyId: string;
       sessionId: string | null;
-      surface: 'check' | 'mcp';
+      surface:
+        | 'check'
+        | 'mcp'
+        | 'claude-code'
+        | 'copilot'
+        | 'grok'
+        | 'vscode'
+        | 'codex'
+        | 'cursor'
+        | 'gemini-cli'
+        | 'windsurf'
+        | 'goose'
+        | 'authzen'
+        | 'ext-authz'
+        | 'opa'
+        | 'toolhive'
+        | 'litellm'
+        | 'arcade'
+        | 'obot';
       serverName: string;
       toolName: string;
       decision: 'allow' | 'deny' | 'pending';

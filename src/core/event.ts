@@ -2,12 +2,10 @@
 // An event never carries the approval's token.
 
 import type { ApprovalStatus } from './approval.ts';
+import type { Surface } from './surface.ts';
 
 export const EVENT_TYPES = ['approval.created', 'approval.resolved'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
-
-export type Surface = 'check' | 'mcp';
-export const SURFACES = ['check', 'mcp'] as const satisfies readonly Surface[];
 
 /** An approval as events show it; times are in ISO 8601. */
 export interface ApprovalView {

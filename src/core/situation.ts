@@ -2,8 +2,8 @@
 // Conditions read it as variables; a limit counts by it. Nothing of it is kept.
 
 import { type Declarations, type Scope, types } from './condition/condition.ts';
-import type { Surface } from './event.ts';
 import type { Json, JsonObject } from './json.ts';
+import type { Surface } from './surface.ts';
 
 export interface ToolCall {
   serverName: string;

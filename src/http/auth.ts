@@ -9,7 +9,8 @@ import { recognise, requireRole, type SignedIn } from '../guard/people/sign-ins.
 import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
 import type { Role } from '../store/operators.ts';
 import { readCookie } from './cookie.ts';
-import type { Access, Services, Who } from './route.ts';
+import { carriedKey } from './key-headers.ts';
+import type { Route, Services, Who } from './route.ts';
 
 const NEEDED: Record<'own' | 'view' | 'resolve' | 'admin', Role> = {
   own: 'user',
@@ -18,12 +19,16 @@ const NEEDED: Record<'own' | 'view' | 'resolve' | 'admin', Role> = {
   admin: 'admin',
 };
 
-export function identify(services: Services, request: Request, access: Access): Who | Promise<Who> {
+export function identify(
+  services: Services,
+  request: Request,
+  { access, anyKeyHeader }: Pick<Route, 'access' | 'anyKeyHeader'>,
+): Who | Promise<Who> {
   switch (access) {
     case 'public':
       return { kind: 'nobody' };
     case 'agent':
-      return agent(services, request);
+      return agent(services, request, anyKeyHeader ? carriedKey(request.headers) : null);
     case 'key':
       return keyOnly(services, request);
     case 'own':
@@ -35,17 +40,16 @@ export function identify(services: Services, request: Request, access: Access): 
 }
 
 /** A remembered credential only saves a look-up: the transaction of a check reads key and session again. */
-function agent(services: Services, request: Request): Who | Promise<Who> {
-  const header = request.headers.get('authorization') ?? '';
+function agent(services: Services, request: Request, carried: string | null): Who | Promise<Who> {
+  const header = carried === null ? (request.headers.get('authorization') ?? '') : `Bearer ${carried}`;
   const known = services.principals.recall(header);
   if (known !== undefined) return { kind: 'agent', principal: known };
-  const token = agentToken(services, request);
+  const token = agentToken(services, carried ?? bearer(request));
   return services.principals.learn(token).then(principal => ({ kind: 'agent', principal }));
 }
 
 /** Using the admin token for calls is a common mistake, so it gets a message of its own. */
-function agentToken(services: Services, request: Request): string {
-  const token = bearer(request);
+function agentToken(services: Services, token: string): string {
   if (tokenKind(token) === 'admin' || sameText(hashToken(token), services.adminTokenHash)) {
     throw new GuardError(
       'unauthenticated',
@@ -56,7 +60,7 @@ function agentToken(services: Services, request: Request): string {
 }
 
 async function keyOnly(services: Services, request: Request): Promise<Who> {
-  const principal = await authenticate(services.deps, agentToken(services, request));
+  const principal = await authenticate(services.deps, agentToken(services, bearer(request)));
   if (principal.kind !== 'key') {
     throw new GuardError(
       'forbidden',

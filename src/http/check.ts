@@ -2,13 +2,13 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
-import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
 import type { CheckRequest } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { fit, gone } from './body.ts';
 import { text, uuid } from './fields.ts';
+import { judge } from './judge.ts';
 import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
 
 /** The value itself is passed on and not a copy, so that what is checked is what was sent. */
@@ -114,15 +114,5 @@ function answer(
     referenceId,
     startedAt,
   };
-  return services.checks.submit(asked, identifyMs).then(
-    verdict => {
-      services.metrics.verdict(verdict.decision, 'check', (performance.now() - startedAt) / 1000);
-      return Response.json(verdict);
-    },
-    error => {
-      if (error instanceof GuardError && error.code === 'unauthenticated')
-        services.principals.forget(principal);
-      throw error;
-    },
-  );
+  return judge(services, asked, identifyMs, verdict => Response.json(verdict));
 }

@@ -16,6 +16,7 @@ const problemSchema = z.object({
 });
 
 const ADMINISTRATION = ['adminToken', 'signIn'];
+const ANY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Any one of these credentials is sufficient. */
 const SECURITY: Record<Access, string[]> = {
@@ -33,8 +34,10 @@ export type OpenApi = ReturnType<typeof openapi>;
 export function openapi(routes: readonly Route[], version: string) {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const each of routes) {
-    const path = each.path.replace(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [each.method.toLowerCase()]: operation(each) };
+    const path = each.path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{rest}');
+    const methods = each.method === 'ANY' ? ANY_METHOD : [each.method];
+    for (const method of methods)
+      paths[path] = { ...paths[path], [method.toLowerCase()]: operation({ ...each, method }) };
   }
   return {
     openapi: '3.1.0',
@@ -120,6 +123,7 @@ function operationId({ method, path }: Route): string {
 
 function pathParameters(route: Route) {
   const names = [...route.path.matchAll(/:(\w+)/g)].map(found => found[1] as string);
+  if (route.path.endsWith('*')) names.push('rest');
   return names.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
 }
 

@@ -92,8 +92,8 @@ export interface Answer {
 type BodyLimit = 'checkBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
 
 export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path, with `:name` for parameters. */
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ANY';
+  /** The path, with `:name` for parameters, and perhaps `/*` at its end. */
   path: string;
   access: Access;
   tag: string;
@@ -117,14 +117,19 @@ export interface Route {
   cors?: true;
   /** A 401 says where a client can sign in, if people can connect clients. */
   challenges?: true;
+  /** The key may also come as `x-api-key` or as the password of Basic authentication, where Bearer cannot be set. */
+  anyKeyHeader?: true;
   /** Refuses foreign hosts and pages before anything else. */
   checksOrigin?: boolean;
   /** While too many checks wait, requests are refused before anything else, so that refusing them costs little. */
   sheds?: boolean;
   /** Counts against the limit per client address. */
   rateLimited?: boolean;
-  /** Shows an error as a page if a person will read it; null: as a problem body. */
-  refusal?: (error: GuardError, request: Request) => Response | null;
+  /**
+   * Shows an error as a page if a person will read it, or in the language of another protocol; null: as a problem body.
+   * `body` is what was read before the error, if anything.
+   */
+  refusal?: (error: GuardError, request: Request, body?: unknown) => Response | null;
   query?: z.ZodObject;
   answers: Record<number, Answer>;
   handle: (incoming: Incoming<never, never>) => Response | Promise<Response>;

@@ -13,6 +13,7 @@ import { dashboardRoutes } from './dashboard.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
 import { guideRoutes } from './guides.ts';
 import { healthRoutes } from './health.ts';
+import { hookRoutes } from './hooks/routes.ts';
 import { mcpRoutes } from './mcp.ts';
 import { challenge } from './oauth/metadata.ts';
 import { oauthRoutes } from './oauth/routes.ts';
@@ -28,6 +29,7 @@ import { slackRoutes } from './slack.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
+  ...hookRoutes,
   ...sessionRoutes,
   ...approveRoutes,
   ...slackRoutes,
@@ -114,8 +116,8 @@ class Desk {
     const allow = [...here.keys()].join(', ');
     const open = [...here.values()].some(route => route.cors);
     return (request, server) => {
-      const route = here.get(request.method);
-      if (route?.sheds && this.#services.checks.overloaded) return this.#shed();
+      const route = here.get(request.method) ?? here.get('ANY');
+      if (route?.sheds && this.#services.checks.overloaded) return this.#shed(route, request);
       if (open && request.method === 'OPTIONS') return preflight(allow);
       if (route !== undefined) return this.#quickly(route, request) ?? this.#answer(route, request, server);
       return this.refuse(
@@ -147,6 +149,7 @@ class Desk {
   async #answer(route: Route, request: Bun.BunRequest, server: Bun.Server<undefined>): Promise<Response> {
     const services = this.#services;
     const startedAt = performance.now();
+    let body: unknown;
     this.underWay++;
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
@@ -154,10 +157,10 @@ class Desk {
       if (route.rateLimited) {
         await services.approveLimit.admit(clientOf({ services, request, server }), services.deps.now());
       }
-      const identified = identify(services, request, route.access);
+      const identified = identify(services, request, route);
       const who = identified instanceof Promise ? await identified : identified;
       const identifyMs = performance.now() - startedAt;
-      const body = route.body === undefined ? undefined : await readBody(services, route, request);
+      if (route.body !== undefined) body = await readBody(services, route, request);
       const query = route.query === undefined ? undefined : readQuery(route.query, request);
       // Reading the parameters is expensive in the runtime's router, so a path without any skips it.
       const params = route.path.includes(':') ? readParams(request) : NO_PARAMS;
@@ -176,7 +179,7 @@ class Desk {
       services.metrics.answered(response.status);
       return finished(route, response);
     } catch (error) {
-      const refused = route.refusal?.(asGuardError(error), request) ?? this.refuse(request, error);
+      const refused = this.refuse(request, error, known => route.refusal?.(known, request, body) ?? null);
       if (route.challenges && services.config.oauth && refused.status === 401)
         refused.headers.set('WWW-Authenticate', challenge(services.config, request));
       return finished(route, refused);
@@ -186,23 +189,30 @@ class Desk {
   }
 
   /** Under overload most answers are 503s, so the request is not read and the error is made only once. */
-  #shed(): Response {
-    this.#services.metrics.answered(STATUS[OVERLOADED.code]);
-    return problem(OVERLOADED, Bun.randomUUIDv7());
+  #shed(route: Route, request: Request): Response {
+    const response = route.refusal?.(OVERLOADED, request) ?? problem(OVERLOADED, Bun.randomUUIDv7());
+    this.#services.metrics.answered(response.status);
+    return response;
   }
 
-  refuse(request: Request | null, error: unknown): Response {
+  /** `own` is the route's way to show an error, if it has one. */
+  refuse(
+    request: Request | null,
+    error: unknown,
+    own: (known: GuardError) => Response | null = () => null,
+  ): Response {
     const { metrics, log } = this.#services;
     const known = asGuardError(error);
     const requestId = Bun.randomUUIDv7();
     const status = STATUS[known.code];
-    metrics.answered(status);
     const facts = { requestId, method: request?.method, code: known.code, status };
     // The cause of a failed commit is logged once for its group, so that an outage does not log a stack for each check.
     if (known.code === 'audit_failed') log.error(facts, 'failed');
     else if (status === 500) log.error({ ...facts, err: known.cause ?? known }, 'failed');
     else log.debug(facts, 'refused');
-    return problem(known, requestId, this.#open ? {} : { Connection: 'close' });
+    const response = own(known) ?? problem(known, requestId, this.#open ? {} : { Connection: 'close' });
+    metrics.answered(response.status);
+    return response;
   }
 }
 

@@ -2,8 +2,9 @@
 // concurrent attempts succeeds. usable-approvals.ts has what becomes of those that were given.
 
 import type { ApprovalStatus } from '../core/approval.ts';
-import type { ApprovalView, Surface } from '../core/event.ts';
+import type { ApprovalView } from '../core/event.ts';
 import type { ListedApproval } from '../core/resources.ts';
+import type { Surface } from '../core/surface.ts';
 import { padded, placeholders, type Queries, type Transaction, type Value } from './db.ts';
 import type { VoteRecord } from './votes.ts';
 

@@ -1,7 +1,7 @@
 // The shape of one entry of the audit log inside the program.
 
 import type { Decision } from '../core/decide.ts';
-import type { Surface } from '../core/event.ts';
+import type { Surface } from '../core/surface.ts';
 
 export interface AuditEntry {
   id: string;

@@ -5,8 +5,8 @@
 // continues.
 
 import type { Decision } from '../core/decide.ts';
-import type { Surface } from '../core/event.ts';
 import { splitName } from '../core/name.ts';
+import type { Surface } from '../core/surface.ts';
 import { AUDIT_COLUMNS, ENTRY_COLUMNS, firstIdAt } from './audit.ts';
 import type { AuditEntry } from './audit-entry.ts';
 import type { Queries, Value } from './db.ts';

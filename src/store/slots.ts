@@ -4,7 +4,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { Decision } from '../core/decide.ts';
-import type { Surface } from '../core/event.ts';
+import { SURFACES, type Surface } from '../core/surface.ts';
 import type { AuditEntry } from './audit-entry.ts';
 import { CommittedMemory } from './committed-memory.ts';
 import { rowInserts, type Transaction } from './db.ts';
@@ -48,7 +48,8 @@ export const sessionTag = (sessionId: string): number => tagOf(`session ${sessio
 
 /** Most calls are allowed and come through /v1/check. Paging finds them at once, so they have no tag. */
 const DECISION_TAGS = { allow: null, deny: tagOf('deny'), pending: tagOf('pending') };
-const SURFACE_TAGS = { check: null, mcp: tagOf('mcp') };
+const surfaceTags = SURFACES.map(each => [each, each === 'check' ? null : tagOf(each)] as const);
+const SURFACE_TAGS = Object.fromEntries(surfaceTags) as Record<Surface, number | null>;
 
 export const decisionTag = (decision: Decision): number | null => DECISION_TAGS[decision];
 export const surfaceTag = (surface: Surface): number | null => SURFACE_TAGS[surface];

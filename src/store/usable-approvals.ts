@@ -1,7 +1,7 @@
 // Approvals that can free a call, and earlier questions about the same call: what the decision about a call reads and
 // changes. Spending and withdrawing are conditional UPDATEs, so that exactly one of several attempts succeeds.
 
-import type { Surface } from '../core/event.ts';
+import type { Surface } from '../core/surface.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 
 export interface Spendable {
@@ -64,8 +64,8 @@ export interface RepeatedApproval
 }
 
 /**
- * The questions of `/mcp` about calls with these keys and digests of arguments that are open or were denied, and whose
- * time is not over; the newest come first.
+ * The questions about calls with these keys and digests of arguments that are open or were denied, and whose
+ * time is not over; the newest come first. On `/v1/check` each call that is held is a question of its own.
  */
 export function findRepeated(
   db: Queries,
@@ -79,7 +79,7 @@ export function findRepeated(
     `SELECT id, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface,
        server_name AS "serverName", tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
        rule_digest AS "ruleDigest", status, note, expires_at AS "expiresAt"
-     FROM approvals WHERE status IN ('pending', 'denied') AND surface = 'mcp' AND expires_at > $1
+     FROM approvals WHERE status IN ('pending', 'denied') AND surface <> 'check' AND expires_at > $1
        AND key_id IN (${placeholders(keys.length, 1)})
        AND args_digest IN (${placeholders(wanted.length, 1 + keys.length)}) ORDER BY id DESC`,
     [now, ...keys, ...wanted],

@@ -112,11 +112,9 @@ for (const engine of await engines()) {
       const services = { principals, deps, adminTokenHash: '' } as Services;
       const token = await minted(1);
       const ask = async (header: string) =>
-        identify(
-          services,
-          new Request('http://localhost/v1/check', { headers: { Authorization: header } }),
-          'agent',
-        );
+        identify(services, new Request('http://localhost/v1/check', { headers: { Authorization: header } }), {
+          access: 'agent',
+        });
       const first = await ask(`Bearer ${token}`);
       for (let blanks = 1; blanks <= 3000; blanks++) {
         const scheme = blanks % 2 === 0 ? 'bearer' : 'BEARER';

@@ -47,6 +47,7 @@ class Approval:
     policy_id: str
     key_id: str
     session_id: str | None
+    #: Where the call came from: ``check``, ``mcp``, or the name of an agent or gateway.
     surface: str
     server_name: str
     tool_name: str
@@ -123,7 +124,7 @@ def _read_approval(data: Fields, statuses: tuple[str, ...]) -> Approval:
         policy_id=ident(data, "policyId"),
         key_id=ident(data, "keyId"),
         session_id=text_or_none(data, "sessionId"),
-        surface=one_of(data, "surface", ("check", "mcp")),
+        surface=text(data, "surface"),
         server_name=text(data, "serverName"),
         tool_name=text(data, "toolName"),
         status=one_of(data, "status", statuses),

@@ -21,7 +21,8 @@ export interface Approval {
   policyId: string;
   keyId: string;
   sessionId: string | null;
-  surface: 'check' | 'mcp';
+  /** Where the call came from: `check`, `mcp`, or the name of an agent or gateway. */
+  surface: string;
   serverName: string;
   toolName: string;
   status: 'pending' | 'approved' | 'denied' | 'timed_out';
@@ -108,7 +109,7 @@ function readApproval(data: Fields): Omit<Approval, 'status'> {
     policyId: id(data, 'policyId'),
     keyId: id(data, 'keyId'),
     sessionId: textOrNull(data, 'sessionId'),
-    surface: oneOf(data, 'surface', ['check', 'mcp']),
+    surface: text(data, 'surface'),
     serverName: text(data, 'serverName'),
     toolName: text(data, 'toolName'),
     reason: text(data, 'reason'),

@@ -3,9 +3,9 @@
 
 import { type Command, Option } from 'commander';
 import { DECISIONS } from '../../core/decide.ts';
-import { SURFACES } from '../../core/event.ts';
 import { joinName } from '../../core/name.ts';
 import type { AuditEntry } from '../../core/resources.ts';
+import { SURFACES } from '../../core/surface.ts';
 import { safeJson, visible } from '../../core/visible.ts';
 import { operatorId, pastKeyId } from '../admin.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';

@@ -3,6 +3,7 @@
 
 import type { Drift, Freedom } from '../../core/decide.ts';
 import { hasMore } from '../../core/policy.ts';
+import { knowsRepeats } from '../../core/surface.ts';
 import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../store/approvals.ts';
 import type { Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
@@ -73,10 +74,9 @@ export class ApprovalFacts {
     const requests = asking.map(each => each.request);
     const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
     const references = requests.flatMap(each => each.referenceId ?? []);
-    // The proxy runs the call itself, so a call that is repeated is freed by its own approval without naming it.
-    const forwarded = asking.filter(({ request }) => request.surface === 'mcp');
-    const digests = forwarded.map(each => each.argsDigest);
-    const nameless = forwarded.filter(({ request }) => request.referenceId === null);
+    const repeatable = asking.filter(({ request }) => knowsRepeats(request.surface));
+    const digests = repeatable.map(each => each.argsDigest);
+    const nameless = repeatable.filter(({ request }) => request.referenceId === null);
     const after = now - deps.settings.approvedFor;
     const [, grants, open, known, named, unnamed, repeated, subscribers] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
@@ -135,7 +135,7 @@ export class ApprovalFacts {
   }
 
   /**
-   * The question that was asked about the same call on `/mcp`, if it is still open or was denied. An open one must have
+   * The question that was asked about the same call, if it is still open or was denied. An open one must have
    * been asked by the same rule: another rule may want other people to answer.
    */
   repeated(asking: Asking): RepeatedApproval | null {
@@ -202,7 +202,7 @@ export class ApprovalFacts {
     const { serverName, toolName } = call;
     const about = { keyId, sessionId, personId, surface, serverName, toolName };
     const digests = { argsDigest, definitionDigest, ruleDigest };
-    if (surface === 'mcp')
+    if (knowsRepeats(surface))
       this.#repeated.unshift({ id, expiresAt, ...about, ...digests, status: 'pending', note: null });
   }
 
@@ -250,13 +250,13 @@ function isOwn({ openedBy }: GrantRecord, { person }: Asking): boolean {
 }
 
 /**
- * An approval counts only on the surface that asked for it. On `/mcp`, where the proxy runs the call itself, the call
- * need not name it if the same person or credential asked for it.
+ * An approval counts only on the surface that asked for it. Where a repeated call is the same question, the call need
+ * not name it if the same person or credential asked for it.
  */
 function mayUse(approval: Spendable, { surface, principal, referenceId }: CheckRequest): boolean {
   if (approval.surface !== surface || !isFor(approval, principal)) return false;
   if (referenceId !== null) return approval.id === referenceId;
-  return surface === 'mcp' && isSameAsker(approval, principal);
+  return knowsRepeats(surface) && isSameAsker(approval, principal);
 }
 
 /** A person is the same in all their sessions. Else a session, or the key itself, asks for itself alone. */

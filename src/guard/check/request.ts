@@ -1,9 +1,9 @@
 // The input and the result of a check: the request that each surface makes, and the verdict that it shows.
 
 import type { Decision } from '../../core/decide.ts';
-import type { Surface } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
 import type { ToolCall } from '../../core/situation.ts';
+import type { Surface } from '../../core/surface.ts';
 import type { Principal } from '../credentials.ts';
 
 export interface CheckRequest {

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { DECISIONS } from '../../core/decide.ts';
-import { SURFACES } from '../../core/event.ts';
 import { ACTIONS } from '../../core/policy.ts';
+import { SURFACES } from '../../core/surface.ts';
 import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
 import { freedCall } from '../../guard/approvals/freed.ts';

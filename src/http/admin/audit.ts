@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { DECISIONS } from '../../core/decide.ts';
 import { shownEntry } from '../../core/entry.ts';
 import { GuardError } from '../../core/errors.ts';
-import { SURFACES } from '../../core/event.ts';
+import { SURFACES } from '../../core/surface.ts';
 import { findAudit } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../store/audit-search.ts';

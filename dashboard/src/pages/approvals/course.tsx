@@ -1,6 +1,7 @@
 // The course of an approval, step by step: asked, told, voted on, answered, used, forwarded; and what is still to come.
 
 import type { ComponentChildren } from 'preact';
+import { askerName } from '../../../../src/core/surface.ts';
 import { inWords, now } from '../../clock.ts';
 import { Left, Named, Time } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
@@ -39,8 +40,7 @@ function asked({ surface, createdAt, toolCallId }: WholeApproval): Step {
     at: createdAt,
     what: (
       <>
-        {surface === 'mcp' ? 'by the MCP proxy' : 'by a check'} ·{' '}
-        <a href={addressOf({}, toolCallId)}>audit entry</a>
+        by {askerName(surface)} · <a href={addressOf({}, toolCallId)}>audit entry</a>
       </>
     ),
   };

@@ -1,6 +1,7 @@
 // One entry of the audit log with all its details, and links to similar entries.
 
 import type { ComponentChildren } from 'preact';
+import { surfaceName } from '../../../../src/core/surface.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/page.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
@@ -38,7 +39,7 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Key', <Like key="" filters={{ keyId }} what={<Named text={keyName(keyId)} />} />],
     ...(personId === undefined ? [] : [['Person', <Person key="" id={personId} />] as Fact]),
     ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} />],
-    ['Surface', entry.surface === 'mcp' ? 'MCP proxy' : 'Check'],
+    ['Surface', surfaceName(entry.surface)],
     ['Policy', <Policy key="" id={policyId} version={policyVersion} />],
     ['Rule', ruleIndex === null ? 'none' : ruleIndex],
     ['Evaluated in', `${entry.latencyMs} ms`],

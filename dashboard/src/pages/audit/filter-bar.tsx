@@ -1,6 +1,7 @@
 // The controls of the audit log's filters. Each change opens another address, and the page shows what the address says.
 
 import { useEffect } from 'preact/hooks';
+import { SURFACES, surfaceName } from '../../../../src/core/surface.ts';
 import { visible } from '../../../../src/core/visible.ts';
 import { Field } from '../../components/field.tsx';
 import { keyName, keys, loadKeys, loadPeople, people, personName } from '../../names.ts';
@@ -19,10 +20,9 @@ const DECISIONS: Options = [
   ['deny', 'Deny'],
   ['pending', 'Pending'],
 ];
-const SURFACES: Options = [
+const ANY_SURFACE: Options = [
   ['', 'Any'],
-  ['check', 'Check'],
-  ['mcp', 'MCP proxy'],
+  ...SURFACES.map((each): [string, string] => [each, surfaceName(each)]),
 ];
 
 export function FilterBar({ filters, change }: FilterBarProps) {
@@ -62,7 +62,7 @@ export function FilterBar({ filters, change }: FilterBarProps) {
               set={set('personId')}
             />
             <Text label="Session id" value={filters.sessionId} set={set('sessionId')} />
-            <Choice label="Surface" options={SURFACES} value={filters.surface} set={set('surface')} />
+            <Choice label="Surface" options={ANY_SURFACE} value={filters.surface} set={set('surface')} />
             <Moment label="From" value={filters.from} set={set('from')} />
             <Moment label="To" value={filters.to} set={set('to')} />
           </div>

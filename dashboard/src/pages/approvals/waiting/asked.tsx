@@ -1,5 +1,6 @@
 // What is asked, on a card: what the call would do, who asks, and how much time is left.
 
+import { askerName } from '../../../../../src/core/surface.ts';
 import { now } from '../../../clock.ts';
 import { Bar } from '../../../components/bar.tsx';
 import { Problem } from '../../../components/states.tsx';
@@ -54,7 +55,7 @@ function Asker({ approval, whole }: { approval: Approval; whole: Look['whole'] }
           · session <Named text={label} />
         </>
       )}{' '}
-      · by {surface === 'mcp' ? 'the MCP proxy' : 'a check'} · asked <Ago at={createdAt} /> ·{' '}
+      · by {askerName(surface)} · asked <Ago at={createdAt} /> ·{' '}
       <a href={`/dashboard/approvals/${referenceId}`}>whole question</a> ·{' '}
       <a href={`/dashboard/audit?entry=${toolCallId}`}>audit entry</a>
     </p>

@@ -1,0 +1,39 @@
+// The doors through which calls come to a decision: the `surface` of an audit entry, and its name for people.
+
+const NAMES = {
+  check: 'Check',
+  mcp: 'MCP proxy',
+  'claude-code': 'Claude Code',
+  copilot: 'Copilot',
+  grok: 'Grok',
+  vscode: 'VS Code',
+  codex: 'Codex',
+  cursor: 'Cursor',
+  'gemini-cli': 'Gemini CLI',
+  windsurf: 'Windsurf',
+  goose: 'Goose',
+  authzen: 'AuthZEN',
+  'ext-authz': 'External authorization',
+  opa: 'OPA’s data API',
+  toolhive: 'ToolHive',
+  litellm: 'LiteLLM',
+  arcade: 'Arcade',
+  obot: 'Obot',
+} as const;
+
+export type Surface = keyof typeof NAMES;
+export const SURFACES = Object.keys(NAMES) as [Surface, ...Surface[]];
+
+export const surfaceName = (surface: Surface): string => NAMES[surface];
+
+/**
+ * Whether the same call, made again, is the same question: it is freed by its own approval without naming it. Callers
+ * of `/v1/check` name the approval instead.
+ */
+export const knowsRepeats = (surface: Surface): boolean => surface !== 'check';
+
+/** Whoever asked, within a sentence. */
+export function askerName(surface: Surface): string {
+  if (surface === 'check') return 'a check';
+  return surface === 'mcp' ? 'the MCP proxy' : surfaceName(surface);
+}

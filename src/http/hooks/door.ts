@@ -1,0 +1,99 @@
+// A door: how an agent, a gateway or another authorization API asks for the same check as `/v1/check`. Each door is two
+// pure functions, their request as our call and our verdict as their answer, and its own way to refuse. Whatever cannot
+// be read, authenticated or recorded is answered by that refusal, never by silence that they would take for yes.
+
+import type { z } from 'zod';
+import { type GuardError, invalidInput } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { serverNameFault, toolNameFault } from '../../core/name.ts';
+import type { ToolCall } from '../../core/situation.ts';
+import type { Surface } from '../../core/surface.ts';
+import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
+import { judge } from '../judge.ts';
+import { type Answer, agentOf, type Incoming, type Route, route } from '../route.ts';
+
+/** Their request, as our call. */
+export interface Asked {
+  call: ToolCall;
+  args: Json | undefined;
+  referenceId?: string | null;
+}
+
+export interface Door<Body> {
+  surface: Surface;
+  path: string;
+  summary: string;
+  description?: string;
+  /** A loose object: vendors add fields, and those that we do not know are ignored. */
+  body: z.ZodType<Body>;
+  answers?: Record<number, Answer>;
+  /**
+   * Throws a GuardError for what cannot be mapped. A Response answers an event that is not a call: nothing is decided
+   * and nothing recorded.
+   */
+  asked: (body: Body, request: Request) => Asked | Response;
+  answer: (verdict: Verdict, body: Body) => object | Response;
+  /** `body` is null if it could not be read. */
+  refuse: (error: GuardError, body: Body | null) => object | Response;
+}
+
+/** Says to people who look for the cause why a door refused: its own language may have no word for it. */
+const ERROR_HEADER = 'X-Toolgate-Error';
+
+/** What all routes of doors share. */
+export const DOOR = {
+  access: 'agent',
+  tag: 'doors',
+  sheds: true,
+  anyText: true,
+  anyKeyHeader: true,
+  bodyLimit: 'checkBodyLimit',
+} as const satisfies Partial<Route>;
+
+export function doorRoute<Body>(door: Door<Body>): Route {
+  const { path, summary, description, body, answers } = door;
+  return route({
+    ...DOOR,
+    method: 'POST',
+    path,
+    summary,
+    ...(description !== undefined && { description }),
+    body,
+    answers: answers ?? { 200: { description: 'The verdict, or a refusal, as the caller expects it.' } },
+    handle: incoming => through(door, incoming),
+    refusal: (error, _, read) => refused(error, door.refuse(error, (read as Body | undefined) ?? null)),
+  });
+}
+
+/** Marks an answer as a refusal of ours. */
+export function refused(error: GuardError, answer: object | Response): Response {
+  const response = asResponse(answer);
+  response.headers.set(ERROR_HEADER, error.code);
+  return response;
+}
+
+async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>): Promise<Response> {
+  const { services, body, request, identifyMs } = incoming;
+  const asked = door.asked(body, request);
+  if (asked instanceof Response) return asked;
+  const question = questionOf(door.surface, asked, incoming);
+  return judge(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
+}
+
+/** The check of a call that came through a door; it throws if the names cannot be those of a tool. */
+export function questionOf(
+  surface: Surface,
+  { call, args, referenceId = null }: Asked,
+  incoming: Incoming<unknown, unknown>,
+): CheckRequest {
+  const faults = [
+    { path: '/server', message: serverNameFault(call.serverName) },
+    { path: '/tool', message: toolNameFault(call.toolName) },
+  ].flatMap(({ path, message }) => (message === null ? [] : [{ path, message }]));
+  if (faults.length > 0) throw invalidInput(faults);
+  return { principal: agentOf(incoming), surface, call, args, referenceId, startedAt: incoming.startedAt };
+}
+
+function asResponse(answer: object | Response): Response {
+  return answer instanceof Response ? answer : Response.json(answer);
+}

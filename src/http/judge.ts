@@ -1,0 +1,27 @@
+// Submits a call to the group commit, for every route that answers with a verdict.
+
+import { GuardError } from '../core/errors.ts';
+import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import type { Services } from './route.ts';
+
+/**
+ * The answer that `show` makes of the committed verdict. A credential that turned out to be invalid is forgotten, so that
+ * the next request with it is refused sooner.
+ */
+export function judge<T>(
+  { checks, metrics, principals }: Services,
+  asked: CheckRequest,
+  identifyMs: number,
+  show: (verdict: Verdict) => T,
+): Promise<T> {
+  return checks.submit(asked, identifyMs).then(
+    verdict => {
+      metrics.verdict(verdict.decision, asked.surface, (performance.now() - asked.startedAt) / 1000);
+      return show(verdict);
+    },
+    error => {
+      if (error instanceof GuardError && error.code === 'unauthenticated') principals.forget(asked.principal);
+      throw error;
+    },
+  );
+}
