@@ -1,0 +1,82 @@
+// What is known about a client that Toolgate can be connected to: its configuration files and what belongs into them.
+// The command line edits these files, and the dashboard shows the same entries. clients.ts has the clients themselves.
+
+import type { Json } from '../json.ts';
+
+export const CLIENT_IDS = [
+  'claude-code',
+  'codex',
+  'cursor',
+  'vscode',
+  'gemini-cli',
+  'claude-desktop',
+  'windsurf',
+  'goose',
+] as const;
+export type ClientId = (typeof CLIENT_IDS)[number];
+
+export type Platform = 'linux' | 'macos' | 'windows';
+/** For everything that a person does, or for one project. */
+export type Scope = 'user' | 'project';
+/** The shell that a client gives a hook's command to. */
+export type Shell = 'sh' | 'cmd' | 'powershell';
+/** JSON may have comments and commas at the end, which some clients allow. */
+export type Format = 'json' | 'toml' | 'yaml';
+
+/** What the entries of a file are made from. */
+export interface Setup {
+  /** The address of the service, without a slash at the end. */
+  baseUrl: string;
+  /** It is written into files of the user only. A file of a project names TOOLGATE_API_KEY instead. */
+  key: string;
+  /** The command line of the hook (command.ts). */
+  command: string;
+}
+
+export interface Entry {
+  /** The keys that lead to it, from the root of the file. */
+  at: readonly string[];
+  /** `set` gives the key this value, `append` adds an item to the list there, `default` sets a key that is missing. */
+  how: 'set' | 'append' | 'default';
+  value: Json;
+  /** For `append`: an item is ours if a text in it matches. */
+  mark?: RegExp;
+}
+
+/** A path begins with `~/` (the home folder), with `%APPDATA%/`, or is relative to the project. */
+export interface ConfigFile {
+  format: Format;
+  user: Record<Platform, string>;
+  /** `null`: the client reads none in a project. */
+  project: string | null;
+  entries: (setup: Setup, scope: Scope) => Entry[];
+}
+
+export interface Client {
+  id: ClientId;
+  name: string;
+  /** `null`: Toolgate is only its MCP server. */
+  hooks: ConfigFile | null;
+  mcp: ConfigFile;
+  /** What runs the command of a hook on Windows; elsewhere `sh` does. */
+  windowsShell: Shell;
+  /**
+   * Whether a call is made when the hook gives no answer at all, because it cannot be started or takes too long. When
+   * only the service is away, the hook itself refuses, and all clients block.
+   */
+  fails: 'closed' | 'open';
+  /** One sentence about what is guarded, and about `fails`. */
+  about: string;
+  /** What people have to do themselves after the files are written. */
+  next: string;
+  /** A folder and programs by which it is found on a machine. */
+  folder: Record<Platform, string>;
+  programs: readonly string[];
+  /** Environment variables that move its files: `from` at the beginning of a path becomes the variable and `to`. */
+  moved: readonly { variable: string; from: string; to: string }[];
+}
+
+/** The same path on all platforms. */
+export function everywhere(path: string): Record<Platform, string> {
+  return { linux: path, macos: path, windows: path };
+}

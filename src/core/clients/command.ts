@@ -1,0 +1,23 @@
+// The command line of a hook, quoted for the shell that runs it. A code other than 0 becomes 2, because agents take 2
+// for a refusal and most other codes (127 of a program that is not there, for example) for a warning.
+
+import type { ClientId, Shell } from './client.ts';
+
+/** `program` is this program: one path, or the runtime and the path of our entry file. */
+export function hookCommand(program: readonly string[], agent: ClientId, shell: Shell): string {
+  const words = [...program, 'hook', agent].map(word => quoted(word, shell)).join(' ');
+  if (shell !== 'powershell') return `${words} || exit 2`;
+  // Windows PowerShell 5 has no ||. A program that could not be started leaves the last exit code as it was: empty.
+  return `& ${words}; if ($LASTEXITCODE -ne 0) { exit 2 }`;
+}
+
+function quoted(word: string, shell: Shell): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (shell === 'cmd') return `"${word}"`;
+  return shell === 'powershell' ? `'${word.replaceAll("'", "''")}'` : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Whether a text is the command line of a hook for this agent, wherever the program is. */
+export function hookMark(agent: ClientId): RegExp {
+  return new RegExp(`(?:toolgate(?:\\.exe|\\.cmd)?|main\\.[tj]s)['"]?\\s+hook\\s+${agent}(?![\\w-])`);
+}
