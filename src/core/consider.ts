@@ -47,6 +47,8 @@ export interface Considered {
    */
   held: Held | null;
   meter: Meter | null;
+  /** Whether it is an `allow` rule whose limit may be used up by this call, which only the arguments could tell. */
+  unmetered: boolean;
   /** One sentence for each of the first rules that matched by name and were passed over. */
   passedOver: string;
   /** The steps that its conditions took. */
@@ -72,6 +74,7 @@ export function consider(
     failed: null,
     held: null,
     meter: null,
+    unmetered: false,
     passedOver: '',
     steps: 0,
   };
@@ -98,6 +101,11 @@ function findRule(considered: Considered, situation: Situation): void {
       applies(considered, index);
       considered.failed = examined.condition;
       considered.meter = examined.meter;
+      return;
+    }
+    if (call.unseen && compiled.limit !== null && (examined.applies === null || examined.uncounted)) {
+      applies(considered, index);
+      considered.unmetered = true;
       return;
     }
     if (examined.applies === null && action === 'require_approval') {
@@ -136,6 +144,8 @@ export interface Examined {
   /** Why the rule does not apply, from a finite set of texts. */
   why: string;
   meter: Meter | null;
+  /** Set when it would apply, but its limit cannot count the call. */
+  uncounted?: true;
 }
 
 const APPLIES: Examined = { applies: true, condition: null, why: '', meter: null };
@@ -184,7 +194,8 @@ export class Examiner {
 
   #count(limit: CompiledLimit): Examined {
     const units = this.#units(limit);
-    if (units === null) return notApplying(`its limit "${limit.name}" cannot count this call`);
+    if (units === null)
+      return { ...notApplying(`its limit "${limit.name}" cannot count this call`), uncounted: true };
     return { ...APPLIES, meter: { limit, subject: this.#subject(limit), units } };
   }
 

@@ -66,7 +66,8 @@ export function asksForApproval(
   { drift, usedUp }: Pick<Facts, 'drift' | 'usedUp'>,
 ): boolean {
   const action = policy.rules[index]?.action;
-  if (call.relayed || drift === 'deny' || action === undefined || action === 'deny') return false;
+  if (call.relayed || call.unseen || drift === 'deny' || action === undefined || action === 'deny')
+    return false;
   if (meter !== null && meter.subject === null) return false;
   if (action === 'require_approval' || held !== null || drift !== null) return true;
   return usedUp && meter?.limit.limit.beyond === 'require_approval';
@@ -92,7 +93,7 @@ export function couldPass(
 
 export function decide(considered: Considered, facts: Facts): Decided {
   const { call, held } = considered;
-  const found = byPolicy(considered, facts);
+  const found = byPolicy(considered, call.unseen ? { ...facts, ...UNSEEN } : facts);
   const { passedOver } = held !== null && found.ruleIndex === held.index ? held : considered;
   if (found.decision === 'allow' && call.noPlace !== undefined)
     return decided(
@@ -102,6 +103,9 @@ export function decide(considered: Considered, facts: Facts): Decided {
     );
   return passedOver === '' ? found : { ...found, reason: found.reason + passedOver };
 }
+
+/** Nobody can approve exactly this call if its arguments are not known. */
+const UNSEEN = { freedom: null, repeats: null, approvalLimit: 'its arguments are not known here' } as const;
 
 function byPolicy(considered: Considered, facts: Facts): Decided {
   const { policy, call, name, held } = considered;
@@ -117,7 +121,8 @@ function byPolicy(considered: Considered, facts: Facts): Decided {
 const source = (policy: CompiledPolicy, index: number): string => `Rule ${index} of policy "${policy.name}"`;
 const failure = (condition: number): string => `condition ${condition} could not be evaluated`;
 
-function byRule({ policy, name, index, failed, meter }: Considered, facts: Facts): Decided {
+function byRule(considered: Considered, facts: Facts): Decided {
+  const { policy, name, index, failed, meter } = considered;
   const rule = policy.rules[index];
   if (rule === undefined) {
     return decided(
@@ -129,6 +134,12 @@ function byRule({ policy, name, index, failed, meter }: Considered, facts: Facts
   const rules = source(policy, index);
   switch (rule.action) {
     case 'allow':
+      if (considered.unmetered)
+        return decided(
+          'deny',
+          `${rules} may allow ${name} within its limit "${rule.limit}", but its arguments are not known here.`,
+          index,
+        );
       return allowed(`${rules} allows ${name}`, meter, index, facts);
     case 'deny':
       if (failed !== null) return decided('deny', `${rules} denies ${name}: its ${failure(failed)}.`, index);

@@ -20,6 +20,11 @@ export interface ToolCall {
    * decided like any other, but it spends no approval and counts for nothing.
    */
   unsent?: true;
+  /**
+   * True if the arguments are not known, because a gateway passed on only the headers of the call. Whatever depends on
+   * them is then decided in the strictest way.
+   */
+  unseen?: true;
 }
 
 export interface Person {
@@ -63,7 +68,9 @@ export const VARIABLES: Declarations = {
 
 /** The values of the variables for one call. */
 export function scopeOf(call: ToolCall, situation: Situation): Scope {
-  const { args = {}, annotations, keyName, session, person, surface } = situation;
+  const { annotations, keyName, session, person, surface } = situation;
+  // A condition that reads an absent variable fails. Without arguments `args` is empty, and `has()` is false.
+  const args = call.unseen ? undefined : (situation.args ?? {});
   return {
     args,
     tool: { server: call.serverName, name: call.toolName, ...(annotations === null ? {} : { annotations }) },

@@ -2,9 +2,10 @@
 // a slow oracle: it decides every way in which the failed conditions could have turned out, and takes the strictest.
 
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import type { Decision } from '../../src/core/decide.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { ACTIONS, type Rule } from '../../src/core/policy.ts';
+import { ACTIONS, type Limits, type Rule } from '../../src/core/policy.ts';
 import { figures, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -123,6 +124,113 @@ test('the decision is the strictest that failed conditions leave open', async ()
   expect(first).toBe('');
   expect(found.operations).toBeGreaterThan(100_000);
 });
+
+/** Conditions that turn out differently for some arguments, and some that do not depend on them. */
+const CONDITIONS = [
+  'args.a == 1',
+  'has(args.a)',
+  '!has(args.a)',
+  'has(args.a) && args.a > 1',
+  'size(args) == 0',
+  '"b" in args',
+  'args.all(name, name != "b")',
+  'args.exists(name, name == "b")',
+  'args == {}',
+  'tool.server == "s" || has(args.b)',
+  'tool.server == "other" && has(args.b)',
+  'has(args.b) ? true : true',
+];
+
+const unseenRule = fc
+  .record({
+    action: fc.constantFrom(...ACTIONS),
+    when: fc.array(fc.constantFrom(...CONDITIONS), { maxLength: 2 }),
+    limit: fc.constantFrom(undefined, 'calls', 'sum'),
+  })
+  .map(
+    ({ action, when, limit }): Rule => ({
+      tool: 's__t',
+      action,
+      ...(when.length > 0 && { when }),
+      ...(limit !== undefined && action === 'allow' && { limit }),
+    }),
+  );
+const UNSEEN_LIMITS: Limits = {
+  calls: { calls: 3, each: 'day' },
+  sum: { sum: 'args.a', atMost: 5, each: 'day' },
+};
+const ARGS: (JsonObject | undefined)[] = [undefined, {}, { a: 1 }, { a: 2 }, { b: 1 }, { a: 2, b: null }];
+const SEED = 17;
+
+/** The policies for which a call is allowed without its arguments, although it is not with some of them. */
+function laxUnseen(decider: Decider, runs: number): string[] {
+  const lax: string[] = [];
+  for (const rules of fc.sample(fc.array(unseenRule, { maxLength: 4 }), { numRuns: runs, seed: SEED })) {
+    const policy = decider.compilePolicy({ id: 'p', name: 'p', version: 1, rules, limits: UNSEEN_LIMITS });
+    for (const usedUp of [false, true]) {
+      const call = { serverName: 's', toolName: 't' };
+      const facts = { usedUp, freedom: { kind: 'grant', referenceId: 'ref' } } as const;
+      const unseen = decider.decide(policy, { ...call, unseen: true }, facts);
+      if (unseen.decision === 'pending') lax.push(`pending: ${JSON.stringify(rules)}`);
+      if (unseen.decision !== 'allow') continue;
+      for (const args of ARGS) {
+        const seen = decider.decide(policy, call, { usedUp, situation: { args } });
+        if (seen.decision !== 'allow') lax.push(JSON.stringify({ rules, args, usedUp }));
+      }
+    }
+  }
+  return lax;
+}
+
+test('a call whose arguments are not known is allowed only if it is with any arguments, and is never pending', async () => {
+  const decider = await deciderIn();
+  expect(laxUnseen(decider, LONG ? 100_000 : 3000).slice(0, 3), `seed ${SEED}`).toEqual([]);
+  const says = (rules: Rule[]) => {
+    const policy = decider.compilePolicy({ id: 'p', name: 'p', version: 1, rules, limits: UNSEEN_LIMITS });
+    const { decision, reason } = decider.decide(policy, { serverName: 's', toolName: 't', unseen: true });
+    return [decision, reason];
+  };
+  const rule = { tool: 's__t' };
+  expect(says([{ ...rule, action: 'allow' }])).toEqual(['allow', 'Rule 0 of policy "p" allows s__t.']);
+  expect(says([{ ...rule, action: 'deny', when: 'has(args.a)' }])).toEqual([
+    'deny',
+    'Rule 0 of policy "p" denies s__t: its condition 0 could not be evaluated.',
+  ]);
+  expect(says([{ ...rule, action: 'require_approval' }])).toEqual([
+    'deny',
+    'Rule 0 of policy "p" requires approval for s__t, but its arguments are not known here.',
+  ]);
+  expect(says([{ ...rule, action: 'allow', limit: 'sum' }])).toEqual([
+    'deny',
+    'Rule 0 of policy "p" may allow s__t within its limit "sum", but its arguments are not known here.',
+  ]);
+  expect(says([{ ...rule, action: 'allow', limit: 'calls' }])[0]).toBe('allow');
+});
+
+const UNSEEN_MUTANTS: Record<string, Patch> = {
+  'takes unknown arguments for none': {
+    file: 'src/core/situation.ts',
+    find: 'call.unseen ? undefined : (situation.args ?? {})',
+    replace: 'situation.args ?? {}',
+  },
+  'passes over a limit that unknown arguments may use up': {
+    file: 'src/core/consider.ts',
+    find: 'if (call.unseen && compiled.limit !== null',
+    replace: 'if (!call.unseen && call.unseen && compiled.limit !== null',
+  },
+  'frees a call whose arguments nobody saw': {
+    file: 'src/core/decide.ts',
+    find: 'call.unseen ? { ...facts, ...UNSEEN } : facts',
+    replace: 'facts',
+  },
+};
+
+for (const [what, patch] of Object.entries(UNSEEN_MUTANTS)) {
+  test(`the comparison without arguments goes red on a decider that ${what}`, async () => {
+    const lax = await withMutant([patch], async root => laxUnseen(await deciderIn(root), 1000));
+    expect(lax).not.toEqual([]);
+  });
+}
 
 const MUTANTS: Record<string, Patch> = {
   'lets a deny with a failed condition pass': {
