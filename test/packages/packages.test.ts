@@ -160,6 +160,7 @@ describe('the folder a command is called in has no say', () => {
 });
 
 describe('the npm packages', () => {
+  const ADAPTERS = ['openai-agents', 'langchain', 'vercel-ai', 'mastra'];
   const unpack = (tarball: string, folder: string) => {
     mkdirSync(folder, { recursive: true });
     return output(['tar', 'xzf', tarball, '--strip-components=1', '-C', folder], folder);
@@ -182,10 +183,22 @@ describe('the npm packages', () => {
       `import { Toolgate, ToolCallDenied } from '@toolgate/client';
 const gate = new Toolgate();
 console.log((await gate.check('a', 'get_b')).decision);
-await gate.guard('a', 'drop_b').catch(error => console.log(error instanceof ToolCallDenied));\n`,
+await gate.guard('a', 'drop_b').catch(error => console.log(error instanceof ToolCallDenied));
+for (const name of ${JSON.stringify(ADAPTERS)}) {
+  const { guardTools } = await import('@toolgate/client/' + name);
+  try {
+    guardTools({ hosted: { type: 'hosted' } }, { server: 'a' });
+  } catch (error) {
+    console.log(name, error.name);
+  }
+}
+const { guardTools } = await import('@toolgate/client/vercel-ai');
+const { drop_b } = guardTools({ drop_b: { execute: () => 'dropped' } }, { server: 'a' });
+await drop_b.execute({}).catch(error => console.log(error.cause instanceof ToolCallDenied));\n`,
     );
     const env = { PATH: process.env['PATH'], TOOLGATE_API_KEY: key, TOOLGATE_BASE_URL: service.url };
-    expect(await output(['node', 'ask.mjs'], folder, env)).toBe('allow\ntrue\n');
+    const refused = ADAPTERS.map(name => `${name} InvalidConfiguration\n`).join('');
+    expect(await output(['node', 'ask.mjs'], folder, env)).toBe(`allow\ntrue\n${refused}true\n`);
     await service.close();
   });
 

@@ -81,6 +81,29 @@ export function refusalOf(
   return verdict.decision === 'deny' ? new ToolCallDenied(verdict) : new ToolCallPending(verdict, { note });
 }
 
+/**
+ * A tool that `guardTools` guards was not run. The message is written for the model; `cause` is the error of the guard.
+ */
+export class ToolCallRefused extends ToolgateError {
+  override readonly name = 'ToolCallRefused';
+
+  constructor(cause: unknown) {
+    // Whatever else was thrown may quote the arguments.
+    const known = cause instanceof ToolgateError ? cause : null;
+    super(known?.code ?? 'no_verdict', tellModel(known), known === null ? {} : { cause: known });
+  }
+}
+
+function tellModel(error: ToolgateError | null): string {
+  if (error instanceof ToolCallDenied) return `Denied: ${error.message} Do not make this call again.`;
+  if (error instanceof ToolCallPending)
+    return (
+      `Not done yet: a person has to approve this call (reference ${error.verdict.referenceId}). ${error.message} ` +
+      'Tell the user, and make the same call again once it is approved.'
+    );
+  return `Not done: there is no verdict on this call (${error?.code ?? 'no_verdict'}). Tell the user.`;
+}
+
 /** The service answered, and its answer is an error. */
 export class RequestRefused extends ToolgateError {
   override readonly name: string = 'RequestRefused';

@@ -25,6 +25,7 @@ export {
   ServiceFailure,
   ToolCallDenied,
   ToolCallPending,
+  ToolCallRefused,
   ToolgateError,
   Unauthenticated,
   type WebhookFault,
