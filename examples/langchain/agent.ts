@@ -1,55 +1,40 @@
-// LangChain: the function given to `tool` is the guarded one; the loop is the usual one.
+// LangChain: the tools are the usual ones, and `guardTools` puts the guard in front of all of them.
 
-import { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
-import type { ChatResult } from '@langchain/core/outputs';
+import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, tool } from '@langchain/core/tools';
+import { guardTools } from '@toolgate/client/langchain';
 import { z } from 'zod';
-import { DONE, desk, SCRIPT } from '../desk.ts';
-import { guardedTool, stopListening } from '../gate.ts';
+import { desk } from '../desk.ts';
+import { listener } from '../listener.ts';
+import { ScriptedModel } from './model.ts';
 
-const tools: StructuredToolInterface[] = [
-  tool(guardedTool('github', 'get_issue', desk.get_issue), {
+const tools = [
+  tool(desk.get_issue, {
     name: 'get_issue',
     description: 'Reads an issue.',
     schema: z.object({ number: z.number() }),
   }),
-  tool(guardedTool('github', 'delete_repo', desk.delete_repo), {
+  tool(desk.delete_repo, {
     name: 'delete_repo',
     description: 'Deletes a repository.',
     schema: z.object({ name: z.string() }),
   }),
-  tool(guardedTool('github', 'create_issue', desk.create_issue), {
+  tool(desk.create_issue, {
     name: 'create_issue',
     description: 'Files an issue.',
     schema: z.object({ title: z.string() }),
   }),
 ];
 
-/** Your model goes here: `new ChatAnthropic({ … }).bindTools(tools)`. */
-class ScriptedModel extends BaseChatModel {
-  override _llmType(): string {
-    return 'scripted';
-  }
+const guarded: StructuredToolInterface[] = guardTools(tools, { server: 'github', listener });
 
-  override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
-    const turn = messages.filter(AIMessage.isInstance).length;
-    const next = SCRIPT[turn];
-    const message =
-      next === undefined
-        ? new AIMessage(DONE)
-        : new AIMessage({ content: '', tool_calls: [{ ...next, id: `${turn}`, type: 'tool_call' }] });
-    return { generations: [{ text: message.text, message }] };
-  }
-}
-
-const model = new ScriptedModel({});
+const model = new ScriptedModel({}); // Your model goes here: new ChatAnthropic({ … }).bindTools(guarded).
 const messages: BaseMessage[] = [new HumanMessage('Look after issue 1.')];
 while (true) {
   const reply = await model.invoke(messages);
   messages.push(reply);
   for (const call of reply.tool_calls ?? []) {
-    const wanted = tools.find(each => each.name === call.name);
+    const wanted = guarded.find(each => each.name === call.name);
     if (wanted === undefined) throw new Error(`There is no tool ${call.name}.`);
     const result: BaseMessage = await wanted.invoke({ ...call, type: 'tool_call' });
     console.log(`${call.name}: ${result.text}`);
@@ -60,4 +45,3 @@ while (true) {
     break;
   }
 }
-stopListening();

@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { compile } from '../../scripts/build/bundle.ts';
+import { EXTRA_FOLDERS } from '../../scripts/extras.ts';
 import { until } from '../support/faults.ts';
 import { need, needExtra } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
@@ -39,7 +40,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', () => {
   for (const path of PAGES) {
     const text = read(path);
-    if (text.includes('npm ci --prefix examples') && !needExtra('examples')) continue;
+    const extras = EXTRA_FOLDERS.filter(folder => text.includes(`npm ci --prefix ${folder}\``));
+    if (path !== 'examples/README.md' && !extras.every(needExtra)) continue;
     if (text.includes(DATABASE) && !need(postgres !== null, 'PostgreSQL')) continue;
     const { steps, after } = parsePage(text);
     const before = after === null ? [] : parsePage(read(join(dirname(path), after))).steps;

@@ -26,6 +26,7 @@ if (needExtra('examples'))
     ['LangChain', [BUN, 'langchain/agent.ts']],
     ['Vercel AI SDK', [BUN, 'vercel-ai/agent.ts']],
   );
+if (needExtra('examples/mastra')) LOOPS.push(['Mastra', [BUN, 'mastra/agent.ts']]);
 if (need(onPath('python3'), 'python3 (for the example in Python)'))
   LOOPS.push(['a plain loop in Python', ['python3', 'plain-loop/loop.py']]);
 
@@ -104,8 +105,11 @@ describe.each(LOOPS)('%s', (_name, command) => {
     const run = await start(command, {
       TOOLGATE_API_KEY: `tg_key_${'0'.repeat(49)}`,
     });
-    expect(await run.ended).not.toBe(0);
+    // A loop of one's own ends; a framework tells its model, and goes on.
+    const code = await run.ended;
     expect(run.output()).not.toMatch(/Issue 1|Deleted|Created/);
+    if (code === 0) expect(run.output().match(/Not done: there is no verdict/g)).toHaveLength(3);
+    else expect(run.output()).toContain('Unauthenticated');
   });
 });
 
