@@ -98,6 +98,22 @@ export const SETTINGS = {
     wholeNumber(1024, 64 * MIB),
     'Largest body of any other request, in bytes.',
   ),
+  extAuthzOther: setting(
+    'TOOLGATE_EXT_AUTHZ_OTHER',
+    'deny',
+    oneOf('deny', 'allow'),
+    'What a gateway may do with other MCP methods than tools/call; initialize, ping, tools/list and notifications always pass.',
+  ),
+  toolhiveSecret: secret(
+    'TOOLGATE_TOOLHIVE_SECRET',
+    longText(16),
+    'Secret with which ToolHive signs its webhooks, 16 characters or more; where set, unsigned ones are refused.',
+  ),
+  obotSecret: secret(
+    'TOOLGATE_OBOT_SECRET',
+    longText(16),
+    'Secret with which Obot signs its webhooks, 16 characters or more; where set, unsigned ones are refused.',
+  ),
   approvalTimeout: setting(
     'TOOLGATE_APPROVAL_TIMEOUT',
     '60m',

@@ -10,6 +10,20 @@ export interface Answers {
     message?: string;
     latencyMs: number;
   };
+  'POST /v1/hooks/toolhive': {
+    version: string;
+    uid: string;
+    allowed: boolean;
+    reason?: string;
+  };
+  'POST /v1/hooks/litellm/beta/litellm_basic_guardrail_api': {
+    action: 'NONE' | 'BLOCKED';
+    blocked_reason?: string;
+  };
+  'POST /v1/hooks/arcade/pre': {
+    code: 'OK' | 'CHECK_FAILED';
+    error_message?: string;
+  };
   'POST /v1/sessions': {
     id: string;
     label: string;

@@ -80,15 +80,23 @@ export function isJson(request: Request): boolean {
   return JSON_TYPE.test(request.headers.get('content-type') ?? '');
 }
 
-/** The JSON body, not yet checked. An empty one counts as `{}` if the route allows leaving it out. */
+/**
+ * The JSON body, not yet checked. An empty one counts as `{}` if the route allows leaving it out. `seen` gets its bytes
+ * before they are parsed.
+ */
 export async function readJson(
   request: Request,
   limit: number,
-  { mayBeEmpty, maxValues }: { mayBeEmpty: boolean; maxValues: number | undefined },
+  {
+    mayBeEmpty,
+    maxValues,
+    seen,
+  }: { mayBeEmpty: boolean; maxValues: number | undefined; seen?: (bytes: Uint8Array) => void },
 ): Promise<Json> {
   const type = request.headers.get('content-type');
   if (type !== null && !JSON_TYPE.test(type)) throw wrongType();
   const bytes = await readBytes(request, limit);
+  seen?.(bytes);
   if (bytes.length === 0 && mayBeEmpty) return {};
   if (type === null) throw wrongType();
   return parseJsonBytes(bytes, maxValues);

@@ -89,6 +89,9 @@ export interface Answer {
   type?: string;
 }
 
+/** Throws unless the body is signed as it has to be. */
+export type Signed = (body: Uint8Array, request: Request, services: Services) => void;
+
 type BodyLimit = 'checkBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
 
 export interface Route {
@@ -119,6 +122,8 @@ export interface Route {
   challenges?: true;
   /** The key may also come as `x-api-key` or as the password of Basic authentication, where Bearer cannot be set. */
   anyKeyHeader?: true;
+  /** Looks at the bytes of the body before they are parsed. */
+  signed?: Signed;
   /** Refuses foreign hosts and pages before anything else. */
   checksOrigin?: boolean;
   /** While too many checks wait, requests are refused before anything else, so that refusing them costs little. */

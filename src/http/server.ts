@@ -242,6 +242,7 @@ async function readBody(services: Services, route: Route, request: Request): Pro
       : await readJson(request, limit, {
           mayBeEmpty: route.bodyOptional ?? false,
           maxValues: route.maxValues,
+          seen: bytes => route.signed?.(bytes, request, services),
         });
   const body = fit(route.body as z.ZodType, value);
   if (route.anyText !== true) requireStorable(value);

@@ -213,11 +213,14 @@ export function testDoor(name: string, door: TestedDoor): void {
 
     test('overload: refused, and no entry', async () => {
       const unlock = await lockDatabase(service);
-      const waiting = [0, 1].map(() =>
-        service.json('POST', '/v1/check', key, { serverName: 'files', toolName: 'waits' }),
-      );
+      const waiting: Promise<unknown>[] = [];
+      const wait = () => service.json('POST', '/v1/check', key, { serverName: 'files', toolName: 'waits' });
       try {
-        await until('a full queue', () => isFull(service));
+        // One that comes before the first is under way is refused, so more are sent until one waits behind it.
+        await until('a full queue', () => {
+          waiting.push(wait());
+          return isFull(service);
+        });
         const reply = await ask(TOOLS.allow, marked('refused by overload'));
         expectAnswer('overload', reply, false);
       } finally {

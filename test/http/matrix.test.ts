@@ -2,7 +2,9 @@
 // right status. The routes come from the server's own list, so a new one is tested too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
+import { STATUS } from '../../src/http/errors.ts';
 import type { Access, Route } from '../../src/http/route.ts';
 import { routes } from '../../src/http/server.ts';
 import { ROLES } from '../../src/store/operators.ts';
@@ -124,9 +126,6 @@ async function signInAgain(credential: Credential, { path, method }: Route): Pro
   if (ends && person !== undefined) headersOf[credential] = withCookie(await signedIn(service, person.email));
 }
 
-/** What a door refuses in a language of its own, with a status that says nothing. */
-const REFUSED: Record<string, number> = { unauthenticated: 401, forbidden: 403 };
-
 /** Only the status: some answers never end. */
 async function status({ method, path }: Route, credential: Credential): Promise<number> {
   const headers = { ...headersOf[credential] };
@@ -139,7 +138,9 @@ async function status({ method, path }: Route, credential: Credential): Promise<
     redirect: 'manual',
   });
   await response.body?.cancel();
-  return REFUSED[response.headers.get('X-Toolgate-Error') ?? ''] ?? response.status;
+  // A door refuses in a language of its own, with a status that says nothing.
+  const code = response.headers.get('X-Toolgate-Error') as ErrorCode | null;
+  return code === null ? response.status : STATUS[code];
 }
 
 describe('route by credential', () => {

@@ -3,6 +3,7 @@
 // be read, authenticated or recorded is answered by that refusal, never by silence that they would take for yes.
 
 import type { z } from 'zod';
+import type { Config } from '../../config.ts';
 import { type GuardError, invalidInput } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { serverNameFault, toolNameFault } from '../../core/name.ts';
@@ -31,7 +32,7 @@ export interface Door<Body> {
    * Throws a GuardError for what cannot be mapped. A Response answers an event that is not a call: nothing is decided
    * and nothing recorded.
    */
-  asked: (body: Body, request: Request) => Asked | Response;
+  asked: (body: Body, request: Request, config: Config) => Asked | Response;
   answer: (verdict: Verdict, body: Body) => object | Response;
   /** `body` is null if it could not be read. */
   refuse: (error: GuardError, body: Body | null) => object | Response;
@@ -74,7 +75,7 @@ export function refused(error: GuardError, answer: object | Response): Response 
 
 async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, body, request, identifyMs } = incoming;
-  const asked = door.asked(body, request);
+  const asked = door.asked(body, request, services.config);
   if (asked instanceof Response) return asked;
   const question = questionOf(door.surface, asked, incoming);
   return judge(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));

@@ -1,0 +1,58 @@
+// A JSON-RPC message of MCP that a gateway passes on before it sends it to a server: is it the call of a tool, another
+// method, or an answer? What servers could read in different ways is refused, because the server reads the message itself.
+
+import { GuardError } from '../../core/errors.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
+
+export type Passed =
+  | { kind: 'call'; toolName: string; args: JsonObject | undefined }
+  /** Any other request, or a notification. */
+  | { kind: 'other'; method: string }
+  /** The answer to an earlier request: it asks for nothing. */
+  | { kind: 'answer' };
+
+/** Throws if it is none of them. */
+export function passedOn(message: Json): Passed {
+  if (!isObject(message)) throw unreadable('it has to be one JSON-RPC message, and not a batch');
+  wantPlainNames(message, MEMBERS);
+  const answers = Object.hasOwn(message, 'result') || Object.hasOwn(message, 'error');
+  const { method } = message;
+  if (answers && !Object.hasOwn(message, 'params')) return { kind: 'answer' };
+  if (answers) throw unreadable('a message cannot be a request and an answer');
+  if (typeof method !== 'string') throw unreadable('it names no method');
+  return method === 'tools/call' ? callIn(message.params) : { kind: 'other', method };
+}
+
+function callIn(params: Json | undefined): Passed {
+  if (!isObject(params)) throw unreadable('a tools/call has params');
+  wantPlainNames(params, PARAMS);
+  const { name, arguments: args = null } = params;
+  if (typeof name !== 'string') throw unreadable('a tools/call names a tool');
+  if (args !== null && !isObject(args)) throw unreadable('the arguments of a tools/call are an object');
+  return { kind: 'call', toolName: name, args: args ?? undefined };
+}
+
+const LET_THROUGH = new Set(['initialize', 'ping', 'tools/list']);
+
+/** Throws unless a method that no rule decides about may pass. */
+export function wantLetThrough(method: string, others: 'deny' | 'allow'): void {
+  if (others === 'allow' || LET_THROUGH.has(method) || method.startsWith('notifications/')) return;
+  throw new GuardError(
+    'forbidden',
+    'Only calls of tools are judged here; this method passes if TOOLGATE_EXT_AUTHZ_OTHER is allow.',
+  );
+}
+
+const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+const PARAMS = new Set(['name', 'arguments']);
+
+/** A server written in Go takes `Method` for `method`, and `paramſ` for `params`, and of both the last one. */
+function wantPlainNames(object: JsonObject, known: ReadonlySet<string>): void {
+  for (const name of Object.keys(object))
+    if (!known.has(name) && known.has(name.toUpperCase().toLowerCase()))
+      throw unreadable('a name in it differs from another only by the case of its letters');
+}
+
+function unreadable(why: string): GuardError {
+  return new GuardError('invalid_input', `The message cannot be judged: ${why}.`);
+}
