@@ -105,6 +105,8 @@ const ONLY: Record<string, RegExp> = {
   commander: /^cli\//,
   pino: /^log\.ts$/,
 };
+/** `toolgate hook` has to start at once, so it uses nothing but its own files and these. */
+const HOOK_MODULES = ['node:fs', 'node:os', 'node:path'];
 /** The core is pure: it uses no built-in module, and no package except the YAML reader and the parser of patterns. */
 const CORE_PACKAGES = ['yaml', '@bufbuild/re2'];
 
@@ -183,6 +185,11 @@ export function dashboardFaultOf(file: string, target: string): string | null {
 /** What is wrong with one import of one file (both relative to src), or null. */
 export function faultOf(file: string, names: string, target: string): string | null {
   const top = file.split('/')[0] as string;
+  if (file.startsWith('cli/hook/') && !target.startsWith('./') && !HOOK_MODULES.includes(target)) {
+    return `must not load ${target}, because toolgate hook has to start at once`;
+  }
+  // An import with names is loaded at the start.
+  if (file === 'cli/main.ts' && names !== '') return `must not load ${target} before it knows the command`;
   if (!target.startsWith('.')) {
     const only = ONLY[target];
     if (only !== undefined && !only.test(file)) return `must not use ${target}`;

@@ -29,6 +29,10 @@ test.each([
   ['http/admin/audit.ts', '{ findAudit, deleteAudit }', '../../store/audit.ts'],
   ['mcp/hub.ts', '{ type RollupCount, pruneRollups }', '../store/rollups.ts'],
   ['cli/commands/config.ts', '{ start }', '../../main.ts'],
+  ['cli/main.ts', '{ run }', './program.ts'],
+  ['cli/hook/main.ts', '{ Command }', 'commander'],
+  ['cli/hook/service.ts', '{ Http }', '../http.ts'],
+  ['cli/hook/service.ts', '{ tls }', 'node:tls'],
   ['http/dashboard.ts', '{ App }', '../../dashboard/src/app.tsx'],
 ])('an import against them is found: %s imports %s from %s', (file, names, target) => {
   expect(faultOf(file, names, target)).not.toBeNull();
@@ -37,6 +41,8 @@ test.each([
 test.each([
   ['guard/first-start.ts', '{ addPolicy }', './check/policies.ts'],
   ['http/check.ts', '{ type AuditEntry, findAudit, ROLES }', '../store/audit.ts'],
+  ['cli/main.ts', '', './program.ts'],
+  ['cli/hook/hook.ts', '{ Service }', './service.ts'],
   ['mcp/call.ts', '{ GroupCommit }', '../guard/check/commit.ts'],
 ])('an import along them is not: %s imports %s from %s', (file, names, target) => {
   expect(faultOf(file, names, target)).toBeNull();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import type { Rule } from '../../src/core/policy.ts';
 import type { ApprovalProofs } from '../../src/core/resources.ts';
 import { captured } from '../cli/captured.ts';

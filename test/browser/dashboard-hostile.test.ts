@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import { captured } from '../cli/captured.ts';
 import { cookieOf, newPerson, OWN, PASSWORD, type Person, signIn } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, launch, PHONE, visit } from '../support/browser.ts';

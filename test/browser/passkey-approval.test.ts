@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import { captured } from '../cli/captured.ts';
 import { newPerson, type Person } from '../operators/people.ts';
 import { expectUsable, hasBrowser, heading, launch, visit, withDevice } from '../support/browser.ts';

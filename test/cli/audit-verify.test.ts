@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import type { Verification } from '../../src/cli/verify.ts';
 import { verifierKeyText } from '../../src/core/checkpoint.ts';
 import { entryLeaf, shownEntry } from '../../src/core/entry.ts';

@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import { type Case, type CaseFile, caseFiles, caseTitle, sessionOf } from '../support/cases.ts';
 import { ROOT } from '../support/service.ts';
 import { captured } from './captured.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import { signIn } from '../operators/people.ts';
 import { until } from '../support/faults.ts';
 import { sharedPostgres } from '../support/postgres.ts';

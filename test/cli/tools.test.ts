@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import { cookieOf, newPerson, send } from '../operators/people.ts';
 import { until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';

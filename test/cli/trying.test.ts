@@ -1,7 +1,7 @@
 // What `simulate` and `test` refuse: each message says what is wrong and where, and none quotes an argument.
 
 import { afterAll, expect, test } from 'bun:test';
-import { run } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/program.ts';
 import { captured } from './captured.ts';
 import { Shell } from './shell.ts';
 

@@ -1,0 +1,24 @@
+// `toolgate hook` as a process. It ends with process.exit, because standard input may stay open. Its imports are the
+// files of this folder and a few built-in modules, so that it starts at once (scripts/imports.ts).
+
+import { judged } from './hook.ts';
+import type { Outcome } from './service.ts';
+
+export async function hook(argv: readonly string[]): Promise<void> {
+  // Whatever ends this process before its time must not look like yes, and agents take 0 and 1 for it.
+  process.exitCode = 2;
+  for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, () => process.exit(2));
+  const outcome = await judged(argv, { env: process.env, stdin: () => Bun.stdin.stream() });
+  process.exit(await written(outcome));
+}
+
+/** The exit code, once all is written. If the agent does not read the answer, it must not go on. */
+async function written({ stdout, stderr, exitCode }: Outcome): Promise<number> {
+  try {
+    if (stdout !== '') await Bun.write(Bun.stdout, stdout);
+    if (stderr !== '') await Bun.write(Bun.stderr, stderr);
+    return exitCode;
+  } catch {
+    return 2;
+  }
+}

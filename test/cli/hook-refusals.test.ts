@@ -1,0 +1,210 @@
+// When `toolgate hook` has no verdict, it refuses, whatever the reason: what stands in for the service here answers
+// wrongly, late or not at all. Nothing of the event is in what it says.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { judged } from '../../src/cli/hook/hook.ts';
+import { AGENTS } from '../../src/cli/hook/options.ts';
+import type { Outcome } from '../../src/cli/hook/service.ts';
+import { BUN, ROOT } from '../support/service.ts';
+
+const CANARY = 'canary-8261';
+const EVENT = JSON.stringify({
+  hook_event_name: 'PreToolUse',
+  tool_name: 'Bash',
+  tool_input: { command: CANARY },
+});
+const ALLOWED: Outcome = { stdout: 'yes', stderr: '', exitCode: 0 };
+const KEY = 'tg_key_for_tests';
+
+interface Seen {
+  path: string;
+  credential: string | null;
+  body: string;
+}
+
+let answer: (request: Request) => Response | Promise<Response>;
+let seen: Seen[] = [];
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: async request => {
+    const { pathname, search } = new URL(request.url);
+    const credential = request.headers.get('Authorization');
+    seen.push({ path: pathname + search, credential, body: await request.text() });
+    return answer(request);
+  },
+});
+const base = `http://127.0.0.1:${server.port}`;
+const home = mkdtempSync(join(tmpdir(), 'toolgate-hook-'));
+beforeEach(() => {
+  seen = [];
+  answer = () => Response.json(ALLOWED);
+});
+afterAll(async () => {
+  await server.stop(true);
+  rmSync(home, { recursive: true, force: true });
+});
+
+async function* given(...chunks: string[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield new TextEncoder().encode(chunk);
+}
+
+const ENV = { HOME: home, TOOLGATE_API_KEY: KEY, TOOLGATE_BASE_URL: base };
+
+function hook(argv: string[], env: Record<string, string> = ENV, stdin = given(EVENT)): Promise<Outcome> {
+  return judged(argv, { env, stdin: () => stdin });
+}
+
+/** The reason of a refusal; it fails for anything that an agent would take for yes. */
+function reasonIn({ stdout, stderr, exitCode }: Outcome): string {
+  expect([stdout, exitCode]).toEqual(['', 2]);
+  expect(stderr).toStartWith('Toolgate gave no verdict, so this call is refused. ');
+  expect(stderr).not.toContain(CANARY);
+  expect(stderr).not.toContain(KEY);
+  return stderr.slice('Toolgate gave no verdict, so this call is refused. '.length);
+}
+
+test('the event is sent as it came, and what the service says is the outcome', async () => {
+  const strange = '{ "tool_name" : "Bäsh",\n "a": 1, "a": 2 }';
+  const outcome = await hook(['codex', '--pending=ask'], ENV, given(strange.slice(0, 5), strange.slice(5)));
+  expect(outcome).toEqual(ALLOWED);
+  expect(seen).toEqual([
+    { path: '/v1/hooks/codex/command?pending=ask', credential: `Bearer ${KEY}`, body: strange },
+  ]);
+});
+
+test.each<[string, () => Response | Promise<Response>, RegExp]>([
+  ['500', () => Response.json(ALLOWED, { status: 500 }), /answered 500/],
+  ['201', () => Response.json(ALLOWED, { status: 201 }), /answered 201/],
+  ['503', () => new Response('no', { status: 503 }), /too much to do/],
+  ['404', () => new Response('no', { status: 404 }), /no such hook/],
+  ['401', () => new Response('no', { status: 401 }), /does not accept the key/],
+  ['a redirect', () => Response.redirect(`${base}/elsewhere`, 307), /redirects/],
+  ['no JSON', () => new Response('<html>yes</html>'), /not as Toolgate/],
+  ['nothing', () => new Response(''), /not as Toolgate/],
+  ['a list', () => Response.json([]), /not as Toolgate/],
+  ['no exit code', () => Response.json({ stdout: '', stderr: '' }), /not as Toolgate/],
+  ['a text as its exit code', () => Response.json({ ...ALLOWED, exitCode: '0' }), /not as Toolgate/],
+  ['an exit code that is none', () => Response.json({ ...ALLOWED, exitCode: 256 }), /not as Toolgate/],
+  ['no output', () => Response.json({ stderr: '', exitCode: 0 }), /not as Toolgate/],
+  ['too much', () => Response.json({ ...ALLOWED, stdout: 'x'.repeat(2_000_000) }), /too long/],
+  ['the event', () => new Response(EVENT, { status: 400 }), /answered 400/],
+])('a service that answers %s', async (_, wrong, why) => {
+  answer = wrong;
+  expect(reasonIn(await hook(['claude-code']))).toMatch(why);
+  expect(seen.length).toBe(1);
+});
+
+test('a service that does not answer, or that nobody runs', async () => {
+  answer = () => new Promise(() => {});
+  expect(reasonIn(await hook(['claude-code', '--timeout', '0.1']))).toBe(
+    'There was no answer within 0.1 s.\n',
+  );
+  expect(reasonIn(await hook(['claude-code', '--base-url', 'http://127.0.0.1:1']))).toContain(
+    'Is the service running?',
+  );
+});
+
+test('every agent is refused in its own way', async () => {
+  for (const agent of Object.keys(AGENTS)) {
+    const outcome = await hook([agent, '--base-url', 'http://127.0.0.1:1']);
+    if (agent !== 'copilot') reasonIn(outcome);
+    else {
+      expect(outcome).toMatchObject({ stderr: '', exitCode: 0 });
+      expect(JSON.parse(outcome.stdout)).toMatchObject({ permissionDecision: 'deny', behavior: 'deny' });
+    }
+  }
+});
+
+test('mistakes in the command are refusals too', async () => {
+  const wrong = [
+    [],
+    ['nobody'],
+    ['toString'],
+    ['claude-code', 'codex'],
+    ['claude-code', '--key', KEY],
+    ['claude-code', '--pending', 'allow'],
+    ['claude-code', '--pending'],
+    ['claude-code', '--timeout', '0'],
+    ['claude-code', '--timeout', '1e9'],
+    ['claude-code', '--base-url', 'nowhere'],
+    ['claude-code', '--base-url', 'file:///etc/passwd'],
+  ];
+  for (const argv of wrong) reasonIn(await hook(argv));
+  expect(seen).toEqual([]);
+});
+
+test('an event that is too large, or that never ends', async () => {
+  const large = 'x'.repeat(8 * 1024 * 1024);
+  const parts = given(...Array.from({ length: 9 }, () => large));
+  expect(reasonIn(await hook(['claude-code'], ENV, parts))).toBe('The event is too large.\n');
+  async function* open(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode('{');
+    await new Promise(() => {});
+  }
+  expect(reasonIn(await hook(['claude-code', '--timeout', '0.1'], ENV, open()))).toContain('within 0.1 s');
+  expect(seen).toEqual([]);
+});
+
+test('a process whose standard input stays open ends, and refuses', async () => {
+  const argv = [BUN, join(ROOT, 'src/cli/main.ts'), 'hook', 'goose', '--timeout', '0.2'];
+  const child = Bun.spawn(argv, { env: ENV, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
+  child.stdin.write('{');
+  await child.stdin.flush();
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect(reasonIn({ stdout, stderr, exitCode: await child.exited })).toContain('within 0.2 s');
+});
+
+describe('the key', () => {
+  const file = join(home, '.config/toolgate/clients.json');
+  const stored = (clients: unknown, mode = 0o600) => {
+    writeFileSync(file, typeof clients === 'string' ? clients : JSON.stringify(clients));
+    chmodSync(file, mode);
+  };
+  const entry = { 'claude-code': { baseUrl: `${base}/`, key: 'tg_key_stored' } };
+  beforeAll(() => mkdirSync(join(home, '.config/toolgate'), { recursive: true }));
+
+  test('is in a file that nobody else may read, and goes to the address beside it only', async () => {
+    stored(entry);
+    expect(await hook(['claude-code'], { HOME: home })).toEqual(ALLOWED);
+    expect(await hook(['claude-code'], { HOME: '/nowhere', XDG_CONFIG_HOME: join(home, '.config') })).toEqual(
+      ALLOWED,
+    );
+    expect(seen.map(each => each.credential)).toEqual(['Bearer tg_key_stored', 'Bearer tg_key_stored']);
+
+    const elsewhere = { HOME: home, TOOLGATE_BASE_URL: 'http://127.0.0.1:2' };
+    expect(reasonIn(await hook(['claude-code'], elsewhere))).toContain('another address');
+    expect(await hook(['claude-code'], { HOME: home, TOOLGATE_BASE_URL: base })).toEqual(ALLOWED);
+    for (const mode of [0o644, 0o640, 0o602]) {
+      stored(entry, mode);
+      expect(reasonIn(await hook(['claude-code'], { HOME: home }))).toContain(`chmod 600 ${file}`);
+    }
+  });
+
+  test('is the one of the environment, if there is one', async () => {
+    stored(entry);
+    expect(await hook(['claude-code'])).toEqual(ALLOWED);
+    expect(seen[0]?.credential).toBe(`Bearer ${KEY}`);
+  });
+
+  test.each<[string, unknown]>([
+    ['no file', null],
+    ['no JSON', '{'],
+    ['null', 'null'],
+    ['no such client', { codex: entry['claude-code'] }],
+    ['no address', { 'claude-code': { key: KEY } }],
+    ['null for it', { 'claude-code': null }],
+    ['a key with a line break', { 'claude-code': { baseUrl: base, key: 'tg_key\nX: 1' } }],
+  ])('is missing: %s', async (_, clients) => {
+    if (clients === null) rmSync(file, { force: true });
+    else stored(clients);
+    reasonIn(await hook(['claude-code'], { HOME: home }));
+    expect(seen).toEqual([]);
+  });
+});
