@@ -10,6 +10,73 @@ export interface Answers {
     message?: string;
     latencyMs: number;
   };
+  'POST /access/v1/evaluation': {
+    decision: boolean;
+    context?: {
+      reason: string;
+      toolCallId?: string;
+      evaluation_id?: string;
+      access_request?: {
+        id: string;
+        expires_at: string;
+      };
+      error?: {
+        status: number;
+        message: string;
+      };
+    };
+  };
+  'POST /access/v1/evaluations':
+    | {
+        evaluations: {
+          decision: boolean;
+          context?: {
+            reason: string;
+            toolCallId?: string;
+            evaluation_id?: string;
+            access_request?: {
+              id: string;
+              expires_at: string;
+            };
+            error?: {
+              status: number;
+              message: string;
+            };
+          };
+        }[];
+      }
+    | {
+        decision: boolean;
+        context?: {
+          reason: string;
+          toolCallId?: string;
+          evaluation_id?: string;
+          access_request?: {
+            id: string;
+            expires_at: string;
+          };
+          error?: {
+            status: number;
+            message: string;
+          };
+        };
+      };
+  'GET /.well-known/authzen-configuration': {
+    policy_decision_point: string;
+    access_evaluation_endpoint: string;
+    access_evaluations_endpoint: string;
+  };
+  'POST /v1/data/toolgate/allow': {
+    result: boolean;
+  };
+  'POST /v1/data/toolgate/decision': {
+    result: {
+      allow: boolean;
+      decision: 'allow' | 'deny' | 'pending';
+      reason: string;
+      referenceId: string | null;
+    };
+  };
   'POST /v1/hooks/toolhive': {
     version: string;
     uid: string;

@@ -73,14 +73,17 @@ export function problem(
     requestId,
     ...(error.errors === undefined ? {} : { errors: error.errors }),
   };
-  const response = Response.json(body, {
+  return Response.json(body, {
     status,
-    headers: { ...headers, 'Content-Type': 'application/problem+json' },
+    headers: { ...headers, ...headersOf(error), 'Content-Type': 'application/problem+json' },
   });
-  if (error.code === 'unauthenticated') {
-    response.headers.set('WWW-Authenticate', 'Bearer realm="toolgate"');
-  }
-  if (error.allow !== undefined) response.headers.set('Allow', error.allow);
-  if (error.retryAfter !== undefined) response.headers.set('Retry-After', String(error.retryAfter));
-  return response;
+}
+
+/** The headers that belong to an error, in whatever shape its answer has. */
+export function headersOf({ code, allow, retryAfter }: GuardError): Record<string, string> {
+  return {
+    ...(code === 'unauthenticated' && { 'WWW-Authenticate': 'Bearer realm="toolgate"' }),
+    ...(allow !== undefined && { Allow: allow }),
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+  };
 }

@@ -80,8 +80,17 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       const once = page.getByRole('dialog', { name: 'Your new key' });
       const key = (await once.locator('.secret code').textContent()) ?? '';
       expect(key).toStartWith('tg_key_');
-      await expectUsable(page);
+      await once.getByText('Waiting for the first call…').waitFor();
+      for (const name of ['Codex', 'Goose', 'Claude Code']) {
+        await once.getByRole('tab', { name }).click();
+        await once.getByText('Or by hand').click();
+        await once.getByText(key).last().waitFor();
+        await expectUsable(page);
+      }
+      await once.getByRole('tab', { name: 'Claude Code' }).press('ArrowRight');
+      expect(await once.getByRole('tabpanel').getAttribute('aria-labelledby')).toEndWith('codex');
       expect((await service.check(key, 'mail', 'send')).body.decision).toBe('allow');
+      await once.getByText('The first call arrived: mail__send').waitFor();
       expect((await service.check(key, 'files', 'read')).body.decision).toBe('deny');
       await button(page, 'I have kept it').click();
       await heading(page, 'hand-made');

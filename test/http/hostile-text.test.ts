@@ -47,9 +47,19 @@ const RULES = {
   limits: { sends: { sum: 'args.amount', atMost: 1, each: 'day', zone: 'UTC', per: 'key', beyond: 'deny' } },
 };
 const HOOK = { url: 'https://example.com/hook', keyId: UUID, events: ['approval.created'] };
+const EVALUATION = {
+  subject: { type: 'user', id: 'ann' },
+  action: { name: 'tools/call', properties: { arguments: { a: 'b' } } },
+  resource: { type: 'tool', id: 'y', properties: { server: 'x' } },
+  context: { arguments: { a: 'b' } },
+};
 /** A body that each route takes. */
 const BODIES: Record<string, object> = {
   'POST /v1/check': { serverName: 'x', toolName: 'y', args: { a: 'b' }, referenceId: UUID },
+  'POST /access/v1/evaluation': EVALUATION,
+  'POST /access/v1/evaluations': { ...EVALUATION, evaluations: [{}, EVALUATION] },
+  'POST /v1/data/toolgate/allow': { input: { server: 'x', tool: 'y', arguments: { a: 'b' } } },
+  'POST /v1/data/toolgate/decision': { input: { server: 'x', tool: 'y', arguments: { a: 'b' } } },
   'POST /v1/sessions': { label: 'run', scopeTools: ['x__y'] },
   'POST /v1/approve/:token': {
     action: 'approve',
@@ -133,7 +143,8 @@ const BODIES: Record<string, object> = {
 const named = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
 
 test('every route that takes a body is here', () => {
-  expect(routes.filter(route => route.body !== undefined).map(named)).toEqual(Object.keys(BODIES));
+  const taking = routes.filter(route => route.body !== undefined).map(named);
+  expect(taking.toSorted()).toEqual(Object.keys(BODIES).toSorted());
 });
 
 interface Sent {

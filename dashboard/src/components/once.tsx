@@ -12,10 +12,12 @@ interface OnceProps {
   /** What the secret is called. */
   name: string;
   children: ComponentChildren;
+  /** What helps to use it, below. */
+  use?: ComponentChildren;
   onClose: () => void;
 }
 
-export function Once({ title, secret, name, children, onClose }: OnceProps) {
+export function Once({ title, secret, name, children, use, onClose }: OnceProps) {
   return (
     <Dialog title={title} open={secret !== null} onClose={onClose} wide>
       <div class="stack">
@@ -23,6 +25,7 @@ export function Once({ title, secret, name, children, onClose }: OnceProps) {
         <p class="secret">
           <code>{secret}</code>
         </p>
+        {use}
         <footer>
           <Copy text={secret ?? ''} label={`Copy the ${name}`} wide />
           <button type="button" onClick={onClose}>

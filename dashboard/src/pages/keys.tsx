@@ -11,6 +11,8 @@ import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
 import type { Key, KeyWithSecret, Policy } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
+import { Clients } from './keys/clients.tsx';
+import { FirstCall } from './keys/first-call.tsx';
 import { NewKey } from './keys/new.tsx';
 import { OneKey } from './keys/one.tsx';
 import { KeyState, PolicyLink } from './keys/parts.tsx';
@@ -88,6 +90,7 @@ function List() {
         title="Your new key"
         name="key"
         secret={made?.key ?? null}
+        use={made !== null && <UseKey of={made} />}
         onClose={() => {
           if (made !== null) route(`/dashboard/keys/${made.id}`);
         }}
@@ -96,5 +99,15 @@ function List() {
         <code>Authorization: Bearer …</code>, or read it from <code>TOOLGATE_API_KEY</code>.
       </Once>
     </Page>
+  );
+}
+
+function UseKey({ of: { id, key } }: { of: KeyWithSecret }) {
+  return (
+    <section class="stack" aria-label="Connect a client">
+      <h3>Connect a client</h3>
+      <Clients secret={key} />
+      <FirstCall keyId={id} />
+    </section>
   );
 }

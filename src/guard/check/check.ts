@@ -186,7 +186,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     }
     const referenceId = entry.referenceId as string;
     const message = pendingMessage(request, unfreed, approvals.noteOf(asking));
-    const verdict = { ...verdictOf(entry), referenceId, message };
+    const until = request.surface === 'check' ? {} : { expiresAt };
+    const verdict = { ...verdictOf(entry), referenceId, message, ...until };
     const details = detailsOf(asking.rule, request.args);
     if (details !== null)
       this.#toHold.set(verdict, () => this.#deps.details.hold(referenceId, details, expiresAt));

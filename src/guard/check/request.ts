@@ -36,6 +36,8 @@ export interface Verdict {
   toolCallId: string;
   referenceId?: string;
   message?: string;
+  /** When the approval ends if nobody answers. `/v1/check` sends its verdicts as they are, and they do not have it. */
+  expiresAt?: number;
   /** What the person wrote who denied the same call before. */
   note?: string;
   latencyMs: number;

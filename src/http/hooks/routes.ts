@@ -2,8 +2,18 @@
 
 import type { Route } from '../route.ts';
 import { arcadeRoute } from './arcade.ts';
+import { authzenMetadata, authzenRoutes } from './authzen-routes.ts';
 import { litellmRoute } from './litellm.ts';
 import { obotRoute } from './obot.ts';
+import { opaRoutes } from './opa.ts';
 import { toolhiveRoute } from './toolhive.ts';
 
-export const hookRoutes: Route[] = [toolhiveRoute, litellmRoute, arcadeRoute, obotRoute];
+export const hookRoutes: Route[] = [
+  ...authzenRoutes,
+  authzenMetadata,
+  ...opaRoutes,
+  toolhiveRoute,
+  litellmRoute,
+  arcadeRoute,
+  obotRoute,
+];

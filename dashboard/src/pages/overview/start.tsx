@@ -1,7 +1,7 @@
 // Instructions for an empty overview: from a key to the first verdict.
 
+import { Command } from '../../components/command.tsx';
 import { Panel } from '../../components/page.tsx';
-import { Copy } from '../../components/text.tsx';
 
 export function Start({ name }: { name: string }) {
   return (
@@ -18,10 +18,7 @@ export function Start({ name }: { name: string }) {
         <li>
           <b>A call.</b> Ask for a verdict, or let an MCP client speak to <code>{location.origin}/mcp</code>.
           The <a href="/docs">API reference</a> has the rest.
-          <div class="command">
-            <pre>{COMMAND}</pre>
-            <Copy text={COMMAND} label="Copy the command" />
-          </div>
+          <Command text={COMMAND} />
         </li>
         <li>
           <b>People who answer.</b> Invite them under <a href="/dashboard/operators">Operators</a>; what waits

@@ -1,0 +1,77 @@
+// OPA's data API: whoever asks an Open Policy Agent for a decision can ask this service instead. An input that cannot be
+// read is an error and never an empty object, which clients would take for an undefined decision.
+
+import { z } from 'zod';
+import { DECISIONS } from '../../core/decide.ts';
+import type { GuardError } from '../../core/errors.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
+import { serverNameFault, toolNameFault } from '../../core/name.ts';
+import type { Verdict } from '../../guard/check/request.ts';
+import { headersOf, STATUS } from '../errors.ts';
+import { text } from '../fields.ts';
+import type { Route } from '../route.ts';
+import { doorRoute } from './door.ts';
+
+const body = z.object({
+  input: z.object({
+    server: text(serverNameFault, 'Name of the tool server; without "__".', 'github'),
+    tool: text(toolNameFault, 'Name of the tool.', 'create_issue'),
+    arguments: z.custom<JsonObject>(isObject, 'must be an object').optional().meta({
+      type: 'object',
+      description: 'The arguments of the call. They are evaluated in memory and never stored.',
+    }),
+  }),
+});
+
+const allow = z.boolean().meta({ description: 'True only if the call is allowed.' });
+const detailed = z.object({
+  allow,
+  decision: z.enum(DECISIONS),
+  reason: z.string(),
+  referenceId: z.string().nullable().meta({ description: 'The approval, while the call waits for one.' }),
+});
+
+export const opaRoutes: Route[] = [
+  opa('allow', 'Ask as in OPA whether a call is allowed', allow, ({ decision }) => decision === 'allow'),
+  opa('decision', 'Ask as in OPA for the decision about a call', detailed, detailedOf),
+];
+
+function opa<Result>(
+  rule: string,
+  summary: string,
+  result: z.ZodType<Result>,
+  resultOf: (verdict: Verdict) => Result,
+): Route {
+  return doorRoute({
+    surface: 'opa',
+    path: `/v1/data/toolgate/${rule}`,
+    summary,
+    body,
+    answers: { 200: { description: 'The result, as of a rule in OPA.', schema: z.object({ result }) } },
+    asked: ({ input: { server, tool, arguments: args } }) => ({
+      call: { serverName: server, toolName: tool },
+      args,
+    }),
+    answer: verdict => ({ result: resultOf(verdict) }),
+    refuse,
+  });
+}
+
+function detailedOf({ decision, reason, note, referenceId }: Verdict): z.output<typeof detailed> {
+  const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
+  return { allow: decision === 'allow', decision, reason: reason + wrote, referenceId: referenceId ?? null };
+}
+
+/** OPA's error: a code of its own list, a message, and the faults of the input. */
+function refuse(error: GuardError): Response {
+  const status = STATUS[error.code];
+  const code = codeOf(status);
+  const errors = error.errors?.map(({ path, message }) => ({ code, message: `${path}: ${message}` }));
+  const shown = { code, message: error.message, ...(errors !== undefined && { errors }) };
+  return Response.json(shown, { status, headers: headersOf(error) });
+}
+
+function codeOf(status: number): string {
+  if (status === 401 || status === 403) return 'unauthorized';
+  return status < 500 ? 'invalid_parameter' : 'internal_error';
+}
