@@ -74,12 +74,12 @@ def _stem(project: Dict[str, Any]) -> str:
 
 def _modules() -> List[Path]:
     package = ROOT / "toolgate"
-    return sorted([*package.glob("*.py"), package / "py.typed"])
+    return sorted([*package.glob("**/*.py"), package / "py.typed"])
 
 
 def _sources() -> Iterator[Tuple[str, bytes]]:
     own = [ROOT / name for name in ("LICENSE", "README.md", "pyproject.toml")]
-    for path in [*own, *sorted((ROOT / "backend").glob("*.py")), *_modules(), *sorted((ROOT / "tests").glob("*.py"))]:
+    for path in [*own, *sorted((ROOT / "backend").glob("*.py")), *_modules(), *sorted((ROOT / "tests").glob("**/*.py"))]:
         yield path.relative_to(ROOT).as_posix(), path.read_bytes()
 
 

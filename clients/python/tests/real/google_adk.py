@@ -1,0 +1,102 @@
+"""The adapter for Google's Agent Development Kit, with the kit."""
+
+import asyncio
+import logging
+import unittest
+from typing import Any
+
+from . import scenario
+
+scenario.require("google.adk")
+
+from google.adk.agents import LlmAgent  # noqa: E402
+from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
+from google.adk.runners import InMemoryRunner  # noqa: E402
+from google.adk.tools import AgentTool, FunctionTool, google_search  # noqa: E402
+from google.adk.tools.base_toolset import BaseToolset  # noqa: E402
+from google.genai import types  # noqa: E402
+
+from toolgate.integrations.google_adk import guard_tools  # noqa: E402
+
+logging.getLogger("google_adk").setLevel(logging.CRITICAL)
+
+
+class Scripted(BaseLlm):
+    turns: list
+    told: list = []
+    made: int = 0
+
+    async def generate_content_async(self, request: Any, stream: bool = False):
+        for part in request.contents[-1].parts:
+            if part.function_response is not None:
+                self.told.append(str(part.function_response.response))
+        calls = self.turns[self.made] if self.made < len(self.turns) else []
+        self.made += 1
+        parts = [
+            types.Part(
+                function_call=types.FunctionCall(id=f"{self.made}-{at}", name=name, args=args)
+            )
+            for at, (name, args) in enumerate(calls)
+        ]
+        content = types.Content(role="model", parts=parts or [types.Part(text="done")])
+        yield LlmResponse(content=content)
+
+
+class Toolset(BaseToolset):
+    async def get_tools(self, readonly_context=None):
+        return []
+
+
+async def stream(table: str):
+    """Streams."""
+    yield table
+
+
+async def converse(tools, turns, **agent):
+    model = Scripted(model="scripted", turns=turns, told=[])
+    runner = InMemoryRunner(
+        LlmAgent(name="desk", model=model, tools=tools, **agent), app_name="desk"
+    )
+    session = await runner.session_service.create_session(app_name="desk", user_id="u")
+    message = types.Content(role="user", parts=[types.Part(text="Go.")])
+    last = None
+    async for event in runner.run_async(user_id="u", session_id=session.id, new_message=message):
+        last = event
+    return model.told, last.content.parts[-1].text
+
+
+class GoogleAdkTest(scenario.Scenario, unittest.TestCase):
+    guard_tools = staticmethod(guard_tools)
+
+    def make(self, functions):
+        # The kit takes functions, and makes tools of them itself.
+        return [*functions[1:], FunctionTool(functions[0])]
+
+    def unguardable(self):
+        other = LlmAgent(name="other", model="scripted")
+        return [google_search, AgentTool(other), other, Toolset(), FunctionTool(stream)]
+
+    def converse(self, tools, turns):
+        told, last = asyncio.run(converse(tools, turns))
+        self.assertEqual(last, "done")
+        return told
+
+    def test_a_callback_cannot_change_what_was_judged(self):
+        kept = []
+
+        def before(tool, args, tool_context):
+            kept.append(args)
+
+        def read_slow(table: str, rows: list[int]) -> str:
+            """Reads."""
+            kept[0]["rows"].append(9)
+            return f"{table} {rows}"
+
+        (tool,) = guard_tools([read_slow], server="db", gate=self.gate)
+        calls = [[("read_slow", {"table": "a", "rows": [1]})]]
+        told, _ = asyncio.run(converse([tool], calls, before_tool_callback=before))
+        self.assertEqual(told, ["{'result': 'a [1]'}"])
+
+
+if __name__ == "__main__":
+    unittest.main()

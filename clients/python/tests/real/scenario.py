@@ -1,0 +1,160 @@
+"""What every adapter is tested for, with the framework's own package, a scripted model and the real
+service. The module of a framework says how its tools are made and how its agent runs; this file
+says what must come of it. The modules are not found by discovery, since they need the frameworks:
+``python -m unittest tests.real.langchain``.
+"""
+
+import asyncio
+import time
+import unittest
+
+import toolgate
+from toolgate import AsyncToolgate, Toolgate
+
+from .. import service
+
+RULES = [
+    {"tool": "read_*", "action": "allow"},
+    {"tool": "drop_*", "action": "deny", "reason": "Never."},
+    {"tool": "deploy", "action": "require_approval"},
+]
+NOWHERE = "http://127.0.0.1:1"
+NO_VERDICT = "Not done: there is no verdict on this call (network_failure). Tell the user."
+DENIED = "Denied: Never. Do not make this call again."
+
+
+class Desk:
+    """The functions behind the tools, and which of them ran."""
+
+    def __init__(self):
+        self.ran = []
+
+        def read_rows(table: str, limit: int = 10) -> str:
+            """Reads rows of a table."""
+            self.ran.append(("read_rows", table, limit))
+            return f"{limit} rows of {table}"
+
+        async def read_later(table: str) -> str:
+            """Reads rows of a table, later."""
+            await asyncio.sleep(0)
+            self.ran.append(("read_later", table))
+            return f"later rows of {table}"
+
+        def read_broken(table: str) -> str:
+            """Cannot read."""
+            self.ran.append(("read_broken", table))
+            raise ValueError("the disk is full")
+
+        def drop_all(table: str) -> str:
+            """Drops a table."""
+            self.ran.append(("drop_all", table))
+            return "dropped"
+
+        def deploy(version: int) -> str:
+            """Deploys a version."""
+            self.ran.append(("deploy", version))
+            return f"deployed {version}"
+
+        async def drop_later(table: str) -> str:
+            """Drops a table, later."""
+            self.ran.append(("drop_later", table))
+            return "dropped"
+
+        self.functions = [read_rows, read_later, read_broken, drop_all, drop_later, deploy]
+
+
+class Scenario:
+    """Mixed into a TestCase that has ``guard_tools``, ``make`` (functions to tools),
+    ``unguardable`` (tools that must be refused) and ``converse``: runs an agent whose model makes
+    these calls, one list per turn, and says "done" then; returns what the model was told of each
+    call, in order.
+    """
+
+    @classmethod
+    def setUpClass(cls):
+        cls.key = service.new_key(RULES)
+        cls.gate = Toolgate(cls.key["key"], service.BASE_URL)
+
+    def setUp(self):
+        self.desk = Desk()
+
+    def tools(self, gate=None, **options):
+        made = self.make(self.desk.functions)
+        return self.guard_tools(made, **{"server": "db", "gate": gate or self.gate, **options})
+
+    def entries(self, count):
+        found = service.admin("GET", f"/audit?limit={count}")["entries"]
+        return [(each["toolName"], each["decision"]) for each in reversed(found)]
+
+    def test_allowed_and_denied_calls_in_one_run(self):
+        told = self.converse(
+            self.tools(),
+            [[("read_rows", {"table": "a", "limit": 3})], [("drop_all", {"table": "b"})]]
+            + [[("read_later", {"table": "c"})], [("drop_later", {"table": "d"})]],
+        )
+        self.assertEqual(self.desk.ran, [("read_rows", "a", 3), ("read_later", "c")])
+        for words, wanted in zip(told, ["3 rows of a", DENIED, "later rows of c", DENIED]):
+            self.assertIn(wanted, words)
+        decided = [("read_rows", "allow"), ("drop_all", "deny")]
+        decided += [("read_later", "allow"), ("drop_later", "deny")]
+        self.assertEqual(self.entries(4), decided)
+
+    def test_calls_of_one_turn(self):
+        calls = [("read_rows", {"table": str(n), "limit": n}) for n in range(3)]
+        calls.insert(1, ("drop_all", {"table": "x"}))
+        told = self.converse(self.tools(AsyncToolgate.of(self.gate)), [calls])
+        self.assertEqual(sorted(self.desk.ran), [("read_rows", str(n), n) for n in range(3)])
+        wanted = ["0 rows of 0", DENIED, "1 rows of 1", "2 rows of 2"]
+        for words, each in zip(told, wanted):
+            self.assertIn(each, words)
+
+    def test_a_held_call_is_freed_when_it_is_made_again_after_its_approval(self):
+        server = service.new_name("held")
+        tools = self.tools(server=server)
+        (words,) = self.converse(tools, [[("deploy", {"version": 7})]])
+        reference_id = service.question(server)
+        self.assertIn(f"a person has to approve this call (reference {reference_id}).", words)
+        self.assertEqual(self.desk.ran, [])
+        service.resolve(reference_id, "approve")
+        (words,) = self.converse(tools, [[("deploy", {"version": 7})]])
+        self.assertIn("deployed 7", words)
+        self.assertEqual(self.desk.ran, [("deploy", 7)])
+
+    def test_nothing_runs_when_nobody_answers(self):
+        away = Toolgate(self.key["key"], NOWHERE, retries=0)
+        calls = [[("read_rows", {"table": "a", "limit": 1})], [("read_later", {"table": "a"})]]
+        with self.assertLogs("toolgate", "WARNING") as logged:
+            told = self.converse(self.tools(away), calls)
+        self.assertEqual(len(logged.output), 2)
+        self.assertEqual(self.desk.ran, [])
+        for words in told:
+            self.assertIn(NO_VERDICT, words)
+
+    def test_a_tool_that_raises_does_as_it_does_without_the_guard(self):
+        def outcome(tools):
+            try:
+                return self.converse(tools, [[("read_broken", {"table": "a"})]])
+            except Exception as error:
+                return type(error), str(error)
+
+        bare = outcome(self.make(self.desk.functions))
+        self.assertEqual(outcome(self.tools()), bare)
+        self.assertEqual(self.desk.ran, [("read_broken", "a")] * 2)
+
+    def test_tools_that_cannot_be_guarded(self):
+        for tool in self.unguardable():
+            with self.assertRaises(toolgate.InvalidConfiguration, msg=repr(tool)) as raised:
+                self.guard_tools([tool], server="db", gate=self.gate)
+            self.assertIn("cannot be guarded", str(raised.exception))
+
+
+def require(name):
+    """Ends with one plain line where the framework is not installed."""
+    import importlib
+
+    try:
+        began = time.monotonic()
+        importlib.import_module(name)
+        print(f"{name} was imported in {time.monotonic() - began:.1f} s", flush=True)
+    except ImportError as error:
+        raise unittest.SkipTest(f"{name} is not installed: {error}") from None

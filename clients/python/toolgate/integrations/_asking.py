@@ -1,0 +1,91 @@
+"""Functions and methods that ask before they run, for the frameworks whose tools hold a function or
+are classes with ``_run`` and ``_arun``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import copy
+import functools
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
+
+from .._exchange import to_json
+from ._arguments import as_json
+from ._guard import Guard, Read
+
+#: The calls that run behind an allow of their guard in this context: a tool's ``_arun`` often leads
+#: to its ``_run`` with the same arguments, which is not a second call.
+_running: contextvars.ContextVar[tuple[tuple[int, int, bytes], ...]] = contextvars.ContextVar(
+    "toolgate_running", default=()
+)
+
+#: The arguments to be judged, from the function and what it is called with.
+ArgsOf = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Mapping[str, Any]]
+
+
+def asking(
+    function: Callable[..., Any],
+    guard: Guard,
+    *,
+    tool_of: Callable[[tuple[Any, ...]], Any],
+    args_of: ArgsOf,
+    refuse: Callable[[str], Any],
+    is_async: bool | None = None,
+) -> Callable[..., Any]:
+    """The function, which now asks first. What ``refuse`` returns or raises takes the place of a
+    result. Plain functions are asked for in the thread that they run in.
+    """
+
+    @functools.wraps(function)
+    def plain(*given: Any, **named: Any) -> Any:
+        tool, read = tool_of(given), lambda: args_of(function, given, named)
+        with _entered(guard, tool, read) as again:
+            refused = None if again else guard.refusal(tool.name, read)
+            return function(*given, **named) if refused is None else refuse(refused)
+
+    @functools.wraps(function)
+    async def waiting(*given: Any, **named: Any) -> Any:
+        tool, read = tool_of(given), lambda: args_of(function, given, named)
+        with _entered(guard, tool, read) as again:
+            refused = None if again else await guard.refusal_async(tool.name, read)
+            return await function(*given, **named) if refused is None else refuse(refused)
+
+    if is_async is None:
+        is_async = inspect.iscoroutinefunction(function)
+    return waiting if is_async else plain
+
+
+@contextlib.contextmanager
+def _entered(guard: Guard, tool: Any, read: Read) -> Iterator[bool]:
+    """Whether the same call is running already, and was allowed."""
+    try:
+        call = (id(guard), id(tool), to_json(as_json(dict(read())), "The call"))
+    except Exception:
+        # The guard reads them again, and refuses them.
+        yield False
+        return
+    if call in _running.get():
+        yield True
+        return
+    token = _running.set((*_running.get(), call))
+    try:
+        yield False
+    finally:
+        _running.reset(token)
+
+
+def with_members(tool: Any, members: Mapping[str, Any]) -> Any:
+    """A copy of the tool, of a class of its own that has these members. It is still an instance of
+    the tool's class.
+    """
+    kind, made = type(tool), copy.copy(tool)
+    if not members:
+        return made
+    name = f"Guarded{kind.__name__}"
+    made_by: Any = type(kind)
+    own = {"__module__": kind.__module__, "__qualname__": name, "__doc__": kind.__doc__}
+    object.__setattr__(made, "__class__", made_by(name, (kind,), {**own, **members}))
+    return made

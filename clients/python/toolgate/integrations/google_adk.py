@@ -1,0 +1,77 @@
+"""Agent Development Kit: ``from google.adk.agents import LlmAgent``.
+
+Every tool that runs here is run by ``run_async``, with the arguments as the model gave them. A
+refusal is the answer ``{"error": …}``, as the kit's own function tools answer, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from .._exchange import to_json
+from .._listener import ApprovalListener
+from ._guard import Gate, Guard, defined_in, every, is_a, unguardable
+
+
+def guard_tools(
+    tools: Iterable[Any],
+    *,
+    server: str,
+    gate: Gate | None = None,
+    listener: ApprovalListener | None = None,
+    timeout: float | None = None,
+) -> list[Any]:
+    """The same tools, each of which asks before it runs. A tool is judged as ``<server>__<name>``.
+
+    A function becomes the ``FunctionTool`` that an agent would make of it. ``gate`` is made from
+    the environment when left out. With a ``listener`` a held call waits for its person, ``timeout``
+    seconds at most; without one the model is told the reference.
+    """
+    guard = Guard(server, gate, listener, timeout)
+    return every(tools, lambda tool: _guarded(tool, guard))
+
+
+def _guarded(tool: Any, guard: Guard) -> Any:
+    if callable(tool) and not isinstance(tool, type):
+        tool = importlib.import_module("google.adk.tools").FunctionTool(tool)
+    _must_be_guardable(tool)
+    made = copy.copy(tool)
+    run = made.run_async
+
+    async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
+        # The tool runs with a copy that nobody else has: callbacks of the agent hold the original.
+        judged: dict[str, Any] = {}
+
+        def read() -> dict[str, Any]:
+            if not judged:
+                judged.update(json.loads(to_json(args, "The call")))
+            return judged
+
+        refused = await guard.refusal_async(tool.name, read)
+        if refused is not None:
+            return {"error": refused}
+        return await run(args=judged, tool_context=tool_context)
+
+    made.run_async = run_async
+    return made
+
+
+def _must_be_guardable(tool: Any) -> None:
+    if is_a(tool, "google.adk", "BaseToolset"):
+        raise unguardable(
+            tool, "it is a toolset. Give its tools one by one, or point it at Toolgate's own /mcp."
+        )
+    if not is_a(tool, "google.adk", "BaseTool"):
+        raise unguardable(tool, "it is not a tool of the kit.")
+    if is_a(tool, "google.adk", "AgentTool") or is_a(tool, "google.adk", "NodeTool"):
+        raise unguardable(tool, "it runs another agent. Guard the tools of that agent instead.")
+    if inspect.isasyncgenfunction(getattr(tool, "func", None)):
+        raise unguardable(tool, "it streams its results.")
+    owner = defined_in(type(tool), "run_async")
+    if owner.__name__ == "BaseTool" and owner.__module__.startswith("google.adk."):
+        raise unguardable(tool, "it does not run here, but where the model runs.")
