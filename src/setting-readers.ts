@@ -115,6 +115,18 @@ function list(raw: string): string[] {
     .filter(each => each !== '');
 }
 
+/** Methods of MCP, and `GET` and `DELETE` of its transport. `allow` and `deny` stand for all methods and for none. */
+export function mcpMethods(raw: string): string[] {
+  if (raw === 'deny') return [];
+  const found = raw === 'allow' ? ['*'] : list(raw);
+  if (found.length > 0 && found.every(each => MCP_METHOD.test(each) && each !== 'tools/call')) return found;
+  throw new Wrong(
+    'allow, deny, or methods of MCP such as initialize,ping,notifications/*, without tools/call, which is always judged',
+  );
+}
+
+const MCP_METHOD = /^(?:\*|[A-Za-z][A-Za-z0-9_$.-]*(?:\/[A-Za-z0-9_$.-]+)*(?:\/\*)?)$/;
+
 export function emails(raw: string): string[] {
   const found = list(raw);
   if (!found.every(isEmail)) throw new Wrong('e-mail addresses, comma-separated');

@@ -10,6 +10,7 @@ import {
   host,
   longText,
   masterKey,
+  mcpMethods,
   oneOf,
   retention,
   s3Key,
@@ -100,9 +101,9 @@ export const SETTINGS = {
   ),
   extAuthzOther: setting(
     'TOOLGATE_EXT_AUTHZ_OTHER',
-    'deny',
-    oneOf('deny', 'allow'),
-    'What a gateway may do with other MCP methods than tools/call; initialize, ping, tools/list and notifications always pass.',
+    'initialize,ping,tools/list,notifications/*',
+    mcpMethods,
+    'What gateways may pass on besides tools/call, comma-separated: methods of MCP, responses, GET, DELETE; or allow, deny.',
   ),
   toolhiveSecret: secret(
     'TOOLGATE_TOOLHIVE_SECRET',

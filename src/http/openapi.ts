@@ -113,7 +113,7 @@ function bodyContent(schema: object, form: boolean): Record<string, { schema: ob
 }
 
 function operationId({ method, path }: Route): string {
-  const parts = path.endsWith('/') ? `${path}slash` : path;
+  const parts = path.endsWith('/') ? `${path}slash` : path.replace(/\*$/, 'rest');
   const words = parts.split('/').filter(part => part !== '' && part !== 'v1');
   const named = words.map(part =>
     part.replace(/^:/, 'by-').replace(/[^A-Za-z]+(.)?/g, (_, next = '') => next.toUpperCase()),

@@ -1,31 +1,23 @@
 // tools/call: finds the tool, has the call checked and recorded, and forwards it only after a committed `allow`. What
 // is forwarded is what was checked: parsed, and written again. The result comes back as the tool server gave it.
 
-import { isReference } from '../core/approval.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
 import {
-  CONTINUATION,
   callForUpstream,
+  continuationOf,
   errorForClient,
   errorResult,
   notificationForClient,
   pendingResult,
+  referenceIn,
   resultForClient,
 } from './legs.ts';
 import type { KnownTool } from './offered.ts';
 import type { Place } from './places.ts';
-import {
-  CODES,
-  ENVELOPE,
-  metaOf,
-  REFERENCE_META,
-  RpcError,
-  type RpcNotification,
-  type RpcResponse,
-} from './protocol.ts';
+import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { headerValue, paramHeaders } from './schema.ts';
 import type { McpServices } from './services.ts';
 import { SignInFirst, signInFirst } from './sign-in.ts';
@@ -117,24 +109,6 @@ async function check(
   });
   services.onVerdict(verdict, call.startedAt);
   return verdict;
-}
-
-/** A continuation is sent on with the arguments, so an approval is bound to it as well. */
-function continuationOf(params: JsonObject): { continuation?: Json } {
-  const given = CONTINUATION.filter(key => params[key] !== undefined);
-  if (given.length === 0) return {};
-  return { continuation: Object.fromEntries(given.map(key => [key, params[key] as Json])) };
-}
-
-/** The approval that the call is to spend. As on /v1/check, a text that is no reference never reaches the store. */
-function referenceIn(params: JsonObject): string | null {
-  const reference = metaOf(params)[REFERENCE_META];
-  if (reference === undefined) return null;
-  if (isReference(reference)) return reference;
-  throw new RpcError(
-    CODES.invalidParams,
-    `Invalid params: _meta["${REFERENCE_META}"] is the referenceId of an approval, a UUID.`,
-  );
 }
 
 function refusal({ reason, note }: Verdict, { none }: Place): string {

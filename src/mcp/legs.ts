@@ -1,13 +1,14 @@
 // A call has two legs: from the client to us, and from us to the tool server. This file translates what is said on one
 // leg for the other: names, progress tokens, `_meta`, error codes, and results that a client could not read.
 
+import { isReference } from '../core/approval.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
 import type { KnownTool } from './offered.ts';
-import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification } from './protocol.ts';
+import { CODES, ENVELOPE, metaOf, REFERENCE_META, RpcError, type RpcNotification } from './protocol.ts';
 
 /** A client's answer to a tool that asked for more, and the state that the tool wants back. */
-export const CONTINUATION = ['inputResponses', 'requestState'] as const;
+const CONTINUATION = ['inputResponses', 'requestState'] as const;
 
 /** The parameters of `tools/call` for the upstream: only what the protocol knows. */
 export function callForUpstream(
@@ -81,4 +82,22 @@ export function errorResult(reason: string): JsonObject {
 export function pendingResult({ referenceId = '', message = '' }: Verdict): JsonObject {
   const structuredContent = { status: 'pending', referenceId, message };
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
+}
+
+/** A continuation is sent on with the arguments, so an approval is bound to it as well. */
+export function continuationOf(params: JsonObject): { continuation?: Json } {
+  const given = CONTINUATION.filter(key => params[key] !== undefined);
+  if (given.length === 0) return {};
+  return { continuation: Object.fromEntries(given.map(key => [key, params[key] as Json])) };
+}
+
+/** The approval that the call is to spend. As on /v1/check, a text that is no reference never reaches the store. */
+export function referenceIn(params: JsonObject): string | null {
+  const reference = metaOf(params)[REFERENCE_META];
+  if (reference === undefined) return null;
+  if (isReference(reference)) return reference;
+  throw new RpcError(
+    CODES.invalidParams,
+    `Invalid params: _meta["${REFERENCE_META}"] is the referenceId of an approval, a UUID.`,
+  );
 }

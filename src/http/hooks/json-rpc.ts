@@ -32,14 +32,22 @@ function callIn(params: Json | undefined): Passed {
   return { kind: 'call', toolName: name, args: args ?? undefined };
 }
 
-const LET_THROUGH = new Set(['initialize', 'ping', 'tools/list']);
+/** Whether TOOLGATE_EXT_AUTHZ_OTHER names a method. */
+export function isNamed(others: readonly string[], method: string): boolean {
+  return others.some(
+    each => each === '*' || each === method || (each.endsWith('/*') && method.startsWith(each.slice(0, -1))),
+  );
+}
 
 /** Throws unless a method that no rule decides about may pass. */
-export function wantLetThrough(method: string, others: 'deny' | 'allow'): void {
-  if (others === 'allow' || LET_THROUGH.has(method) || method.startsWith('notifications/')) return;
-  throw new GuardError(
+export function wantLetThrough(method: string, others: readonly string[]): void {
+  if (!isNamed(others, method)) throw notLetThrough();
+}
+
+export function notLetThrough(): GuardError {
+  return new GuardError(
     'forbidden',
-    'Only calls of tools are judged here; this method passes if TOOLGATE_EXT_AUTHZ_OTHER is allow.',
+    'Only calls of tools are judged here; anything else passes if TOOLGATE_EXT_AUTHZ_OTHER names it.',
   );
 }
 

@@ -3,6 +3,7 @@
 import type { Route } from '../route.ts';
 import { arcadeRoute } from './arcade.ts';
 import { authzenMetadata, authzenRoutes } from './authzen-routes.ts';
+import { extAuthzRoutes } from './ext-authz.ts';
 import { litellmRoute } from './litellm.ts';
 import { obotRoute } from './obot.ts';
 import { opaRoutes } from './opa.ts';
@@ -11,6 +12,7 @@ import { toolhiveRoute } from './toolhive.ts';
 export const hookRoutes: Route[] = [
   ...authzenRoutes,
   authzenMetadata,
+  ...extAuthzRoutes,
   ...opaRoutes,
   toolhiveRoute,
   litellmRoute,
