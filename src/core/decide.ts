@@ -38,6 +38,8 @@ export interface Facts {
   approvalLimit: string | null;
   /** Whether the limit of the rule that applies has no room for this call. */
   usedUp: boolean;
+  /** Whether the person at the agent's terminal decides about a call that would wait, instead of approvers. */
+  atTerminal?: boolean;
 }
 
 /** An earlier question about the same call. */
@@ -101,7 +103,13 @@ export function decide(considered: Considered, facts: Facts): Decided {
       `${found.reason.slice(0, -1)}, but ${call.noPlace}.${passedOver}`,
       found.ruleIndex,
     );
-  return passedOver === '' ? found : { ...found, reason: found.reason + passedOver };
+  const whole = passedOver === '' ? found : { ...found, reason: found.reason + passedOver };
+  return facts.atTerminal && whole.decision === 'pending' ? handedOver(whole) : whole;
+}
+
+/** An open question about the same call is none of the terminal's: it is neither repeated nor answered there. */
+function handedOver(waits: Decided): Decided {
+  return { ...waits, reason: `${waits.reason} The person at the terminal decides.`, repeats: null };
 }
 
 /** Nobody can approve exactly this call if its arguments are not known. */

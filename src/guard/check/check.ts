@@ -156,7 +156,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     now: number,
   ): Promise<Verdict | GuardError> {
     const { request, key } = each;
-    const approvalLimit = approvals.limit(request);
+    const atTerminal = isForTerminal(asking);
+    const approvalLimit = atTerminal ? null : approvals.limit(request);
     const before = approvals.repeated(asking);
     const repeats = before && { referenceId: before.id, denied: before.status === 'denied' };
     let unfreed: string | null = null;
@@ -164,16 +165,16 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     do {
       const freedom = approvals.freedom(asking);
       unfreed = freedom === null ? approvals.unfreed(asking) : null;
-      decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp });
+      decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp, atTerminal });
     } while (decided.freedBy !== null && !unsent(each) && !(await approvals.spend(tx, decided.freedBy, now)));
-    const opens = decided.decision === 'pending' && decided.repeats === null;
+    const opens = decided.decision === 'pending' && decided.repeats === null && !atTerminal;
     const carriers = opens ? carriersFor(this.#deps, key, asking.rule) : [];
     if (carriers instanceof GuardError) return carriers;
     const entry = auditEntry(each, decided);
     entries.push(entry);
     if (decided.decision === 'deny' && decided.repeats !== null)
       return { ...verdictOf(entry), ...(before?.note && { note: before.note }) };
-    if (decided.decision !== 'pending') return verdictOf(entry);
+    if (decided.decision !== 'pending' || atTerminal) return verdictOf(entry);
     let expiresAt = before?.expiresAt ?? now;
     if (opens) {
       const { subscribers } = approvals;
@@ -218,10 +219,12 @@ function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): 
   return asksForApproval(considered, { drift, usedUp });
 }
 
-function decideCase(
-  { considered, drift }: Case,
-  about: Pick<Facts, 'freedom' | 'unfreed' | 'repeats' | 'approvalLimit' | 'usedUp'>,
-): Decided {
+/** A rule that names its approvers is not put to somebody else. */
+function isForTerminal({ request, rule }: Asking): boolean {
+  return request.atTerminal === true && rule.approvers === undefined;
+}
+
+function decideCase({ considered, drift }: Case, about: Omit<Facts, 'drift'>): Decided {
   return decide(considered, { drift, ...about });
 }
 

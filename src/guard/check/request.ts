@@ -25,6 +25,11 @@ export interface CheckRequest {
   shownDigest?: string;
   /** The approval that the caller names as the one that frees this call. */
   referenceId: string | null;
+  /**
+   * The agent puts a call that would wait to the person at its terminal. No approval is opened then, unless the rule
+   * says who has to approve.
+   */
+  atTerminal?: boolean;
   /** `performance.now()` at arrival. */
   startedAt: number;
 }
