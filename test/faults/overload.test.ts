@@ -33,8 +33,8 @@ const NO_LIMIT: Patch = {
 };
 const VERDICT_WITHOUT_ENTRY: Patch = {
   file: 'src/http/server.ts',
-  find: 'return problem(OVERLOADED, Bun.randomUUIDv7());',
-  replace: "return Response.json({ decision: 'allow', toolCallId: Bun.randomUUIDv7() });",
+  find: 'problem(OVERLOADED, Bun.randomUUIDv7());',
+  replace: "Response.json({ decision: 'allow', toolCallId: Bun.randomUUIDv7() });",
 };
 
 const server = await sharedPostgres();
