@@ -10,6 +10,19 @@ export interface Answers {
     message?: string;
     latencyMs: number;
   };
+  'POST /v1/hooks/claude-code/command': {
+    stdout: string;
+    stderr: string;
+    exitCode: number;
+  };
+  'POST /v1/hooks/copilot/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/grok/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/vscode/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/codex/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/cursor/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/gemini-cli/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/windsurf/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/goose/command': Answers['POST /v1/hooks/claude-code/command'];
   'POST /access/v1/evaluation': {
     decision: boolean;
     context?: {

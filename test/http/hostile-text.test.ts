@@ -2,6 +2,11 @@
 // body string of every route: refused as the sender's fault, never failed inside. Arguments of calls may hold them.
 
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ErrorCode } from '../../src/core/errors.ts';
+import { STATUS } from '../../src/http/errors.ts';
+import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
 import { routes } from '../../src/http/server.ts';
 import { from, startOAuth } from '../oauth/connect.ts';
 import { withMutant } from '../support/faults.ts';
@@ -53,13 +58,27 @@ const EVALUATION = {
   resource: { type: 'tool', id: 'y', properties: { server: 'x' } },
   context: { arguments: { a: 'b' } },
 };
+/** What is sent to a door, from the folder of its vectors. */
+const eventIn = (path: string): object =>
+  JSON.parse(readFileSync(join(import.meta.dir, '../vectors/hooks', `${path}.json`), 'utf8')).event;
+const AGENTS = Object.fromEntries(
+  BY_COMMAND.map(({ name }) => [`POST /v1/hooks/${name}/command`, eventIn(`${name}/shell`)]),
+);
 /** A body that each route takes. */
 const BODIES: Record<string, object> = {
   'POST /v1/check': { serverName: 'x', toolName: 'y', args: { a: 'b' }, referenceId: UUID },
+  'POST /v1/hooks/claude-code': eventIn('claude-code/mcp'),
+  'POST /v1/hooks/copilot': eventIn('copilot/camel-case'),
+  'POST /v1/hooks/grok': eventIn('grok/mcp'),
+  ...AGENTS,
   'POST /access/v1/evaluation': EVALUATION,
   'POST /access/v1/evaluations': { ...EVALUATION, evaluations: [{}, EVALUATION] },
   'POST /v1/data/toolgate/allow': { input: { server: 'x', tool: 'y', arguments: { a: 'b' } } },
   'POST /v1/data/toolgate/decision': { input: { server: 'x', tool: 'y', arguments: { a: 'b' } } },
+  'POST /v1/hooks/toolhive': eventIn('toolhive/tools-call'),
+  'POST /v1/hooks/litellm/beta/litellm_basic_guardrail_api': eventIn('litellm/response'),
+  'POST /v1/hooks/arcade/pre': eventIn('arcade/pre'),
+  'POST /v1/hooks/obot': eventIn('obot/tools-call'),
   'POST /v1/sessions': { label: 'run', scopeTools: ['x__y'] },
   'POST /v1/approve/:token': {
     action: 'approve',
@@ -216,7 +235,9 @@ async function statusOf(service: TestService, { method, path, headers, body }: S
     ...(body !== undefined && method !== 'GET' && { body }),
   });
   await response.body?.cancel();
-  return response.status;
+  // A door says in its own language that it failed, with a status that says nothing.
+  const code = response.headers.get('X-Toolgate-Error') as ErrorCode | null;
+  return code === null ? response.status : STATUS[code];
 }
 
 /** What was failed inside, or not answered at all. */

@@ -1,6 +1,7 @@
 // Every door, a line each.
 
 import type { Route } from '../route.ts';
+import { agentRoutes } from './agents.ts';
 import { arcadeRoute } from './arcade.ts';
 import { authzenMetadata, authzenRoutes } from './authzen-routes.ts';
 import { extAuthzRoutes } from './ext-authz.ts';
@@ -10,6 +11,7 @@ import { opaRoutes } from './opa.ts';
 import { toolhiveRoute } from './toolhive.ts';
 
 export const hookRoutes: Route[] = [
+  ...agentRoutes,
   ...authzenRoutes,
   authzenMetadata,
   ...extAuthzRoutes,

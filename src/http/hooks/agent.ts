@@ -1,0 +1,145 @@
+// What the doors of coding agents share: how an event becomes a call, and what the agent is told. Each agent's own file
+// says which events it sends, what they look like, and how it wants to be answered.
+
+import { GuardError, invalidInput } from '../../core/errors.ts';
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json.ts';
+import { SEPARATOR, splitName } from '../../core/name.ts';
+import type { ToolCall } from '../../core/situation.ts';
+import type { Surface } from '../../core/surface.ts';
+import type { Verdict } from '../../guard/check/request.ts';
+import type { Asked } from './door.ts';
+import { told } from './told.ts';
+
+const NAMES = [
+  'claude-code',
+  'copilot',
+  'grok',
+  'vscode',
+  'codex',
+  'cursor',
+  'gemini-cli',
+  'windsurf',
+  'goose',
+] as const satisfies readonly Surface[];
+export type AgentName = (typeof NAMES)[number];
+
+/** What becomes of a call that waits: it is denied for now, or put to the person at the terminal, or deferred. */
+export const PENDING = ['deny', 'ask', 'defer'] as const;
+export type Pending = (typeof PENDING)[number];
+
+export interface Told {
+  decision: 'allow' | Pending;
+  reason: string;
+}
+
+/** What a command has to write, and the code it has to end with. */
+export interface Output {
+  stdout: string;
+  stderr: string;
+  exitCode: number;
+}
+
+export interface Agent {
+  name: AgentName;
+  /** The call that an event is about, or null if it is about none. It throws for an event that it does not know. */
+  asked: (event: JsonObject) => Asked | null;
+  /** What the agent can be told of a call that waits, besides that it is denied. */
+  ways?: (event: JsonObject) => readonly Pending[];
+  /** What its command writes and returns. */
+  speak: (told: Told, event: JsonObject) => Output;
+  /** How its command refuses when there is no verdict, if not by the reason on standard error and exit code 2. */
+  refuse?: (reason: string, event: JsonObject | null) => Output;
+  /** What its command writes about an event that is not a call, if that is not nothing. */
+  nothing?: string;
+}
+
+/** An agent that can also ask over HTTP. */
+export interface HttpAgent extends Agent {
+  /** `event` is null if it could not be read. */
+  answer: (told: Told, event: JsonObject | null) => JsonObject;
+}
+
+export const output = (stdout: string): Output => ({ stdout, stderr: '', exitCode: 0 });
+export const json = (answer: JsonObject): Output => output(`${JSON.stringify(answer)}\n`);
+export const blocked = (reason: string): Output => ({ stdout: '', stderr: `${reason}\n`, exitCode: 2 });
+
+/** What an agent is told of a verdict; `waits` says what becomes of a call that waits. */
+export function toldOf(verdict: Verdict, waits: Pending): Told {
+  const { decision, reason, referenceId } = verdict;
+  if (decision !== 'pending') return { decision, reason: told(verdict) };
+  // Without an approval, the call was left to the person at the terminal.
+  if (referenceId === undefined) return { decision: 'ask', reason };
+  return { decision: waits === 'defer' ? 'defer' : 'deny', reason: told(verdict) };
+}
+
+/** What an agent is told if there is no verdict. */
+export function reasonOf({ message }: GuardError): string {
+  return `Toolgate gave no verdict, so this call is refused. ${message}`;
+}
+
+/** The name of the event, in the first of these fields that has one. */
+export function eventName(event: JsonObject, ...fields: string[]): string | null {
+  for (const field of fields) if (typeof event[field] === 'string') return event[field];
+  return null;
+}
+
+/** Whether an event is about a call. It throws for one that is in neither list, because nobody knows what it is. */
+export function isCall(name: string | null, calls: readonly string[], others: readonly string[]): boolean {
+  if (name !== null && calls.includes(name)) return true;
+  if (name !== null && others.includes(name)) return false;
+  throw new GuardError(
+    'invalid_input',
+    'This door does not know this kind of event, so it cannot tell whether a call may proceed.',
+  );
+}
+
+export function textIn(event: JsonObject, field: string): string {
+  const value = event[field];
+  if (typeof value === 'string') return value;
+  throw invalidInput([
+    { path: `/${field}`, message: value === undefined ? 'is required' : 'must be a text' },
+  ]);
+}
+
+/** Arguments are an object. Some agents send them as the text of one. */
+export function argumentsIn(event: JsonObject, field: string): JsonObject | undefined {
+  const given = event[field] ?? undefined;
+  const value = typeof given === 'string' ? parseJson(given) : given;
+  if (value === undefined || isObject(value)) return value;
+  throw invalidInput([{ path: `/${field}`, message: 'must be an object' }]);
+}
+
+/** The arguments of a shell tool, with the folder it runs in if the event names it beside them. */
+export function withFolder(args: JsonObject | undefined, cwd: Json | undefined): JsonObject | undefined {
+  return typeof cwd !== 'string' || args?.['cwd'] !== undefined ? args : { ...args, cwd };
+}
+
+/** `mcp__github__create_issue` is the tool `create_issue` of `github`; other names are those of the agent's own tools. */
+export function namedCall(agent: AgentName, name: string): ToolCall {
+  return name.startsWith(PREFIX)
+    ? prefixedCall(name.slice(PREFIX.length))
+    : { serverName: agent, toolName: name };
+}
+
+const PREFIX = 'mcp__';
+
+/** The same for agents that name the tools of MCP servers `<server>__<tool>`. */
+export function extensionCall(agent: AgentName, name: string): ToolCall {
+  const isOther = name.includes(SEPARATOR) && !name.startsWith(PREFIX);
+  return isOther ? prefixedCall(name) : namedCall(agent, name);
+}
+
+function prefixedCall(name: string): ToolCall {
+  const parts = splitName(name);
+  if (parts !== null) return serverCall(parts.serverName, parts.toolName);
+  throw new GuardError('invalid_input', 'The name of this tool does not say which server it belongs to.');
+}
+
+/** A tool of an MCP server. Under the name of an agent it would be judged as that agent's own tool. */
+export function serverCall(serverName: string, toolName: string): ToolCall {
+  if (!(NAMES as readonly string[]).includes(serverName)) return { serverName, toolName };
+  throw new GuardError(
+    'invalid_input',
+    `The MCP server has the name of an agent (${serverName}), so its tools could pass for the agent’s own. Give it another name.`,
+  );
+}

@@ -1,0 +1,100 @@
+// The doors of coding agents. Those that can ask over HTTP are answered in their own shape. For every agent there is a door
+// for its command, `toolgate hook <agent>`, which is told what to write and which code to end with.
+
+import { z } from 'zod';
+import type { GuardError } from '../../core/errors.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
+import { surfaceName } from '../../core/surface.ts';
+import { judge } from '../judge.ts';
+import { type Route, route } from '../route.ts';
+import {
+  type Agent,
+  blocked,
+  type HttpAgent,
+  type Output,
+  output,
+  PENDING,
+  type Pending,
+  reasonOf,
+  toldOf,
+} from './agent.ts';
+import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
+import { copilot } from './copilot.ts';
+import { cursor } from './cursor.ts';
+import { DOOR, doorRoute, questionOf, refused } from './door.ts';
+import { geminiCli } from './gemini-cli.ts';
+import { goose } from './goose.ts';
+import { grok } from './grok.ts';
+import { vscode } from './vscode.ts';
+import { windsurf } from './windsurf.ts';
+
+export const OVER_HTTP: readonly HttpAgent[] = [claudeCode, copilot, grok];
+export const BY_COMMAND: readonly Agent[] = [...OVER_HTTP, vscode, codex, cursor, geminiCli, windsurf, goose];
+
+/** The value itself is passed on and not a copy, so that what is judged is what was sent. */
+const event = z.unknown().refine(isObject, 'must be an object').meta({
+  type: 'object',
+  description: 'The event, as the agent sends it.',
+}) as unknown as z.ZodType<JsonObject>;
+
+const pending = z.enum(PENDING).optional().meta({
+  description:
+    'What becomes of a call that needs approval: it is denied until somebody has approved it (`deny`, the default), the person at the terminal decides and no approval is opened (`ask`), or the agent keeps it until then (`defer`). An agent that cannot be told so is told `deny`.',
+});
+
+const written = z.object({
+  stdout: z.string(),
+  stderr: z.string(),
+  exitCode: z.int(),
+});
+
+function overHttp(agent: HttpAgent): Route {
+  const { name, asked, answer } = agent;
+  return doorRoute({
+    surface: name,
+    path: `/v1/hooks/${name}`,
+    summary: `Judge an event of ${surfaceName(name)}`,
+    description:
+      'The answer is 200 in the shape that the agent expects, also for refusals. An event that is not about a call is answered with `{}`, and nothing is recorded.',
+    body: event,
+    asked: body => asked(body) ?? Response.json({}),
+    answer: (verdict, body) => answer(toldOf(verdict, 'deny'), body),
+    refuse: (error, body) => answer({ decision: 'deny', reason: reasonOf(error) }, body),
+  });
+}
+
+function byCommand(agent: Agent): Route {
+  const { name, asked, speak } = agent;
+  return route({
+    ...DOOR,
+    method: 'POST',
+    path: `/v1/hooks/${name}/command`,
+    summary: `Judge an event that the command for ${surfaceName(name)} was given`,
+    description: 'The answer is what the command has to write, and the code that it has to end with.',
+    body: event,
+    query: z.strictObject({ pending }),
+    answers: { 200: { description: 'The output of the command.', schema: written } },
+    handle: incoming => {
+      const { services, body, query, identifyMs } = incoming;
+      const call = asked(body);
+      if (call === null) return Response.json(output(agent.nothing ?? ''));
+      const waits = wayOf(agent, body, query.pending);
+      const question = { ...questionOf(name, call, incoming), atTerminal: waits === 'ask' };
+      return judge(services, question, identifyMs, verdict =>
+        Response.json(speak(toldOf(verdict, waits), body)),
+      );
+    },
+    refusal: (error, _, read) => refused(error, refusalOf(agent, error, (read as JsonObject) ?? null)),
+  });
+}
+
+function wayOf({ ways }: Agent, body: JsonObject, wanted: Pending = 'deny'): Pending {
+  return ways?.(body).includes(wanted) ? wanted : 'deny';
+}
+
+function refusalOf({ refuse = blocked }: Agent, error: GuardError, body: JsonObject | null): Output {
+  return refuse(reasonOf(error), body);
+}
+
+export const agentRoutes: Route[] = [...OVER_HTTP.map(overHttp), ...BY_COMMAND.map(byCommand)];

@@ -1,0 +1,93 @@
+// Claude Code, and the agents that speak like it: Qwen Code and Qoder. The facts are in test/vectors/hooks/claude-code.
+
+import type { JsonObject } from '../../core/json.ts';
+import {
+  type AgentName,
+  argumentsIn,
+  eventName,
+  type HttpAgent,
+  isCall,
+  json,
+  namedCall,
+  type Told,
+  textIn,
+  withFolder,
+} from './agent.ts';
+import type { Asked } from './door.ts';
+
+const CALLS = ['PreToolUse', 'PermissionRequest'];
+
+const OTHERS = [
+  'SessionStart',
+  'SessionEnd',
+  'Setup',
+  'UserPromptSubmit',
+  'UserPromptExpansion',
+  'PermissionDenied',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PostToolBatch',
+  'Notification',
+  'SubagentStart',
+  'SubagentStop',
+  'TaskCreated',
+  'TaskCompleted',
+  'TeammateIdle',
+  'Stop',
+  'StopFailure',
+  'QueryEnd',
+  'InstructionsLoaded',
+  'ConfigChange',
+  'CwdChanged',
+  'FileChanged',
+  'WorktreeCreate',
+  'WorktreeRemove',
+  'PreCompact',
+  'PostCompact',
+  'Elicitation',
+  'ElicitationResult',
+];
+
+export const claudeCode: HttpAgent = {
+  name: 'claude-code',
+  asked: event => askedBy('claude-code', ['Bash', 'PowerShell'], event),
+  ways: event => (isPermission(event) ? ['ask'] : ['ask', 'defer']),
+  answer: answerOf,
+  speak: (told, event) => json(answerOf(told, event)),
+};
+
+export function answerOf(told: Told, event: JsonObject | null): JsonObject {
+  return isPermission(event) ? permission(told) : beforeUse(told);
+}
+
+/** The call of an event in the shape of Claude Code, of which other agents made theirs. */
+export function askedBy(agent: AgentName, shells: readonly string[], event: JsonObject): Asked | null {
+  if (!isCall(nameOf(event), CALLS, OTHERS)) return null;
+  const name = textIn(event, 'tool_name');
+  const args = argumentsIn(event, 'tool_input');
+  const isShell = shells.includes(name);
+  return { call: namedCall(agent, name), args: isShell ? withFolder(args, event['cwd']) : args };
+}
+
+const nameOf = (event: JsonObject): string | null => eventName(event, 'hook_event_name', 'hookEventName');
+
+function isPermission(event: JsonObject | null): boolean {
+  return event !== null && nameOf(event) === 'PermissionRequest';
+}
+
+function beforeUse({ decision, reason }: Told): JsonObject {
+  return {
+    hookSpecificOutput: {
+      hookEventName: 'PreToolUse',
+      permissionDecision: decision,
+      permissionDecisionReason: reason,
+    },
+  };
+}
+
+/** Without a decision its dialog appears, in which the person at the terminal decides. */
+function permission({ decision, reason }: Told): JsonObject {
+  if (decision === 'ask') return {};
+  const answer = decision === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: reason };
+  return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: answer } };
+}

@@ -1,0 +1,78 @@
+// GitHub Copilot CLI. Its events have the fields of Claude Code, or the same in camelCase and then without the name of the
+// event. Its answers are flat. The facts are in test/vectors/hooks/copilot.
+
+import type { JsonObject } from '../../core/json.ts';
+import {
+  argumentsIn,
+  eventName,
+  type HttpAgent,
+  isCall,
+  json,
+  namedCall,
+  type Told,
+  textIn,
+  withFolder,
+} from './agent.ts';
+
+const BEFORE = ['PreToolUse', 'preToolUse'];
+const PERMISSION = ['PermissionRequest', 'permissionRequest'];
+const OTHERS = [
+  'SessionStart',
+  'SessionEnd',
+  'UserPromptSubmit',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'Stop',
+  'SubagentStart',
+  'SubagentStop',
+  'ErrorOccurred',
+  'PreCompact',
+  'Notification',
+];
+const SHELLS = ['bash', 'powershell'];
+
+export const copilot: HttpAgent = {
+  name: 'copilot',
+  asked: event => {
+    if (!isCall(nameOf(event), [...BEFORE, ...PERMISSION], OTHERS)) return null;
+    const snake = event['tool_name'] !== undefined;
+    const name = textIn(event, snake ? 'tool_name' : 'toolName');
+    const camel = event['toolArgs'] === undefined ? 'toolInput' : 'toolArgs';
+    const args = argumentsIn(event, snake ? 'tool_input' : camel);
+    return {
+      call: namedCall('copilot', name),
+      args: SHELLS.includes(name) ? withFolder(args, event['cwd']) : args,
+    };
+  },
+  /** A request for permission that is not answered goes by its own rules, which may allow the call. */
+  ways: event => (BEFORE.includes(eventName(event, 'hook_event_name') ?? '') ? ['ask'] : []),
+  answer: answerOf,
+  speak: (told, event) => json(answerOf(told, event)),
+  /** It goes on after exit code 2 of a hook before a tool, so that only an answer refuses. */
+  refuse: (reason, event) => json(answerOf({ decision: 'deny', reason }, event)),
+};
+
+function answerOf(told: Told, event: JsonObject | null): JsonObject {
+  const name = event === null ? null : eventName(event, 'hook_event_name');
+  if (name !== null && BEFORE.includes(name)) return beforeUse(told);
+  if (name !== null && PERMISSION.includes(name)) return permission(told);
+  // It is not known which of the two was asked, and each ignores the fields of the other.
+  return { ...permission(told), ...beforeUse(told) };
+}
+
+/** An event in camelCase that names a tool and no result of it is the one before the tool is used. */
+function nameOf(event: JsonObject): string | null {
+  const name = eventName(event, 'hook_event_name');
+  const isBefore =
+    event['toolName'] !== undefined && event['toolResult'] === undefined && event['error'] === undefined;
+  return name ?? (isBefore ? 'preToolUse' : null);
+}
+
+const beforeUse = ({ decision, reason }: Told): JsonObject => ({
+  permissionDecision: decision,
+  permissionDecisionReason: reason,
+});
+
+function permission({ decision, reason }: Told): JsonObject {
+  return decision === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: reason };
+}

@@ -1,0 +1,82 @@
+// Cursor. A shell command and a call of an MCP server each have an event of their own, which is judged; the `preToolUse` of
+// the same call is left to them. All other tools are judged by their `preToolUse`, and files that are read without a
+// tool by the event for it. The facts are in test/vectors/hooks/cursor.
+
+import { GuardError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { type Agent, argumentsIn, eventName, isCall, json, serverCall, textIn } from './agent.ts';
+import type { Asked } from './door.ts';
+
+const SHELL = 'beforeShellExecution';
+const MCP = 'beforeMCPExecution';
+const TOOL = 'preToolUse';
+/** Events about one thing each, with our name for it, and the fields that are its arguments. */
+const SINGLE: Record<string, { tool: string; fields: string[] }> = {
+  [SHELL]: { tool: 'shell', fields: ['command', 'cwd'] },
+  beforeReadFile: { tool: 'read_file', fields: ['file_path'] },
+  beforeTabFileRead: { tool: 'tab_read_file', fields: ['file_path'] },
+  subagentStart: { tool: 'subagent', fields: ['subagent_type', 'task'] },
+};
+const CALLS = [MCP, TOOL, ...Object.keys(SINGLE)];
+const OTHERS = [
+  'sessionStart',
+  'sessionEnd',
+  'beforeSubmitPrompt',
+  'postToolUse',
+  'postToolUseFailure',
+  'afterShellExecution',
+  'afterMCPExecution',
+  'afterFileEdit',
+  'afterTabFileEdit',
+  'afterAgentResponse',
+  'afterAgentThought',
+  'subagentStop',
+  'preCompact',
+  'stop',
+  'workspaceOpen',
+];
+
+export const cursor: Agent = {
+  name: 'cursor',
+  asked: event => {
+    const name = nameOf(event);
+    if (!isCall(name, CALLS, OTHERS)) return null;
+    if (name === MCP) return mcpCall(event);
+    if (name === TOOL) return toolCall(event);
+    return singleCall(SINGLE[name as string] as (typeof SINGLE)[string], event);
+  },
+  /** Of its events only these two can be put to the person. */
+  ways: event => ([SHELL, MCP].includes(nameOf(event) ?? '') ? ['ask'] : []),
+  speak: ({ decision: permission, reason }) =>
+    json(
+      permission === 'allow' ? { permission } : { permission, user_message: reason, agent_message: reason },
+    ),
+  nothing: '{}\n',
+};
+
+const nameOf = (event: JsonObject): string | null => eventName(event, 'hook_event_name');
+
+/** Without the name of its server, a tool could pass for one of another server. */
+function mcpCall(event: JsonObject): Asked {
+  if (typeof event['mcp_server_name'] !== 'string')
+    throw new GuardError(
+      'invalid_input',
+      'This version of Cursor does not say which MCP server the tool belongs to (mcp_server_name), so the call cannot be judged. Update Cursor.',
+    );
+  const tool = textIn(event, 'tool_name');
+  return { call: serverCall(event['mcp_server_name'], tool), args: argumentsIn(event, 'tool_input') };
+}
+
+/** Null for the tools that have an event of their own. */
+function toolCall(event: JsonObject): Asked | null {
+  const tool = textIn(event, 'tool_name');
+  if (tool === 'Shell' || tool.startsWith('MCP:')) return null;
+  return { call: { serverName: 'cursor', toolName: tool }, args: argumentsIn(event, 'tool_input') };
+}
+
+function singleCall({ tool, fields }: { tool: string; fields: string[] }, event: JsonObject): Asked {
+  textIn(event, fields[0] as string);
+  const given = fields.filter(field => event[field] !== undefined && event[field] !== null);
+  const args = Object.fromEntries(given.map(field => [field, event[field]])) as JsonObject;
+  return { call: { serverName: 'cursor', toolName: tool }, args };
+}

@@ -1,0 +1,48 @@
+// Gemini CLI. Its names of MCP tools, `mcp_<server>_<tool>`, can be read in several ways if the server's name has an
+// underscore, so the server is taken from `mcp_context`, which Gemini CLI sends beside the name. Only where that is
+// missing is the name read as Gemini CLI itself reads it: up to the first underscore. The facts are in
+// test/vectors/hooks/gemini-cli.
+
+import { GuardError } from '../../core/errors.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
+import type { ToolCall } from '../../core/situation.ts';
+import { type Agent, argumentsIn, eventName, isCall, json, serverCall, textIn, withFolder } from './agent.ts';
+
+const OTHERS = [
+  'AfterTool',
+  'BeforeAgent',
+  'AfterAgent',
+  'BeforeModel',
+  'AfterModel',
+  'BeforeToolSelection',
+  'Notification',
+  'SessionStart',
+  'SessionEnd',
+  'PreCompress',
+];
+const SHELL = 'run_shell_command';
+
+export const geminiCli: Agent = {
+  name: 'gemini-cli',
+  asked: event => {
+    if (!isCall(eventName(event, 'hook_event_name'), ['BeforeTool'], OTHERS)) return null;
+    const name = textIn(event, 'tool_name');
+    const args = argumentsIn(event, 'tool_input');
+    return { call: callOf(event, name), args: name === SHELL ? withFolder(args, event['cwd']) : args };
+  },
+  ways: () => ['ask'],
+  speak: ({ decision, reason }) => {
+    if (decision === 'allow') return json({ decision });
+    return json({ decision, reason, ...(decision === 'ask' && { systemMessage: reason }) });
+  },
+};
+
+function callOf(event: JsonObject, name: string): ToolCall {
+  const context = event['mcp_context'];
+  if (isObject(context)) return serverCall(textIn(context, 'server_name'), textIn(context, 'tool_name'));
+  if (!name.startsWith('mcp_')) return { serverName: 'gemini-cli', toolName: name };
+  const parts = /^mcp_([^_]+)_(.+)$/s.exec(name);
+  if (parts === null)
+    throw new GuardError('invalid_input', 'The name of this tool does not say which server it belongs to.');
+  return serverCall(parts[1] as string, parts[2] as string);
+}

@@ -1,0 +1,61 @@
+// Grok. It cuts the arguments of large calls off and says so; such a call cannot be judged. The facts are in
+// test/vectors/hooks/grok.
+
+import { GuardError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import {
+  argumentsIn,
+  eventName,
+  extensionCall,
+  type HttpAgent,
+  isCall,
+  json,
+  type Told,
+  textIn,
+  withFolder,
+} from './agent.ts';
+
+const CALLS = ['pre_tool_use', 'PreToolUse'];
+const OTHERS = [
+  'session_start',
+  'session_end',
+  'user_prompt_submit',
+  'post_tool_use',
+  'post_tool_use_failure',
+  'permission_denied',
+  'stop',
+  'stop_failure',
+  'notification',
+  'subagent_start',
+  'subagent_stop',
+  'pre_compact',
+  'post_compact',
+];
+const SHELLS = ['run_terminal_command', 'run_terminal_cmd'];
+
+export const grok: HttpAgent = {
+  name: 'grok',
+  asked: event => {
+    const name = eventName(event, 'hookEventName', 'hook_event_name');
+    // An event need not say what it is: the only one that asks names a tool.
+    const isBare = name === null && event['toolName'] !== undefined;
+    if (!isBare && !isCall(name, CALLS, OTHERS)) return null;
+    if (event['toolInputTruncated'] === true)
+      throw new GuardError(
+        'too_large',
+        'Grok has cut the arguments of this call off, so they cannot be judged.',
+      );
+    const tool = textIn(event, 'toolName');
+    const args = argumentsIn(event, 'toolInput');
+    return {
+      call: extensionCall('grok', tool),
+      args: SHELLS.includes(tool) ? withFolder(args, event['cwd']) : args,
+    };
+  },
+  answer: answerOf,
+  speak: told => json(answerOf(told)),
+};
+
+function answerOf({ decision, reason }: Told): JsonObject {
+  return { decision, reason };
+}

@@ -1,0 +1,318 @@
+// The doors of coding agents, through the real service: over HTTP for the three that can, and by command for all nine.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { JsonObject } from '../../src/core/json.ts';
+import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
+import { sql } from '../support/faults.ts';
+import { type Reply, startService, type TestService } from '../support/service.ts';
+import { type TestedDoor, TOOLS, testDoors } from './doors.ts';
+
+type Args = Record<string, string>;
+
+/** An event of each agent about a call of this tool of the server `files`. */
+const EVENTS: Record<string, (tool: string, args: Args) => JsonObject> = {
+  'claude-code': (tool, args) => claudeEvent('PreToolUse', tool, args),
+  copilot: (tool, args) => claudeEvent('PreToolUse', tool, args),
+  vscode: (tool, args) => claudeEvent('PreToolUse', tool, args),
+  codex: (tool, args) => claudeEvent('PreToolUse', tool, args),
+  grok: (tool, args) => ({ hookEventName: 'pre_tool_use', toolName: `files__${tool}`, toolInput: args }),
+  cursor: (tool, args) => ({
+    hook_event_name: 'beforeMCPExecution',
+    mcp_server_name: 'files',
+    tool_name: tool,
+    tool_input: JSON.stringify(args),
+  }),
+  'gemini-cli': (tool, args) => ({
+    hook_event_name: 'BeforeTool',
+    tool_name: `mcp_files_${tool}`,
+    tool_input: args,
+    mcp_context: { server_name: 'files', tool_name: tool },
+  }),
+  windsurf: (tool, args) => ({
+    agent_action_name: 'pre_mcp_tool_use',
+    tool_info: { mcp_server_name: 'files', mcp_tool_name: tool, mcp_tool_arguments: args },
+  }),
+  goose: (tool, args) => ({ event: 'PreToolUse', tool_name: `files__${tool}`, tool_input: args }),
+};
+
+function claudeEvent(name: string, tool: string, args: Args): JsonObject {
+  return {
+    hook_event_name: name,
+    session_id: 's',
+    cwd: '/',
+    tool_name: `mcp__files__${tool}`,
+    tool_input: args,
+  };
+}
+
+const eventOf = (agent: string, tool: string, args: Args = {}): JsonObject =>
+  (EVENTS[agent] as (typeof EVENTS)[string])(tool, args);
+
+/** The decision in an answer, wherever it stands. */
+function decisionIn(answer: JsonObject): unknown {
+  const specific = (answer['hookSpecificOutput'] ?? {}) as JsonObject;
+  const behavior = (specific['decision'] as JsonObject | undefined)?.['behavior'];
+  return (
+    specific['permissionDecision'] ??
+    behavior ??
+    answer['permissionDecision'] ??
+    answer['permission'] ??
+    answer['decision'] ??
+    answer['behavior']
+  );
+}
+
+/** What an agent makes of the output of its command. */
+function heard({ stdout, stderr, exitCode }: { stdout: string; stderr: string; exitCode: number }): unknown {
+  if (exitCode !== 0) return exitCode === 2 && stderr.trim() !== '' ? 'deny' : 'ignored';
+  return stdout === '' ? 'allow' : decisionIn(JSON.parse(stdout));
+}
+
+const REFERENCE = /approval ([0-9a-f-]{36})/;
+
+const shared = (
+  agent: string,
+): Pick<TestedDoor, 'surface' | 'body' | 'recorded' | 'reference' | 'malformed'> => ({
+  surface: agent,
+  body: ({ tool, args }) => eventOf(agent, tool, args),
+  recorded: tool => `files__${tool}`,
+  reference: ({ text }) => REFERENCE.exec(text)?.[1] ?? null,
+  malformed: [{ hook_event_name: 'Unheard', tool_name: 'x' }, { event: 7 }, { toolName: 7 }],
+});
+
+const overHttp = (agent: string): TestedDoor => ({
+  path: `/v1/hooks/${agent}`,
+  ...shared(agent),
+  allows: ({ body }) => decisionIn(body) === 'allow',
+  expects: (on, { body }) =>
+    expect([on, decisionIn(body)]).toEqual([on, ['allow', 'freed'].includes(on) ? 'allow' : 'deny']),
+});
+
+const byCommand = (agent: string): TestedDoor => ({
+  path: `/v1/hooks/${agent}/command`,
+  ...shared(agent),
+  allows: ({ body }) => heard(body) === 'allow',
+  expects: (on, { body }) => {
+    const expected = agent === 'goose' && ['deny', 'pending'].includes(on) ? 'block' : 'deny';
+    expect([on, heard(body)]).toEqual([on, ['allow', 'freed'].includes(on) ? 'allow' : expected]);
+  },
+});
+
+testDoors(Object.fromEntries(['claude-code', 'copilot', 'grok'].map(agent => [agent, overHttp(agent)])));
+testDoors(Object.fromEntries(BY_COMMAND.map(({ name }) => [`${name} by command`, byCommand(name)])));
+
+describe('one service', () => {
+  let service: TestService;
+  let key: string;
+  let keyId: string;
+  beforeAll(async () => {
+    service = await startService();
+    const rules = [
+      { tool: TOOLS.allow, action: 'allow' as const },
+      { tool: 'voted', action: 'require_approval' as const, approvers: { group: 'finance' } },
+      { tool: TOOLS.pending, action: 'require_approval' as const },
+    ];
+    ({ key, keyId } = await service.newKey(rules));
+  });
+  afterAll(() => service.close());
+
+  const ask = (agent: string, body: unknown, pending = 'deny'): Promise<Reply> =>
+    service.json('POST', `/v1/hooks/${agent}/command?pending=${pending}`, key, body);
+  const rows = <T>(what: string): Promise<T[]> => sql<T>(service.databaseUrl, what);
+  const lastEntry = async () =>
+    (
+      await rows<{ decision: string; reason: string; reference_id: string | null; name: string }>(
+        `SELECT decision, reason, reference_id, server_name || '__' || tool_name AS name FROM audit
+         WHERE key_id = '${keyId}' ORDER BY id DESC LIMIT 1`,
+      )
+    )[0];
+  const count = async (table: string) =>
+    (await rows(`SELECT 1 FROM ${table} WHERE key_id = '${keyId}'`)).length;
+  const approve = async (referenceId: string, action = 'approve') =>
+    service.admin('POST', `/approvals/${referenceId}/resolve`, { action, note: 'not today' });
+
+  describe('a call that waits', () => {
+    const CAN_ASK = ['claude-code', 'copilot', 'vscode', 'cursor', 'gemini-cli'];
+
+    test.each(BY_COMMAND.map(each => each.name))('%s: ask', async agent => {
+      const before = await count('approvals');
+      const { body } = await ask(agent, eventOf(agent, TOOLS.pending, { for: 'ask' }), 'ask');
+      const entry = await lastEntry();
+      expect(entry?.decision).toBe('pending');
+      if (CAN_ASK.includes(agent)) {
+        expect(heard(body)).toBe('ask');
+        expect(await count('approvals')).toBe(before);
+        expect(entry).toMatchObject({ reference_id: null });
+        expect(entry?.reason).toEndWith(
+          'requires approval for files__asked. The person at the terminal decides.',
+        );
+      } else {
+        expect(heard(body)).toBeOneOf(['deny', 'block']);
+        expect(await count('approvals')).toBe(before + 1);
+      }
+    });
+
+    test.each(BY_COMMAND.map(each => each.name))('%s: defer', async agent => {
+      const { body } = await ask(agent, eventOf(agent, TOOLS.pending, { for: 'defer' }), 'defer');
+      expect(heard(body)).toBeOneOf(agent === 'claude-code' ? ['defer'] : ['deny', 'block']);
+      expect(JSON.stringify(body)).toContain((await lastEntry())?.reference_id as string);
+    });
+
+    test('an approval that was given frees a call that the terminal would decide about, and a denial stands', async () => {
+      for (const action of ['approve', 'deny']) {
+        const event = eventOf('claude-code', TOOLS.pending, { for: action });
+        await ask('claude-code', event);
+        const referenceId = (await lastEntry())?.reference_id as string;
+        // As long as nobody has answered, the person at the terminal is asked.
+        expect(heard((await ask('claude-code', event, 'ask')).body)).toBe('ask');
+        expect((await lastEntry())?.reference_id).toBeNull();
+        expect((await approve(referenceId, action)).status).toBe(200);
+        const { body, text } = await ask('claude-code', event, 'ask');
+        expect(heard(body)).toBe(action === 'approve' ? 'allow' : 'deny');
+        if (action === 'deny') expect(text).toContain('not today');
+      }
+    });
+
+    test('a rule that names its approvers is not put to the terminal', async () => {
+      const before = await count('approvals');
+      const { body } = await ask('claude-code', eventOf('claude-code', 'voted'), 'ask');
+      expect(heard(body)).toBe('deny');
+      expect(await count('approvals')).toBe(before + 1);
+    });
+
+    test('the terminal decides also when no further approval may be opened', async () => {
+      const crowded = await startService({ env: { TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1' } });
+      const own = await crowded.newKey([{ tool: '*', action: 'require_approval' }]);
+      const send = (n: string, pending: string) =>
+        crowded.json(
+          'POST',
+          `/v1/hooks/claude-code/command?pending=${pending}`,
+          own.key,
+          eventOf('claude-code', 'x', { n }),
+        );
+      expect(heard((await send('1', 'deny')).body)).toBe('deny');
+      const { body, text } = await send('2', 'deny');
+      expect(heard(body)).toBe('deny');
+      expect(text).toContain('already has 1 open approvals');
+      expect(heard((await send('3', 'ask')).body)).toBe('ask');
+      await crowded.close();
+    });
+
+    test('any other word for it is refused', async () => {
+      const before = await count('audit');
+      for (const word of ['allow', '', 'ASK', 'ask&pending=deny', 'ask&other=1'])
+        expect(heard((await ask('claude-code', eventOf('claude-code', TOOLS.allow), word)).body)).toBe(
+          'deny',
+        );
+      expect(await count('audit')).toBe(before);
+    });
+  });
+
+  test('odd names: refused, or recorded as what they are', async () => {
+    const odd: [string, JsonObject, string | null][] = [
+      ['claude-code', { tool_name: 'mcp____x' }, null],
+      ['claude-code', { tool_name: 'mcp__x' }, null],
+      ['claude-code', { tool_name: 'mcp__files__' }, null],
+      ['claude-code', { tool_name: 'mcp___files__x' }, null],
+      ['claude-code', { tool_name: '' }, null],
+      ['claude-code', { tool_name: 7 }, null],
+      ['claude-code', { tool_name: 'x'.repeat(129) }, null],
+      ['claude-code', { tool_name: 'a\u0000b' }, null],
+      ['claude-code', { tool_name: 'a\ud800' }, null],
+      ['claude-code', { tool_name: 'a\nb' }, null],
+      ['claude-code', { tool_name: 'mcp__claude-code__Bash' }, null],
+      ['claude-code', { tool_name: 'mcp__codex__shell' }, null],
+      ['claude-code', { tool_name: 'mcp__files__a__b' }, 'files__a__b'],
+      ['claude-code', { tool_name: 'mcp__files___b' }, 'files___b'],
+      ['claude-code', { tool_name: 'Lesen und Schreiben ü' }, 'claude-code__Lesen und Schreiben ü'],
+      ['claude-code', { tool_name: 'a__b' }, 'claude-code__a__b'],
+      ['claude-code', { tool_name: 'MCP__files__x' }, 'claude-code__MCP__files__x'],
+      [
+        'gemini-cli',
+        { tool_name: 'mcp_x', mcp_context: { server_name: 'gemini-cli', tool_name: 'x' } },
+        null,
+      ],
+      ['gemini-cli', { tool_name: 'mcp_x', mcp_context: { server_name: 'a__b', tool_name: 'x' } }, null],
+      ['gemini-cli', { tool_name: 'mcp_x', mcp_context: { server_name: '', tool_name: 'x' } }, null],
+      [
+        'gemini-cli',
+        { tool_name: 'mcp_git_hub_x', mcp_context: { server_name: 'git_hub', tool_name: 'x' } },
+        'git_hub__x',
+      ],
+      ['gemini-cli', { tool_name: 'mcp_x' }, null],
+      ['goose', { tool_name: '__x' }, null],
+      ['goose', { tool_name: 'goose__shell' }, null],
+    ];
+    for (const [agent, named, expected] of odd) {
+      const before = await count('audit');
+      const { body } = await ask(agent, { ...eventOf(agent, TOOLS.allow), mcp_context: null, ...named });
+      expect([named, await count('audit')]).toEqual([named, before + (expected === null ? 0 : 1)]);
+      expect([named, heard(body)]).not.toEqual([named, 'allow']);
+      if (expected !== null) expect((await lastEntry())?.name).toBe(expected);
+    }
+  });
+
+  test('arguments: only an object is judged, also as text; too many and too deep are refused', async () => {
+    const deep = `${'['.repeat(70)}${']'.repeat(70)}`;
+    const many = `{"a":[${'0,'.repeat(260_000)}0]}`;
+    for (const input of ['', '[]', '7', '{', '{"a":1,"a":2}', `{"a":${deep}}`, many])
+      expect(
+        heard((await ask('cursor', { ...eventOf('cursor', TOOLS.allow), tool_input: input })).body),
+      ).toBe('deny');
+    for (const input of [[], 7, true])
+      expect(
+        heard((await ask('claude-code', { ...eventOf('claude-code', TOOLS.allow), tool_input: input })).body),
+      ).toBe('deny');
+    for (const input of ['{}', {}, null])
+      expect(
+        heard((await ask('cursor', { ...eventOf('cursor', TOOLS.allow), tool_input: input })).body),
+      ).toBe('allow');
+  });
+
+  test('conditions see the folder of a shell command', async () => {
+    const own = await service.newKey([
+      { tool: '*', action: 'allow', when: 'args.command == "ls" && args.cwd == "/p"' },
+    ]);
+    const events: [string, JsonObject][] = [
+      [
+        'claude-code',
+        { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: '/p' },
+      ],
+      [
+        'codex',
+        { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: '/p' },
+      ],
+      ['cursor', { hook_event_name: 'beforeShellExecution', command: 'ls', cwd: '/p' }],
+      ['windsurf', { agent_action_name: 'pre_run_command', tool_info: { command_line: 'ls', cwd: '/p' } }],
+      [
+        'goose',
+        {
+          event: 'PreToolUse',
+          tool_name: 'developer__shell',
+          tool_input: { command: 'ls' },
+          working_dir: '/p',
+        },
+      ],
+    ];
+    for (const [agent, event] of events) {
+      const { body } = await service.json('POST', `/v1/hooks/${agent}/command`, own.key, event);
+      expect([agent, heard(body)]).toEqual([agent, 'allow']);
+    }
+    const elsewhere = {
+      ...(events[0] as [string, JsonObject])[1],
+      tool_input: { command: 'ls', cwd: '/other' },
+    };
+    const { body } = await service.json('POST', '/v1/hooks/claude-code/command', own.key, elsewhere);
+    expect(heard(body)).toBe('deny');
+  });
+
+  test('an event that is not about a call is answered with nothing, and leaves no entry', async () => {
+    const before = await count('audit');
+    const after = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: {} };
+    expect((await ask('claude-code', after)).body).toEqual({ stdout: '', stderr: '', exitCode: 0 });
+    expect((await service.json('POST', '/v1/hooks/claude-code', key, after)).body).toEqual({});
+    const twin = { hook_event_name: 'preToolUse', tool_name: 'Shell', tool_input: { command: 'ls' } };
+    expect((await ask('cursor', twin)).body).toEqual({ stdout: '{}\n', stderr: '', exitCode: 0 });
+    expect(await count('audit')).toBe(before);
+  });
+});

@@ -1,0 +1,79 @@
+// The vendors' published events, and what each agent has to be told about them, without a service.
+
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GuardError } from '../../src/core/errors.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import {
+  type Agent,
+  blocked,
+  type HttpAgent,
+  type Output,
+  output,
+  type Told,
+} from '../../src/http/hooks/agent.ts';
+import { BY_COMMAND, OVER_HTTP } from '../../src/http/hooks/agents.ts';
+
+const FOLDER = join(import.meta.dir, '../vectors/hooks');
+/** Stands for the reason in what is expected. */
+const REASON = 'REASON';
+
+interface Vector {
+  event: JsonObject;
+  /** Null: the event is about no call. */
+  call: { serverName: string; toolName: string; args: Json } | null | 'refused';
+  ways?: string[];
+  http?: Record<string, JsonObject>;
+  command?: Record<string, Output>;
+  refusal?: { http?: JsonObject; command: Output };
+  nothing?: Output;
+}
+
+for (const agent of BY_COMMAND) {
+  describe(agent.name, () => {
+    const folder = join(FOLDER, agent.name);
+
+    test('says where its shapes were read', () => {
+      expect(existsSync(join(folder, 'source.md'))).toBe(true);
+    });
+
+    for (const file of readdirSync(folder).filter(each => each.endsWith('.json')))
+      test(file, () => expectVector(agent, JSON.parse(readFileSync(join(folder, file), 'utf8'))));
+  });
+}
+
+function expectVector(agent: Agent, { event, call, ways, http, command, refusal, nothing }: Vector): void {
+  expect(askedOf(agent, event)).toEqual(call);
+  if (call === null) expect(output(agent.nothing ?? '')).toEqual(nothing as Output);
+  if (refusal !== undefined) expectRefusal(agent, event, refusal);
+  if (call === null || call === 'refused') return;
+  expect([...(agent.ways?.(event) ?? [])]).toEqual((ways ?? []) as never[]);
+  expect(Object.keys(command ?? {})).toEqual(['allow', 'deny', ...(ways ?? [])]);
+  for (const [decision, expected] of Object.entries(command ?? {}))
+    expect(agent.speak(told(decision), event)).toEqual(expected);
+  for (const [decision, expected] of Object.entries(http ?? {}))
+    expect(answerOf(agent, told(decision), event)).toEqual(expected);
+}
+
+function expectRefusal(agent: Agent, event: JsonObject, refusal: NonNullable<Vector['refusal']>): void {
+  expect((agent.refuse ?? blocked)(REASON, event)).toEqual(refusal.command);
+  if (refusal.http !== undefined) expect(answerOf(agent, told('deny'), event)).toEqual(refusal.http);
+}
+
+const told = (decision: string): Told => ({ decision: decision as Told['decision'], reason: REASON });
+
+function askedOf(agent: Agent, event: JsonObject): Vector['call'] {
+  try {
+    const asked = agent.asked(event);
+    return asked === null ? null : { ...asked.call, args: asked.args ?? null };
+  } catch (error) {
+    if (error instanceof GuardError) return 'refused';
+    throw error;
+  }
+}
+
+function answerOf({ name }: Agent, said: Told, event: JsonObject): JsonObject {
+  const agent = OVER_HTTP.find(each => each.name === name) as HttpAgent;
+  return agent.answer(said, event);
+}
