@@ -8,7 +8,8 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dir, '..');
 
 const EXTRAS = {
-  scripts: 'Biome, TypeScript, the MCP conformance runner, the tests of CEL and the checkers of npm packages',
+  scripts:
+    'Biome, TypeScript, the MCP conformance runner, the tests of CEL, OPA’s client and the checkers of npm packages',
   examples: 'the frameworks of the examples',
   'examples/mastra': 'Mastra, for its example',
   bench: 'the peers of the benchmark',

@@ -2,7 +2,10 @@
 // specification, and what only a batch has: order, defaults, semantics that stop early, limits, and its bounds.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { auditFailed } from '../../src/core/errors.ts';
 import type { Rule } from '../../src/core/policy.ts';
+import type { CheckRequest } from '../../src/guard/check/request.ts';
+import { judgeAll } from '../../src/http/hooks/authzen-batch.ts';
 import { sql } from '../support/faults.ts';
 import { freePort } from '../support/port.ts';
 import { type Reply, startService, type TestService } from '../support/service.ts';
@@ -90,6 +93,22 @@ testDoor('AuthZEN: evaluations', {
     { ...about('files__allowed'), evaluations: [{}], options: [] },
     { ...about('files__allowed'), evaluations: Array(101).fill({}) },
   ],
+});
+
+test('evaluations in turn end with the first that cannot be recorded', async () => {
+  const items = ['deny', 'fail', 'permit'] as unknown as CheckRequest[];
+  const asked: CheckRequest[] = [];
+  const decide = async (item: CheckRequest) => {
+    asked.push(item);
+    if (item === items[1]) throw auditFailed(new Error('the store is away'));
+    return { decision: item === items[2] };
+  };
+  const answers = await judgeAll(items, 'permit_on_first_permit', decide);
+  expect(answers.map(each => [each.decision, each.context?.error?.status])).toEqual([
+    [false, undefined],
+    [false, 500],
+  ]);
+  expect(asked).toEqual(items.slice(0, 2));
 });
 
 const RULES: Rule[] = [
@@ -224,6 +243,18 @@ describe('AuthZEN', () => {
     }
     // The same call again is the same question, within a batch too.
     expect(references.size).toBe(1);
+  });
+
+  test('a call that a person denied stays denied, and the answer has their note', async () => {
+    const { key } = await newKey();
+    const first = await post(EVALUATION, key, about('records__delete'));
+    const { id } = first.body.context.access_request;
+    const answer = { action: 'deny', note: 'Not this one.' };
+    expect((await service.admin('POST', `/approvals/${id}/resolve`, answer)).status).toBe(200);
+    for (const path of [EVALUATION, EVALUATIONS]) {
+      const { decision, context } = (await post(path, key, about('records__delete'))).body;
+      expect([decision, context.reason]).toEqual([false, expect.stringContaining('Not this one.')]);
+    }
   });
 
   test('a limit holds within a batch', async () => {

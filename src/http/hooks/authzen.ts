@@ -11,6 +11,7 @@ import type { ToolCall } from '../../core/situation.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { headersOf, STATUS } from '../errors.ts';
 import type { Asked } from './door.ts';
+import { told } from './told.ts';
 
 /** The value itself is passed on and not a copy, so that what is judged is what was sent. */
 const object = z.custom<JsonObject>(isObject, 'must be an object').meta({ type: 'object' });
@@ -120,7 +121,7 @@ export const decision = z.object({
 export type DecisionAnswer = z.output<typeof decision>;
 
 export function decisionOf(verdict: Verdict): DecisionAnswer {
-  const { reason, note, toolCallId, referenceId, expiresAt } = verdict;
+  const { toolCallId, referenceId, expiresAt } = verdict;
   if (verdict.decision === 'pending' && referenceId !== undefined && expiresAt !== undefined) {
     const access_request = { id: referenceId, expires_at: new Date(expiresAt).toISOString() };
     return {
@@ -128,8 +129,7 @@ export function decisionOf(verdict: Verdict): DecisionAnswer {
       context: { reason: 'approval_required', evaluation_id: toolCallId, access_request },
     };
   }
-  const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
-  return { decision: verdict.decision === 'allow', context: { reason: reason + wrote, toolCallId } };
+  return { decision: verdict.decision === 'allow', context: { reason: told(verdict), toolCallId } };
 }
 
 /** An evaluation of a batch that could not be decided. */

@@ -11,6 +11,7 @@ import { headersOf, STATUS } from '../errors.ts';
 import { text } from '../fields.ts';
 import type { Route } from '../route.ts';
 import { doorRoute } from './door.ts';
+import { told } from './told.ts';
 
 const body = z.object({
   input: z.object({
@@ -57,9 +58,10 @@ function opa<Result>(
   });
 }
 
-function detailedOf({ decision, reason, note, referenceId }: Verdict): z.output<typeof detailed> {
-  const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
-  return { allow: decision === 'allow', decision, reason: reason + wrote, referenceId: referenceId ?? null };
+function detailedOf(verdict: Verdict): z.output<typeof detailed> {
+  const { decision } = verdict;
+  const reason = decision === 'pending' ? verdict.reason : told(verdict);
+  return { allow: decision === 'allow', decision, reason, referenceId: verdict.referenceId ?? null };
 }
 
 /** OPA's error: a code of its own list, a message, and the faults of the input. */
