@@ -8,7 +8,7 @@ import type { CheckRequest } from '../../src/guard/check/request.ts';
 import { judgeAll } from '../../src/http/hooks/authzen-batch.ts';
 import { sql } from '../support/faults.ts';
 import { freePort } from '../support/port.ts';
-import { type Reply, startService, type TestService } from '../support/service.ts';
+import { engines, type Reply, startService, type TestService } from '../support/service.ts';
 import single from '../vectors/hooks/authzen/evaluation.json';
 import several from '../vectors/hooks/authzen/evaluations.json';
 import { type Case, type Tool, testDoor } from './doors.ts';
@@ -120,11 +120,12 @@ const RULES: Rule[] = [
 const LIMITS = { once: { calls: 1, within: '1d', per: 'key' } };
 const QUEUE_LIMIT = 60;
 
-describe('AuthZEN', () => {
+describe.each(await engines())('AuthZEN on %s', engine => {
   let service: TestService;
   let policyId: string;
   beforeAll(async () => {
     service = await startService({
+      engine,
       env: {
         TOOLGATE_PORT: String(await freePort()),
         TOOLGATE_PUBLIC_URL: 'https://gate.example.test',
