@@ -298,12 +298,16 @@ describe('one service', () => {
       const { body } = await service.json('POST', `/v1/hooks/${agent}/command`, own.key, event);
       expect([agent, heard(body)]).toEqual([agent, 'allow']);
     }
-    const elsewhere = {
-      ...(events[0] as [string, JsonObject])[1],
-      tool_input: { command: 'ls', cwd: '/other' },
-    };
-    const { body } = await service.json('POST', '/v1/hooks/claude-code/command', own.key, elsewhere);
-    expect(heard(body)).toBe('deny');
+    // The arguments come from the model, which may claim to be where it is not.
+    for (const [named, real] of [
+      ['/p', '/other'],
+      ['/other', '/p'],
+    ]) {
+      const [, event] = events[0] as [string, JsonObject];
+      const claimed = { ...event, cwd: real, tool_input: { command: 'ls', cwd: named } };
+      const { body } = await service.json('POST', '/v1/hooks/claude-code/command', own.key, claimed);
+      expect(heard(body)).toBe('deny');
+    }
   });
 
   test('an event that is not about a call is answered with nothing, and leaves no entry', async () => {

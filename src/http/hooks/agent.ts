@@ -109,9 +109,17 @@ export function argumentsIn(event: JsonObject, field: string): JsonObject | unde
   throw invalidInput([{ path: `/${field}`, message: 'must be an object' }]);
 }
 
-/** The arguments of a shell tool, with the folder it runs in if the event names it beside them. */
+/**
+ * The arguments of a tool that works in the agent's folder, a shell or a search, with that folder if the event names it
+ * beside them. The model writes the arguments, and most tools ignore a `cwd` in them: it must not hide the real one.
+ */
 export function withFolder(args: JsonObject | undefined, cwd: Json | undefined): JsonObject | undefined {
-  return typeof cwd !== 'string' || args?.['cwd'] !== undefined ? args : { ...args, cwd };
+  if (typeof cwd !== 'string') return args;
+  if ((args?.['cwd'] ?? cwd) === cwd) return { ...args, cwd };
+  throw new GuardError(
+    'invalid_input',
+    'The call and the event name different folders (cwd), so it is not clear where the tool would work.',
+  );
 }
 
 /** `mcp__github__create_issue` is the tool `create_issue` of `github`; other names are those of the agent's own tools. */

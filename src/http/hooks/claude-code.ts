@@ -50,7 +50,7 @@ const OTHERS = [
 
 export const claudeCode: HttpAgent = {
   name: 'claude-code',
-  asked: event => askedBy('claude-code', ['Bash', 'PowerShell'], event),
+  asked: event => askedBy('claude-code', ['Bash', 'PowerShell', 'Grep', 'Glob'], event),
   ways: event => (isPermission(event) ? ['ask'] : ['ask', 'defer']),
   answer: answerOf,
   speak: (told, event) => json(answerOf(told, event)),
@@ -60,13 +60,18 @@ export function answerOf(told: Told, event: JsonObject | null): JsonObject {
   return isPermission(event) ? permission(told) : beforeUse(told);
 }
 
-/** The call of an event in the shape of Claude Code, of which other agents made theirs. */
-export function askedBy(agent: AgentName, shells: readonly string[], event: JsonObject): Asked | null {
+/**
+ * The call of an event in the shape of Claude Code, of which other agents made theirs. Tools that are `located` work in
+ * the folder that the event names.
+ */
+export function askedBy(agent: AgentName, located: readonly string[], event: JsonObject): Asked | null {
   if (!isCall(nameOf(event), CALLS, OTHERS)) return null;
   const name = textIn(event, 'tool_name');
   const args = argumentsIn(event, 'tool_input');
-  const isShell = shells.includes(name);
-  return { call: namedCall(agent, name), args: isShell ? withFolder(args, event['cwd']) : args };
+  return {
+    call: namedCall(agent, name),
+    args: located.includes(name) ? withFolder(args, event['cwd']) : args,
+  };
 }
 
 const nameOf = (event: JsonObject): string | null => eventName(event, 'hook_event_name', 'hookEventName');

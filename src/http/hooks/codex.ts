@@ -10,7 +10,7 @@ const SHELL = 'Bash';
 export const codex: Agent = {
   name: 'codex',
   asked: event => {
-    const asked = askedBy('codex', [SHELL, 'shell'], event);
+    const asked = askedBy('codex', [SHELL, 'shell', 'apply_patch'], event);
     if (asked?.call.serverName !== 'codex' || asked.call.toolName !== SHELL) return asked;
     return { ...asked, call: { ...asked.call, toolName: 'shell' } };
   },

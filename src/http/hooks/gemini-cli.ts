@@ -20,7 +20,8 @@ const OTHERS = [
   'SessionEnd',
   'PreCompress',
 ];
-const SHELL = 'run_shell_command';
+/** Tools that work in the folder that the event names, unless they are told another one. */
+const LOCATED = ['run_shell_command', 'glob', 'search_file_content', 'grep_search'];
 
 export const geminiCli: Agent = {
   name: 'gemini-cli',
@@ -28,7 +29,10 @@ export const geminiCli: Agent = {
     if (!isCall(eventName(event, 'hook_event_name'), ['BeforeTool'], OTHERS)) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');
-    return { call: callOf(event, name), args: name === SHELL ? withFolder(args, event['cwd']) : args };
+    return {
+      call: callOf(event, name),
+      args: LOCATED.includes(name) ? withFolder(args, event['cwd']) : args,
+    };
   },
   ways: () => ['ask'],
   speak: ({ decision, reason }) => {

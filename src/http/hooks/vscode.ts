@@ -3,9 +3,11 @@
 import { type Agent, json } from './agent.ts';
 import { answerOf, askedBy } from './claude-code.ts';
 
+const LOCATED = ['run_in_terminal', 'runTerminalCommand', 'grep_search', 'file_search'];
+
 export const vscode: Agent = {
   name: 'vscode',
-  asked: event => askedBy('vscode', ['run_in_terminal', 'runTerminalCommand'], event),
+  asked: event => askedBy('vscode', LOCATED, event),
   ways: () => ['ask'],
   speak: (told, event) => json(answerOf(told, event)),
 };
