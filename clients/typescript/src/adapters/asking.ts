@@ -3,7 +3,7 @@
 // framework hands that message to its model is each adapter's matter.
 
 import { type Args, Toolgate } from '../client.ts';
-import { InvalidConfiguration, ToolCallPending, ToolCallRefused } from '../errors.ts';
+import { InvalidConfiguration, ToolCallDenied, ToolCallPending, ToolCallRefused } from '../errors.ts';
 import type { ApprovalListener } from '../listener.ts';
 import { copyOf } from './copy.ts';
 
@@ -38,12 +38,15 @@ export function asking({ server, gate = new Toolgate(), listener, timeoutMs }: G
   async function permit(tool: string, args: Args, signal: AbortSignal | undefined): Promise<void> {
     const call = await digest(tool, args);
     const referenceId = held.get(call);
-    held.delete(call);
+    /** What is remembered may be of the same call made meanwhile. */
+    const forget = () => held.get(call) === referenceId && held.delete(call);
     try {
       if (listener === undefined || referenceId !== undefined)
         await gate.guard(server, tool, args, { referenceId, signal, timeoutMs });
       else await gate.guardAndWait(server, tool, args, { listener, signal, timeoutMs });
+      forget();
     } catch (error) {
+      if (error instanceof ToolCallDenied) forget();
       if (error instanceof ToolCallPending) held.set(call, error.verdict.referenceId);
       for (const oldest of held.keys()) if (held.size > REMEMBERED) held.delete(oldest);
       throw error;

@@ -1,7 +1,10 @@
-// OpenAI Agents SDK. A function tool is run by `invoke`, with the arguments as the text that the model wrote; the SDK
-// validates them behind it. A refusal is the tool's result, as the SDK does with a rejected call, and the run goes on.
+// OpenAI Agents SDK. A function tool is run by `invoke`, with the arguments as the text that the model wrote. A refusal is
+// the tool's result, as the SDK does with a rejected call, and the run goes on.
+//
+// The tool's schema is applied behind `invoke`, out of reach. Its runner tells a function of its own what came of it, right
+// before the tool runs (read in @openai/agents 0.20): there, a tool is stopped whose schema has changed what was judged.
 
-import { ToolCallRefused } from '../errors.ts';
+import { InvalidRequest, ToolCallRefused } from '../errors.ts';
 import { type Ask, asking, type GuardToolsOptions } from './asking.ts';
 import { mapTools, replaced, type Tools, unguardable } from './tools.ts';
 
@@ -17,6 +20,7 @@ interface FunctionTool {
 
 interface Details {
   signal?: AbortSignal;
+  [symbol: symbol]: unknown;
 }
 
 /** The same tools, each of which asks before it runs. */
@@ -32,15 +36,56 @@ export function guardTools<T extends Tools>(tools: T, options: GuardToolsOptions
 function guarded(tool: FunctionTool, ask: Ask): FunctionTool {
   return replaced(tool, {
     async invoke(context, input, details) {
+      let judged: unknown;
       try {
-        await ask(tool.name, argumentsIn(input), details?.signal);
+        judged = await ask(tool.name, argumentsIn(input), details?.signal);
       } catch (error) {
         if (!(error instanceof ToolCallRefused)) throw error;
         return refused(tool, error, context, details);
       }
-      // The text that was judged, which cannot have changed.
-      return tool.invoke(context, input, details);
+      const stopped: ToolCallRefused[] = [];
+      const watched = watching(details, args => {
+        if (args === input || sorted(args) === sorted(judged)) return;
+        stopped.push(new ToolCallRefused(CHANGED));
+        throw stopped[0];
+      });
+      // The text is the one that was judged.
+      const result = await tool.invoke(context, input, watched).catch(error => {
+        if (error !== stopped[0]) throw error;
+      });
+      return stopped[0] === undefined ? result : refused(tool, stopped[0], context, details);
     },
+  });
+}
+
+const CHANGED = new InvalidRequest(
+  'The schema of the tool changes the arguments that were judged.',
+  null,
+  null,
+  'invalid_request',
+);
+
+/** Its symbol is not exported, but is in the details of every call that the runner makes. */
+const TOLD = 'openai.agents.functionToolParsedInputCallback';
+
+function watching(details: Details | undefined, watch: (args: unknown) => void): Details | undefined {
+  const symbol = Object.getOwnPropertySymbols(details ?? {}).find(({ description }) => description === TOLD);
+  if (details === undefined || symbol === undefined) return details;
+  const tell = details[symbol];
+  return replaced(details, {
+    [symbol]: (args: unknown) => {
+      watch(args);
+      if (typeof tell === 'function') tell(args);
+    },
+  });
+}
+
+/** As JSON, whatever the order of the names in it. The SDK has models write null for what is optional, and leaves it out. */
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, each) => {
+    if (typeof each !== 'object' || each === null || Array.isArray(each)) return each;
+    const given = Object.entries(each).filter(([, inner]) => inner !== null);
+    return Object.fromEntries(given.sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }
 

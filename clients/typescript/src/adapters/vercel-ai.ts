@@ -1,62 +1,15 @@
 // Vercel AI SDK. A tool is run by `execute`, with the input as the schema has made it. A refusal is thrown: the SDK makes
 // a `tool-error` of it, gives its message to the model, and the run goes on.
 
-import { type Ask, asking, type GuardToolsOptions } from './asking.ts';
-import { mapTools, replaced, unguardable } from './tools.ts';
+import type { GuardToolsOptions } from './asking.ts';
+import { guardExecute } from './execute.ts';
 
 export type { GuardToolsOptions } from './asking.ts';
-
-interface ExecutableTool {
-  execute(input: unknown, options?: { abortSignal?: AbortSignal }): unknown;
-}
 
 /** The same tools, each of which asks before it runs. */
 export function guardTools<T extends Readonly<Record<string, object>>>(
   tools: T,
   options: GuardToolsOptions,
 ): T {
-  const ask = asking(options);
-  if (Array.isArray(tools)) throw unguardable('in an array', 'its name is unknown: give an object of tools.');
-  return mapTools(tools, (tool, name) => {
-    if (!isExecutable(tool))
-      throw unguardable(name, 'it has no `execute`, so it runs elsewhere: in a browser, or at the provider.');
-    return guarded(name, tool, ask);
-  });
-}
-
-function guarded(name: string, tool: ExecutableTool, ask: Ask): ExecutableTool {
-  if (isGenerator(tool.execute))
-    return replaced(tool, {
-      async *execute(input, options) {
-        const judged = await ask(name, input, options?.abortSignal);
-        yield* tool.execute(judged, options) as AsyncIterable<unknown>;
-      },
-    });
-  return replaced(tool, {
-    async execute(input, options) {
-      const judged = await ask(name, input, options?.abortSignal);
-      const result = tool.execute(judged, options);
-      return isIterable(result) ? lastOf(result) : result;
-    },
-  });
-}
-
-/** The SDK sees whether a tool streams by what `execute` returns, before there is a verdict. */
-function isGenerator(execute: unknown): boolean {
-  return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]';
-}
-
-function isIterable(result: unknown): result is AsyncIterable<unknown> {
-  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
-}
-
-/** The result of a tool that streams although its function does not say so: what it gives last, as in the SDK. */
-async function lastOf(results: AsyncIterable<unknown>): Promise<unknown> {
-  let last: unknown;
-  for await (const each of results) last = each;
-  return last;
-}
-
-function isExecutable(tool: object): tool is ExecutableTool {
-  return typeof (tool as Partial<ExecutableTool> | null)?.execute === 'function';
+  return guardExecute(tools, options);
 }

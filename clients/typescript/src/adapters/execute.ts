@@ -1,0 +1,61 @@
+// Objects of tools that are run by `execute`, with the abort signal in its second parameter: those of the Vercel AI SDK
+// and of Mastra. A refusal is thrown.
+
+import { type Ask, asking, type GuardToolsOptions } from './asking.ts';
+import { mapTools, replaced, unguardable } from './tools.ts';
+
+export interface ExecutableTool {
+  execute(input: unknown, options?: { abortSignal?: AbortSignal }): unknown;
+}
+
+/** `askFor` may change how a tool's call is asked about. */
+export function guardExecute<T extends Readonly<Record<string, object>>>(
+  tools: T,
+  options: GuardToolsOptions,
+  askFor: (tool: object, ask: Ask) => Ask = (_, ask) => ask,
+): T {
+  const ask = asking(options);
+  if (Array.isArray(tools)) throw unguardable('in an array', 'its name is unknown: give an object of tools.');
+  return mapTools(tools, (tool, name) => {
+    if (!isExecutable(tool))
+      throw unguardable(name, 'it has no `execute`, so it runs elsewhere: in a browser, or at the provider.');
+    return guarded(name, tool, askFor(tool, ask));
+  });
+}
+
+function guarded(name: string, tool: ExecutableTool, ask: Ask): ExecutableTool {
+  if (isGenerator(tool.execute))
+    return replaced(tool, {
+      async *execute(input, options) {
+        const judged = await ask(name, input, options?.abortSignal);
+        yield* tool.execute(judged, options) as AsyncIterable<unknown>;
+      },
+    });
+  return replaced(tool, {
+    async execute(input, options) {
+      const judged = await ask(name, input, options?.abortSignal);
+      const result = tool.execute(judged, options);
+      return isIterable(result) ? lastOf(result) : result;
+    },
+  });
+}
+
+/** The AI SDK sees whether a tool streams by what `execute` returns, before there is a verdict. */
+function isGenerator(execute: unknown): boolean {
+  return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]';
+}
+
+function isIterable(result: unknown): result is AsyncIterable<unknown> {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
+}
+
+/** The result of a tool that streams although its function does not say so: what it gives last, as in the SDK. */
+async function lastOf(results: AsyncIterable<unknown>): Promise<unknown> {
+  let last: unknown;
+  for await (const each of results) last = each;
+  return last;
+}
+
+function isExecutable(tool: object): tool is ExecutableTool {
+  return typeof (tool as Partial<ExecutableTool> | null)?.execute === 'function';
+}
