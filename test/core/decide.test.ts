@@ -181,3 +181,30 @@ test('the same call again is denied if a person denied it, waits if it waits, an
       core.decide(policy, call(name), FACTS),
     );
 });
+
+test('the person at the terminal decides only what would wait, and the reason ends with that', () => {
+  const list: Rule[] = [
+    { tool: 'ask', action: 'allow', when: 'false' },
+    { tool: 'ask', action: 'require_approval', reason: 'Money moves.' },
+    { tool: 'yes', action: 'allow' },
+  ];
+  const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
+  const call = (toolName: string) => ({ serverName: 's', toolName });
+  const there = { ...FACTS, atTerminal: true };
+  const waits = core.decide(policy, call('ask'), FACTS);
+  expect(waits.reason).toEndWith('Rule 0 did not apply: condition 0 is false.');
+  const open = { referenceId: 'ref-1', denied: false };
+  for (const repeats of [null, open])
+    expect(core.decide(policy, call('ask'), { ...there, repeats })).toEqual({
+      ...waits,
+      reason: `${waits.reason} The person at the terminal decides.`,
+    });
+  const denied = { referenceId: 'ref-1', denied: true };
+  const freedom = { kind: 'approval', referenceId: 'ref-1' } as const;
+  for (const about of [{ repeats: denied }, { freedom }])
+    expect(core.decide(policy, call('ask'), { ...there, ...about })).toEqual(
+      core.decide(policy, call('ask'), { ...FACTS, ...about }),
+    );
+  for (const name of ['no', 'yes'])
+    expect(core.decide(policy, call(name), there)).toEqual(core.decide(policy, call(name), FACTS));
+});

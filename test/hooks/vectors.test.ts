@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GuardError } from '../../src/core/errors.ts';
-import type { Json, JsonObject } from '../../src/core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import {
   type Agent,
   blocked,
@@ -38,8 +38,22 @@ for (const agent of BY_COMMAND) {
       expect(existsSync(join(folder, 'source.md'))).toBe(true);
     });
 
-    for (const file of readdirSync(folder).filter(each => each.endsWith('.json')))
-      test(file, () => expectVector(agent, JSON.parse(readFileSync(join(folder, file), 'utf8'))));
+    const files = readdirSync(folder).filter(each => each.endsWith('.json'));
+    const vectors = files.map(file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Vector);
+    for (const [index, file] of files.entries())
+      test(file, () => expectVector(agent, vectors[index] as Vector));
+
+    test('whatever stands in a field, the event is a call, none, or refused, and the agent is told so', () => {
+      const odd = vectors.flatMap(each => [...oddities(each.event)].filter(isObject));
+      expect(odd.length).toBeGreaterThan(100);
+      for (const event of odd) {
+        askedOf(agent, event);
+        for (const decision of ['allow', 'deny', ...(agent.ways?.(event) ?? [])])
+          expect(agent.speak(told(decision), event)).toMatchObject({ exitCode: expect.any(Number) });
+        expect(JSON.stringify((agent.refuse ?? blocked)(REASON, event))).toContain(REASON);
+      }
+      expect(JSON.stringify((agent.refuse ?? blocked)(REASON, null))).toContain(REASON);
+    });
   });
 }
 
@@ -54,6 +68,33 @@ function expectVector(agent: Agent, { event, call, ways, http, command, refusal,
     expect(agent.speak(told(decision), event)).toEqual(expected);
   for (const [decision, expected] of Object.entries(http ?? {}))
     expect(answerOf(agent, told(decision), event)).toEqual(expected);
+}
+
+const ODD: Json[] = [
+  null,
+  true,
+  7,
+  '',
+  'PreToolUse',
+  '{',
+  'mcp__',
+  'mcp____x',
+  '__proto__',
+  [],
+  [[]],
+  {},
+  { a: null },
+];
+
+/** The event with something odd in one place at a time, or without what stands there. */
+function* oddities(value: Json): Generator<Json> {
+  yield* ODD;
+  if (!isObject(value)) return;
+  for (const name of Object.keys(value)) {
+    const { [name]: part, ...rest } = value;
+    yield rest;
+    for (const odd of oddities(part as Json)) yield { ...rest, [name]: odd };
+  }
 }
 
 function expectRefusal(agent: Agent, event: JsonObject, refusal: NonNullable<Vector['refusal']>): void {
