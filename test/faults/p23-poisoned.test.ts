@@ -32,7 +32,7 @@ const LONE = 'a\ud800b';
 const HUGE = 'r'.repeat(200_000);
 
 const UNCHECKED: Patch = {
-  file: 'src/mcp/call.ts',
+  file: 'src/mcp/legs.ts',
   find: 'if (isReference(reference)) return reference;',
   replace: "if (typeof reference === 'string') return reference;",
 };
