@@ -8,6 +8,7 @@ import type { Rule } from '../../src/core/policy.ts';
 import { until } from '../support/faults.ts';
 import { need, needExtra } from '../support/need.ts';
 import { freePort } from '../support/port.ts';
+import { frameworksEnv, frameworksPython, pythonFrameworks } from '../support/python-frameworks.ts';
 import { BUN, onPath, ROOT, startService, type TestService } from '../support/service.ts';
 
 const EXAMPLES = join(ROOT, 'examples');
@@ -78,8 +79,11 @@ async function waitingFor(keyId: string): Promise<{ referenceId: string; toolNam
   return approvals.find((each: { keyId: string }) => each.keyId === keyId);
 }
 
+/** Some frameworks take long to be loaded on a busy machine. */
+const START_MS = 100_000;
+
 async function answer({ keyId, output }: Run, action: 'approve' | 'deny'): Promise<void> {
-  await until('a question', async () => (await waitingFor(keyId)) !== undefined);
+  await until('a question', async () => (await waitingFor(keyId)) !== undefined, START_MS);
   const asked = await waitingFor(keyId);
   expect(asked?.toolName).toBe('create_issue');
   expect(output()).not.toContain('Created');
@@ -87,19 +91,21 @@ async function answer({ keyId, output }: Run, action: 'approve' | 'deny'): Promi
   expect(reply.status).toBe(200);
 }
 
+async function doesAsDecided(command: string[], env: Record<string, string> = {}): Promise<void> {
+  const run = await start(command, env);
+  await answer(run, 'approve');
+  expect(await run.ended, run.output()).toBe(0);
+  const lines = run.output().trim().split('\n');
+  expect(lines).toEqual([
+    'get_issue: Issue 1: the build is broken.',
+    expect.stringMatching(/^delete_repo: Denied: .*Repositories are deleted by people\./),
+    'create_issue: Created "Mend the build".',
+    'That is all.',
+  ]);
+}
+
 describe.each(LOOPS)('%s', (_name, command) => {
-  test('runs what is allowed, not what is denied, and what was approved', async () => {
-    const run = await start(command);
-    await answer(run, 'approve');
-    expect(await run.ended, run.output()).toBe(0);
-    const lines = run.output().trim().split('\n');
-    expect(lines).toEqual([
-      'get_issue: Issue 1: the build is broken.',
-      expect.stringMatching(/^delete_repo: Denied: .*Repositories are deleted by people\./),
-      'create_issue: Created "Mend the build".',
-      'That is all.',
-    ]);
-  });
+  test('runs what is allowed, not what is denied, and what was approved', () => doesAsDecided(command));
 
   test('runs nothing when there is no verdict', async () => {
     const run = await start(command, {
@@ -112,6 +118,14 @@ describe.each(LOOPS)('%s', (_name, command) => {
     else expect(run.output()).toContain('Unauthenticated');
   });
 });
+
+// What they do without a verdict is tested in clients/python/tests/real: each of these takes seconds to start.
+for (const framework of pythonFrameworks())
+  test(
+    `in Python, with ${framework}`,
+    () => doesAsDecided([frameworksPython, `python/with_${framework}.py`], frameworksEnv),
+    2 * START_MS,
+  );
 
 test('a person says no', async () => {
   const run = await start([BUN, 'plain-loop/loop.ts']);

@@ -260,6 +260,7 @@ describe.if(need(hasPip(), 'python3 with pip (for the Python packages)'))('the P
   afterAll(() => service.close());
 
   const ASK = `import toolgate
+from toolgate.integrations import crewai, google_adk, langchain, openai_agents, pydantic_ai
 gate = toolgate.Toolgate()
 print(gate.check("a", "get_b").decision, toolgate.__file__)`;
 
