@@ -76,6 +76,12 @@ test('the event is sent as it came, and what the service says is the outcome', a
   ]);
 });
 
+test('a session token is used as it is, also in a run', async () => {
+  const run = given(JSON.stringify({ ...JSON.parse(EVENT), session_id: 'run' }));
+  expect(await hook(['codex'], { ...ENV, TOOLGATE_API_KEY: 'tg_ses_mine' }, run)).toEqual(ALLOWED);
+  expect(seen.map(each => each.credential)).toEqual(['Bearer tg_ses_mine']);
+});
+
 test.each<[string, () => Response | Promise<Response>, RegExp]>([
   ['500', () => Response.json(ALLOWED, { status: 500 }), /answered 500/],
   ['201', () => Response.json(ALLOWED, { status: 201 }), /answered 201/],

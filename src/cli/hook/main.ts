@@ -8,6 +8,8 @@ export async function hook(argv: readonly string[]): Promise<void> {
   // Whatever ends this process before its time must not look like yes, and agents take 0 and 1 for it.
   process.exitCode = 2;
   for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, () => process.exit(2));
+  // A proxy for plain requests would be given the key, and could answer in the place of the service.
+  for (const name of ['HTTP_PROXY', 'http_proxy']) delete process.env[name];
   const outcome = await judged(argv, { env: process.env, stdin: () => Bun.stdin.stream() });
   process.exit(await written(outcome));
 }
