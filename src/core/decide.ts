@@ -38,9 +38,15 @@ export interface Facts {
   approvalLimit: string | null;
   /** Whether the limit of the rule that applies has no room for this call. */
   usedUp: boolean;
-  /** Whether the person at the agent's terminal decides about a call that would wait, instead of approvers. */
-  atTerminal?: boolean;
+  /** Who takes care of a call that would wait, instead of approvers. */
+  handedTo?: HandedTo | null;
 }
+
+const HANDED_TO = {
+  terminal: 'The person at the terminal decides.',
+  proxy: 'The MCP proxy asks for the approval.',
+} as const;
+export type HandedTo = keyof typeof HANDED_TO;
 
 /** An earlier question about the same call. */
 export interface Repeated {
@@ -104,12 +110,13 @@ export function decide(considered: Considered, facts: Facts): Decided {
       found.ruleIndex,
     );
   const whole = passedOver === '' ? found : { ...found, reason: found.reason + passedOver };
-  return facts.atTerminal && whole.decision === 'pending' ? handedOver(whole) : whole;
+  const { handedTo = null } = facts;
+  return handedTo !== null && whole.decision === 'pending' ? handedOver(whole, handedTo) : whole;
 }
 
-/** An open question about the same call is none of the terminal's: it is neither repeated nor answered there. */
-function handedOver(waits: Decided): Decided {
-  return { ...waits, reason: `${waits.reason} The person at the terminal decides.`, repeats: null };
+/** An open question about the same call is none of theirs: it is neither repeated nor answered there. */
+function handedOver(waits: Decided, to: HandedTo): Decided {
+  return { ...waits, reason: `${waits.reason} ${HANDED_TO[to]}`, repeats: null };
 }
 
 /** Nobody can approve exactly this call if its arguments are not known. */

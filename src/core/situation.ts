@@ -16,8 +16,9 @@ export interface ToolCall {
   /** Set when no further call may be forwarded now: the sentence that says which limit is reached. */
   noPlace?: string;
   /**
-   * True if the call will not be forwarded in any case, because somebody has to sign in to its server first. It is
-   * decided like any other, but it spends no approval and counts for nothing.
+   * True if the call will not be made now in any case: somebody has to sign in to its server first, or it comes to the
+   * MCP proxy next and is decided there once more. It is decided like any other, but it spends no approval and counts
+   * for nothing.
    */
   unsent?: true;
   /**

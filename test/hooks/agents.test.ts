@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { JsonObject } from '../../src/core/json.ts';
 import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
 import { sql } from '../support/faults.ts';
-import { type Reply, startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, type Reply, startService, type TestService } from '../support/service.ts';
 import { type TestedDoor, TOOLS, testDoors } from './doors.ts';
 
 type Args = Record<string, string>;
@@ -318,5 +318,48 @@ describe('one service', () => {
     const twin = { hook_event_name: 'preToolUse', tool_name: 'Shell', tool_input: { command: 'ls' } };
     expect((await ask('cursor', twin)).body).toEqual({ stdout: '{}\n', stderr: '', exitCode: 0 });
     expect(await count('audit')).toBe(before);
+  });
+
+  test('a call of our own MCP proxy is judged by its name there, and waits and counts there alone', async () => {
+    const limits = { one: { calls: 1, within: '1h', per: 'key' } };
+    const rules = [
+      { tool: 'files__once', action: 'allow', limit: 'one' },
+      { tool: `files__${TOOLS.pending}`, action: 'require_approval', approvers: { group: 'finance' } },
+    ];
+    const policy = await service.admin('POST', '/policies', { name: 'proxied', rules, limits });
+    const made = await service.admin('POST', '/keys', { name: 'proxied', policyId: policy.body.id });
+    const own = { key: made.body.key, keyId: made.body.id };
+    const asked = (tool: string) => ({
+      ...claudeEvent('PreToolUse', tool, {}),
+      tool_name: `mcp__toolgate__${tool}`,
+    });
+    const judged = async (tool: string) => {
+      const { body } = await service.json('POST', '/v1/hooks/claude-code/command', own.key, asked(tool));
+      const http = await service.json('POST', '/v1/hooks/claude-code', own.key, asked(tool));
+      return [heard(body), decisionIn(http.body)];
+    };
+    expect(await judged('files__once')).toEqual(['allow', 'allow']);
+    expect(await judged('files__once')).toEqual(['allow', 'allow']);
+    expect(await judged(`files__${TOOLS.pending}`)).toEqual(['allow', 'allow']);
+    expect(await judged('files__other')).toEqual(['deny', 'deny']);
+    expect(await judged('files')).toEqual(['deny', 'deny']);
+    const entries = await rows<{ name: string; decision: string; reason: string }>(
+      `SELECT server_name || '__' || tool_name AS name, decision, reason FROM audit WHERE key_id = '${own.keyId}'`,
+    );
+    expect(entries).toHaveLength(10);
+    const [held] = entries.filter(({ decision }) => decision === 'pending');
+    expect(held?.reason).toEndWith(' The MCP proxy asks for the approval.');
+    expect(held?.name).toBe(`files__${TOOLS.pending}`);
+    expect(await rows(`SELECT 1 FROM approvals WHERE key_id = '${own.keyId}'`)).toEqual([]);
+  });
+
+  test('a revoked key is refused also at an event that is not about a call', async () => {
+    const own = await service.newKey([]);
+    const after = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: {} };
+    const tell = async () =>
+      heard((await service.json('POST', '/v1/hooks/claude-code/command', own.key, after)).body);
+    expect(await tell()).toBe('allow');
+    await service.json('DELETE', `/admin/v1/keys/${own.keyId}`, ADMIN_TOKEN);
+    expect(await tell()).toBe('deny');
   });
 });

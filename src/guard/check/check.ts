@@ -9,6 +9,7 @@ import {
   type Decided,
   decide,
   type Facts,
+  type HandedTo,
   unfreedBy,
 } from '../../core/decide.ts';
 import { detailsOf } from '../../core/details.ts';
@@ -156,8 +157,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     now: number,
   ): Promise<Verdict | GuardError> {
     const { request, key } = each;
-    const atTerminal = isForTerminal(asking);
-    const approvalLimit = atTerminal ? null : approvals.limit(request);
+    const handedTo = receiverOf(asking);
+    const approvalLimit = handedTo === null ? approvals.limit(request) : null;
     const before = approvals.repeated(asking);
     const repeats = before && { referenceId: before.id, denied: before.status === 'denied' };
     let unfreed: string | null = null;
@@ -165,16 +166,16 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     do {
       const freedom = approvals.freedom(asking);
       unfreed = freedom === null ? approvals.unfreed(asking) : null;
-      decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp, atTerminal });
+      decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp, handedTo });
     } while (decided.freedBy !== null && !unsent(each) && !(await approvals.spend(tx, decided.freedBy, now)));
-    const opens = decided.decision === 'pending' && decided.repeats === null && !atTerminal;
+    const opens = decided.decision === 'pending' && decided.repeats === null && handedTo === null;
     const carriers = opens ? carriersFor(this.#deps, key, asking.rule) : [];
     if (carriers instanceof GuardError) return carriers;
     const entry = auditEntry(each, decided);
     entries.push(entry);
     if (decided.decision === 'deny' && decided.repeats !== null)
       return { ...verdictOf(entry), ...(before?.note && { note: before.note }) };
-    if (decided.decision !== 'pending' || atTerminal) return verdictOf(entry);
+    if (decided.decision !== 'pending' || handedTo !== null) return verdictOf(entry);
     let expiresAt = before?.expiresAt ?? now;
     if (opens) {
       const { subscribers } = approvals;
@@ -220,8 +221,10 @@ function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): 
 }
 
 /** A rule that names its approvers is not put to somebody else. */
-function isForTerminal({ request, rule }: Asking): boolean {
-  return request.atTerminal === true && rule.approvers === undefined;
+function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | null {
+  return handedTo === undefined || (handedTo === 'terminal' && rule.approvers !== undefined)
+    ? null
+    : handedTo;
 }
 
 function decideCase({ considered, drift }: Case, about: Omit<Facts, 'drift'>): Decided {

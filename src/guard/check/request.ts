@@ -1,6 +1,6 @@
 // The input and the result of a check: the request that each surface makes, and the verdict that it shows.
 
-import type { Decision } from '../../core/decide.ts';
+import type { Decision, HandedTo } from '../../core/decide.ts';
 import type { Json } from '../../core/json.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Surface } from '../../core/surface.ts';
@@ -26,10 +26,10 @@ export interface CheckRequest {
   /** The approval that the caller names as the one that frees this call. */
   referenceId: string | null;
   /**
-   * The agent puts a call that would wait to the person at its terminal. No approval is opened then, unless the rule
-   * says who has to approve.
+   * Who takes care of a call that would wait: the person at the agent's terminal, or the MCP proxy that it comes to
+   * next. No approval is opened then. A rule that says who has to approve is not put to a person at a terminal.
    */
-  atTerminal?: boolean;
+  handedTo?: HandedTo;
   /** `performance.now()` at arrival. */
   startedAt: number;
 }

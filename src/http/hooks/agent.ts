@@ -1,6 +1,8 @@
 // What the doors of coding agents share: how an event becomes a call, and what the agent is told. Each agent's own file
 // says which events it sends, what they look like, and how it wants to be answered.
 
+import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
+import type { HandedTo } from '../../core/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json.ts';
 import { SEPARATOR, splitName } from '../../core/name.ts';
@@ -64,11 +66,10 @@ export const json = (answer: JsonObject): Output => output(`${JSON.stringify(ans
 export const blocked = (reason: string): Output => ({ stdout: '', stderr: `${reason}\n`, exitCode: 2 });
 
 /** What an agent is told of a verdict; `waits` says what becomes of a call that waits. */
-export function toldOf(verdict: Verdict, waits: Pending): Told {
+export function toldOf(verdict: Verdict, waits: Pending, handedTo?: HandedTo): Told {
   const { decision, reason, referenceId } = verdict;
   if (decision !== 'pending') return { decision, reason: told(verdict) };
-  // Without an approval, the call was left to the person at the terminal.
-  if (referenceId === undefined) return { decision: 'ask', reason };
+  if (referenceId === undefined) return { decision: handedTo === 'proxy' ? 'allow' : 'ask', reason };
   return { decision: waits === 'defer' ? 'defer' : 'deny', reason: told(verdict) };
 }
 
@@ -143,8 +144,13 @@ function prefixedCall(name: string): ToolCall {
   throw new GuardError('invalid_input', 'The name of this tool does not say which server it belongs to.');
 }
 
-/** A tool of an MCP server. Under the name of an agent it would be judged as that agent's own tool. */
+/**
+ * A tool of an MCP server. A tool of our own MCP proxy is judged by its name behind the proxy, and the proxy then judges the
+ * call once more. Under the name of an agent it would be judged as that agent's own tool.
+ */
 export function serverCall(serverName: string, toolName: string): ToolCall {
+  const behind = serverName === OWN_SERVER ? splitName(toolName) : null;
+  if (behind !== null) return { ...behind, unsent: true };
   if (!(NAMES as readonly string[]).includes(serverName)) return { serverName, toolName };
   throw new GuardError(
     'invalid_input',

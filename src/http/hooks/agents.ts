@@ -22,7 +22,7 @@ import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';
 import { cursor } from './cursor.ts';
-import { DOOR, doorRoute, questionOf, refused } from './door.ts';
+import { DOOR, doorRoute, questionOf, receiverOf, refused, undecided } from './door.ts';
 import { geminiCli } from './gemini-cli.ts';
 import { goose } from './goose.ts';
 import { grok } from './grok.ts';
@@ -59,7 +59,7 @@ function overHttp(agent: HttpAgent): Route {
       'The answer is 200 in the shape that the agent expects, also for refusals. An event that is not about a call is answered with `{}`, and nothing is recorded.',
     body: event,
     asked: body => asked(body) ?? Response.json({}),
-    answer: (verdict, body) => answer(toldOf(verdict, 'deny'), body),
+    answer: (verdict, body) => answer(toldOf(verdict, 'deny', receiverOf(asked(body)?.call)), body),
     refuse: (error, body) => answer({ decision: 'deny', reason: reasonOf(error) }, body),
   });
 }
@@ -78,11 +78,12 @@ function byCommand(agent: Agent): Route {
     handle: incoming => {
       const { services, body, query, identifyMs } = incoming;
       const call = asked(body);
-      if (call === null) return Response.json(output(agent.nothing ?? ''));
+      if (call === null) return undecided(incoming, Response.json(output(agent.nothing ?? '')));
+      const question = questionOf(name, call, incoming);
       const waits = wayOf(agent, body, query.pending);
-      const question = { ...questionOf(name, call, incoming), atTerminal: waits === 'ask' };
+      if (waits === 'ask') question.handedTo ??= 'terminal';
       return judge(services, question, identifyMs, verdict =>
-        Response.json(speak(toldOf(verdict, waits), body)),
+        Response.json(speak(toldOf(verdict, waits, question.handedTo), body)),
       );
     },
     refusal: (error, _, read) => refused(error, refusalOf(agent, error, (read as JsonObject) ?? null)),

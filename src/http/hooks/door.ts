@@ -4,13 +4,16 @@
 
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { type GuardError, invalidInput } from '../../core/errors.ts';
+import type { HandedTo } from '../../core/decide.ts';
+import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { serverNameFault, toolNameFault } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Surface } from '../../core/surface.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
+import { bearer } from '../auth.ts';
 import { judge } from '../judge.ts';
+import { carriedKey } from '../key-headers.ts';
 import { type Answer, agentOf, type Incoming, type Route, route } from '../route.ts';
 
 /** Their request, as our call. */
@@ -76,9 +79,22 @@ export function refused(error: GuardError, answer: object | Response): Response 
 async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, body, request, identifyMs } = incoming;
   const asked = door.asked(body, request, services.config);
-  if (asked instanceof Response) return asked;
+  if (asked instanceof Response) return undecided(incoming, asked);
   const question = questionOf(door.surface, asked, incoming);
   return judge(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
+}
+
+/** The answer to what no check follows: nothing else would find out that the key is not valid any more. */
+export async function undecided(incoming: Incoming<unknown, unknown>, answer: Response): Promise<Response> {
+  const { services, request } = incoming;
+  try {
+    await services.principals.confirm(carriedKey(request.headers) ?? bearer(request));
+  } catch (error) {
+    if (error instanceof GuardError && error.code === 'unauthenticated')
+      services.principals.forget(agentOf(incoming));
+    throw error;
+  }
+  return answer;
 }
 
 /** The check of a call that came through a door; it throws if the names cannot be those of a tool. */
@@ -92,7 +108,21 @@ export function questionOf(
     { path: '/tool', message: toolNameFault(call.toolName) },
   ].flatMap(({ path, message }) => (message === null ? [] : [{ path, message }]));
   if (faults.length > 0) throw invalidInput(faults);
-  return { principal: agentOf(incoming), surface, call, args, referenceId, startedAt: incoming.startedAt };
+  const handedTo = receiverOf(call);
+  return {
+    principal: agentOf(incoming),
+    surface,
+    call,
+    args,
+    referenceId,
+    startedAt: incoming.startedAt,
+    ...(handedTo !== undefined && { handedTo }),
+  };
+}
+
+/** A call that comes to the MCP proxy next waits there and not here. */
+export function receiverOf(call: ToolCall | undefined): HandedTo | undefined {
+  return call?.unsent ? 'proxy' : undefined;
 }
 
 function asResponse(answer: object | Response): Response {

@@ -3,16 +3,14 @@
 // through or not by a setting, for a valid key, and leave no entry. 200 means yes, everything else means no; what a
 // client is told is a JSON-RPC error. docs/gateways.md has the configuration of each gateway.
 
-import { GuardError } from '../../core/errors.ts';
+import type { GuardError } from '../../core/errors.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { CODES, errorMessage, type Id, RpcError } from '../../mcp/protocol.ts';
-import { bearer } from '../auth.ts';
 import { readBytes } from '../body.ts';
 import { STATUS } from '../errors.ts';
 import { judge } from '../judge.ts';
-import { carriedKey } from '../key-headers.ts';
-import { agentOf, type Incoming, type Route, route } from '../route.ts';
-import { DOOR, questionOf, refused } from './door.ts';
+import { type Incoming, type Route, route } from '../route.ts';
+import { DOOR, questionOf, refused, undecided } from './door.ts';
 import { invalid, isLetThrough, messageIn, serverOf, wantedBy } from './ext-authz-request.ts';
 import { notLetThrough } from './json-rpc.ts';
 
@@ -55,8 +53,7 @@ async function answer(incoming: Incoming<unknown, unknown>): Promise<Response> {
     return judge(services, question, identifyMs, verdict => answerTo(verdict, id));
   }
   if (!isLetThrough(services.config.extAuthzOther, wanted.other)) throw notLetThrough();
-  await confirm(incoming);
-  return allowed();
+  return undecided(incoming, allowed());
 }
 
 /** The server in the path; null if the path ends before it. A path that another reader would shorten is refused. */
@@ -73,18 +70,6 @@ function decoded(segment: string): string | null {
     return decodeURIComponent(segment);
   } catch {
     return null;
-  }
-}
-
-/** No check follows that would read the key again. */
-async function confirm(incoming: Incoming<unknown, unknown>): Promise<void> {
-  const { services, request } = incoming;
-  try {
-    await services.principals.confirm(carriedKey(request.headers) ?? bearer(request));
-  } catch (error) {
-    if (error instanceof GuardError && error.code === 'unauthenticated')
-      services.principals.forget(agentOf(incoming));
-    throw error;
   }
 }
 
