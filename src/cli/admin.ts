@@ -1,4 +1,4 @@
-// Finds a resource of /admin/v1 by its name or id. http.ts sends the requests; connect.ts finds the token.
+// Finds a resource of /admin/v1 by its name or id. http.ts sends the requests; service-options.ts finds the token.
 
 import { normalEmail } from '../core/email.ts';
 import type { Key, Operator, Policy } from '../core/resources.ts';

@@ -3,13 +3,13 @@
 
 import type { Command } from 'commander';
 import { visible } from '../../core/visible.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type Kind, makePlan, type Step } from '../plan.ts';
 import { printJson } from '../print.ts';
 import { readResources } from '../resources.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 interface Options extends AdminOptions {
   file: string;

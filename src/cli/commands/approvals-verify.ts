@@ -10,11 +10,11 @@ import { joinName } from '../../core/name.ts';
 import { type Checked, checkProofs, type Finding, type KnownKey } from '../../core/proof-check.ts';
 import type { ApprovalProofs } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, readText, say, shownFile } from '../io.ts';
 import { printJson, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 const REFERENCE = '01890000-0000-7000-8000-000000000000';
 const FINGERPRINT = /^SHA256:[\w-]{43}$/;

@@ -7,13 +7,13 @@ import type { ListedApproval, WholeApproval } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { keyNames } from '../admin.ts';
 import { approvalText, votesText } from '../approval-lines.ts';
-import { type AdminOptions, asAdmin, baseUrl, withAdmin } from '../connect.ts';
 import { CliError, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import { Refused } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { type Column, printJson, time, word } from '../print.ts';
+import { type AdminOptions, asAdmin, baseUrl, withAdmin } from '../service-options.ts';
 import { verifyCommand } from './approvals-verify.ts';
 
 const REFERENCE = '01890000-0000-7000-8000-000000000000';

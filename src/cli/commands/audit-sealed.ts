@@ -7,12 +7,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { parseDuration } from '../../core/approval.ts';
 import type { Checkpoint } from '../../core/resources.ts';
-import { type AdminOptions, asAdmin, withAdmin, withJson } from '../connect.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin, withJson } from '../service-options.ts';
 import { explain, readKey, verify } from '../verify.ts';
 
 const OWN_KEY =

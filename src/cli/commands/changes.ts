@@ -3,11 +3,11 @@
 import type { Command } from 'commander';
 import type { Change } from '../../core/resources.ts';
 import { safeJson, visible } from '../../core/visible.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 export function build(io: IO): Command {
   const examples = ['toolgate changes', 'toolgate changes --all --json'];

@@ -8,11 +8,11 @@ import { ExactNumber } from '../../core/exact-number.ts';
 import type { Json } from '../../core/json.ts';
 import { visible } from '../../core/visible.ts';
 import { readCallArgs } from '../call-args.ts';
-import { baseUrl, type KeyOptions, keyOf, withKey } from '../connect.ts';
 import { CliError, EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { printJson, word } from '../print.ts';
+import { baseUrl, type KeyOptions, keyOf, withKey } from '../service-options.ts';
 
 interface Options extends KeyOptions {
   args?: string;

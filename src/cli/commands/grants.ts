@@ -5,11 +5,11 @@ import { joinName } from '../../core/name.ts';
 import type { Grant } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { keyNames } from '../admin.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 export function build(io: IO): Command {
   return group(

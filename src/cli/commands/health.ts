@@ -3,11 +3,11 @@
 
 import type { Command } from 'commander';
 import type { Health } from '../../core/resources.ts';
-import { baseUrl, type ServiceOptions, withService } from '../connect.ts';
 import { command } from '../help.ts';
 import { Http } from '../http.ts';
 import type { IO } from '../io.ts';
 import { printJson } from '../print.ts';
+import { baseUrl, type ServiceOptions, withService } from '../service-options.ts';
 
 export function build(io: IO): Command {
   const what =

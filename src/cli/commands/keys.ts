@@ -6,13 +6,13 @@ import { openToFault } from '../../core/open-to.ts';
 import type { Key, KeyWithSecret } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { allOf, keyId, pastKeyId, policyId, policyNames } from '../admin.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { aheadOrNever } from '../moment.ts';
 import { printJson, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 import { table } from '../table.ts';
 
 interface Fields extends AdminOptions {

@@ -4,11 +4,11 @@
 import type { Command } from 'commander';
 import type { OAuthClient } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 const ID = '01890000-0000-7000-8000-000000000000';
 const REDIRECT = 'https://app.example.com/oauth/callback';

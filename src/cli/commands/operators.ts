@@ -5,11 +5,11 @@ import { Argument, type Command, Option } from 'commander';
 import type { InvitedOperator, Operator, ResetOperator } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { operatorId } from '../admin.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 const ROLES = ['admin', 'approver', 'viewer', 'user'] as const;
 const WHO = 'their e-mail or id';

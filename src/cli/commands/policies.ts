@@ -6,7 +6,6 @@ import { diffLines, type Line } from '../../core/diff.ts';
 import type { Policy, PolicyVersion, WholePolicy } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { allOf, policyId } from '../admin.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
@@ -14,6 +13,7 @@ import { type IO, say, shownFile } from '../io.ts';
 import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
 import { linesOf, type NamedPolicy, policyBody, readPolicy, textDiffers } from '../policy-file.ts';
 import { printJson, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 export function build(io: IO): Command {
   return group(

@@ -6,6 +6,11 @@ import { scopeFault } from '../../core/name.ts';
 import type { NewSession, OwnSession, Session } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { keyNames, pastKeyId } from '../admin.ts';
+import { usageError } from '../exit.ts';
+import { command, group } from '../help.ts';
+import { type IO, say } from '../io.ts';
+import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
+import { type Column, printJson, printTable, time } from '../print.ts';
 import {
   type AdminOptions,
   actsAsKey,
@@ -14,12 +19,7 @@ import {
   type KeyOptions,
   withKey,
   withKeyOrAdmin,
-} from '../connect.ts';
-import { usageError } from '../exit.ts';
-import { command, group } from '../help.ts';
-import { type IO, say } from '../io.ts';
-import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
-import { type Column, printJson, printTable, time } from '../print.ts';
+} from '../service-options.ts';
 
 const MAX_MINUTES = 1440;
 

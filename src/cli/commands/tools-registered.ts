@@ -3,12 +3,12 @@
 
 import { type Command, Option } from 'commander';
 import type { ConnectedTool } from '../../core/resources.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { foundTool, pathOf } from '../connected-tools.ts';
 import { usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { printJson, quoted } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 interface OAuthOptions {
   oauth?: 'key' | 'person';

@@ -4,13 +4,13 @@
 import type { Command } from 'commander';
 import type { ConnectedTool } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { foundTool, toolPath } from '../connected-tools.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { printJson, quoted, time } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 const KEY = 'the key, by name or id';
 const TOOL = 'the Connected Tool, by name or id';

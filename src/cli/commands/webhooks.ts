@@ -6,13 +6,13 @@ import { EVENT_TYPES } from '../../core/event.ts';
 import type { Delivery, Webhook, WebhookTest, WebhookWithSecret } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { keyId, keyNames } from '../admin.ts';
-import { type AdminOptions, asAdmin, withAdmin } from '../connect.ts';
 import { EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time, word } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 
 const ID = '01890000-0000-7000-8000-000000000000';
 
