@@ -100,16 +100,26 @@ const codex: Client = {
   moved: [{ variable: 'CODEX_HOME', from: '~/.codex/', to: '/' }],
 };
 
+/**
+ * A command of the shell and a call of an MCP server each have an event of their own; all other tools have only the last
+ * one. It must not run for those two as well, because failClosed blocks where a hook has nothing to say.
+ */
+const CURSOR_EVENTS: [event: string, matcher: { matcher?: string }][] = [
+  ['beforeShellExecution', {}],
+  ['beforeMCPExecution', {}],
+  ['preToolUse', { matcher: '^(?!Shell$|MCP:)' }],
+];
+
 const cursor: Client = {
   id: 'cursor',
   name: 'Cursor',
   hooks: jsonFile('~/.cursor/hooks.json', '.cursor/hooks.json', ({ command }) => [
     { at: ['version'], how: 'default', value: 1 },
-    ...['beforeShellExecution', 'beforeMCPExecution'].map(event => ({
+    ...CURSOR_EVENTS.map(([event, matcher]) => ({
       at: ['hooks', event],
       how: 'append' as const,
       mark: hookMark('cursor'),
-      value: { command, timeout: SECONDS, failClosed: true },
+      value: { command, ...matcher, timeout: SECONDS, failClosed: true },
     })),
   ]),
   mcp: jsonFile('~/.cursor/mcp.json', '.cursor/mcp.json', (setup, scope) => [
@@ -119,7 +129,7 @@ const cursor: Client = {
   windowsShell: 'cmd',
   fails: 'closed',
   about:
-    'Commands of its shell and the tools of MCP servers are judged; its own reading and editing of files is not. It fails closed: the hooks are marked failClosed.',
+    'Every tool call of its agent is judged, its own tools and those of MCP servers. It fails closed: the hooks are marked failClosed.',
   next: 'Start Cursor anew.',
   folder: everywhere('~/.cursor'),
   programs: ['cursor', 'cursor-agent'],
