@@ -1,0 +1,72 @@
+// TOML: our table comes at the end of the file, where it is valid whatever precedes it. The runtime reads TOML but does
+// not say where a fault is, so that is found by reading ever more lines.
+
+import { tomlTable } from '../../core/clients/written.ts';
+import type { Json } from '../../core/json.ts';
+import { type Edit, type Editor, endOfLine } from './editor.ts';
+import { Fault } from './fault.ts';
+
+export const tomlEditor: Editor = {
+  read,
+  put: (text, { at, value }) => {
+    const eol = endOfLine(text);
+    const table = tomlTable(at, value).replaceAll('\n', eol);
+    const there = tableOf(text, at);
+    if (there !== null) return { ...there, inserted: table };
+    const inline = new RegExp(`^[ \\t]*${at[0]}[ \\t]*(?:=|\\.[ \\t]*${at[1]}\\b)`, 'm').exec(text);
+    if (inline !== null)
+      throw new Fault(
+        inline.index,
+        `"${at[0]}" is not written with a header for each table; make the change by hand`,
+      );
+    return { at: text.length, removed: '', inserted: joint(text, eol) + table };
+  },
+  drop: (text, { at }) => {
+    const there = tableOf(text, at);
+    if (there === null) throw new Fault(0, `"${at.join('.')}" is not a table of its own; remove it by hand`);
+    return { ...there, inserted: '' };
+  },
+};
+
+/** A blank line between what is there and our table. */
+function joint(text: string, eol: string): string {
+  if (text.trim() === '') return '';
+  if (!text.endsWith('\n')) return eol + eol;
+  return /\n\r?\n$/.test(text) ? '' : eol;
+}
+
+function read(text: string): Json {
+  try {
+    return Bun.TOML.parse(text) as Json;
+  } catch (error) {
+    const message = (error as Error).message.replace(/^TOML Parse error: /, '');
+    throw new Fault(offsetOfFault(text), message);
+  }
+}
+
+/** The first line that cannot be read: the one after the longest beginning that can. */
+function offsetOfFault(text: string): number {
+  const ends = [...text.matchAll(/\n/g)].map(({ index }) => index + 1);
+  const good = ends.findLast(end => isToml(text.slice(0, end))) ?? 0;
+  return good + (/^\s*/.exec(text.slice(good))?.[0].length ?? 0);
+}
+
+function isToml(text: string): boolean {
+  try {
+    Bun.TOML.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The lines of a table: from its header to the next header, blank line or comment. */
+function tableOf(text: string, at: readonly string[]): Pick<Edit, 'at' | 'removed'> | null {
+  const parts = at.map(key => `\\s*(?:${key}|"${key}"|'${key}')\\s*`).join('\\.');
+  const header = new RegExp(
+    `^[ \\t]*\\[${parts}\\][^\\n]*(?:\\n|$)(?:[ \\t]*[^\\s#[][^\\n]*(?:\\n|$))*`,
+    'm',
+  );
+  const match = header.exec(text);
+  return match === null ? null : { at: match.index, removed: match[0] };
+}

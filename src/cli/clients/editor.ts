@@ -1,0 +1,25 @@
+// What every format's editor does, and what an edit is.
+
+import type { Entry } from '../../core/clients/client.ts';
+import type { Json } from '../../core/json.ts';
+
+/** One stretch of the text was replaced by another. */
+export interface Edit {
+  at: number;
+  removed: string;
+  inserted: string;
+}
+
+export interface Editor {
+  /** What the text says. A text without anything is an empty object. Throws a Fault. */
+  read: (text: string) => Json;
+  /** The entry is missing or differs. Throws a Fault where it cannot be put. */
+  put: (text: string, entry: Entry) => Edit;
+  /** The entry is there. */
+  drop: (text: string, entry: Entry) => Edit;
+}
+
+/** How lines end in this text. */
+export function endOfLine(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n';
+}
