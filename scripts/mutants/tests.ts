@@ -26,6 +26,7 @@ const NAMED: [RegExp, string][] = [
     /^core\/condition\//,
     'core/condition/condition core/condition/hostile core/condition/specification core/condition/reference',
   ],
+  [/^(cli|core)\/clients\//, 'cli/clients/edit cli/clients/connect core/clients/clients'],
   [/^core\/errors/, 'http/refusals core/json'],
   [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approval'],
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],

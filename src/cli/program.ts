@@ -19,6 +19,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [SERVICE, 'serve', 'run the service', () => import('./commands/serve.ts')],
   [SERVICE, 'config', 'list every setting and where it comes from', () => import('./commands/config.ts')],
   [SERVICE, 'health', 'whether the service is ready', () => import('./commands/health.ts')],
+  [AGENTS, 'connect', 'connect Claude Code, Cursor and other clients', () => import('./commands/connect.ts')],
   [AGENTS, 'check', 'ask whether a tool call may proceed', () => import('./commands/check.ts')],
   [AGENTS, 'hook', 'judge the tool calls of a coding agent', () => import('./commands/hook.ts')],
   [AGENTS, 'sessions', 'short-lived credentials of a key', () => import('./commands/sessions.ts')],
@@ -49,6 +50,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
 const EXAMPLES = `
 Examples:
   $ toolgate serve
+  $ toolgate connect claude-code
   $ toolgate check github create_issue --args '{"title":"Hello"}'
   $ toolgate simulate policy.yaml github__delete_repo
   $ toolgate help check`;

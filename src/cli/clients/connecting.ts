@@ -1,0 +1,77 @@
+// Connects a client: finds the key, shows the change, and writes it.
+
+import { join } from 'node:path';
+import type { Client } from '../../core/clients/client.ts';
+import { hookCommand } from '../../core/clients/command.ts';
+import { type IO, say } from '../io.ts';
+import { baseUrl } from '../service-options.ts';
+import { isUndoable } from './edit.ts';
+import { writeConfig } from './files.ts';
+import { keyNameOf, knownKey, NEW_KEY, newKey, policyNameOf } from './key.ts';
+import { type Memory, readMemory, writeMemory } from './memory.ts';
+import { type Options, partsOf, scopeOf } from './options.ts';
+import { ourProgram, ownFolder, shellOf } from './places.ts';
+import { type Change, connectPlan, targetsOf } from './plan.ts';
+import { confirmed, report, show } from './told.ts';
+
+export async function connect(io: IO, client: Client, options: Options): Promise<void> {
+  const folder = ownFolder(io);
+  const memory = readMemory(folder);
+  const address = baseUrl(io, options);
+  const key = knownKey(io, options, client, memory, address);
+  const command = hookCommand(ourProgram(), client.id, shellOf(client));
+  const planWith = (secret: string) => {
+    const setup = { baseUrl: address, key: secret, command };
+    return connectPlan(targetsOf(io, client, scopeOf(options), partsOf(options), setup));
+  };
+
+  const plan = planWith(key ?? NEW_KEY);
+  const stored = memory.clients[client.id];
+  const isStored = stored !== undefined && stored.key === key && stored.baseUrl === address;
+  const told = { client, options, plan };
+  if (plan.length === 0 && (isStored || !needsKey(options)))
+    return report(io, { ...told, outcome: 'unchanged' });
+  show(io, told);
+  const isNew = key === null && needsKey(options);
+  if (isNew)
+    say(io, `A new key "${keyNameOf(client)}" with the policy "${policyNameOf(options)}" is made for it.`);
+  if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
+
+  const made = isNew ? await newKey(io, options, client) : null;
+  const secret = made?.key ?? key ?? '';
+  if (needsKey(options)) memory.clients[client.id] = { baseUrl: address, key: secret };
+  const former = memory.keys[client.id];
+  if (made !== null) memory.keys[client.id] = { id: made.id, name: made.name };
+  writeMemory(folder, memory);
+  for (const change of isNew ? planWith(secret) : plan) write(folder, memory, client, options, change);
+  report(io, { ...told, outcome: 'done' });
+  if (needsKey(options)) say(io, `The key is in ${join(folder, 'clients.json')}, which only you can read.`);
+  if (made !== null && former !== undefined)
+    say(io, `Its former key is still valid. To revoke it: toolgate keys revoke ${former.id}`);
+}
+
+/** The MCP entry of a project names a variable instead. */
+function needsKey({ project, mcpOnly }: Options): boolean {
+  return !(project && mcpOnly);
+}
+
+/** What is written is remembered first: a file that we do not know about could not be taken back to the byte. */
+function write(folder: string, memory: Memory, client: Client, options: Options, change: Change): void {
+  const { read, text, edits } = change;
+  const known = memory.files[read.path];
+  // Somebody may have changed or deleted what was written before.
+  const before = known !== undefined && isUndoable(read.text, known.edits) ? known : null;
+  const entry = {
+    client: client.id,
+    scope: scopeOf(options),
+    edits: [...(before?.edits ?? []), ...edits],
+    created: before?.created ?? !read.exists,
+    folders: before?.folders ?? [],
+  };
+  memory.files[read.path] = entry;
+  writeMemory(folder, memory);
+  const folders = writeConfig(read, text ?? '', entry.scope === 'user');
+  if (folders.length === 0) return;
+  memory.files[read.path] = { ...entry, folders };
+  writeMemory(folder, memory);
+}

@@ -1,0 +1,154 @@
+// Reads and writes configuration files of other programs. A file is replaced in one step, by a new one beside it that
+// takes its name, so that its program never reads half of it; a symbolic link stays one. Modes are kept.
+
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { CliError, EXIT } from '../exit.ts';
+
+const BOM = '\ufeff';
+/** Far more than any configuration; the histories that Claude Code keeps in its file have some megabytes. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export interface ReadFile {
+  /** Where it really is, if the path is a symbolic link. */
+  path: string;
+  exists: boolean;
+  /** Without the byte order mark. */
+  text: string;
+  bom: string;
+  /** Its permissions; null for a file that does not exist. */
+  mode: number | null;
+}
+
+export function readConfig(file: string): ReadFile {
+  const path = targetOf(file);
+  try {
+    const { mode, size } = statSync(path);
+    if (size > MAX_BYTES) throw new CliError(EXIT.noAnswer, `${file} is too large.`);
+    const whole = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+    const bom = whole.startsWith(BOM) ? BOM : '';
+    return { path, exists: true, text: whole.slice(bom.length), bom, mode: mode & 0o7777 };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      return { path, exists: false, text: '', bom: '', mode: null };
+    if (error instanceof CliError) throw error;
+    const why = error instanceof TypeError ? 'it is not UTF-8 text' : reasonOf(error);
+    throw new CliError(EXIT.noAnswer, `${file} cannot be read: ${why}. Nothing was changed.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Where a path leads, also if the file that a link names does not exist. */
+function targetOf(path: string, links = 0): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    if (!isLink || links > 40) return path;
+    return targetOf(resolve(dirname(path), readlinkSync(path)), links + 1);
+  }
+}
+
+/** Throws if the file may not be changed. */
+export function wantWritable({ path, exists, mode }: ReadFile): void {
+  if (!exists) return;
+  // For root every file is writable; one that is marked read-only is left alone all the same.
+  const isMarked = ((mode ?? 0) & 0o222) === 0;
+  try {
+    accessSync(path, constants.W_OK);
+    if (!isMarked) return;
+  } catch {
+    // It is said below.
+  }
+  throw new CliError(EXIT.noAnswer, `${path} is read-only. Nothing was changed.`);
+}
+
+/** Writes the text, unless the file has changed since it was read. Returns the folders that had to be made. */
+export function writeConfig(read: ReadFile, text: string, isPrivate: boolean): string[] {
+  const now = readConfig(read.path);
+  if (now.exists !== read.exists || now.text !== read.text)
+    throw new CliError(EXIT.failed, `${read.path} was changed by another program just now. Run this again.`);
+  const folders = makeFolders(dirname(read.path), isPrivate ? 0o700 : 0o777);
+  try {
+    replace(read.path, read.bom + text, read.mode ?? (isPrivate ? 0o600 : 0o666 & ~umask()));
+  } catch (error) {
+    removeFolders(folders);
+    throw new CliError(EXIT.noAnswer, `${read.path} cannot be written: ${reasonOf(error)}.`, {
+      cause: error,
+    });
+  }
+  return folders;
+}
+
+function replace(path: string, text: string, mode: number): void {
+  const draft = join(dirname(path), `.${basename(path)}.${crypto.randomUUID().slice(0, 8)}.toolgate`);
+  const handle = openSync(draft, 'wx', 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
+    fsyncSync(handle);
+    chmodSync(draft, mode);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function umask(): number {
+  return process.umask();
+}
+
+function makeFolders(folder: string, mode: number): string[] {
+  const missing: string[] = [];
+  for (let each = folder; !existsSync(each); each = dirname(each)) missing.push(each);
+  for (const each of missing.toReversed()) mkdirSync(each, { mode });
+  return missing;
+}
+
+/** Removes the folders that are empty, the innermost first. */
+export function removeFolders(folders: readonly string[]): void {
+  for (const folder of folders) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      return;
+    }
+  }
+}
+
+const REASONS: Record<string, string> = {
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is not a folder',
+};
+
+function reasonOf(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return REASONS[code] ?? message;
+}

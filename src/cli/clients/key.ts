@@ -1,0 +1,57 @@
+// The key that a client uses: the one that is given, the one that it has already, or a new one, for which the running
+// service is asked as an admin.
+
+import { hostname } from 'node:os';
+import type { Client } from '../../core/clients/client.ts';
+import type { KeyWithSecret } from '../../core/resources.ts';
+import { keyId, policyId } from '../admin.ts';
+import type { IO } from '../io.ts';
+import { type AdminOptions, asAdmin, type KeyOptions } from '../service-options.ts';
+import type { Memory } from './memory.ts';
+
+export interface KeyChoice extends KeyOptions, AdminOptions {
+  policy?: string;
+}
+
+/** What stands for a key that is not made yet. */
+export const NEW_KEY = 'tg_key_…';
+
+/** The key to use, or null if a new one has to be made. */
+export function knownKey(
+  io: IO,
+  options: KeyChoice,
+  client: Client,
+  memory: Memory,
+  baseUrl: string,
+): string | null {
+  const given = options.key || io.env['TOOLGATE_API_KEY'];
+  if (given) return given;
+  const stored = memory.clients[client.id];
+  return stored !== undefined && stored.baseUrl === baseUrl && options.policy === undefined
+    ? stored.key
+    : null;
+}
+
+export function keyNameOf(client: Client): string {
+  return `${client.name} on ${hostname()}`;
+}
+
+export function policyNameOf({ policy }: KeyChoice): string {
+  return policy ?? 'default';
+}
+
+export async function newKey(io: IO, options: KeyChoice, client: Client): Promise<KeyWithSecret> {
+  const http = asAdmin(io, options);
+  const policy = await policyId(http, policyNameOf(options));
+  return http.post<KeyWithSecret>('/keys', { name: keyNameOf(client), policyId: policy });
+}
+
+export async function revokeKey(io: IO, options: KeyChoice, id: string): Promise<void> {
+  const http = asAdmin(io, options);
+  await http.delete(`/keys/${await keyId(http, id)}`);
+}
+
+/** A text in which no key can be read. The beginning of one is shown wherever keys are listed. */
+export function masked(text: string): string {
+  return text.replace(/(tg_(?:key|ses)_\w{6})\w+/g, '$1…');
+}

@@ -1,0 +1,74 @@
+// What `toolgate connect` keeps for itself, in our folder of the user's configuration: clients.json has the address and
+// the key of each client, for its hooks; connected.json says what was written where, so that it can be taken back.
+// Both hold keys, so nobody else may read them.
+
+import { chmodSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ClientId, Scope } from '../../core/clients/client.ts';
+import { CliError, EXIT } from '../exit.ts';
+import type { Edit } from './editor.ts';
+import { readConfig, removeFolders, writeConfig } from './files.ts';
+
+export interface Credential {
+  baseUrl: string;
+  key: string;
+}
+
+export interface WrittenFile {
+  client: ClientId;
+  scope: Scope;
+  edits: Edit[];
+  /** The file did not exist, nor did these folders. */
+  created: boolean;
+  folders: string[];
+}
+
+export interface Memory {
+  clients: Partial<Record<ClientId, Credential>>;
+  files: Record<string, WrittenFile>;
+  /** The keys that were made here, and not given. */
+  keys: Partial<Record<ClientId, { id: string; name: string }>>;
+  /** The folders that had to be made for these files. */
+  folders: string[];
+}
+
+export function readMemory(folder: string): Memory {
+  const { files = {}, keys = {}, folders = [] } = readObject(join(folder, CONNECTED)) as Partial<Memory>;
+  return { clients: readObject(join(folder, CLIENTS)), files, keys, folders };
+}
+
+const CLIENTS = 'clients.json';
+const CONNECTED = 'connected.json';
+
+export function writeMemory(folder: string, memory: Memory): void {
+  const { clients, files, keys } = memory;
+  const isEmpty = [clients, files, keys].every(each => Object.keys(each).length === 0);
+  if (isEmpty) {
+    for (const name of [CLIENTS, CONNECTED]) rmSync(join(folder, name), { force: true });
+    removeFolders(memory.folders);
+    return;
+  }
+  memory.folders.push(...writeObject(join(folder, CLIENTS), clients));
+  writeObject(join(folder, CONNECTED), { files, keys, folders: memory.folders });
+}
+
+function readObject(path: string): Record<string, never> {
+  const { text } = readConfig(path);
+  if (text === '') return {};
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // It is said below.
+  }
+  throw new CliError(EXIT.noAnswer, `${path} is not a JSON object. Correct it, or move it away.`);
+}
+
+/** Returns the folders that had to be made. */
+function writeObject(path: string, value: object): string[] {
+  const read = readConfig(path);
+  const text = `${JSON.stringify(value, null, 2)}\n`;
+  const folders = read.text === text ? [] : writeConfig(read, text, true);
+  chmodSync(read.path, 0o600);
+  return folders;
+}

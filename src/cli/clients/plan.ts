@@ -1,0 +1,101 @@
+// What has to change in which files, to connect a client or to take it back. Nothing is written here.
+
+import type { Client, ConfigFile, Entry, Format, Scope, Setup } from '../../core/clients/client.ts';
+import { CliError, EXIT } from '../exit.ts';
+import type { IO } from '../io.ts';
+import { dropEntries, presence, putEntries } from './edit.ts';
+import type { Edit } from './editor.ts';
+import { Fault, placeOf } from './fault.ts';
+import { type ReadFile, readConfig, wantWritable } from './files.ts';
+import type { Memory } from './memory.ts';
+import { pathOf } from './places.ts';
+
+export type Part = 'hooks' | 'mcp';
+
+export interface Change {
+  path: string;
+  read: ReadFile;
+  /** The new text; null if the file goes. */
+  text: string | null;
+  edits: Edit[];
+}
+
+interface Target {
+  path: string;
+  format: Format;
+  entries: Entry[];
+}
+
+/** The files of a client, each once, also if hooks and MCP servers are in the same. */
+export function targetsOf(
+  io: IO,
+  client: Client,
+  scope: Scope,
+  parts: readonly Part[],
+  setup: Setup,
+): Target[] {
+  const targets = new Map<string, Target>();
+  for (const part of parts) {
+    const file: ConfigFile | null = client[part];
+    const path = file === null ? null : pathOf(io, client, file, scope);
+    if (file === null || path === null) continue;
+    const entries = file.entries(setup, scope);
+    const there = targets.get(path);
+    if (there === undefined) targets.set(path, { path, format: file.format, entries });
+    else there.entries.push(...entries);
+  }
+  return [...targets.values()];
+}
+
+export function connectPlan(targets: readonly Target[]): Change[] {
+  return targets.flatMap(({ path, format, entries }) => {
+    const read = readConfig(path);
+    const { text, edits } = inFile(path, read, () => putEntries(read.text, format, entries));
+    return edits.length === 0 ? [] : [writable({ path, read, text, edits })];
+  });
+}
+
+export function removalPlan(targets: readonly Target[], memory: Memory): Change[] {
+  return targets.flatMap(({ path, format, entries }) => {
+    const read = readConfig(path);
+    if (!read.exists) return [];
+    const written = memory.files[read.path];
+    const text = inFile(path, read, () => dropEntries(read.text, format, entries, written?.edits ?? []));
+    if (text === read.text) return [];
+    const isGone = text === '' && written?.created === true;
+    return [writable({ path, read, text: isGone ? null : text, edits: [] })];
+  });
+}
+
+/** Which parts of the client are in the files. A file that cannot be read says why instead. */
+export function connectedParts(io: IO, client: Client, scope: Scope): Part[] | string {
+  const setup = { baseUrl: 'http://127.0.0.1:8787', key: '', command: '' };
+  const found: Part[] = [];
+  for (const part of ['hooks', 'mcp'] as const) {
+    for (const { path, format, entries } of targetsOf(io, client, scope, [part], setup)) {
+      try {
+        const read = readConfig(path);
+        if (inFile(path, read, () => presence(read.text, format, entries)) === 'all') found.push(part);
+      } catch (error) {
+        if (error instanceof CliError) return error.message;
+        throw error;
+      }
+    }
+  }
+  return found;
+}
+
+function writable(change: Change): Change {
+  wantWritable(change.read);
+  return change;
+}
+
+function inFile<T>(path: string, read: ReadFile, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const place = placeOf(read.text, error.offset);
+    throw new CliError(EXIT.noAnswer, `${path}, ${place}: ${error.message}. Nothing was changed.`);
+  }
+}

@@ -1,0 +1,57 @@
+// Takes the configuration of a client back, and forgets or revokes its key.
+
+import { rmSync } from 'node:fs';
+import type { Client } from '../../core/clients/client.ts';
+import { type IO, say } from '../io.ts';
+import { readConfig, removeFolders, writeConfig } from './files.ts';
+import { revokeKey } from './key.ts';
+import { readMemory, writeMemory } from './memory.ts';
+import { type Options, scopeOf } from './options.ts';
+import { ownFolder } from './places.ts';
+import { type Change, removalPlan, targetsOf } from './plan.ts';
+import { confirmed, report, show } from './told.ts';
+
+export async function remove(io: IO, client: Client, options: Options): Promise<void> {
+  const folder = ownFolder(io);
+  const memory = readMemory(folder);
+  const stored = memory.clients[client.id];
+  const made = memory.keys[client.id];
+  // Where entries are depends on none of these.
+  const setup = { baseUrl: 'http://127.0.0.1', key: '', command: '' };
+  const targets = targetsOf(io, client, scopeOf(options), ['hooks', 'mcp'], setup);
+  const plan = removalPlan(targets, memory);
+  const here = targets.map(({ path }) => readConfig(path).path);
+  const other = Object.keys(memory.files).find(
+    path => memory.files[path]?.client === client.id && !here.includes(path),
+  );
+  const hasKey = other === undefined && (stored !== undefined || (options.revoke && made !== undefined));
+  const told = { client, options, plan };
+  if (plan.length === 0 && !hasKey) return report(io, { ...told, outcome: 'unchanged' });
+  show(io, told);
+  if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
+
+  for (const change of plan) takeBack(change);
+  // Only now, because several files may be in a folder that was made for the first of them.
+  for (const path of here) removeFolders(memory.files[path]?.folders ?? []);
+  for (const path of here) delete memory.files[path];
+  if (other === undefined) delete memory.clients[client.id];
+  writeMemory(folder, memory);
+  const revokes = options.revoke === true && made !== undefined && other === undefined;
+  if (revokes) {
+    const baseUrl = options.baseUrl ?? stored?.baseUrl;
+    await revokeKey(io, baseUrl === undefined ? options : { ...options, baseUrl }, made.id);
+  }
+  if (other === undefined) delete memory.keys[client.id];
+  writeMemory(folder, memory);
+  report(io, { ...told, outcome: 'done' });
+  if (other !== undefined) say(io, `Its key stays, because ${other} needs it.`);
+  else if (revokes) say(io, `The key "${made.name}" is revoked.`);
+  else if (made !== undefined)
+    say(io, `Its key "${made.name}" is still valid. To revoke it: toolgate keys revoke ${made.id}`);
+  else if (options.revoke) say(io, 'Its key was not made by this command, so it is not revoked.');
+}
+
+function takeBack({ read, text }: Change): void {
+  if (text === null) rmSync(read.path);
+  else writeConfig(read, text, false);
+}

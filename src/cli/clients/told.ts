@@ -1,0 +1,85 @@
+// What `toolgate connect` tells: the change before it is made, a question, and what became of it. No key is shown.
+
+import type { Client } from '../../core/clients/client.ts';
+import { visible } from '../../core/visible.ts';
+import { EXIT } from '../exit.ts';
+import { type IO, say } from '../io.ts';
+import { printJson } from '../print.ts';
+import { masked } from './key.ts';
+import { type Options, scopeOf } from './options.ts';
+import { ourProgram } from './places.ts';
+import type { Change } from './plan.ts';
+import { unifiedDiff } from './unified.ts';
+
+/** The differences, on standard output. */
+export function show(io: IO, { options, plan }: Pick<Told, 'options' | 'plan'>): void {
+  if (options.json) return;
+  for (const line of plan.flatMap(diffOf)) {
+    const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : null;
+    io.stdout.write(`${colour === null ? line : io.stdout.style(colour, line)}\n`);
+  }
+}
+
+function diffOf({ path, read, text }: Change): string[] {
+  const lines = unifiedDiff(path, read.exists ? read.text : null, text);
+  return lines.map(line => masked(line).split('\t').map(visible).join('\t'));
+}
+
+/** Whether to go on. Without a terminal nobody can be asked, so that only --yes does. */
+export async function confirmed(io: IO, { dryRun, yes, json }: Options): Promise<boolean> {
+  if (dryRun || yes) return yes === true && dryRun !== true;
+  const mayAsk = !json && io.stdin.isTTY && io.stderr.isTTY;
+  if (mayAsk) io.stderr.write('Make this change? [y/N] ');
+  else say(io, 'There is no terminal to ask on; give --yes to make this change.');
+  if (mayAsk && /^y(es)?$/i.test((await io.stdin.line()).trim())) return true;
+  io.exit(EXIT.failed);
+  return false;
+}
+
+export interface Told {
+  client: Client;
+  options: Options;
+  plan: readonly Change[];
+  outcome: 'done' | 'shown' | 'unchanged';
+}
+
+/** What became of it, at the end. */
+export function report(io: IO, told: Told): void {
+  const lines = told.options.json ? [] : told.options.remove ? removalLines(told) : connectionLines(told);
+  for (const line of lines) say(io, line);
+  if (told.options.json) printJson(io, asJson(told));
+}
+
+function asJson({ client, options, plan, outcome }: Told): object {
+  const files = plan.map(change => ({
+    path: change.path,
+    change: change.text === null ? 'delete' : change.read.exists ? 'edit' : 'create',
+    diff: diffOf(change).join('\n'),
+  }));
+  return { client: client.id, scope: scopeOf(options), changed: outcome === 'done', files };
+}
+
+function removalLines({ client, outcome }: Told): string[] {
+  if (outcome === 'unchanged') return [`${client.name} is not connected.`];
+  return [outcome === 'shown' ? 'Nothing was changed.' : `${client.name} is not connected any more.`];
+}
+
+function connectionLines({ client, options, outcome }: Told): string[] {
+  if (outcome === 'unchanged') return [`${client.name} is connected already.`];
+  if (outcome === 'shown') return ['Nothing was changed.'];
+  const scope = scopeOf(options);
+  const program = ourProgram()[0] ?? '';
+  return [
+    `${client.name} is connected. ${options.mcpOnly ? MCP_ONLY : client.about}`,
+    ...(scope === 'project' && !options.hooksOnly ? [IN_PROJECT] : []),
+    ...(program.includes('/_npx/')
+      ? [`The hook starts ${program}, which npx may delete: then every call is blocked.`]
+      : []),
+    client.next,
+    `To take it back: toolgate connect ${client.id}${scope === 'project' ? ' --project' : ''} --remove`,
+  ];
+}
+
+const MCP_ONLY = 'The tools behind Toolgate are judged; its own tools, and those of other servers, are not.';
+const IN_PROJECT =
+  'Files of a project hold no key, since they may be committed: its MCP server takes the key from TOOLGATE_API_KEY, or the client asks for it.';

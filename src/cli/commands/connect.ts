@@ -1,0 +1,63 @@
+// toolgate connect: writes a client's configuration, so that its calls are judged, and takes it back. What it would
+// change is shown first.
+
+import type { Command } from 'commander';
+import { CLIENT_IDS, type Client } from '../../core/clients/client.ts';
+import { CLIENTS } from '../../core/clients/clients.ts';
+import { connect } from '../clients/connecting.ts';
+import { listClients } from '../clients/listing.ts';
+import type { Options } from '../clients/options.ts';
+import { remove } from '../clients/removing.ts';
+import { usageError } from '../exit.ts';
+import { command } from '../help.ts';
+import type { IO } from '../io.ts';
+import { withKeyOrAdmin } from '../service-options.ts';
+
+export function build(io: IO): Command {
+  const examples = [
+    'toolgate connect --list',
+    'toolgate connect claude-code',
+    'toolgate connect cursor --project --dry-run',
+    'toolgate connect codex --remove --revoke',
+  ];
+  const what =
+    'Connect a client: write its configuration, so that Toolgate judges its calls. The change is shown first.';
+  const made = command('connect', what, examples)
+    .argument('[client]', CLIENT_IDS.join(', '))
+    .option('--list', 'list the clients on this machine, and what is connected')
+    .option('--user', 'for everything that you do with it (the default)')
+    .option('--project', 'for the project in this folder only')
+    .option('--hooks-only', 'only the hook that judges its calls')
+    .option('--mcp-only', 'only Toolgate as its MCP server')
+    .option('--policy <policy>', 'the policy of a new key, by name or id (default: default)')
+    .option('--dry-run', 'show the change and make none')
+    .option('--remove', 'take it back; what else is in the files stays')
+    .option('--revoke', 'with --remove: also revoke the key, if it was made here')
+    .option('-y, --yes', 'do not ask');
+  return withKeyOrAdmin(made).action(async (name: string | undefined, options: Options) => {
+    if (options.list) return listClients(io, options.json === true);
+    const client = wantClient(name);
+    wantOptions(options, client);
+    return options.remove ? remove(io, client, options) : connect(io, client, options);
+  });
+}
+
+function wantClient(name: string | undefined): Client {
+  const client = CLIENTS.find(({ id }) => id === name);
+  if (client !== undefined) return client;
+  const known = `Clients: ${CLIENT_IDS.join(', ')}.`;
+  throw usageError(
+    name === undefined ? `Name a client, or give --list. ${known}` : `There is no client "${name}". ${known}`,
+  );
+}
+
+function wantOptions(options: Options, client: Client): void {
+  const { user, project, hooksOnly, mcpOnly, remove: isRemoval, revoke } = options;
+  if (user && project) throw usageError('Give --user or --project, not both.');
+  if (hooksOnly && mcpOnly) throw usageError('Give --hooks-only or --mcp-only, not both.');
+  if (isRemoval && (hooksOnly || mcpOnly)) throw usageError('--remove takes back everything.');
+  if (revoke && !isRemoval) throw usageError('--revoke needs --remove.');
+  if (hooksOnly && client.hooks === null) throw usageError(`${client.name} is connected by MCP only.`);
+  if (project && client.mcp.project === null)
+    throw usageError(`${client.name} reads no configuration of a project.`);
+}

@@ -1,0 +1,396 @@
+// `toolgate connect` on a temporary home, with a real service that makes and revokes keys. A home is compared as a whole:
+// every path with its mode and its bytes.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { run } from '../../../src/cli/program.ts';
+import { CLIENT_IDS } from '../../../src/core/clients/client.ts';
+import { ADMIN_TOKEN, startService, type TestService } from '../../support/service.ts';
+import { type Captured, captured } from '../captured.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+const KEY = 'tg_key_canary0123456789canary0123456789canary012345678';
+const homes: string[] = [];
+afterAll(() => {
+  for (const home of homes) rmSync(home, { recursive: true, force: true });
+});
+
+class Home {
+  readonly folder = mkdtempSync(join(tmpdir(), 'toolgate-connect-'));
+  readonly project = join(this.folder, 'project');
+
+  constructor(files: Record<string, string> = {}) {
+    homes.push(this.folder);
+    mkdirSync(this.project);
+    for (const [path, text] of Object.entries(files)) this.write(path, text);
+  }
+
+  write(path: string, text: string): void {
+    mkdirSync(dirname(join(this.folder, path)), { recursive: true });
+    writeFileSync(join(this.folder, path), text);
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.folder, path), 'utf8');
+  }
+
+  mode(path: string): number {
+    return lstatSync(join(this.folder, path)).mode & 0o777;
+  }
+
+  /** Everything that is here. */
+  all(): Record<string, string> {
+    const paths = readdirSync(this.folder, { recursive: true, encoding: 'utf8' }).sort();
+    return Object.fromEntries(
+      paths.map(path => {
+        const full = join(this.folder, path);
+        const about = lstatSync(full);
+        const mode = (about.mode & 0o777).toString(8);
+        if (about.isDirectory()) return [path, mode];
+        return [
+          path,
+          about.isSymbolicLink() ? `-> ${readlinkSync(full)}` : `${mode} ${readFileSync(full, 'latin1')}`,
+        ];
+      }),
+    );
+  }
+
+  /** Runs a command, and wants this exit code; a key is given and no question asked unless the words say otherwise. */
+  async connect(
+    words: string,
+    code: number | null = null,
+    env: Record<string, string> = {},
+    answer?: string,
+  ): Promise<Captured> {
+    const io = captured(this.project, { HOME: this.folder, PATH: '', ...env }, answer);
+    if (answer !== undefined) {
+      Object.assign(io.stdin, { isTTY: true });
+      Object.assign(io.stderr, { isTTY: true });
+    }
+    await run(['connect', ...words.split(' ')], io);
+    expect([words, io.code, code === null ? io.err : '']).toEqual([
+      words,
+      code,
+      code === null ? expect.any(String) : '',
+    ]);
+    expect(io.out + io.err).not.toContain(KEY);
+    return io;
+  }
+}
+
+const withKey = { TOOLGATE_API_KEY: KEY };
+const asAdmin = () => ({ TOOLGATE_BASE_URL: service.url, TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+
+/** Files as people have them, with what must not be lost. */
+const FULL: Record<string, string> = {
+  '.claude/settings.json':
+    '{\n  // mine\n  "model": "x",\n  "hooks": {\n    "PreToolUse": [\n      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "theirs" }] }, // keep\n    ]\n  }\n}\n',
+  '.claude.json': '{"numStartups":12,"mcpServers":{"other":{"command":"x"}},"projects":{}}',
+  '.codex/hooks.json': '{\r\n\t"hooks": {\r\n\t\t"Stop": []\r\n\t}\r\n}\r\n',
+  '.codex/config.toml': '# mine\nmodel = "x"   # keep\n\n[mcp_servers.other]\ncommand = "y"',
+  '.cursor/hooks.json': '\ufeff{\n    "version": 1,\n    "hooks": { "stop": [{ "command": "theirs" }] }\n}',
+  '.cursor/mcp.json': '{ "mcpServers": {} }\n',
+  '.config/Code/User/mcp.json': '{\n\t"servers": {\n\t\t/* none */\n\t},\n}\n',
+  '.copilot/hooks/toolgate.json': '',
+  '.gemini/settings.json': '{\n  "theme": "dark"\n}\n',
+  '.config/Claude/claude_desktop_config.json': '{}',
+  '.codeium/windsurf/mcp_config.json': '{\n  "mcpServers": {\n    "other": {}\n  }\n}\n',
+  '.config/goose/config.yaml':
+    '# mine\nGOOSE_MODE: "auto"\nextensions:\n  # built in\n  developer:\n    enabled: true\n',
+};
+const IN_PROJECT = ['claude-code', 'codex', 'cursor', 'vscode', 'gemini-cli'];
+
+describe.each([...CLIENT_IDS])('%s', id => {
+  test.each([
+    ['an empty home', {}],
+    ['files with other things', FULL],
+  ])('is connected twice and taken back, in %s', async (_, files) => {
+    const home = new Home(files);
+    const before = home.all();
+    expect((await home.connect(`${id} --dry-run`, null, withKey)).out).toContain('\n+');
+    expect(home.all()).toEqual(before);
+
+    await home.connect(`${id} --yes`, null, withKey);
+    const after = home.all();
+    expect(after).not.toEqual(before);
+    expect((await home.connect(`${id} --yes`, null, withKey)).err).toContain('is connected already');
+    // Also without the variable: the key is known now.
+    expect((await home.connect(`${id} --yes`)).err).toContain('is connected already');
+    expect(home.all()).toEqual(after);
+    const { clients } = JSON.parse((await home.connect('--list --json')).out);
+    const listed = clients.find(({ client }: { client: string }) => client === id);
+    expect(listed.user).toEqual(IN_PROJECT.includes(id) ? ['hooks', 'mcp'] : ['mcp']);
+
+    await home.connect(`${id} --remove --yes`);
+    expect(home.all()).toEqual(before);
+    expect((await home.connect(`${id} --remove --yes`)).err).toContain('is not connected.');
+  });
+});
+
+test.each(IN_PROJECT)('%s in a project: no file of the project holds the key', async id => {
+  const home = new Home();
+  const before = home.all();
+  await home.connect(`${id} --project --yes`, null, withKey);
+  const holding = Object.entries(home.all()).filter(([, text]) => text.includes(KEY));
+  expect(holding.map(([path]) => path)).toEqual(['.config/toolgate/clients.json']);
+  expect(JSON.stringify(home.all())).toContain('project/');
+  await home.connect(`${id} --project --remove --yes`);
+  expect(home.all()).toEqual(before);
+});
+
+test('what is written is for the user alone, and existing modes stay', async () => {
+  const home = new Home({ '.claude.json': '{}\n' });
+  chmodSync(join(home.folder, '.claude.json'), 0o640);
+  await home.connect('claude-code --yes', null, withKey);
+  await home.connect('cursor --project --yes', null, withKey);
+  const modes = [
+    '.claude',
+    '.claude/settings.json',
+    '.claude.json',
+    '.config/toolgate',
+    '.config/toolgate/clients.json',
+    '.config/toolgate/connected.json',
+  ];
+  expect(modes.map(path => home.mode(path))).toEqual([0o700, 0o600, 0o640, 0o700, 0o600, 0o600]);
+  expect(home.mode('project/.cursor/mcp.json')).toBe(0o666 & ~process.umask());
+  expect(JSON.parse(home.read('.config/toolgate/clients.json'))).toEqual({
+    'claude-code': { baseUrl: 'http://127.0.0.1:8787', key: KEY },
+    cursor: { baseUrl: 'http://127.0.0.1:8787', key: KEY },
+  });
+});
+
+describe('nothing is changed', () => {
+  test('without a terminal and without --yes', async () => {
+    const home = new Home(FULL);
+    const before = home.all();
+    const { out, err } = await home.connect('claude-code', 1, withKey);
+    expect(out).toContain('+++ ');
+    expect(err).toContain('give --yes to make this change.\nNothing was changed.\n');
+    expect(JSON.parse((await home.connect('claude-code --json', 1, withKey)).out).changed).toBe(false);
+    expect(home.all()).toEqual(before);
+  });
+
+  test('when the answer is no, and it is when it is yes', async () => {
+    const home = new Home(FULL);
+    const before = home.all();
+    for (const answer of ['n', '', 'no'])
+      expect((await home.connect('claude-code', 1, withKey, answer)).err).toContain(
+        'Make this change? [y/N] ',
+      );
+    expect(home.all()).toEqual(before);
+    expect((await home.connect('claude-code', null, withKey, 'y')).err).toContain(
+      'Claude Code is connected.',
+    );
+  });
+
+  test.each([
+    [
+      'claude-code',
+      '.claude.json',
+      '{\n  "a": 1\n  "b": 2\n}',
+      'line 3, column 3: a comma or } should be here',
+    ],
+    ['codex', '.codex/config.toml', 'a = 1\nb = \n', 'line 2, column 1: '],
+    ['goose', '.config/goose/config.yaml', 'a: 1\nb: "c\n', 'line '],
+    ['cursor', '.cursor/hooks.json', '{ "hooks": 3 }', 'line 1, column 12: "hooks" is not an object'],
+    ['cursor', '.cursor/mcp.json', '{}\u0000\ud800', 'unexpected text'],
+  ])('if %s has a broken %s', async (id, path, text, why) => {
+    const home = new Home({ [path]: text });
+    const before = home.all();
+    const { err } = await home.connect(`${id} --yes`, 3, withKey);
+    expect(err).toContain(`${path}, `);
+    expect(err).toContain(why);
+    expect(err).toEndWith(' Nothing was changed.\n');
+    expect(home.all()).toEqual(before);
+    const { err: listed, out } = await home.connect('--list');
+    // The list does not look at what is beside our entries.
+    if (!why.includes('is not an object')) expect(listed).toContain(why);
+    expect(out).toMatch(new RegExp(`^${id} .* no `, 'm'));
+  });
+
+  test('if a file is read-only, not text, or a folder', async () => {
+    const home = new Home({ '.claude.json': '{}' });
+    chmodSync(join(home.folder, '.claude.json'), 0o444);
+    const before = home.all();
+    expect((await home.connect('claude-code --yes', 3, withKey)).err).toContain('.claude.json is read-only.');
+    expect(home.all()).toEqual(before);
+    writeFileSync(join(home.folder, 'bytes'), Buffer.from([0x7b, 0xff, 0x7d]));
+    for (const [target, why] of [
+      ['bytes', 'it is not UTF-8 text'],
+      ['project', 'it is a folder'],
+    ] as const) {
+      rmSync(join(home.folder, '.claude.json'), { force: true });
+      symlinkSync(target, join(home.folder, '.claude.json'));
+      expect((await home.connect('claude-code --yes', 3, withKey)).err).toContain(why);
+    }
+  });
+
+  test('for words that make no sense', async () => {
+    const home = new Home();
+    const wrong: [string, string][] = [
+      ['emacs', 'There is no client "emacs". Clients: claude-code, codex,'],
+      ['goose --project', 'Goose reads no configuration of a project.'],
+      ['goose --hooks-only', 'Goose is connected by MCP only.'],
+      ['cursor --user --project', 'not both'],
+      ['cursor --hooks-only --mcp-only', 'not both'],
+      ['cursor --revoke', '--revoke needs --remove.'],
+      ['cursor --remove --mcp-only', '--remove takes back everything.'],
+      ['cursor --yes', 'No admin token'],
+    ];
+    const before = home.all();
+    for (const [words, why] of wrong) expect((await home.connect(words, 64)).err).toContain(why);
+    expect(home.all()).toEqual(before);
+  });
+});
+
+test('links stay links, also one to a file that does not exist', async () => {
+  const home = new Home({ 'dotfiles/mcp.json': '{ "mcpServers": { "a": {} } }', 'dotfiles/x': '' });
+  mkdirSync(join(home.folder, '.cursor'));
+  symlinkSync('../dotfiles/mcp.json', join(home.folder, '.cursor/mcp.json'));
+  symlinkSync('../dotfiles/hooks.json', join(home.folder, '.cursor/hooks.json'));
+  const before = home.all();
+  await home.connect('cursor --yes', null, withKey);
+  expect(home.all()).toMatchObject({ '.cursor/mcp.json': '-> ../dotfiles/mcp.json' });
+  expect(JSON.parse(home.read('dotfiles/mcp.json')).mcpServers.toolgate.headers.Authorization).toBe(
+    `Bearer ${KEY}`,
+  );
+  expect(JSON.parse(home.read('dotfiles/hooks.json')).version).toBe(1);
+  await home.connect('cursor --remove --yes');
+  expect(home.all()).toEqual(before);
+});
+
+test('what others changed meanwhile stays, also what they deleted', async () => {
+  const home = new Home(FULL);
+  await home.connect('claude-code --yes', null, withKey);
+  const changed = (text: string) => text.replace('"model": "x"', '"model": "y", "new": [ 1 ]');
+  home.write('.claude/settings.json', changed(home.read('.claude/settings.json')));
+  home.write('.claude.json', home.read('.claude.json').replace('12', '13'));
+  await home.connect('claude-code --remove --yes');
+  expect(home.read('.claude/settings.json')).toBe(changed(FULL['.claude/settings.json'] ?? ''));
+  expect(home.read('.claude.json')).toBe((FULL['.claude.json'] ?? '').replace('12', '13'));
+
+  await home.connect('windsurf --yes', null, withKey);
+  rmSync(join(home.folder, '.codeium/windsurf/mcp_config.json'));
+  await home.connect('windsurf --yes');
+  await home.connect('windsurf --remove --yes');
+  expect(readdirSync(join(home.folder, '.codeium/windsurf'))).toEqual([]);
+});
+
+test('hooks only, then both, then back; and another address', async () => {
+  const home = new Home(FULL);
+  const before = home.all();
+  await home.connect('gemini-cli --hooks-only --yes', null, withKey);
+  expect(JSON.parse(home.read('.gemini/settings.json')).mcpServers).toBeUndefined();
+  await home.connect('gemini-cli --yes', null, withKey);
+  const other = { ...withKey, TOOLGATE_BASE_URL: 'https://gate.example/' };
+  await home.connect('gemini-cli --yes', null, other);
+  expect(JSON.parse(home.read('.gemini/settings.json')).mcpServers.toolgate.httpUrl).toBe(
+    'https://gate.example/mcp',
+  );
+  await home.connect('gemini-cli --remove --yes');
+  expect(home.all()).toEqual(before);
+});
+
+test('files are found where variables have moved them', async () => {
+  const home = new Home();
+  const moved = { CODEX_HOME: join(home.folder, 'c'), XDG_CONFIG_HOME: join(home.folder, 'x') };
+  await home.connect('codex --yes', null, { ...withKey, ...moved });
+  await home.connect('goose --yes', null, { ...withKey, ...moved });
+  const paths = Object.entries(home.all()).filter(([, text]) => text.includes(' '));
+  expect(paths.map(([path]) => path)).toEqual([
+    'c/config.toml',
+    'c/hooks.json',
+    'x/goose/config.yaml',
+    'x/toolgate/clients.json',
+    'x/toolgate/connected.json',
+  ]);
+});
+
+describe('the key', () => {
+  async function keysOf(
+    name: RegExp,
+  ): Promise<{ id: string; name: string; policyId: string; revokedAt: string | null }[]> {
+    const { body } = await service.admin('GET', '/keys?limit=1000');
+    return (
+      body as { keys: { id: string; name: string; policyId: string; revokedAt: string | null }[] }
+    ).keys.filter(key => name.test(key.name));
+  }
+
+  test('is made by the service, once, and revoked if that is asked for', async () => {
+    const home = new Home();
+    const before = home.all();
+    const dry = await home.connect('codex --dry-run', null, asAdmin());
+    expect(dry.err).toMatch(/A new key "Codex on .+" with the policy "default" is made for it\.\n/);
+    expect(await keysOf(/^Codex on /)).toEqual([]);
+
+    await home.connect('codex --yes', null, asAdmin());
+    expect((await home.connect('codex --yes', null, asAdmin())).err).toContain('already');
+    const [key, ...others] = await keysOf(/^Codex on /);
+    expect([others, key?.revokedAt]).toEqual([[], null]);
+    const stored = JSON.parse(home.read('.config/toolgate/clients.json')).codex;
+    expect(stored).toEqual({ baseUrl: service.url, key: expect.stringMatching(/^tg_key_/) });
+    expect(home.read('.codex/config.toml')).toContain(`Authorization = "Bearer ${stored.key}"`);
+
+    await home.connect('codex --project --yes', null, asAdmin());
+    expect((await home.connect('codex --remove --yes')).err).toContain('Its key stays, because ');
+    const { err } = await home.connect('codex --project --remove --yes');
+    expect(err).toContain(`is still valid. To revoke it: toolgate keys revoke ${key?.id}`);
+    expect(home.all()).toEqual(before);
+
+    await home.connect('codex --yes', null, asAdmin());
+    const { TOOLGATE_ADMIN_TOKEN } = asAdmin();
+    expect((await home.connect('codex --remove --revoke --yes', null, { TOOLGATE_ADMIN_TOKEN })).err).toMatch(
+      /The key "Codex on .+" is revoked\./,
+    );
+    expect((await keysOf(/^Codex on /)).map(({ revokedAt }) => revokedAt === null).sort()).toEqual([
+      false,
+      true,
+    ]);
+    expect(home.all()).toEqual(before);
+  });
+
+  test('has the policy that is named; without the service, or with a wrong name, nothing is written', async () => {
+    const home = new Home();
+    const before = home.all();
+    const { err } = await home.connect('windsurf --yes --policy none', 1, asAdmin());
+    expect(err).toContain('There is no policy named "none"');
+    const away = { ...asAdmin(), TOOLGATE_BASE_URL: 'http://127.0.0.1:9' };
+    expect((await home.connect('windsurf --yes', 3, away)).err).toContain('cannot be reached');
+    expect(home.all()).toEqual(before);
+    expect(await keysOf(/^Windsurf on /)).toEqual([]);
+  });
+});
+
+test('the list, for a new user', async () => {
+  const home = new Home({ '.claude/x': '', 'bin/goose': '' });
+  await home.connect('cursor --project --yes', null, withKey);
+  const { out } = await home.connect('--list', null, { PATH: join(home.folder, 'bin') });
+  expect(out).toBe(`CLIENT          FOUND  USER  THIS PROJECT  FAILS
+claude-code     yes    no    no            closed
+codex           no     no    no            open
+cursor          no     no    hooks, MCP    closed
+vscode          no     no    no            open
+gemini-cli      no     no    no            open
+claude-desktop  no     no    -             closed
+windsurf        no     no    -             closed
+goose           yes    no    -             closed
+`);
+});
