@@ -4,6 +4,7 @@
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -23,11 +24,12 @@ export async function packService(to: string): Promise<string> {
   const inputs = await bundle(join(folder, 'lib'));
   const { name, version, description, license, type, engines, bin, dependencies } = manifest('.');
   const { bun } = dependencies as Record<string, string>;
-  const files = ['bin', 'lib', 'THIRD-PARTY.txt'];
+  const files = ['bin', 'lib', 'packs', 'THIRD-PARTY.txt'];
   const own = { name, version, description, license, type, engines, bin, files, dependencies: { bun } };
   writeJson(join(folder, 'package.json'), own);
   writeFileSync(join(folder, 'THIRD-PARTY.txt'), notices(inputs));
   writeLauncher(join(folder, 'bin'));
+  cpSync(join(ROOT, 'packs'), join(folder, 'packs'), { recursive: true });
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   copyFileSync(join(ROOT, 'README.md'), join(folder, 'README.md'));
   return pack(folder, to);

@@ -220,6 +220,7 @@ await drop_b.execute({}).catch(error => console.log(error.cause instanceof ToolC
     const { dependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));
     expect(Object.keys(dependencies)).toEqual(['bun']);
     expect(readFileSync(join(home, 'THIRD-PARTY.txt'), 'utf8')).toMatch(/^zod .*\(MIT\)$/m);
+    expect(readdirSync(join(home, 'packs'))).toContain('coding.yaml');
     const service = await startService({ program: [join(home, 'bin/toolgate')] });
     expect(environment(service)).toContain('BUN_CONFIG_MAX_HTTP_REQUESTS=65535');
     const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);

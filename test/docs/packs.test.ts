@@ -1,0 +1,48 @@
+// The policies in packs/: their cases, and the first ideas of packs/naive.cases.yaml, none of whose calls they allow.
+
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { run } from '../../src/cli/program.ts';
+import { compilePolicy } from '../../src/core/compiled-policy.ts';
+import { simulate } from '../../src/core/simulate.ts';
+import { captured } from '../cli/captured.ts';
+import type { Case } from '../support/cases.ts';
+import { ROOT } from '../support/service.ts';
+
+const FOLDER = join(ROOT, 'packs');
+const read = (name: string) => parse(readFileSync(join(FOLDER, name), 'utf8'));
+const coding = compilePolicy({ id: 'p', version: 1, ...read('coding.yaml') });
+
+test('lint finds nothing', async () => {
+  const io = captured(FOLDER);
+  await run(['lint', '--strict', 'coding.yaml'], io);
+  expect([io.err, io.code ?? 0]).toEqual(['coding.yaml: no problems\n', 0]);
+});
+
+test('every call gets the decision that its case wants', async () => {
+  const io = captured(FOLDER);
+  await run(['test', '--json', 'coding.cases.yaml', 'naive.cases.yaml'], io);
+  const { calls, failures } = JSON.parse(io.out);
+  expect(failures).toEqual([]);
+  expect(calls).toBeGreaterThan(300);
+});
+
+test('what the first idea lets through is not allowed', () => {
+  for (const { server, tool, args } of read('naive.cases.yaml').calls as Case[]) {
+    const { decision } = simulate(coding, { serverName: server, toolName: tool }, { at: 0, args });
+    expect([args, decision]).not.toEqual([args, 'allow']);
+  }
+});
+
+test('no condition is so costly that a long command is not judged', () => {
+  const decided = (command: string) =>
+    simulate(
+      coding,
+      { serverName: 'claude-code', toolName: 'Bash' },
+      { at: 0, args: { command, cwd: '/srv/project' } },
+    ).decision;
+  expect(decided(Array.from({ length: 60 }, (_, n) => `cat src/a${n}.ts`).join(' && '))).toBe('allow');
+  expect(decided(`cat ${Array.from({ length: 120 }, (_, n) => `src/a${n}.ts`).join(' ')}`)).toBe('allow');
+});
