@@ -15,7 +15,16 @@ const PORTS = ['8787', '8788', '9000', '9001', '2525'];
 export const DATABASE = 'postgres://toolgate:toolgate@127.0.0.1:5432/toolgate';
 /** A block may start several programs, one after the other. */
 const COMMAND_MS = 180_000;
-const LINKED = ['node_modules', 'examples', 'clients', 'package.json', 'tsconfig.json', 'docs', 'deploy', 'packs'];
+const LINKED = [
+  'node_modules',
+  'examples',
+  'clients',
+  'package.json',
+  'tsconfig.json',
+  'docs',
+  'deploy',
+  'packs',
+];
 
 const NPX = `#!/bin/sh
 [ "$1" = -y ] && shift
