@@ -2,12 +2,16 @@
 // known, and what two readers could read in different ways. gateways.test.ts has the real gateways.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
+import type { Decision } from '../../src/core/decide.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import type { Rule } from '../../src/core/policy.ts';
-import { isLetThrough, messageIn, wantedBy } from '../../src/http/hooks/ext-authz-request.ts';
+import { answerTo } from '../../src/http/hooks/ext-authz.ts';
+import { isLetThrough, messageIn, serverOf, wantedBy } from '../../src/http/hooks/ext-authz-request.ts';
 import { auditOf } from '../support/mcp.ts';
 import { type Reply, startService, type TestService } from '../support/service.ts';
 import { testDoor } from './doors.ts';
@@ -219,6 +223,41 @@ describe('ext-authz: what gateways send', () => {
     expect((await service.json('DELETE', `/v1/sessions/${id}`, key)).status).toBe(204);
     expect((await asked(others[1] as Sent)).statuses).toEqual([401]);
   });
+});
+
+describe('ext-authz: what gateways were seen to send', () => {
+  const folder = join(import.meta.dir, '../vectors/hooks');
+  for (const vendor of ['envoy', 'traefik', 'caddy', 'nginx', 'agentgateway'])
+    for (const file of readdirSync(join(folder, vendor)).filter(each => each.endsWith('.json')))
+      test(`${vendor}/${file}`, async () => {
+        const {
+          request: sent,
+          wanted,
+          answers,
+        } = JSON.parse(readFileSync(join(folder, vendor, file), 'utf8'));
+        const { method, headers, body = '' } = sent;
+        const request = new Request(`http://gate${sent.path}`, { method, headers });
+        let got: unknown = 'refused';
+        let id: number | string | null = null;
+        try {
+          const message = messageIn(request, new TextEncoder().encode(body));
+          id = message?.id ?? null;
+          const found = wantedBy(serverOf(sent.server, request), request, message);
+          const { call = {}, args } = 'asked' in found ? found.asked : {};
+          got = 'other' in found ? found : { ...call, ...(args !== undefined && { args }) };
+        } catch (error) {
+          if (!(error instanceof GuardError)) throw error;
+        }
+        expect(got).toEqual(wanted);
+        for (const [decision, expected] of Object.entries(answers ?? {})) {
+          const about = { reason: 'REASON', toolCallId: 'CALL', policyId: 'POLICY', latencyMs: 1 };
+          const referenceId = decision === 'pending' ? { referenceId: 'REFERENCE' } : {};
+          const answer = answerTo({ ...about, ...referenceId, decision: decision as Decision }, id);
+          const text = await answer.text();
+          const read = { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+          expect(read).toEqual(expected as typeof read);
+        }
+      });
 });
 
 test('TOOLGATE_EXT_AUTHZ_OTHER: all, none, or what it names', () => {
