@@ -130,6 +130,14 @@ class ShapesTest(unittest.TestCase):
         self.assertEqual(asyncio.run(made.ainvoke({"query": "b"})), DENIED)
         self.assertEqual(self.ran, [("a", 10), ("b", 10)])
 
+    def test_a_call_that_is_over_is_asked_for_again(self):
+        guarded = self.guard(langchain, [stand_ins.LangChainTool(self.ran)])[0]
+        self.assertEqual(guarded.invoke({"query": "a"}), "ran")
+        nobody = mock.patch.object(Toolgate, "check", side_effect=toolgate.CallTimedOut("Late."))
+        with nobody, self.assertLogs("toolgate", "WARNING"):
+            self.assertIn("(timed_out)", guarded.invoke({"query": "a"}))
+        self.assertEqual(self.ran, [("a", 10)])
+
     def test_crewai(self):
         read, drop = self.functions()
         read, drop = self.guard(

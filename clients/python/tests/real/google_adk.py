@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import unittest
-from typing import Any
+from typing import Annotated, Any
 
 from . import scenario
 
@@ -12,9 +12,10 @@ scenario.require("google.adk")
 from google.adk.agents import LlmAgent  # noqa: E402
 from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
 from google.adk.runners import InMemoryRunner  # noqa: E402
-from google.adk.tools import AgentTool, FunctionTool, google_search  # noqa: E402
+from google.adk.tools import AgentTool, FunctionTool, ToolContext, google_search  # noqa: E402
 from google.adk.tools.base_toolset import BaseToolset  # noqa: E402
 from google.genai import types  # noqa: E402
+from pydantic import AfterValidator, BaseModel  # noqa: E402
 
 from toolgate.integrations.google_adk import guard_tools  # noqa: E402
 
@@ -40,6 +41,11 @@ class Scripted(BaseLlm):
         ]
         content = types.Content(role="model", parts=parts or [types.Part(text="done")])
         yield LlmResponse(content=content)
+
+
+class Item(BaseModel):
+    name: Annotated[str, AfterValidator(str.strip)]
+    size: int = 1
 
 
 class Toolset(BaseToolset):
@@ -80,6 +86,18 @@ class GoogleAdkTest(scenario.Scenario, unittest.TestCase):
         told, last = asyncio.run(converse(tools, turns))
         self.assertEqual(last, "done")
         return told
+
+    def test_the_arguments_are_judged_as_the_function_gets_them(self):
+        def read_items(item: Item, tool_context: ToolContext, limit: int = 10) -> str:
+            """Reads."""
+            return f"{item.name} {limit} {tool_context.function_call_id}"
+
+        gate = scenario.recording(self.gate)
+        (tool,) = guard_tools([read_items], server="db", gate=gate)
+        calls = [("read_items", {"item": {"name": " a "}, "other": 1})]
+        told, _ = asyncio.run(converse([tool], [calls]))
+        self.assertEqual(told, ["{'result': 'a 10 1-0'}"])
+        self.assertEqual(gate.seen, [{"item": {"name": "a", "size": 1}, "limit": 10}])
 
     def test_a_callback_cannot_change_what_was_judged(self):
         kept = []

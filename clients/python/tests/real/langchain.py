@@ -129,15 +129,7 @@ class LangChainTest(scenario.Scenario, unittest.TestCase):
         self.assertEqual(own.ran, [("a", 10, True), ("b", 2, True)])
 
     def test_what_langchain_fills_in_is_not_judged_and_all_else_is(self):
-        seen = []
-
-        class Recording(type(self.gate)):
-            def check(self, server, name, args=None, **options):
-                seen.append(args)
-                return super().check(server, name, args, **options)
-
-        gate = Recording.__new__(Recording)
-        gate.__dict__.update(self.gate.__dict__)
+        gate = scenario.recording(self.gate)
 
         @tool
         def read_state(
@@ -163,7 +155,9 @@ class LangChainTest(scenario.Scenario, unittest.TestCase):
         self.assertEqual(result.content, "a 1 True")
         self.assertEqual(made[1].invoke("b"), "B")
         self.assertEqual(made[2].invoke({"when": "c"}), "c")
-        self.assertEqual(seen, [{"table": "a", "limit": 10}, {"tool_input": "b"}, {"when": "c"}])
+        self.assertEqual(
+            gate.seen, [{"table": "a", "limit": 10}, {"tool_input": "b"}, {"when": "c"}]
+        )
 
 
 def lambda_tool(when: str) -> str:

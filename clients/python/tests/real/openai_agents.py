@@ -3,6 +3,7 @@
 import asyncio
 import json
 import unittest
+from typing import Annotated
 
 from . import scenario
 
@@ -15,6 +16,7 @@ from agents import (  # noqa: E402
     Model,
     ModelResponse,
     RunConfig,
+    RunContextWrapper,
     Runner,
     Usage,
     WebSearchTool,
@@ -26,6 +28,7 @@ from openai.types.responses import (  # noqa: E402
     ResponseOutputMessage,
     ResponseOutputText,
 )
+from pydantic import AfterValidator  # noqa: E402
 
 from toolgate.integrations.openai_agents import guard_tools  # noqa: E402
 
@@ -91,6 +94,23 @@ class OpenAiAgentsTest(scenario.Scenario, unittest.TestCase):
         self.assertIsNot(tools[0], self.tools()[0])
         told = [asyncio.run(_invoke(each)) for each in tools if each.name == "drop_all"]
         self.assertEqual((told, self.desk.ran), ([scenario.DENIED], []))
+
+    def test_the_arguments_are_judged_as_the_function_gets_them(self):
+        @function_tool
+        def read_trimmed(
+            context: RunContextWrapper[None],
+            path: Annotated[str, AfterValidator(str.strip)],
+            limit: int = 10,
+        ) -> str:
+            """Reads."""
+            return f"{path} {limit}"
+
+        gate = scenario.recording(self.gate)
+        (tool,) = guard_tools([read_trimmed], server="db", gate=gate)
+        told = [asyncio.run(_invoke(tool, text)) for text in ('{"path": " a "}', '{"limit": "x"}')]
+        self.assertEqual(told[0], "a 10")
+        self.assertIn("An error occurred", told[1])
+        self.assertEqual(gate.seen, [{"path": "a", "limit": 10}, {"limit": "x"}])
 
     def test_arguments_that_can_be_read_in_two_ways(self):
         (tool,) = [each for each in self.tools() if each.name == "read_rows"]

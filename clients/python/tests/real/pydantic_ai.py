@@ -63,15 +63,7 @@ class PydanticAiTest(scenario.Scenario, unittest.TestCase):
             self.assertEqual(part.outcome, "failed")
 
     def test_the_arguments_are_judged_as_they_were_validated(self):
-        seen = []
-
-        class Recording(type(self.gate)):
-            def check(self, server, name, args=None, **options):
-                seen.append(args)
-                return super().check(server, name, args, **options)
-
-        gate = Recording.__new__(Recording)
-        gate.__dict__.update(self.gate.__dict__)
+        gate = scenario.recording(self.gate)
 
         def read_items(
             ctx: RunContext[None], items: list[Item], on: datetime.date, limit: int = 10
@@ -84,7 +76,7 @@ class PydanticAiTest(scenario.Scenario, unittest.TestCase):
         told = self.converse([guarded], [[("read_items", args)]])
         self.assertEqual(told, ["5 2026 10 read_items"])
         item = {"name": "a", "hidden": 5, "size": "small"}
-        self.assertEqual(seen, [{"items": [item], "on": "2026-11-16", "limit": 10}])
+        self.assertEqual(gate.seen, [{"items": [item], "on": "2026-11-16", "limit": 10}])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ says what must come of it. The modules are not found by discovery, since they ne
 """
 
 import asyncio
+import importlib
+import json
 import time
 import unittest
 
@@ -148,10 +150,22 @@ class Scenario:
             self.assertIn("cannot be guarded", str(raised.exception))
 
 
+class Recording(Toolgate):
+    """Keeps the arguments that it asks about, also for coroutines."""
+
+    def _run(self, ask, retries, deadline):
+        self.seen.append(json.loads(ask.body)["args"])
+        return super()._run(ask, retries, deadline)
+
+
+def recording(gate):
+    made = Recording("k")
+    made._settings, made.seen = gate._settings, []
+    return made
+
+
 def require(name):
     """Ends with one plain line where the framework is not installed."""
-    import importlib
-
     try:
         began = time.monotonic()
         importlib.import_module(name)

@@ -1,6 +1,7 @@
 """Agent Development Kit: ``from google.adk.agents import LlmAgent``.
 
-Every tool that runs here is run by ``run_async``, with the arguments as the model gave them. A
+Every tool that runs here is run by ``run_async``, with the arguments as the model gave them; those
+of a function are judged as the function will get them. A
 refusal is the answer ``{"error": …}``, as the kit's own function tools answer, and the run goes on.
 """
 
@@ -45,20 +46,40 @@ def _guarded(tool: Any, guard: Guard) -> Any:
 
     async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
         # The tool runs with a copy that nobody else has: callbacks of the agent hold the original.
-        judged: dict[str, Any] = {}
+        written: dict[str, Any] = {}
 
         def read() -> dict[str, Any]:
-            if not judged:
-                judged.update(json.loads(to_json(args, "The call")))
-            return judged
+            if not written:
+                written.update(json.loads(to_json(args, "The call")))
+            return _as_its_function_gets(made, written)
 
         refused = await guard.refusal_async(tool.name, read)
         if refused is not None:
             return {"error": refused}
-        return await run(args=judged, tool_context=tool_context)
+        return await run(args=written, tool_context=tool_context)
 
     made.run_async = run_async
     return made
+
+
+def _as_its_function_gets(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
+    """A FunctionTool converts what the model wrote, leaves out what its function does not take, and
+    the function adds its defaults. Any other tool gets what was written.
+    """
+    convert = getattr(tool, "_preprocess_args_with_validation", None)
+    if convert is None or not callable(getattr(tool, "func", None)):
+        return args
+    converted, errors = convert(args)
+    if errors:
+        # The tool answers with them, and does not call the function.
+        return args
+    found: dict[str, Any] = {}
+    for name, parameter in inspect.signature(tool.func).parameters.items():
+        if name in converted:
+            found[name] = converted[name]
+        elif parameter.default is not parameter.empty:
+            found[name] = parameter.default
+    return {name: value for name, value in found.items() if name not in tool._ignore_params}
 
 
 def _must_be_guardable(tool: Any) -> None:

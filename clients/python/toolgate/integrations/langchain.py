@@ -83,13 +83,21 @@ def _args(
 ) -> dict[str, Any]:
     tool = given[0]
     own = ["run_manager", *_first_and_config(method)]
-    found = by_name(method, given, named, leave_out=own, positional=list(tool.args))
+    found = by_name(method, given, named, leave_out=own, positional=_names(tool))
     without_injected = getattr(tool, "_filter_injected_args", None)
     if without_injected is None:
         return found
     # It also leaves out this name, which a model can use where the schema is plain JSON.
     always = {name: found[name] for name in ("callbacks", "run_manager") if name in found}
     return {**without_injected(found), **always}
+
+
+def _names(tool: Any) -> list[str]:
+    try:
+        return list(tool.args)
+    except KeyError:
+        # A schema in plain JSON need not name any.
+        return []
 
 
 def _first_and_config(method: Callable[..., Any]) -> list[str]:

@@ -1,21 +1,25 @@
 """OpenAI Agents SDK: ``from agents import Agent, function_tool``.
 
-A function tool is run by ``on_invoke_tool``, with the arguments as the text that the model wrote. A
-refusal is the tool's result, which is how the SDK tells a model of an error, and the run goes on.
+A function tool is run by ``on_invoke_tool``, with the arguments as the text that the model wrote.
+They are judged as the function will get them. A refusal is the tool's result, which is how the SDK
+tells a model of an error, and the run goes on.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import importlib
 from collections.abc import Iterable
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 
 from .._listener import ApprovalListener
-from ._arguments import object_of
+from ._arguments import by_name, object_of
 from ._guard import Gate, Guard, every, unguardable
 
 T = TypeVar("T")
+#: The arguments of a function, from what the model wrote; None where they do not fit it.
+Validate = Callable[[dict[str, Any]], Optional[dict[str, Any]]]
 
 
 def guard_tools(
@@ -46,13 +50,44 @@ def _guarded(tool: Any, guard: Guard) -> Any:
             "shell, a computer or patches have no arguments as JSON.",
         )
     made = copy.copy(tool)
-    made.on_invoke_tool = _asking(made.on_invoke_tool, tool.name, guard)
+    made.on_invoke_tool = _asking(made.on_invoke_tool, tool.name, _validation(tool), guard)
     return made
 
 
-def _asking(invoke: Callable[..., Any], name: str, guard: Guard) -> Callable[..., Any]:
+def _validation(tool: Any) -> Validate:
+    """What the SDK does with the arguments behind ``on_invoke_tool``, if it made the tool of a
+    function and says of which (0.24 does). Any other tool gets the text itself.
+    """
+    function = getattr(tool, "__wrapped__", None)
+    if function is None:
+        return lambda args: args
+    made = importlib.import_module("agents.function_schema").function_schema(
+        function, use_docstring_info=False, strict_json_schema=False
+    )
+
+    def validate(args: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            given, named = made.to_call_args(made.params_pydantic_model(**args))
+        except Exception:
+            # The SDK will find the same, and not call the function.
+            return None
+        context = (None,) if made.takes_context else ()
+        first = next(iter(made.signature.parameters), "") if made.takes_context else ""
+        return by_name(function, (*context, *given), named, leave_out=(first,))
+
+    return validate
+
+
+def _asking(
+    invoke: Callable[..., Any], name: str, validate: Validate, guard: Guard
+) -> Callable[..., Any]:
     async def on_invoke_tool(context: Any, text: str) -> Any:
-        refused = await guard.refusal_async(name, lambda: object_of(text))
+        def read() -> dict[str, Any]:
+            written = object_of(text)
+            found = validate(written)
+            return written if found is None else found
+
+        refused = await guard.refusal_async(name, read)
         return await invoke(context, text) if refused is None else refused
 
     # The SDK reads from the annotation which context the tool wants. Nothing else is taken over:
