@@ -37,6 +37,7 @@ const UNCLEAR_MESSAGES: unknown[] = [
   { ...rpc(TOOLS.allow, {}), 'param\u017f': {} },
   { ...rpc(TOOLS.allow, {}), result: {} },
   { ...rpc(TOOLS.allow, {}), error: null },
+  { jsonrpc: '2.0', id: 1, method: 'tools/call', Params: { name: TOOLS.allow }, result: {} },
   { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: TOOLS.allow, Name: TOOLS.deny } },
   { jsonrpc: '2.0', id: 1, method: 'tools/call ', params: { name: TOOLS.allow } },
 ];
@@ -58,6 +59,8 @@ testDoor('toolhive', {
   reference: referenceIn,
   malformed: [
     ...UNCLEAR_MESSAGES.map(message => toolhiveEvent(message)),
+    toolhiveEvent({ jsonrpc: '2.0', id: 1, method: 'resources/list', result: {} }),
+    toolhiveEvent({ jsonrpc: '2.0', id: 1, result: {} }),
     { ...toolhiveEvent(rpc(TOOLS.allow, {})), version: 'v2' },
     toolhiveEvent(rpc(TOOLS.allow, {}), {}),
     toolhiveEvent(rpc(TOOLS.allow, {}), { server_name: 'a__b' }),

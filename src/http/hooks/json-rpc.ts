@@ -17,7 +17,7 @@ export function passedOn(message: Json): Passed {
   wantPlainNames(message, MEMBERS);
   const answers = Object.hasOwn(message, 'result') || Object.hasOwn(message, 'error');
   const { method } = message;
-  if (answers && !Object.hasOwn(message, 'params')) return { kind: 'answer' };
+  if (answers && method === undefined) return { kind: 'answer' };
   if (answers) throw unreadable('a message cannot be a request and an answer');
   if (typeof method !== 'string') throw unreadable('it names no method');
   return method === 'tools/call' ? callIn(message.params) : { kind: 'other', method };

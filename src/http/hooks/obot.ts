@@ -26,6 +26,7 @@ const door: Door<JsonObject> = {
     403: { description: 'It may not; the text says why.', type: 'text/plain' },
   },
   asked: (message, request, config) => {
+    if (isAnswer(message)) return ACCEPTED();
     const passed = passedOn(message);
     if (passed.kind === 'call')
       return { call: { serverName: serverIn(request), toolName: passed.toolName }, args: passed.args };
@@ -37,6 +38,19 @@ const door: Door<JsonObject> = {
 };
 
 export const obotRoute: Route = { ...doorRoute(door), signed: signedByObot };
+
+/**
+ * Obot sends the answer of a server with the method of its request. Without params, a server that took it for a request
+ * would call no tool.
+ */
+function isAnswer(message: JsonObject): boolean {
+  const names = Object.keys(message);
+  return (
+    names.some(name => name === 'result' || name === 'error') && names.every(name => OF_ANSWERS.has(name))
+  );
+}
+
+const OF_ANSWERS = new Set(['jsonrpc', 'id', 'method', 'result', 'error']);
 
 function serverIn(request: Request): string {
   const named = new URL(request.url).searchParams.getAll('server');

@@ -6,7 +6,7 @@ import type { GuardError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Route } from '../route.ts';
 import { type Door, doorRoute } from './door.ts';
-import { passedOn, wantLetThrough } from './json-rpc.ts';
+import { notLetThrough, passedOn, wantLetThrough } from './json-rpc.ts';
 import { signedByToolHive } from './signature.ts';
 import { told } from './told.ts';
 
@@ -50,7 +50,9 @@ const door: Door<Body> = {
       const serverName = context.backend_server || context.server_name;
       return { call: { serverName, toolName: passed.toolName }, args: passed.args };
     }
-    if (passed.kind === 'other') wantLetThrough(passed.method, config.extAuthzOther);
+    // ToolHive asks about no answers.
+    if (passed.kind === 'answer') throw notLetThrough();
+    wantLetThrough(passed.method, config.extAuthzOther);
     return Response.json({ version: VERSION, uid, allowed: true } satisfies Answered);
   },
   answer: (verdict, { uid }): Answered =>
