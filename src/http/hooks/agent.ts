@@ -115,8 +115,9 @@ export function argumentsIn(event: JsonObject, field: string): JsonObject | unde
  * beside them. The model writes the arguments, and most tools ignore a `cwd` in them: it must not hide the real one.
  */
 export function withFolder(args: JsonObject | undefined, cwd: Json | undefined): JsonObject | undefined {
-  if (typeof cwd !== 'string') return args;
-  if ((args?.['cwd'] ?? cwd) === cwd) return { ...args, cwd };
+  const claimed = args?.['cwd'];
+  if (claimed === undefined) return typeof cwd === 'string' ? { ...args, cwd } : args;
+  if (claimed === cwd) return args;
   throw new GuardError(
     'invalid_input',
     'The call and the event name different folders (cwd), so it is not clear where the tool would work.',
