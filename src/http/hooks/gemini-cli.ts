@@ -21,7 +21,16 @@ const OTHERS = [
   'PreCompress',
 ];
 /** Tools that work in the folder that the event names, unless they are told another one. */
-const LOCATED = ['run_shell_command', 'glob', 'search_file_content', 'grep_search'];
+const LOCATED = [
+  'run_shell_command',
+  'glob',
+  'search_file_content',
+  'grep_search',
+  'read_file',
+  'list_directory',
+  'write_file',
+  'replace',
+];
 
 export const geminiCli: Agent = {
   name: 'gemini-cli',
