@@ -23,6 +23,8 @@ export const ENTRIES = [join(SOURCES, 'main.tsx'), join(SOURCES, 'style.css')];
 export async function buildDashboard(): Promise<Dashboard> {
   const { outputs } = await Bun.build({
     entrypoints: ENTRIES,
+    // Otherwise one in the folder that the service is started in would be read as well.
+    tsconfig: join(SOURCES, '../tsconfig.json'),
     target: 'browser',
     format: 'esm',
     splitting: true,

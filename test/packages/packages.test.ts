@@ -137,10 +137,12 @@ describe('the executable, in an empty folder, with a bare environment', () => {
 describe('the folder a command is called in has no say', () => {
   const programs = () => [built.executable, join(ROOT, 'bin/toolgate')];
 
-  test('neither by bunfig.toml nor by .env', async () => {
+  test('neither by bunfig.toml, tsconfig.json or jsconfig.json nor by .env', async () => {
     const folder = emptyFolder();
     writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./own.ts"]\n');
     writeFileSync(join(folder, 'own.ts'), 'console.log("this ran");\n');
+    const paths = JSON.stringify({ compilerOptions: { paths: { '*': ['./own.ts'] } } });
+    for (const name of ['tsconfig.json', 'jsconfig.json']) writeFileSync(join(folder, name), paths);
     writeFileSync(join(folder, '.env'), 'TOOLGATE_PORT=1\n');
     for (const program of programs()) {
       const env = { PATH: process.env['PATH'] };
