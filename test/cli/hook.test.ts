@@ -70,7 +70,7 @@ async function hook(key: string, event: unknown, more: Record<string, string> = 
 
 async function started(key: string, agent: string, event: unknown): Promise<Outcome> {
   const child = Bun.spawn([...programOf(), 'hook', agent], {
-    env: envOf(key, { HTTP_PROXY: 'http://127.0.0.1:1' }),
+    env: envOf(key, { HTTP_PROXY: 'http://127.0.0.1:1', ALL_PROXY: 'http://127.0.0.1:1' }),
     stdin: new Blob([JSON.stringify(event)]),
     stdout: 'pipe',
     stderr: 'pipe',

@@ -8,8 +8,12 @@ export async function hook(argv: readonly string[]): Promise<void> {
   // Whatever ends this process before its time must not look like yes, and agents take 0 and 1 for it.
   process.exitCode = 2;
   for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, () => process.exit(2));
-  // A proxy for plain requests would be given the key, and could answer in the place of the service.
-  for (const name of ['HTTP_PROXY', 'http_proxy']) delete process.env[name];
+  // A proxy for plain requests would be given the key, and could answer in the place of the service. One for all requests
+  // still serves for those that are encrypted.
+  const { env } = process;
+  const forAll = env['ALL_PROXY'] || env['all_proxy'];
+  if (forAll && !env['https_proxy']) env['HTTPS_PROXY'] ||= forAll;
+  for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']) delete env[name];
   const outcome = await judged(argv, { env: process.env, stdin: () => Bun.stdin.stream() });
   process.exit(await written(outcome));
 }
