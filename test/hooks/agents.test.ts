@@ -222,6 +222,7 @@ describe('one service', () => {
       ['claude-code', { tool_name: 'a\nb' }, null],
       ['claude-code', { tool_name: 'mcp__claude-code__Bash' }, null],
       ['claude-code', { tool_name: 'mcp__codex__shell' }, null],
+      ['claude-code', { tool_name: 'mcp__toolgate__claude-code__Read' }, null],
       ['claude-code', { tool_name: 'mcp__files__a__b' }, 'files__a__b'],
       ['claude-code', { tool_name: 'mcp__files___b' }, 'files___b'],
       ['claude-code', { tool_name: 'Lesen und Schreiben ü' }, 'claude-code__Lesen und Schreiben ü'],

@@ -151,10 +151,11 @@ function prefixedCall(name: string): ToolCall {
  */
 export function serverCall(serverName: string, toolName: string): ToolCall {
   const behind = serverName === OWN_SERVER ? splitName(toolName) : null;
-  if (behind !== null) return { ...behind, unsent: true };
-  if (!(NAMES as readonly string[]).includes(serverName)) return { serverName, toolName };
+  const call = behind ?? { serverName, toolName };
+  if (!(NAMES as readonly string[]).includes(call.serverName))
+    return behind === null ? call : { ...call, unsent: true };
   throw new GuardError(
     'invalid_input',
-    `The MCP server has the name of an agent (${serverName}), so its tools could pass for the agent’s own. Give it another name.`,
+    `The MCP server has the name of an agent (${call.serverName}), so its tools could pass for the agent’s own. Give it another name.`,
   );
 }
