@@ -1,7 +1,7 @@
 // The policies in packs/: their cases, and the first ideas of packs/naive.cases.yaml, none of whose calls they allow.
 
 import { expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { run } from '../../src/cli/program.ts';
@@ -45,4 +45,40 @@ test('no condition is so costly that a long command is not judged', () => {
     ).decision;
   expect(decided(Array.from({ length: 60 }, (_, n) => `cat src/a${n}.ts`).join(' && '))).toBe('allow');
   expect(decided(`cat ${Array.from({ length: 120 }, (_, n) => `src/a${n}.ts`).join(' ')}`)).toBe('allow');
+});
+
+test('the shell of every agent is known by its name, with the folder that its event brings', () => {
+  const text = readFileSync(join(FOLDER, 'coding.yaml'), 'utf8').replaceAll(
+    '/srv/project',
+    '/home/ann/project',
+  );
+  const policy = compilePolicy({ id: 'p', version: 1, ...parse(text) });
+  const hooks = join(ROOT, 'test/vectors/hooks');
+  const found: string[] = [];
+  for (const agent of [
+    'claude-code',
+    'codex',
+    'copilot',
+    'cursor',
+    'gemini-cli',
+    'goose',
+    'vscode',
+    'windsurf',
+  ]) {
+    for (const name of readdirSync(join(hooks, agent)).filter(each => each.endsWith('.json'))) {
+      const { call } = JSON.parse(readFileSync(join(hooks, agent, name), 'utf8'));
+      if (typeof call?.args?.command !== 'string' || call.toolName === 'apply_patch') continue;
+      const decided = (command: string) =>
+        simulate(policy, call, { at: 0, args: { ...call.args, command } }).decision;
+      expect([agent, name, decided('git status'), decided('git push'), decided('cat .env')]).toEqual([
+        agent,
+        name,
+        'allow',
+        'pending',
+        'deny',
+      ]);
+      found.push(agent);
+    }
+  }
+  expect(new Set(found).size).toBe(8);
 });
