@@ -66,10 +66,11 @@ def _as_its_function_gets(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
     """A FunctionTool converts what the model wrote, leaves out what its function does not take, and
     the function adds its defaults. Any other tool gets what was written.
     """
-    convert = getattr(tool, "_preprocess_args_with_validation", None)
-    if convert is None or not callable(getattr(tool, "func", None)):
+    if not callable(getattr(tool, "func", None)) or not hasattr(tool, "_preprocess_args"):
         return args
-    converted, errors = convert(args)
+    validate = getattr(tool, "_preprocess_args_with_validation", None)
+    # Older versions (1.18) convert models only.
+    converted, errors = validate(args) if validate else (tool._preprocess_args(args), None)
     if errors:
         # The tool answers with them, and does not call the function.
         return args
