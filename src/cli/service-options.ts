@@ -20,7 +20,7 @@ export interface AdminOptions extends ServiceOptions {
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:8787';
-const GROUP = 'Connection:';
+export const GROUP = 'Connection:';
 
 export function withService(command: Command): Command {
   const url = `where the service is (TOOLGATE_BASE_URL; default ${DEFAULT_URL})`;

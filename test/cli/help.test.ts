@@ -93,6 +93,7 @@ describe('completion', () => {
     expect(await words('keys', 'cre')).toEqual(['create']);
     expect(await words('keys', 'create', '--po')).toEqual(['--policy']);
     expect(await words('lint', '--strict', '--js')).toEqual(['--json']);
+    expect(await words('connect', 'cl')).toEqual(['claude-code', 'claude-desktop']);
     expect(await words('hook', '--pe')).toEqual(['--pending']);
   });
 

@@ -22,7 +22,7 @@ export const tomlEditor: Editor = {
     return { at: text.length, removed: '', inserted: joint(text, eol) + table };
   },
   drop: (text, { at }) => {
-    const there = tableOf(text, at);
+    const there = tableOf(text, at) ?? tableOf(text, at, '\\.[^\\]\\n]*');
     if (there === null) throw new Fault(0, `"${at.join('.')}" is not a table of its own; remove it by hand`);
     return { ...there, inserted: '' };
   },
@@ -60,11 +60,11 @@ function isToml(text: string): boolean {
   }
 }
 
-/** The lines of a table: from its header to the next header, blank line or comment. */
-function tableOf(text: string, at: readonly string[]): Pick<Edit, 'at' | 'removed'> | null {
+/** The lines of a table: from its header to the next header, blank line or comment. `below` finds one inside of it. */
+function tableOf(text: string, at: readonly string[], below = ''): Pick<Edit, 'at' | 'removed'> | null {
   const parts = at.map(key => `\\s*(?:${key}|"${key}"|'${key}')\\s*`).join('\\.');
   const header = new RegExp(
-    `^[ \\t]*\\[${parts}\\][^\\n]*(?:\\n|$)(?:[ \\t]*[^\\s#[][^\\n]*(?:\\n|$))*`,
+    `^[ \\t]*\\[${parts}${below}\\][^\\n]*(?:\\n|$)(?:[ \\t]*[^\\s#[][^\\n]*(?:\\n|$))*`,
     'm',
   );
   const match = header.exec(text);

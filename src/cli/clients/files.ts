@@ -85,9 +85,7 @@ export function wantWritable({ path, exists, mode }: ReadFile): void {
 
 /** Writes the text, unless the file has changed since it was read. Returns the folders that had to be made. */
 export function writeConfig(read: ReadFile, text: string, isPrivate: boolean): string[] {
-  const now = readConfig(read.path);
-  if (now.exists !== read.exists || now.text !== read.text)
-    throw new CliError(EXIT.failed, `${read.path} was changed by another program just now. Run this again.`);
+  wantUnchanged(read);
   const folders = makeFolders(dirname(read.path), isPrivate ? 0o700 : 0o777);
   try {
     replace(read.path, read.bom + text, read.mode ?? (isPrivate ? 0o600 : 0o666 & ~umask()));
@@ -98,6 +96,17 @@ export function writeConfig(read: ReadFile, text: string, isPrivate: boolean): s
     });
   }
   return folders;
+}
+
+export function deleteConfig(read: ReadFile): void {
+  wantUnchanged(read);
+  rmSync(read.path);
+}
+
+function wantUnchanged({ path, exists, text }: ReadFile): void {
+  const now = readConfig(path);
+  if (now.exists === exists && now.text === text) return;
+  throw new CliError(EXIT.failed, `${path} was changed by another program just now. Run this again.`);
 }
 
 function replace(path: string, text: string, mode: number): void {

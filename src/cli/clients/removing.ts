@@ -1,9 +1,8 @@
 // Takes the configuration of a client back, and forgets or revokes its key.
 
-import { rmSync } from 'node:fs';
 import type { Client } from '../../core/clients/client.ts';
 import { type IO, say } from '../io.ts';
-import { readConfig, removeFolders, writeConfig } from './files.ts';
+import { deleteConfig, readConfig, removeFolders, writeConfig } from './files.ts';
 import { revokeKey } from './key.ts';
 import { readMemory, writeMemory } from './memory.ts';
 import { type Options, scopeOf } from './options.ts';
@@ -52,6 +51,6 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
 }
 
 function takeBack({ read, text }: Change): void {
-  if (text === null) rmSync(read.path);
+  if (text === null) deleteConfig(read);
   else writeConfig(read, text, false);
 }

@@ -1,5 +1,6 @@
 // What `toolgate connect` tells: the change before it is made, a question, and what became of it. No key is shown.
 
+import { lstatSync } from 'node:fs';
 import type { Client } from '../../core/clients/client.ts';
 import { visible } from '../../core/visible.ts';
 import { EXIT } from '../exit.ts';
@@ -18,6 +19,11 @@ export function show(io: IO, { options, plan }: Pick<Told, 'options' | 'plan'>):
     const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : null;
     io.stdout.write(`${colour === null ? line : io.stdout.style(colour, line)}\n`);
   }
+  for (const { path, read } of plan) if (isLink(path)) say(io, `${path} is a link to ${read.path}.`);
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function diffOf({ path, read, text }: Change): string[] {

@@ -25,7 +25,8 @@ export function build(io: IO, program: () => Promise<Command>): Command {
 function collect(at: Command, path: string, words: Words): Words {
   const options = at.options.filter(option => !option.hidden).map(option => option.long ?? '');
   const names = at.commands.map(each => each.name());
-  words.set(path, [...names, ...options, '--help']);
+  const choices = at.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
+  words.set(path, [...names, ...choices, ...options, '--help']);
   for (const each of at.commands) collect(each, path === '' ? each.name() : `${path} ${each.name()}`, words);
   return words;
 }

@@ -1,7 +1,7 @@
 // toolgate connect: writes a client's configuration, so that its calls are judged, and takes it back. What it would
 // change is shown first.
 
-import type { Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { CLIENT_IDS, type Client } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
 import { connect } from '../clients/connecting.ts';
@@ -11,7 +11,7 @@ import { remove } from '../clients/removing.ts';
 import { usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
-import { withKeyOrAdmin } from '../service-options.ts';
+import { GROUP, withAdmin } from '../service-options.ts';
 
 export function build(io: IO): Command {
   const examples = [
@@ -23,7 +23,7 @@ export function build(io: IO): Command {
   const what =
     'Connect a client: write its configuration, so that Toolgate judges its calls. The change is shown first.';
   const made = command('connect', what, examples)
-    .argument('[client]', CLIENT_IDS.join(', '))
+    .addArgument(new Argument('[client]', 'which one').choices(CLIENT_IDS))
     .option('--list', 'list the clients on this machine, and what is connected')
     .option('--user', 'for everything that you do with it (the default)')
     .option('--project', 'for the project in this folder only')
@@ -33,8 +33,9 @@ export function build(io: IO): Command {
     .option('--dry-run', 'show the change and make none')
     .option('--remove', 'take it back; what else is in the files stays')
     .option('--revoke', 'with --remove: also revoke the key, if it was made here')
-    .option('-y, --yes', 'do not ask');
-  return withKeyOrAdmin(made).action(async (name: string | undefined, options: Options) => {
+    .option('-y, --yes', 'do not ask')
+    .addOption(new Option('--key <key>', 'the key that it shall use (TOOLGATE_API_KEY)').helpGroup(GROUP));
+  return withAdmin(made).action(async (name: string | undefined, options: Options) => {
     if (options.list) return listClients(io, options.json === true);
     const client = wantClient(name);
     wantOptions(options, client);
@@ -45,10 +46,7 @@ export function build(io: IO): Command {
 function wantClient(name: string | undefined): Client {
   const client = CLIENTS.find(({ id }) => id === name);
   if (client !== undefined) return client;
-  const known = `Clients: ${CLIENT_IDS.join(', ')}.`;
-  throw usageError(
-    name === undefined ? `Name a client, or give --list. ${known}` : `There is no client "${name}". ${known}`,
-  );
+  throw usageError(`Name a client, or give --list. Clients: ${CLIENT_IDS.join(', ')}.`);
 }
 
 function wantOptions(options: Options, client: Client): void {

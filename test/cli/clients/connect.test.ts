@@ -246,7 +246,8 @@ describe('nothing is changed', () => {
   test('for words that make no sense', async () => {
     const home = new Home();
     const wrong: [string, string][] = [
-      ['emacs', 'There is no client "emacs". Clients: claude-code, codex,'],
+      ['emacs', "'emacs' is invalid for argument 'client'. Allowed choices are claude-code, codex,"],
+      ['--yes', 'Name a client, or give --list. Clients: claude-code, codex,'],
       ['goose --project', 'Goose reads no configuration of a project.'],
       ['goose --hooks-only', 'Goose is connected by MCP only.'],
       ['cursor --user --project', 'not both'],
@@ -267,7 +268,8 @@ test('links stay links, also one to a file that does not exist', async () => {
   symlinkSync('../dotfiles/mcp.json', join(home.folder, '.cursor/mcp.json'));
   symlinkSync('../dotfiles/hooks.json', join(home.folder, '.cursor/hooks.json'));
   const before = home.all();
-  await home.connect('cursor --yes', null, withKey);
+  const { err } = await home.connect('cursor --yes', null, withKey);
+  expect(err).toContain(`.cursor/mcp.json is a link to ${join(home.folder, 'dotfiles/mcp.json')}.`);
   expect(home.all()).toMatchObject({ '.cursor/mcp.json': '-> ../dotfiles/mcp.json' });
   expect(JSON.parse(home.read('dotfiles/mcp.json')).mcpServers.toolgate.headers.Authorization).toBe(
     `Bearer ${KEY}`,

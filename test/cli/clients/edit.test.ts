@@ -218,6 +218,15 @@ describe('TOML', () => {
     );
   });
 
+  test('a table with others below it goes whole', () => {
+    const text =
+      '[mcp_servers.toolgate]\nurl = "u"\n\n[mcp_servers.toolgate.http_headers]\nA = "b"\n[c]\nd = 2\n';
+    expect(dropEntries(text, 'toml', toml, [])).toBe('\n[c]\nd = 2\n');
+    expect(faultOf(text, 'toml', toml)).toBe(
+      'line 1, column 1: this file cannot be changed safely; make the change by hand',
+    );
+  });
+
   test('a changed table goes, and nothing else', () => {
     const { text, edits } = putEntries('[a]\nb = 1\n', 'toml', toml);
     const touched = `${text.replace('url =', 'enabled = true\nurl =')}# mine\n[c]\nd = 2\n`;
