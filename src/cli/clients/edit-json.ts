@@ -176,7 +176,7 @@ function indentAt(text: string, at: number): string {
 
 function drop(text: string, parent: Node, child: Child): Edit {
   const index = parent.children.indexOf(child);
-  const start = blankBefore(text, child.start);
+  const start = blankBefore(text, child.start, child.comma === null ? child.end : child.comma + 1);
   const before = parent.children[index - 1];
   if (child.comma !== null && !(index === parent.children.length - 1 && before === undefined))
     return { at: start, removed: text.slice(start, child.comma + 1), inserted: '' };
@@ -191,10 +191,14 @@ function drop(text: string, parent: Node, child: Child): Edit {
   return { at: parent.start + 1, removed: text.slice(parent.start + 1, parent.end - 1), inserted: '' };
 }
 
-/** Where the white space before a position begins; after the line end, if what precedes it may be a comment up to there. */
-function blankBefore(text: string, at: number): number {
+/**
+ * Where the white space before a stretch begins. What precedes it may be a comment that lasts until the end of its line:
+ * then that end stays, unless another one follows the stretch.
+ */
+function blankBefore(text: string, at: number, end: number): number {
   const start = text.slice(0, at).trimEnd().length;
   const line = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
   const newline = text.indexOf('\n', start);
-  return line.includes('//') && newline >= 0 && newline < at ? newline + 1 : start;
+  const isNeeded = line.includes('//') && !/^[ \t]*\r?\n/.test(text.slice(end));
+  return isNeeded && newline >= 0 && newline < at ? newline + 1 : start;
 }

@@ -125,7 +125,7 @@ describe.each([...CLIENT_IDS])('%s', id => {
   ])('is connected twice and taken back, in %s', async (_, files) => {
     const home = new Home(files);
     const before = home.all();
-    expect((await home.connect(`${id} --dry-run`, null, withKey)).out).toContain('\n+');
+    expect((await home.connect(`${id} --dry-run --yes`, null, withKey)).out).toContain('\n+');
     expect(home.all()).toEqual(before);
 
     await home.connect(`${id} --yes`, null, withKey);
@@ -157,7 +157,8 @@ test.each(IN_PROJECT)('%s in a project: no file of the project holds the key', a
 });
 
 test('what is written is for the user alone, and existing modes stay', async () => {
-  const home = new Home({ '.claude.json': '{}\n' });
+  const home = new Home({ '.claude.json': '{}\n', '.config/toolgate/clients.json': '{}\n' });
+  chmodSync(join(home.folder, '.config/toolgate'), 0o700);
   chmodSync(join(home.folder, '.claude.json'), 0o640);
   await home.connect('claude-code --yes', null, withKey);
   await home.connect('cursor --project --yes', null, withKey);
@@ -199,6 +200,23 @@ describe('nothing is changed', () => {
     expect((await home.connect('claude-code', null, withKey, 'y')).err).toContain(
       'Claude Code is connected.',
     );
+  });
+
+  test('when another program writes the file before the answer', async () => {
+    const home = new Home(FULL);
+    const io = captured(home.project, { HOME: home.folder, ...withKey });
+    Object.assign(io.stderr, { isTTY: true });
+    const line = async () => {
+      home.write('.codeium/windsurf/mcp_config.json', '{ "theirs": 1 }');
+      return 'y';
+    };
+    Object.assign(io.stdin, { isTTY: true, line });
+    await run(['connect', 'windsurf'], io);
+    expect([io.code, io.err]).toEqual([
+      1,
+      expect.stringContaining('was changed by another program just now.'),
+    ]);
+    expect(home.read('.codeium/windsurf/mcp_config.json')).toBe('{ "theirs": 1 }');
   });
 
   test.each([
@@ -296,6 +314,17 @@ test('what others changed meanwhile stays, also what they deleted', async () => 
   expect(readdirSync(join(home.folder, '.codeium/windsurf'))).toEqual([]);
 });
 
+test('the MCP server of a project needs no key', async () => {
+  const home = new Home();
+  const before = home.all();
+  await home.connect('vscode --project --mcp-only --yes');
+  expect(JSON.parse(home.read('project/.vscode/mcp.json')).inputs).toHaveLength(1);
+  expect(home.all()['.config/toolgate/clients.json']).toBe('600 {}\n');
+  expect((await home.connect('vscode --project --mcp-only --yes')).err).toContain('already');
+  await home.connect('vscode --project --remove --yes');
+  expect(home.all()).toEqual(before);
+});
+
 test('hooks only, then both, then back; and another address', async () => {
   const home = new Home(FULL);
   const before = home.all();
@@ -357,6 +386,8 @@ describe('the key', () => {
     expect(err).toContain(`is still valid. To revoke it: toolgate keys revoke ${key?.id}`);
     expect(home.all()).toEqual(before);
 
+    // A key of another service is of no use.
+    await home.connect('codex --yes', null, withKey);
     await home.connect('codex --yes', null, asAdmin());
     const { TOOLGATE_ADMIN_TOKEN } = asAdmin();
     expect((await home.connect('codex --remove --revoke --yes', null, { TOOLGATE_ADMIN_TOKEN })).err).toMatch(

@@ -110,6 +110,24 @@ describe('JSON', () => {
     expect(dropEntries(changed(text), 'json', both, edits)).toBe(changed(before));
   });
 
+  test('a copy of our lines in a comment is not taken for them', () => {
+    const { text, edits } = putEntries('{\n  "a": 1\n}\n', 'json', [server]);
+    const copied = `/*${edits[0]?.inserted}*/\n${text}`;
+    expect(presence(dropEntries(copied, 'json', [server], edits), 'json', [server])).toBe('none');
+  });
+
+  test('what somebody wrote behind our entry stays, where a comment would have swallowed its comma', () => {
+    const before = '{\n  "mcpServers": {\n    "a": {} // note\n  }\n}\n';
+    const { text, edits } = putEntries(before, 'json', [server]);
+    const touched = text.replace(/\n {4}\}\n {2}\}/, '\n    },\n    "x": 1\n  }');
+    expect(dropEntries(touched, 'json', [server], edits)).toBe(
+      '{\n  "mcpServers": {\n    "a": {}, // note\n    "x": 1\n  }\n}\n',
+    );
+    expect(dropEntries('{"mcpServers":{ // l\n"toolgate":1}}', 'json', [server], [])).toBe(
+      '{"mcpServers":{ // l\n}}',
+    );
+  });
+
   test('after changes of our entries, or without a record, only they go', () => {
     const { text, edits } = putEntries('{\n  "version": 2\n}\n', 'json', cursorHooks);
     const touched = text
@@ -269,6 +287,11 @@ describe('YAML', () => {
     expect(dropEntries(`# new\n${text}D: e\n`, 'yaml', goose, edits)).toBe(
       '# new\nextensions:\n  a: 1\nB: "c"\nD: e\n',
     );
+  });
+
+  test('an entry with another address is replaced where it is, and comes back', () => {
+    const mine = 'extensions:\n  a: 1\n  toolgate:\n    uri: mine # c\n\n  # next\n  b: 2\n';
+    expect(there(mine, 'yaml', goose)).toBe(`extensions:\n  a: 1\n${block('  ')}\n  # next\n  b: 2\n`);
   });
 
   test('a changed entry goes, and nothing else', () => {
