@@ -143,6 +143,9 @@ class GuardTest(unittest.TestCase):
         self.assertIn(f"(reference {reference_id})", first)
         service.resolve(reference_id, "approve")
         self.assertIn("has to approve", call(made, v=2))
+        late = mock.patch.object(AsyncToolgate, "check", side_effect=toolgate.CallTimedOut("Late."))
+        with late, self.assertLogs("toolgate", "WARNING"):
+            self.assertIn("(timed_out)", call(made, v=1))
         self.assertEqual(call(made, v=1), "ran")
         self.assertIn("has to approve", call(made, v=1))
         self.assertEqual(self.ran, [{"v": 1}])

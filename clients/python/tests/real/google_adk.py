@@ -48,6 +48,11 @@ class Item(BaseModel):
     size: int = 1
 
 
+class OfItsOwn(FunctionTool):
+    async def run_async(self, *, args, tool_context):
+        return str(args)
+
+
 class Toolset(BaseToolset):
     async def get_tools(self, readonly_context=None):
         return []
@@ -97,7 +102,10 @@ class GoogleAdkTest(scenario.Scenario, unittest.TestCase):
         calls = [("read_items", {"item": {"name": " a "}, "other": 1})]
         told, _ = asyncio.run(converse([tool], [calls]))
         self.assertEqual(told, ["{'result': 'a 10 1-0'}"])
-        self.assertEqual(gate.seen, [{"item": {"name": "a", "size": 1}, "limit": 10}])
+        (tool,) = guard_tools([OfItsOwn(read_items)], server="db", gate=gate)
+        told, _ = asyncio.run(converse([tool], [calls]))
+        self.assertEqual(told, [str({"result": str(calls[0][1])})])
+        self.assertEqual(gate.seen, [{"item": {"name": "a", "size": 1}, "limit": 10}, calls[0][1]])
 
     def test_a_callback_cannot_change_what_was_judged(self):
         kept = []

@@ -86,11 +86,11 @@ class Guard:
     def _begin(self, call: _Call) -> tuple[str, dict[str, Any]]:
         call.take_snapshot()
         with self._lock:
-            reference_id = self._held.pop(call.digest(), None)
+            call.reference_id = self._held.pop(call.digest(), None)
         if self._listener is None:
-            return "guard", {"reference_id": reference_id, "timeout": self._timeout}
-        if reference_id is not None:
-            return "guard", {"reference_id": reference_id}
+            return "guard", {"reference_id": call.reference_id, "timeout": self._timeout}
+        if call.reference_id is not None:
+            return "guard", {"reference_id": call.reference_id}
         return "guard_and_wait", {"listener": self._listener, "timeout": self._timeout}
 
     def _told(self, call: _Call, error: Exception) -> str:
@@ -103,6 +103,9 @@ class Guard:
                 f"Not done yet: a person has to approve this call (reference {reference_id}). "
                 f"{error} Tell the user, and make the same call again once it is approved."
             )
+        if call.reference_id is not None:
+            # The approval may be there still.
+            self._remember(call, call.reference_id)
         # Whatever else was raised may quote the arguments.
         known = isinstance(error, ToolgateError)
         log.warning("%s__%s was not run: %s", *call.names, error if known else type(error).__name__)
@@ -122,6 +125,7 @@ class _Call:
     def __init__(self, server: str, tool: str, read: Read) -> None:
         self.names = (server, tool)
         self.args: dict[str, Any] = {}
+        self.reference_id: str | None = None
         self._read = read
         self._text = b""
 

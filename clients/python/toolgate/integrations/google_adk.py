@@ -1,8 +1,8 @@
 """Agent Development Kit: ``from google.adk.agents import LlmAgent``.
 
 Every tool that runs here is run by ``run_async``, with the arguments as the model gave them; those
-of a function are judged as the function will get them. A
-refusal is the answer ``{"error": …}``, as the kit's own function tools answer, and the run goes on.
+of a function are judged as the function will get them. A refusal is the answer ``{"error": …}``, as
+the kit's own function tools answer, and the run goes on.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def _guarded(tool: Any, guard: Guard) -> Any:
 
 
 def _as_its_function_gets(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
-    """A FunctionTool converts what the model wrote, leaves out what its function does not take, and
-    the function adds its defaults. Any other tool gets what was written.
+    """The kit's FunctionTool converts what the model wrote, leaves out what the function does not
+    take, and the function adds its defaults. Any other tool gets what was written.
     """
-    if not callable(getattr(tool, "func", None)) or not hasattr(tool, "_preprocess_args"):
+    if defined_in(type(tool), "run_async").__module__ != "google.adk.tools.function_tool":
         return args
     validate = getattr(tool, "_preprocess_args_with_validation", None)
     # Older versions (1.18) convert models only.
