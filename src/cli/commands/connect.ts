@@ -16,7 +16,7 @@ import { GROUP, withAdmin } from '../service-options.ts';
 export function build(io: IO): Command {
   const examples = [
     'toolgate connect --list',
-    'toolgate connect claude-code',
+    'toolgate connect claude-code --policy coding',
     'toolgate connect cursor --project --dry-run',
     'toolgate connect codex --remove --revoke',
   ];

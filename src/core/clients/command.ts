@@ -6,10 +6,13 @@ import type { ClientId, Shell } from './client.ts';
 /** `program` is this program: one path, or the runtime and the path of our entry file. */
 export function hookCommand(program: readonly string[], agent: ClientId, shell: Shell): string {
   const words = [...program, 'hook', agent].map(word => quoted(word, shell)).join(' ');
-  if (shell !== 'powershell') return `${words} || exit 2`;
-  // Windows PowerShell 5 has no ||. A program that could not be started leaves the last exit code as it was: empty.
-  return `& ${words}; if ($LASTEXITCODE -ne 0) { exit 2 }`;
+  return shell === 'powershell' ? `& ${words}${POWERSHELL_END}` : `${words}${END}`;
 }
+
+const END = ' || exit 2';
+/** Windows PowerShell 5 has no ||. A program that could not be started leaves the last exit code as it was: empty. */
+const POWERSHELL_END = '; if ($LASTEXITCODE -ne 0) { exit 2 }';
+const ENDS = [END, POWERSHELL_END];
 
 function quoted(word: string, shell: Shell): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
@@ -17,7 +20,12 @@ function quoted(word: string, shell: Shell): string {
   return shell === 'powershell' ? `'${word.replaceAll("'", "''")}'` : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Whether a text is the command line of a hook for this agent, wherever the program is. */
+/**
+ * Whether a text is the command line of a hook for this agent, wherever the program is. A program that has another name is
+ * known by what follows.
+ */
 export function hookMark(agent: ClientId): RegExp {
-  return new RegExp(`(?:toolgate(?:\\.exe|\\.cmd)?|main\\.[tj]s)['"]?\\s+hook\\s+${agent}(?![\\w-])`);
+  const command = `\\shook\\s+${agent}`;
+  const end = ENDS.map(text => text.replaceAll(/[^\w\s]/g, '\\$&')).join('|');
+  return new RegExp(`toolgate.*${command}(?![\\w-])|${command}(?:${end})$`);
 }

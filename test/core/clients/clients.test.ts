@@ -100,6 +100,11 @@ describe('the command of a hook', () => {
     for (const command of commands) expect(command).toMatch(hookMark('codex'));
   });
 
+  test.each(['sh', 'cmd', 'powershell'] as const)('is known whatever the program is called, in %s', shell => {
+    for (const program of [['/opt/tg'], ['/opt/tool gate'], ['/opt/toolgate-linux-x64'], ['bun', 'main.ts']])
+      expect(hookCommand(program, 'codex', shell)).toMatch(hookMark('codex'));
+  });
+
   test('is known for one agent only', () => {
     expect('/x/toolgate hook claude-code || exit 2').toMatch(hookMark('claude-code'));
     expect('/x/toolgate hook claude-code-next').not.toMatch(hookMark('claude-code'));
