@@ -32,6 +32,8 @@ import { RateLimit } from './guard/rate-limit.ts';
 import { hashToken } from './guard/secrets.ts';
 import { ServerSignIns } from './guard/server-sign-ins/server-sign-ins.ts';
 import { Feed } from './http/feed.ts';
+import { CHECK_PATH, check, unreadable } from './http/grpc/check.ts';
+import { GrpcListener } from './http/grpc/listener.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
@@ -80,6 +82,23 @@ interface Environment {
 
 const APPROVE_PER_MINUTE = 100;
 
+const GRPC_STOP_MS = 8000;
+/** A message carries the headers of a request besides its body. */
+const GRPC_HEADERS = 256 * 1024;
+
+/** Null unless a port is set for it. */
+async function listenForGrpc(
+  { host, grpcPort: port, checkBodyLimit }: Config,
+  { ask }: ReturnType<typeof serve>,
+  reusePort: boolean,
+): Promise<GrpcListener | null> {
+  if (port === null) return null;
+  const answer = (message: Uint8Array) => check(message, ask);
+  const maxMessage = checkBodyLimit + GRPC_HEADERS;
+  const refusal = await unreadable();
+  return GrpcListener.open({ host, port, reusePort, path: CHECK_PATH, maxMessage, answer, refusal });
+}
+
 export async function start(
   config: Config,
   { log, onFatal, others = null, print, now = clockOf(log) }: Environment,
@@ -96,6 +115,7 @@ export async function start(
     const services = createServices(config, deps, adminToken, checkpointKey, log);
     if (others !== null) services.allMetrics = async () => mergedMetrics(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
+    const grpc = await listenForGrpc(config, serving, others !== null);
     const url = publicUrl(config, serving.port);
     services.serverSignIns.servedAt(url);
     const background = startBackground(config, services, url, print);
@@ -106,7 +126,7 @@ export async function start(
       await welcomed?.catch(() => {});
       services.mcp.mcpSessions.close();
       await services.feed.close();
-      await serving.stop();
+      await Promise.all([serving.stop(), grpc?.stop(GRPC_STOP_MS)]);
       services.mcp.hub.close();
       await services.mcp.outcomes.flush();
       await services.checks.drain();

@@ -24,6 +24,11 @@ const MIB = 1024 * 1024;
 
 export const SETTINGS = {
   port: setting('TOOLGATE_PORT', '8787', wholeNumber(0, 65535), 'Port to listen on; 0 takes a free one.'),
+  grpcPort: optional(
+    'TOOLGATE_GRPC_PORT',
+    wholeNumber(1, 65535),
+    'Port for ext_authz over gRPC (Envoy’s Authorization/Check), without encryption. Default: none.',
+  ),
   host: setting('TOOLGATE_HOST', '127.0.0.1', host, 'Address to listen on; 0.0.0.0 for every interface.'),
   publicUrl: optional(
     'TOOLGATE_PUBLIC_URL',

@@ -54,16 +54,19 @@ interface Serving {
   port: number;
   /** Refuses new requests, finishes those in progress and closes the listener. */
   stop: () => Promise<void>;
+  /** The answer to a request to /ext-authz that came another way than by HTTP. */
+  ask: (request: Request, server: string | null) => Promise<Response>;
 }
 
 export function serve(services: Services, host: string, port: number, reusePort = false): Serving {
   const desk = new Desk(services);
+  const table = desk.byPath();
   const server = Bun.serve({
     hostname: host,
     port,
     reusePort,
     maxRequestBodySize: MAX_BODY,
-    routes: desk.byPath(),
+    routes: table,
     fetch: request => desk.refuse(request, noSuchRoute()),
     error: error => desk.refuse(null, error),
   });
@@ -78,7 +81,12 @@ export function serve(services: Services, host: string, port: number, reusePort 
     await Promise.race([server.stop(), Bun.sleep(50)]);
     await server.stop(true);
   };
-  return { port: server.port ?? port, stop };
+  const ask: Serving['ask'] = async (request, name) => {
+    const params = name === null ? {} : { server: name };
+    const handler = table[name === null ? '/ext-authz/*' : '/ext-authz/:server'] as Handler;
+    return handler(Object.assign(request, { params }) as Bun.BunRequest, server);
+  };
+  return { port: server.port ?? port, stop, ask };
 }
 
 const OVERLOADED = overloaded();

@@ -1,0 +1,75 @@
+// envoy.service.auth.v3.Authorization/Check: the request of a gateway's client comes as a message, and is asked like one
+// at /ext-authz; the answer there becomes the gateway's. Field numbers are those of Envoy's attribute_context.proto and
+// external_auth.proto.
+
+import { refuse } from '../hooks/ext-authz.ts';
+import { invalid } from '../hooks/ext-authz-request.ts';
+import { field, join, Malformed, mapAt, messageAt, textOf } from './protobuf.ts';
+
+export const CHECK_PATH = '/envoy.service.auth.v3.Authorization/Check';
+
+const ATTRIBUTES = 1;
+const REQUEST = 4;
+const HTTP = 2;
+const METHOD = 2;
+const HEADERS = 3;
+const BODY = 11;
+const RAW_BODY = 12;
+const CONTEXT_EXTENSIONS = 10;
+
+/** What says how long the body is, which may not have been passed on. */
+const LENGTHS = ['content-length', 'transfer-encoding'];
+
+/**
+ * The request that is asked about, as one to /ext-authz. The gateway names the server in `context_extensions`, which no
+ * client can set, or in the header X-Toolgate-Server.
+ */
+export function requestOf(message: Uint8Array): { request: Request; server: string | null } {
+  const attributes = messageAt(message, ATTRIBUTES);
+  const http = messageAt(attributes, REQUEST, HTTP);
+  const server = new Map(mapAt(attributes, CONTEXT_EXTENSIONS)).get('server') ?? null;
+  const headers = new Headers();
+  for (const [name, value] of mapAt(http, HEADERS))
+    if (!name.startsWith(':') && !LENGTHS.includes(name.toLowerCase())) headers.set(name, value);
+  const raw = messageAt(http, RAW_BODY);
+  const body = raw.length > 0 ? raw : messageAt(http, BODY);
+  const method = textOf(messageAt(http, METHOD));
+  // The runtime makes no GET with a body. With its length alone it is refused as one that cannot be read.
+  const bodiless = body.length === 0 || method === 'GET' || method === 'HEAD';
+  headers.set('content-length', String(body.length));
+  const url = `http://grpc/ext-authz/${encodeURIComponent(server ?? '')}`;
+  const request = new Request(url, { method, headers, ...(!bodiless && { body: new Uint8Array(body) }) });
+  // The runtime takes a method that it does not know for GET.
+  if (request.method !== method) throw new Malformed();
+  return { request, server };
+}
+
+type Ask = (request: Request, server: string | null) => Promise<Response>;
+
+/** The CheckResponse to a CheckRequest. */
+export async function check(message: Uint8Array, ask: Ask): Promise<Uint8Array> {
+  const { request, server } = requestOf(message);
+  return checkResponse(await ask(request, server));
+}
+
+/** The answer to what cannot be read. */
+export const unreadable = (): Promise<Uint8Array> =>
+  checkResponse(refuse(invalid('The request cannot be read, or is too large.'), null));
+
+const UNAUTHENTICATED = 16;
+const PERMISSION_DENIED = 7;
+
+/**
+ * The answer as a CheckResponse. What is not allowed is always a denial: an error of gRPC would let the request pass where a
+ * gateway is told to go on without us.
+ */
+export async function checkResponse(answer: Response): Promise<Uint8Array> {
+  // Headers of an allowed answer would be added to the client's request, so there are none.
+  if (answer.status === 200) return join(field(1, new Uint8Array()), field(3, new Uint8Array()));
+  const code = answer.status === 401 ? UNAUTHENTICATED : PERMISSION_DENIED;
+  const headers = [...answer.headers]
+    .filter(([name]) => !LENGTHS.includes(name))
+    .map(([name, value]) => field(2, field(1, join(field(1, name), field(2, value)))));
+  const denied = join(field(1, field(1, answer.status)), ...headers, field(3, await answer.text()));
+  return join(field(1, field(1, code)), field(2, denied));
+}
