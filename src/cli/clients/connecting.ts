@@ -8,7 +8,7 @@ import { baseUrl } from '../service-options.ts';
 import { isUndoable } from './edit.ts';
 import { writeConfig } from './files.ts';
 import { keyNameOf, knownKey, NEW_KEY, newKey, policyNameOf } from './key.ts';
-import { type Memory, readMemory, writeMemory } from './memory.ts';
+import { readMemory, updateMemory } from './memory.ts';
 import { type Options, partsOf, scopeOf } from './options.ts';
 import { ourProgram, ownFolder, shellOf } from './places.ts';
 import { type Change, connectPlan, targetsOf } from './plan.ts';
@@ -39,11 +39,12 @@ export async function connect(io: IO, client: Client, options: Options): Promise
 
   const made = isNew ? await newKey(io, options, client) : null;
   const secret = made?.key ?? key ?? '';
-  if (needsKey(options)) memory.clients[client.id] = { baseUrl: address, key: secret };
   const former = memory.keys[client.id];
-  if (made !== null) memory.keys[client.id] = { id: made.id, name: made.name };
-  writeMemory(folder, memory);
-  for (const change of isNew ? planWith(secret) : plan) write(folder, memory, client, options, change);
+  updateMemory(folder, ({ clients, keys }) => {
+    if (needsKey(options)) clients[client.id] = { baseUrl: address, key: secret };
+    if (made !== null) keys[client.id] = { id: made.id, name: made.name };
+  });
+  for (const change of isNew ? planWith(secret) : plan) write(folder, client, options, change);
   report(io, { ...told, outcome: 'done' });
   if (needsKey(options)) say(io, `The key is in ${join(folder, 'clients.json')}, which only you can read.`);
   if (made !== null && former !== undefined)
@@ -56,22 +57,23 @@ function needsKey({ project, mcpOnly }: Options): boolean {
 }
 
 /** What is written is remembered first: a file that we do not know about could not be taken back to the byte. */
-function write(folder: string, memory: Memory, client: Client, options: Options, change: Change): void {
-  const { read, text, edits } = change;
-  const known = memory.files[read.path];
-  // Somebody may have changed or deleted what was written before.
-  const before = known !== undefined && isUndoable(read.text, known.edits) ? known : null;
-  const entry = {
-    client: client.id,
-    scope: scopeOf(options),
-    edits: [...(before?.edits ?? []), ...edits],
-    created: before?.created ?? !read.exists,
-    folders: before?.folders ?? [],
-  };
-  memory.files[read.path] = entry;
-  writeMemory(folder, memory);
-  const folders = writeConfig(read, text ?? '', entry.scope === 'user');
-  if (folders.length === 0) return;
-  memory.files[read.path] = { ...entry, folders };
-  writeMemory(folder, memory);
+function write(folder: string, client: Client, options: Options, { read, text, edits }: Change): void {
+  const { files } = updateMemory(folder, memory => {
+    const known = memory.files[read.path];
+    // Somebody may have changed or deleted what was written before.
+    const before = known !== undefined && isUndoable(read.text, known.edits) ? known : null;
+    memory.files[read.path] = {
+      client: client.id,
+      scope: scopeOf(options),
+      edits: [...(before?.edits ?? []), ...edits],
+      created: before?.created ?? !read.exists,
+      folders: before?.folders ?? [],
+    };
+  });
+  const folders = writeConfig(read, text ?? '', scopeOf(options) === 'user');
+  const entry = files[read.path];
+  if (folders.length === 0 || entry === undefined) return;
+  updateMemory(folder, memory => {
+    memory.files[read.path] = { ...entry, folders };
+  });
 }

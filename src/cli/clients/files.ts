@@ -1,13 +1,16 @@
 // Reads and writes configuration files of other programs. A file is replaced in one step, by a new one beside it that
-// takes its name, so that its program never reads half of it; a symbolic link stays one. Modes are kept.
+// takes its name, so that its program never reads half of it; a symbolic link stays one. Modes are kept, and owners, for
+// root in the home of somebody else.
 
 import {
   accessSync,
-  chmodSync,
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
+  fchownSync,
   fsyncSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -41,11 +44,14 @@ export interface ReadFile {
 export function readConfig(file: string): ReadFile {
   const path = targetOf(file);
   try {
-    const { mode, size } = statSync(path);
-    if (size > MAX_BYTES) throw new CliError(EXIT.noAnswer, `${file} is too large.`);
+    const about = statSync(path);
+    // A pipe or a device might never end.
+    if (!about.isFile() && !about.isDirectory())
+      throw new CliError(EXIT.noAnswer, `${file} is not a file. Nothing was changed.`);
+    if (about.size > MAX_BYTES) throw new CliError(EXIT.noAnswer, `${file} is too large.`);
     const whole = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
     const bom = whole.startsWith(BOM) ? BOM : '';
-    return { path, exists: true, text: whole.slice(bom.length), bom, mode: mode & 0o7777 };
+    return { path, exists: true, text: whole.slice(bom.length), bom, mode: about.mode & 0o7777 };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR')
@@ -83,6 +89,12 @@ export function wantWritable({ path, exists, mode }: ReadFile): void {
   throw new CliError(EXIT.noAnswer, `${path} is read-only. Nothing was changed.`);
 }
 
+export class ChangedMeanwhile extends CliError {
+  constructor(path: string) {
+    super(EXIT.failed, `${path} was changed by another program just now. Run this again.`);
+  }
+}
+
 /** Writes the text, unless the file has changed since it was read. Returns the folders that had to be made. */
 export function writeConfig(read: ReadFile, text: string, isPrivate: boolean): string[] {
   wantUnchanged(read);
@@ -105,8 +117,7 @@ export function deleteConfig(read: ReadFile): void {
 
 function wantUnchanged({ path, exists, text }: ReadFile): void {
   const now = readConfig(path);
-  if (now.exists === exists && now.text === text) return;
-  throw new CliError(EXIT.failed, `${path} was changed by another program just now. Run this again.`);
+  if (now.exists !== exists || now.text !== text) throw new ChangedMeanwhile(path);
 }
 
 function replace(path: string, text: string, mode: number): void {
@@ -115,8 +126,10 @@ function replace(path: string, text: string, mode: number): void {
   try {
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
+    const { uid, gid } = statSync(existsSync(path) ? path : dirname(path));
+    if (isRoot()) fchownSync(handle, uid, gid);
+    fchmodSync(handle, mode);
     fsyncSync(handle);
-    chmodSync(draft, mode);
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
@@ -126,6 +139,10 @@ function replace(path: string, text: string, mode: number): void {
   }
 }
 
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
 function umask(): number {
   return process.umask();
 }
@@ -133,7 +150,11 @@ function umask(): number {
 function makeFolders(folder: string, mode: number): string[] {
   const missing: string[] = [];
   for (let each = folder; !existsSync(each); each = dirname(each)) missing.push(each);
-  for (const each of missing.toReversed()) mkdirSync(each, { mode });
+  for (const each of missing.toReversed()) {
+    mkdirSync(each, { recursive: true, mode });
+    const { uid, gid } = statSync(dirname(each));
+    if (isRoot()) lchownSync(each, uid, gid);
+  }
   return missing;
 }
 

@@ -64,7 +64,7 @@ class Reader {
   }
 
   #scalar(): Json {
-    const pattern = /"(?:[^"\\]|\\[\s\S])*"|-?\d[\d.eE+-]*|[a-z]+/y;
+    const pattern = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d[\d.eE+-]*|[a-z]+/y;
     pattern.lastIndex = this.at;
     const token = pattern.exec(this.#text)?.[0];
     if (token === undefined) throw new Fault(this.at, this.#expected('a value'));

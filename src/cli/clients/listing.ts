@@ -2,7 +2,7 @@
 
 import type { Client, Scope } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
-import type { IO } from '../io.ts';
+import { type IO, say } from '../io.ts';
 import { printJson, printTable } from '../print.ts';
 import { foundBy, pathOf } from './places.ts';
 import { connectedParts, type Part } from './plan.ts';
@@ -39,7 +39,7 @@ export function listClients(io: IO, asJson: boolean): void {
     ],
     '',
   );
-  for (const fault of listed.flatMap(each => each.faults)) io.stderr.write(`${fault}\n`);
+  for (const fault of listed.flatMap(each => each.faults)) say(io, fault);
 }
 
 function partsText(parts: Part[] | null): string {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ClientId, Scope } from '../../core/clients/client.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { Edit } from './editor.ts';
-import { readConfig, removeFolders, writeConfig } from './files.ts';
+import { ChangedMeanwhile, type ReadFile, readConfig, removeFolders, writeConfig } from './files.ts';
 
 export interface Credential {
   baseUrl: string;
@@ -32,28 +32,48 @@ export interface Memory {
   folders: string[];
 }
 
-export function readMemory(folder: string): Memory {
-  const { files = {}, keys = {}, folders = [] } = readObject(join(folder, CONNECTED)) as Partial<Memory>;
-  return { clients: readObject(join(folder, CLIENTS)), files, keys, folders };
-}
-
 const CLIENTS = 'clients.json';
 const CONNECTED = 'connected.json';
 
-export function writeMemory(folder: string, memory: Memory): void {
-  const { clients, files, keys } = memory;
-  const isEmpty = [clients, files, keys].every(each => Object.keys(each).length === 0);
-  if (isEmpty) {
-    for (const name of [CLIENTS, CONNECTED]) rmSync(join(folder, name), { force: true });
-    removeFolders(memory.folders);
-    return;
-  }
-  memory.folders.push(...writeObject(join(folder, CLIENTS), clients));
-  writeObject(join(folder, CONNECTED), { files, keys, folders: memory.folders });
+export function readMemory(folder: string): Memory {
+  return memoryIn(readFiles(folder));
 }
 
-function readObject(path: string): Record<string, never> {
-  const { text } = readConfig(path);
+/**
+ * Changes what is kept. It is read anew for that, because the same command may have run for another client since; if
+ * that happens even now, once more.
+ */
+export function updateMemory(folder: string, change: (memory: Memory) => void): Memory {
+  for (let tries = 1; ; tries++) {
+    const files = readFiles(folder);
+    const memory = memoryIn(files);
+    change(memory);
+    try {
+      writeMemory(folder, files, memory);
+      return memory;
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile) || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+const MOST_TRIES = 100;
+
+interface Files {
+  clients: ReadFile;
+  connected: ReadFile;
+}
+
+function readFiles(folder: string): Files {
+  return { clients: readConfig(join(folder, CLIENTS)), connected: readConfig(join(folder, CONNECTED)) };
+}
+
+function memoryIn(read: Files): Memory {
+  const { files = {}, keys = {}, folders = [] } = objectIn(read.connected) as Partial<Memory>;
+  return { clients: objectIn(read.clients), files, keys, folders };
+}
+
+function objectIn({ path, text }: ReadFile): Record<string, never> {
   if (text === '') return {};
   try {
     const value = JSON.parse(text);
@@ -64,9 +84,20 @@ function readObject(path: string): Record<string, never> {
   throw new CliError(EXIT.noAnswer, `${path} is not a JSON object. Correct it, or move it away.`);
 }
 
+function writeMemory(folder: string, read: Files, memory: Memory): void {
+  const { clients, files, keys } = memory;
+  const isEmpty = [clients, files, keys].every(each => Object.keys(each).length === 0);
+  if (isEmpty) {
+    for (const name of [CLIENTS, CONNECTED]) rmSync(join(folder, name), { force: true });
+    removeFolders(memory.folders);
+    return;
+  }
+  memory.folders.push(...writeObject(read.clients, clients));
+  writeObject(read.connected, { files, keys, folders: memory.folders });
+}
+
 /** Returns the folders that had to be made. */
-function writeObject(path: string, value: object): string[] {
-  const read = readConfig(path);
+function writeObject(read: ReadFile, value: object): string[] {
   const text = `${JSON.stringify(value, null, 2)}\n`;
   const folders = read.text === text ? [] : writeConfig(read, text, true);
   chmodSync(read.path, 0o600);

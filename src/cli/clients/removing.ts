@@ -4,7 +4,7 @@ import type { Client } from '../../core/clients/client.ts';
 import { type IO, say } from '../io.ts';
 import { deleteConfig, readConfig, removeFolders, writeConfig } from './files.ts';
 import { revokeKey } from './key.ts';
-import { readMemory, writeMemory } from './memory.ts';
+import { readMemory, updateMemory } from './memory.ts';
 import { type Options, scopeOf } from './options.ts';
 import { ownFolder } from './places.ts';
 import { type Change, removalPlan, targetsOf } from './plan.ts';
@@ -32,16 +32,16 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
   for (const change of plan) takeBack(change);
   // Only now, because several files may be in a folder that was made for the first of them.
   for (const path of here) removeFolders(memory.files[path]?.folders ?? []);
-  for (const path of here) delete memory.files[path];
-  if (other === undefined) delete memory.clients[client.id];
-  writeMemory(folder, memory);
+  updateMemory(folder, ({ files, clients }) => {
+    for (const path of here) delete files[path];
+    if (other === undefined) delete clients[client.id];
+  });
   const revokes = options.revoke === true && made !== undefined && other === undefined;
   if (revokes) {
     const baseUrl = options.baseUrl ?? stored?.baseUrl;
     await revokeKey(io, baseUrl === undefined ? options : { ...options, baseUrl }, made.id);
   }
-  if (other === undefined) delete memory.keys[client.id];
-  writeMemory(folder, memory);
+  if (other === undefined) updateMemory(folder, ({ keys }) => delete keys[client.id]);
   report(io, { ...told, outcome: 'done' });
   if (other !== undefined) say(io, `Its key stays, because ${other} needs it.`);
   else if (revokes) say(io, `The key "${made.name}" is revoked.`);

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -261,6 +262,18 @@ describe('nothing is changed', () => {
     }
   });
 
+  test('if a file is a pipe or a device, which might never end', async () => {
+    const home = new Home();
+    Bun.spawnSync(['mkfifo', join(home.folder, 'pipe')]);
+    for (const target of ['../pipe', '/dev/zero']) {
+      symlinkSync(target, join(home.project, '.mcp.json'));
+      const { err } = await home.connect('claude-code --project --yes', 3, withKey);
+      expect(err).toContain('.mcp.json is not a file. Nothing was changed.');
+      expect((await home.connect('--list')).err).toContain('.mcp.json is not a file.');
+      rmSync(join(home.project, '.mcp.json'));
+    }
+  });
+
   test('for words that make no sense', async () => {
     const home = new Home();
     const wrong: [string, string][] = [
@@ -295,6 +308,44 @@ test('links stay links, also one to a file that does not exist', async () => {
   expect(JSON.parse(home.read('dotfiles/hooks.json')).version).toBe(1);
   await home.connect('cursor --remove --yes');
   expect(home.all()).toEqual(before);
+});
+
+test('the same command for another client meanwhile loses nothing', async () => {
+  const home = new Home();
+  const io = captured(home.project, { HOME: home.folder, PATH: '', ...withKey });
+  const line = async () => {
+    await home.connect('cursor --yes', null, withKey);
+    return 'y';
+  };
+  Object.assign(io.stdin, { isTTY: true, line });
+  Object.assign(io.stderr, { isTTY: true });
+  await run(['connect', 'codex'], io);
+  const { codex, cursor } = JSON.parse(home.read('.config/toolgate/clients.json'));
+  expect([codex.key, cursor.key]).toEqual([KEY, KEY]);
+  for (const id of ['cursor', 'codex']) await home.connect(`${id} --remove --yes`);
+  expect(home.all()).toEqual(new Home().all());
+});
+
+test.skipIf(process.getuid?.() !== 0)('root leaves the files of somebody else theirs', async () => {
+  const home = new Home({ '.claude.json': '{}' });
+  const uid = 4711;
+  for (const path of ['', '.claude.json']) chownSync(join(home.folder, path), uid, uid);
+  await home.connect('claude-code --yes', null, withKey);
+  const paths = ['.claude.json', '.claude', '.claude/settings.json', '.config/toolgate/clients.json'];
+  for (const path of paths) expect([path, lstatSync(join(home.folder, path)).uid]).toEqual([path, uid]);
+});
+
+test('the name of a folder cannot write on the terminal', async () => {
+  const home = new Home();
+  const project = join(home.folder, 'a\u001b[2Jb');
+  mkdirSync(project);
+  writeFileSync(join(project, '.mcp.json'), '{');
+  for (const words of [['--list'], ['claude-code', '--project', '--dry-run']]) {
+    const io = captured(project, { HOME: home.folder, PATH: '', ...withKey });
+    await run(['connect', ...words], io);
+    expect(io.err).toContain('[2Jb');
+    expect(io.out + io.err).not.toContain('\u001b');
+  }
 });
 
 test('what others changed meanwhile stays, also what they deleted', async () => {
