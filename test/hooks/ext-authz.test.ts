@@ -104,13 +104,15 @@ describe('ext-authz: what gateways send', () => {
       { body: call('write', { path: '/srv/a' }) },
       { body: call('write', { path: '/etc/a' }), headers: { 'Content-Type': 'application/json' } },
       { body: call('write'), headers: { 'Content-Type': 'text/plain' } },
-      { body: call('write'), method: 'DELETE' },
+      { body: call('write'), headers: { 'Content-Encoding': 'br' } },
+      // A server would end the session, which only the setting could let through.
+      { body: message('ping'), method: 'DELETE' },
+      { body: call('write'), method: 'PUT' },
     );
-    expect(statuses).toEqual([200, 403, 403, 200]);
+    expect(statuses).toEqual([200, 403, 403, 403, 403, 403]);
     expect(left).toEqual([
       ['allow', 'write'],
       ['deny', 'write'],
-      ['allow', 'write'],
     ]);
   });
 
@@ -129,10 +131,11 @@ describe('ext-authz: what gateways send', () => {
       { headers: { ...MODERN, 'Mcp-Method': 'tools/call' } },
       { headers: { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'read' } },
       { headers: { ...MODERN, 'Mcp-Name': 'read' } },
+      { headers: { ...headers('read'), 'Mcp-Method': 'notifications/x, tools/call' } },
       {},
       { method: 'GET' },
     );
-    expect(statuses).toEqual([200, 200, 200, ...Array(10).fill(403)]);
+    expect(statuses).toEqual([200, 200, 200, ...Array(11).fill(403)]);
     expect(left).toEqual([
       ['allow', 'read'],
       ['allow', 'read'],

@@ -239,12 +239,14 @@ describe('real gateways', () => {
       [{ 'X-Forwarded-Method': 'GET', 'X-Original-Method': 'GET' }, body('delete_customer')],
       [{ ...modern, 'Mcp-Name': 'delete_customer' }, body('delete_customer')],
       [{ ...modern, 'Mcp-Name': 'get_customer, delete_customer' }, body('delete_customer')],
+      [{ ...modern, 'Mcp-Method': 'notifications/x, tools/call' }, body('delete_customer')],
       [{}, `[${body('get_customer')},${body('delete_customer')}]`],
       // With headers alone, these would pass: only the server can compare them with the body.
       ...((passes === 'body'
         ? [
             [{ ...modern, 'Mcp-Name': 'get_customer' }, body('delete_customer')],
             [{ ...modern, 'Mcp-Method': 'ping' }, body('delete_customer')],
+            [{ 'Content-Encoding': 'br' }, body('get_customer')],
           ]
         : [[{}, body('get_customer')]]) as [Record<string, string>, string][]),
     ];

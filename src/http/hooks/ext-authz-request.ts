@@ -42,8 +42,12 @@ export function messageIn(request: Request, bytes: Uint8Array): Message | null {
       'The request announces a body that cannot be read. Let the gateway keep the method of the request, or leave out Content-Length.',
     );
   if (bytes.length === 0) return null;
-  if (headers.has('content-type') && !isJson(request))
-    throw invalid('The body is read as application/json in UTF-8, and it says that it is something else.');
+  // What else the server would make of the request: the end of a session, or of the same bytes another text.
+  if (request.method !== 'POST') throw invalid('A message of MCP is sent with POST.');
+  if ((headers.has('content-type') && !isJson(request)) || headers.has('content-encoding'))
+    throw invalid(
+      'The body is read as plain application/json in UTF-8, and it says that it is something else.',
+    );
   const value = parseJsonBytes(bytes);
   const passed = passedOn(value);
   const { id, method, params } = value as JsonObject;
@@ -113,6 +117,8 @@ function byHeaders(serverName: string, request: Request): Wanted {
   const method = headers.get('mcp-method');
   if (method === null) return { other: transport(request) };
   if (headers.get('mcp-protocol-version') !== MODERN_VERSION) throw invalid(NOTHING_KNOWN);
+  // A header that was sent twice arrives as one, with a comma, and servers differ in which of the two they read.
+  if (method.includes(',')) throw invalid('The header Mcp-Method names one method.');
   if (method !== 'tools/call') return { other: { kind: 'method', name: method } };
   const toolName = nameIn(headers.get('mcp-name'));
   return { asked: { call: { serverName, toolName, unseen: true }, args: undefined } };
