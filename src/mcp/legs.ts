@@ -8,7 +8,7 @@ import type { KnownTool } from './offered.ts';
 import { CODES, ENVELOPE, metaOf, REFERENCE_META, RpcError, type RpcNotification } from './protocol.ts';
 
 /** A client's answer to a tool that asked for more, and the state that the tool wants back. */
-const CONTINUATION = ['inputResponses', 'requestState'] as const;
+export const CONTINUATION = ['inputResponses', 'requestState'] as const;
 
 /** The parameters of `tools/call` for the upstream: only what the protocol knows. */
 export function callForUpstream(

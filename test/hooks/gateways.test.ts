@@ -209,6 +209,38 @@ describe('one service', () => {
     expect(again.body).toEqual({ action: 'NONE' });
   });
 
+  test('an approval is bound to what a call brings besides its arguments', async () => {
+    const { key } = await service.newKey([{ tool: '*', action: 'require_approval' }]);
+    const doors: Record<string, (message: unknown) => unknown> = {
+      [PATHS.toolhive]: message => toolhiveEvent(message),
+      [PATHS.obot]: message => message,
+      '/ext-authz/files': message => message,
+    };
+    for (const [path, event] of Object.entries(doors)) {
+      const call = (more: JsonObject) => ({
+        ...rpc('pay', {}),
+        params: { name: 'pay', arguments: {}, ...more },
+      });
+      const allowed = async (more: JsonObject) => {
+        const { status, body, text } = await service.json('POST', path, key, event(call(more)));
+        return [
+          status === 200 && body.allowed !== false,
+          /(?:approval |call \()([0-9a-f-]{36})/.exec(text)?.[1],
+        ] as const;
+      };
+      const [, reference] = await allowed({});
+      const resolved = await service.admin('POST', `/approvals/${reference}/resolve`, { action: 'approve' });
+      expect([path, resolved.status]).toEqual([path, 200]);
+      for (const more of [
+        { inputResponses: { confirm: { action: 'accept' } } },
+        { requestState: 'another' },
+        { RequestState: 'for a server in Go' },
+      ] as JsonObject[])
+        expect([path, more, (await allowed(more))[0]]).toEqual([path, more, false]);
+      expect([path, (await allowed({}))[0]]).toEqual([path, true]);
+    }
+  });
+
   test('obot: the address names one server', async () => {
     const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
     for (const query of ['?server=a&server=b', '?server=', '?server=a__b'])

@@ -21,6 +21,8 @@ export interface Asked {
   call: ToolCall;
   args: Json | undefined;
   referenceId?: string | null;
+  /** What else the tool is told with its arguments, so that an approval is bound to it as well. */
+  continuation?: Json;
 }
 
 export interface Door<Body> {
@@ -100,7 +102,7 @@ export async function undecided(incoming: Incoming<unknown, unknown>, answer: Re
 /** The check of a call that came through a door; it throws if the names cannot be those of a tool. */
 export function questionOf(
   surface: Surface,
-  { call, args, referenceId = null }: Asked,
+  { call, args, referenceId = null, continuation }: Asked,
   incoming: Incoming<unknown, unknown>,
 ): CheckRequest {
   const faults = [
@@ -116,6 +118,7 @@ export function questionOf(
     args,
     referenceId,
     startedAt: incoming.startedAt,
+    ...(continuation !== undefined && { continuation }),
     ...(handedTo !== undefined && { handedTo }),
   };
 }

@@ -3,13 +3,13 @@
 // two readers could read in different ways is refused. Nothing here decides.
 
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type Json, type JsonObject, parseJsonBytes } from '../../core/json.ts';
-import { continuationOf, referenceIn } from '../../mcp/legs.ts';
+import { isObject, type JsonObject, parseJsonBytes } from '../../core/json.ts';
+import { referenceIn } from '../../mcp/legs.ts';
 import { ENVELOPE, type Id, MODERN_VERSION, metaOf, RpcError } from '../../mcp/protocol.ts';
 import { readHeaderValue } from '../../mcp/schema.ts';
 import { isJson } from '../body.ts';
 import type { Asked } from './door.ts';
-import { isNamed, type Passed, passedOn } from './json-rpc.ts';
+import { askedAt, isNamed, type Passed, passedOn } from './json-rpc.ts';
 
 /** What is not a call: a method, an answer of the client, or a request of the transport that carries no message. */
 export type Other =
@@ -17,7 +17,7 @@ export type Other =
   | { kind: 'answer' }
   | { kind: 'transport'; name: string };
 
-export type Wanted = { asked: Asked & { continuation?: Json } } | { other: Other };
+export type Wanted = { asked: Asked } | { other: Other };
 
 /** The message in a body. */
 export interface Message {
@@ -79,9 +79,7 @@ export function wantedBy(serverName: string, request: Request, message: Message 
   if (passed.kind === 'answer') return { other: { kind: 'answer' } };
   wantSame(request.headers, passed.kind === 'call' ? 'tools/call' : passed.method, params);
   if (passed.kind === 'other') return { other: { kind: 'method', name: passed.method } };
-  const { toolName, args } = passed;
-  const call = { serverName, toolName };
-  return { asked: { call, args, referenceId: approvalIn(params), ...continuationOf(params) } };
+  return { asked: { ...askedAt(serverName, passed), referenceId: approvalIn(params) } };
 }
 
 function approvalIn(params: JsonObject): string | null {

@@ -47,9 +47,7 @@ async function answer(incoming: Incoming<unknown, unknown>): Promise<Response> {
   if (id !== null) ids.set(request, id);
   const wanted = wantedBy(serverOf(serverIn(request, params['server']), request), request, message);
   if ('asked' in wanted) {
-    const { continuation, ...asked } = wanted.asked;
-    const question = questionOf('ext-authz', asked, incoming);
-    if (continuation !== undefined) question.continuation = continuation;
+    const question = questionOf('ext-authz', wanted.asked, incoming);
     return judge(services, question, identifyMs, verdict => answerTo(verdict, id));
   }
   if (!isLetThrough(services.config.extAuthzOther, wanted.other)) throw notLetThrough();

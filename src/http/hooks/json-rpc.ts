@@ -3,9 +3,18 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
+import { CONTINUATION, continuationOf } from '../../mcp/legs.ts';
+import type { Asked } from './door.ts';
+
+interface PassedCall {
+  kind: 'call';
+  toolName: string;
+  args: JsonObject | undefined;
+  continuation?: Json;
+}
 
 export type Passed =
-  | { kind: 'call'; toolName: string; args: JsonObject | undefined }
+  | PassedCall
   /** Any other request, or a notification. */
   | { kind: 'other'; method: string }
   /** The answer to an earlier request: it asks for nothing. */
@@ -29,7 +38,11 @@ function callIn(params: Json | undefined): Passed {
   const { name, arguments: args = null } = params;
   if (typeof name !== 'string') throw unreadable('a tools/call names a tool');
   if (args !== null && !isObject(args)) throw unreadable('the arguments of a tools/call are an object');
-  return { kind: 'call', toolName: name, args: args ?? undefined };
+  return { kind: 'call', toolName: name, args: args ?? undefined, ...continuationOf(params) };
+}
+
+export function askedAt(serverName: string, { kind: _, toolName, ...rest }: PassedCall): Asked {
+  return { call: { serverName, toolName }, ...rest };
 }
 
 /** Whether TOOLGATE_EXT_AUTHZ_OTHER names a method. */
@@ -52,14 +65,17 @@ export function notLetThrough(): GuardError {
 }
 
 const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
-const PARAMS = new Set(['name', 'arguments']);
+const PARAMS = new Set(['name', 'arguments', ...CONTINUATION]);
 
 /** A server written in Go takes `Method` for `method`, and `paramſ` for `params`, and of both the last one. */
 function wantPlainNames(object: JsonObject, known: ReadonlySet<string>): void {
+  const folded = new Set([...known].map(fold));
   for (const name of Object.keys(object))
-    if (!known.has(name) && known.has(name.toUpperCase().toLowerCase()))
+    if (!known.has(name) && folded.has(fold(name)))
       throw unreadable('a name in it differs from another only by the case of its letters');
 }
+
+const fold = (name: string): string => name.toUpperCase().toLowerCase();
 
 function unreadable(why: string): GuardError {
   return new GuardError('invalid_input', `The message cannot be judged: ${why}.`);

@@ -6,7 +6,7 @@ import { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import type { Route } from '../route.ts';
 import { type Door, doorRoute } from './door.ts';
-import { passedOn, wantLetThrough } from './json-rpc.ts';
+import { askedAt, passedOn, wantLetThrough } from './json-rpc.ts';
 import { signedByObot } from './signature.ts';
 import { told } from './told.ts';
 
@@ -28,8 +28,7 @@ const door: Door<JsonObject> = {
   asked: (message, request, config) => {
     if (isAnswer(message)) return ACCEPTED();
     const passed = passedOn(message);
-    if (passed.kind === 'call')
-      return { call: { serverName: serverIn(request), toolName: passed.toolName }, args: passed.args };
+    if (passed.kind === 'call') return askedAt(serverIn(request), passed);
     if (passed.kind === 'other') wantLetThrough(passed.method, config.extAuthzOther);
     return ACCEPTED();
   },

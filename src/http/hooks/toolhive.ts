@@ -6,7 +6,7 @@ import type { GuardError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Route } from '../route.ts';
 import { type Door, doorRoute } from './door.ts';
-import { notLetThrough, passedOn, wantLetThrough } from './json-rpc.ts';
+import { askedAt, notLetThrough, passedOn, wantLetThrough } from './json-rpc.ts';
 import { signedByToolHive } from './signature.ts';
 import { told } from './told.ts';
 
@@ -45,11 +45,8 @@ const door: Door<Body> = {
   answers: { 200: { description: 'The verdict, or a refusal.', schema: answered } },
   asked: ({ mcp_request, context, uid }, _, config) => {
     const passed = passedOn(mcp_request);
-    if (passed.kind === 'call') {
-      // A virtual MCP server stands for several: the one behind it is the one that is called.
-      const serverName = context.backend_server || context.server_name;
-      return { call: { serverName, toolName: passed.toolName }, args: passed.args };
-    }
+    // A virtual MCP server stands for several: the one behind it is the one that is called.
+    if (passed.kind === 'call') return askedAt(context.backend_server || context.server_name, passed);
     // ToolHive asks about no answers.
     if (passed.kind === 'answer') throw notLetThrough();
     wantLetThrough(passed.method, config.extAuthzOther);
