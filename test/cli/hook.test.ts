@@ -230,6 +230,20 @@ describe('the session of a run', () => {
     expect((await sessionsOf(key)).length).toBe(MOST_SESSIONS);
   });
 
+  test('is given up where its token cannot be kept, as on a full disk: each call would have a new one', async () => {
+    const { key } = await newKey();
+    // The name of the new file, and no other, is longer than the system takes.
+    const length = 4096 - '/toolgate/hooks/'.length - 80;
+    const state = join(home, `${'x'.repeat(200)}/`.repeat(20)).slice(0, length);
+    for (const _ of [1, 2]) {
+      const outcome = await hook(key, eventOf('lost'), { XDG_STATE_HOME: state });
+      expect(decisionIn(outcome).decision).toBe('allow');
+    }
+    expect(await sessionsOf(key)).toEqual([]);
+    const { entries } = (await service.admin('GET', '/audit?limit=2')).body;
+    expect(entries.map((each: { sessionId: string | null }) => each.sessionId)).toEqual([null, null]);
+  });
+
   test('may have any id, and old files are removed', async () => {
     const { key } = await newKey();
     const state = join(home, 'state');

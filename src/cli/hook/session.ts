@@ -81,13 +81,16 @@ export class RunSession {
     if (minted === null) return null;
     clean(this.#folder);
     const token = this.#keep(minted, refused);
-    // Another hook was quicker, and its session is the one of this run.
+    // Another hook was quicker, and its session is the one of this run; or the key itself has to be used.
     if (token !== minted.token) await this.#service.end(this.#key, minted.id).catch(() => {});
     return token;
   }
 
-  /** Writes the new token where all hooks of the run find it, and returns the one to use. */
-  #keep({ token, expiresAt }: Minted, refused: string | null): string {
+  /**
+   * Writes the new token where all hooks of the run find it, and returns the one to use; null where it cannot be written:
+   * with a new session for every call, no limit per session would ever be reached.
+   */
+  #keep({ token, expiresAt }: Minted, refused: string | null): string | null {
     const draft = `${this.#file}.${crypto.randomUUID()}`;
     try {
       const kept = this.#kept();
@@ -99,11 +102,11 @@ export class RunSession {
         // Some file systems have no links.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') renameSync(draft, this.#file);
       }
-      return this.#kept() ?? token;
+      return this.#kept();
     } catch {
-      return token;
+      return null;
     } finally {
-      rmSync(draft, { force: true });
+      forget(draft);
     }
   }
 
@@ -135,11 +138,19 @@ function prepared(folder: string): boolean {
   }
 }
 
+function forget(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It is removed with the old files.
+  }
+}
+
 function clean(folder: string): void {
   try {
     for (const name of readdirSync(folder).slice(0, MOST_FILES)) {
       const path = join(folder, name);
-      if (OURS.test(name) && lstatSync(path).mtimeMs < Date.now() - OLD_MS) rmSync(path, { force: true });
+      if (OURS.test(name) && lstatSync(path).mtimeMs < Date.now() - OLD_MS) forget(path);
     }
   } catch {
     // Old files only take room.
