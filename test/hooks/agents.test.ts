@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { JsonObject } from '../../src/core/json.ts';
 import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
 import { sql } from '../support/faults.ts';
+import { connect } from '../support/mcp.ts';
 import { ADMIN_TOKEN, type Reply, startService, type TestService } from '../support/service.ts';
 import { type TestedDoor, TOOLS, testDoors } from './doors.ts';
 
@@ -330,6 +331,7 @@ describe('one service', () => {
     const policy = await service.admin('POST', '/policies', { name: 'proxied', rules, limits });
     const made = await service.admin('POST', '/keys', { name: 'proxied', policyId: policy.body.id });
     const own = { key: made.body.key, keyId: made.body.id };
+    await connect(service, own.keyId, 'files', 'http://127.0.0.1:9/mcp');
     const asked = (tool: string) => ({
       ...claudeEvent('PreToolUse', tool, {}),
       tool_name: `mcp__toolgate__${tool}`,
@@ -352,6 +354,32 @@ describe('one service', () => {
     expect(held?.reason).toEndWith(' The MCP proxy asks for the approval.');
     expect(held?.name).toBe(`files__${TOOLS.pending}`);
     expect(await rows(`SELECT 1 FROM approvals WHERE key_id = '${own.keyId}'`)).toEqual([]);
+  });
+
+  test('a server that has the name of our MCP proxy is judged like any other', async () => {
+    const own = await service.newKey([
+      { tool: 'files__read', action: 'allow' },
+      { tool: '*', action: 'require_approval' },
+    ]);
+    await connect(service, own.keyId, 'git', 'http://127.0.0.1:9/mcp');
+    for (const tool of ['files__read', 'evil__run', 'toolgate__x'])
+      for (const path of ['/v1/hooks/claude-code', '/v1/hooks/claude-code/command']) {
+        const event = { ...claudeEvent('PreToolUse', tool, {}), tool_name: `mcp__toolgate__${tool}` };
+        const { body } = await service.json('POST', path, own.key, event);
+        const told = path.endsWith('command') ? heard(body) : decisionIn(body);
+        expect([tool, path, told]).toEqual([tool, path, 'deny']);
+      }
+    const entries = await rows<{ name: string; decision: string; reference: string | null }>(
+      `SELECT server_name || '__' || tool_name AS name, decision, reference_id AS reference FROM audit
+       WHERE key_id = '${own.keyId}' ORDER BY id`,
+    );
+    expect(entries.map(({ name }) => name)).toEqual([
+      ...Array(2).fill('toolgate__files__read'),
+      ...Array(2).fill('toolgate__evil__run'),
+      ...Array(2).fill('toolgate__toolgate__x'),
+    ]);
+    for (const { decision, reference } of entries)
+      expect([decision, reference]).toEqual(['pending', expect.any(String)]);
   });
 
   test('a revoked key is refused also at an event that is not about a call', async () => {

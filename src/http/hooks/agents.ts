@@ -22,7 +22,7 @@ import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';
 import { cursor } from './cursor.ts';
-import { DOOR, doorRoute, questionOf, receiverOf, refused, undecided } from './door.ts';
+import { DOOR, doorRoute, proxied, questionOf, receiverOf, refused, undecided } from './door.ts';
 import { geminiCli } from './gemini-cli.ts';
 import { goose } from './goose.ts';
 import { grok } from './grok.ts';
@@ -75,11 +75,11 @@ function byCommand(agent: Agent): Route {
     body: event,
     query: z.strictObject({ pending }),
     answers: { 200: { description: 'The output of the command.', schema: written } },
-    handle: incoming => {
+    handle: async incoming => {
       const { services, body, query, identifyMs } = incoming;
       const call = asked(body);
       if (call === null) return undecided(incoming, Response.json(output(agent.nothing ?? '')));
-      const question = questionOf(name, call, incoming);
+      const question = questionOf(name, await proxied(call, incoming), incoming);
       const waits = wayOf(agent, body, query.pending);
       if (waits === 'ask') question.handedTo ??= 'terminal';
       return judge(services, question, identifyMs, verdict =>

@@ -4,13 +4,15 @@
 
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';
+import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
 import type { HandedTo } from '../../core/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { serverNameFault, toolNameFault } from '../../core/name.ts';
+import { joinName, serverNameFault, toolNameFault } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Surface } from '../../core/surface.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
+import { listConnectedTools } from '../../store/connected-tools.ts';
 import { bearer } from '../auth.ts';
 import { judge } from '../judge.ts';
 import { carriedKey } from '../key-headers.ts';
@@ -82,7 +84,7 @@ async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>
   const { services, body, request, identifyMs } = incoming;
   const asked = door.asked(body, request, services.config);
   if (asked instanceof Response) return undecided(incoming, asked);
-  const question = questionOf(door.surface, asked, incoming);
+  const question = questionOf(door.surface, await proxied(asked, incoming), incoming);
   return judge(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
 }
 
@@ -121,6 +123,18 @@ export function questionOf(
     ...(continuation !== undefined && { continuation }),
     ...(handedTo !== undefined && { handedTo }),
   };
+}
+
+/**
+ * A call of our MCP proxy is left to the proxy only if the proxy would make it, because the key has that Connected Tool.
+ * Otherwise another server has the proxy's name, and nobody would ask about its calls or count them.
+ */
+export async function proxied(asked: Asked, incoming: Incoming<unknown, unknown>): Promise<Asked> {
+  const { serverName, toolName, unsent } = asked.call;
+  if (!unsent) return asked;
+  const tools = await listConnectedTools(incoming.services.deps.db, agentOf(incoming).keyId);
+  if (tools.some(({ name }) => name === serverName)) return asked;
+  return { ...asked, call: { serverName: OWN_SERVER, toolName: joinName(serverName, toolName) } };
 }
 
 /** A call that comes to the MCP proxy next waits there and not here. */
