@@ -4,7 +4,7 @@
 import pkg from '../package.json' with { type: 'json' };
 import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
-import { type Config, listensOnLoopback, publicUrl } from './config.ts';
+import { type Config, ConfigError, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
 import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
@@ -96,7 +96,10 @@ async function listenForGrpc(
   const answer = (message: Uint8Array) => check(message, ask);
   const maxMessage = checkBodyLimit + GRPC_HEADERS;
   const refusal = await unreadable();
-  return GrpcListener.open({ host, port, reusePort, path: CHECK_PATH, maxMessage, answer, refusal });
+  const options = { host, port, reusePort, path: CHECK_PATH, maxMessage, answer, refusal };
+  return GrpcListener.open(options).catch(error => {
+    throw new ConfigError(`TOOLGATE_GRPC_PORT is ${port}: nobody can listen there (${error.code}).`);
+  });
 }
 
 export async function start(

@@ -14,7 +14,7 @@ import { Canaries, searchFor } from '../faults/canaries.ts';
 import { until } from '../support/faults.ts';
 import { auditOf } from '../support/mcp.ts';
 import { freePort } from '../support/port.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { failToStart, startService, type TestService } from '../support/service.ts';
 
 const RULES: Rule[] = [
   { tool: 'github__read', action: 'allow', when: 'args.path != "/etc"' },
@@ -348,6 +348,14 @@ function envoyConfig(listen: number, grpc: number): unknown {
     },
   };
 }
+
+test('a port that is taken stops the start with the name of the setting', async () => {
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const { port } = taken;
+  const said = await failToStart({ env: { TOOLGATE_GRPC_PORT: String(port) } });
+  await taken.stop(true);
+  expect(said).toContain(`TOOLGATE_GRPC_PORT is ${port}: nobody can listen there (EADDRINUSE).`);
+});
 
 test('any bytes are read as a message or refused, and nothing else happens', () => {
   const seed = 17;

@@ -271,6 +271,7 @@ test('TOOLGATE_EXT_AUTHZ_OTHER: all, none, or what it names', () => {
     response: post({ jsonrpc: '2.0', id: 1, result: {} }),
     GET: { method: 'GET' },
     'GET that was a POST': { method: 'GET', headers: { 'X-Forwarded-Method': 'POST' } },
+    WebSocket: { method: 'GET', headers: { Upgrade: 'websocket' } },
     'POST without a body': { method: 'POST' },
   };
   const settings: [string, string[]][] = [

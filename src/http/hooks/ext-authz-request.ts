@@ -50,9 +50,7 @@ export function messageIn(request: Request, bytes: Uint8Array): Message | null {
     );
   const value = parseJsonBytes(bytes);
   const passed = passedOn(value);
-  const { id, method, params } = value as JsonObject;
-  if (passed.kind === 'answer' && method !== undefined)
-    throw invalid('A message cannot be a request and an answer.');
+  const { id, params } = value as JsonObject;
   const known = typeof id === 'string' || Number.isSafeInteger(id) ? (id as Id) : null;
   return { id: known, passed, params: isObject(params) ? params : {} };
 }
@@ -135,12 +133,13 @@ function nameIn(header: string | null): string {
 /** What some gateways say of the method of their client. It is never believed alone, but it must not say otherwise. */
 const ORIGINAL_METHOD = ['x-forwarded-method', 'x-original-method'];
 
-/** The event stream and the end of a session, of older revisions. */
+/** The event stream and the end of a session, of older revisions. A WebSocket would carry calls that nobody sees. */
 function transport({ method, headers }: Request): Other {
   const others = ORIGINAL_METHOD.map(name => headers.get(name)).filter(
     said => said !== null && said !== method,
   );
-  if ((method !== 'GET' && method !== 'DELETE') || others.length > 0) throw invalid(NOTHING_KNOWN);
+  if ((method !== 'GET' && method !== 'DELETE') || others.length > 0 || headers.has('upgrade'))
+    throw invalid(NOTHING_KNOWN);
   return { kind: 'transport', name: method };
 }
 
