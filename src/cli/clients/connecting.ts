@@ -19,7 +19,7 @@ export async function connect(io: IO, client: Client, options: Options): Promise
   const memory = readMemory(folder);
   const address = baseUrl(io, options);
   const key = knownKey(io, options, client, memory, address);
-  const command = hookCommand(ourProgram(), client.id, shellOf(client));
+  const command = hookCommand(ourProgram(), client.id, shellOf(client), options.pending);
   const planWith = (secret: string) => {
     const setup = { baseUrl: address, key: secret, command };
     return connectPlan(targetsOf(io, client, scopeOf(options), partsOf(options), setup));
@@ -33,8 +33,12 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     return report(io, { ...told, outcome: 'unchanged' });
   show(io, told);
   const isNew = key === null && needsKey(options);
-  if (isNew)
-    say(io, `A new key "${keyNameOf(client)}" with the policy "${policyNameOf(options)}" is made for it.`);
+  if (isNew) {
+    const [name, policy] = [keyNameOf(client), policyNameOf(options)];
+    say(io, `The change includes a new key "${name}" with the policy "${policy}".`);
+    if (policy === 'default' && client.hooks !== null && !options.mcpOnly) say(io, CODING);
+  } else if (needsKey(options) && !options.key && key === io.env['TOOLGATE_API_KEY'])
+    say(io, 'Its key is the one in TOOLGATE_API_KEY.');
   if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
 
   const made = isNew ? await newKey(io, options, client) : null;
@@ -46,10 +50,15 @@ export async function connect(io: IO, client: Client, options: Options): Promise
   });
   for (const change of isNew ? planWith(secret) : plan) write(folder, client, options, change);
   report(io, { ...told, outcome: 'done' });
-  if (needsKey(options)) say(io, `The key is in ${join(folder, 'clients.json')}, which only you can read.`);
+  const also = options.project || options.hooksOnly ? '' : `, and in the configuration of ${client.name}`;
+  if (needsKey(options))
+    say(io, `The key is in ${join(folder, 'clients.json')}, which only you can read${also}.`);
   if (made !== null && former !== undefined)
-    say(io, `Its former key is still valid. To revoke it: toolgate keys revoke ${former.id}`);
+    say(io, `Its former key was not revoked. To revoke it: toolgate keys revoke ${former.id}`);
 }
+
+const CODING =
+  'That policy asks a person about nearly every call of a coding agent. packs/coding.yaml is made for them: apply it, and give --policy coding.';
 
 /** The MCP entry of a project names a variable instead. */
 function needsKey({ project, mcpOnly }: Options): boolean {

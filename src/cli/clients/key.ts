@@ -16,7 +16,7 @@ export interface KeyChoice extends KeyOptions, AdminOptions {
 /** What stands for a key that is not made yet. */
 export const NEW_KEY = 'tg_key_…';
 
-/** The key to use, or null if a new one has to be made. */
+/** The key to use, or null if a new one has to be made: --policy always makes one. */
 export function knownKey(
   io: IO,
   options: KeyChoice,
@@ -24,12 +24,12 @@ export function knownKey(
   memory: Memory,
   baseUrl: string,
 ): string | null {
-  const given = options.key || io.env['TOOLGATE_API_KEY'];
+  if (options.key) return options.key;
+  if (options.policy !== undefined) return null;
+  const given = io.env['TOOLGATE_API_KEY'];
   if (given) return given;
   const stored = memory.clients[client.id];
-  return stored !== undefined && stored.baseUrl === baseUrl && options.policy === undefined
-    ? stored.key
-    : null;
+  return stored !== undefined && stored.baseUrl === baseUrl ? stored.key : null;
 }
 
 export function keyNameOf(client: Client): string {

@@ -1,6 +1,6 @@
 // The options of `toolgate connect`, and what they mean together.
 
-import type { Scope } from '../../core/clients/client.ts';
+import type { Pending, Scope } from '../../core/clients/client.ts';
 import type { KeyChoice } from './key.ts';
 import type { Part } from './plan.ts';
 
@@ -10,6 +10,7 @@ export interface Options extends KeyChoice {
   project?: boolean;
   hooksOnly?: boolean;
   mcpOnly?: boolean;
+  pending?: Pending;
   remove?: boolean;
   revoke?: boolean;
   dryRun?: boolean;

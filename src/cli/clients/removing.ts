@@ -46,7 +46,7 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
   if (other !== undefined) say(io, `Its key stays, because ${other} needs it.`);
   else if (revokes) say(io, `The key "${made.name}" is revoked.`);
   else if (made !== undefined)
-    say(io, `Its key "${made.name}" is still valid. To revoke it: toolgate keys revoke ${made.id}`);
+    say(io, `Its key "${made.name}" was not revoked. To revoke it: toolgate keys revoke ${made.id}`);
   else if (options.revoke) say(io, 'Its key was not made by this command, so it is not revoked.');
 }
 

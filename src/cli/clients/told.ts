@@ -71,7 +71,8 @@ function removalLines({ client, outcome }: Told): string[] {
 }
 
 function connectionLines({ client, options, outcome }: Told): string[] {
-  if (outcome === 'unchanged') return [`${client.name} is connected already.`];
+  if (outcome === 'unchanged')
+    return [`${client.name} is connected already. With --policy it gets a new key.`];
   if (outcome === 'shown') return ['Nothing was changed.'];
   const scope = scopeOf(options);
   const program = ourProgram()[0] ?? '';

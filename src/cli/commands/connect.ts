@@ -2,7 +2,7 @@
 // change is shown first.
 
 import { Argument, type Command, Option } from 'commander';
-import { CLIENT_IDS, type Client } from '../../core/clients/client.ts';
+import { CLIENT_IDS, type Client, PENDING } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
 import { connect } from '../clients/connecting.ts';
 import { listClients } from '../clients/listing.ts';
@@ -29,6 +29,12 @@ export function build(io: IO): Command {
     .option('--project', 'for the project in this folder only')
     .option('--hooks-only', 'only the hook that judges its calls')
     .option('--mcp-only', 'only Toolgate as its MCP server')
+    .addOption(
+      new Option(
+        '--pending <what>',
+        'what the agent is told of a call that waits for approval (default: deny)',
+      ).choices(PENDING),
+    )
     .option('--policy <policy>', 'the policy of a new key, by name or id (default: default)')
     .option('--dry-run', 'show the change and make none')
     .option('--remove', 'take it back; what else is in the files stays')
@@ -50,12 +56,16 @@ function wantClient(name: string | undefined): Client {
 }
 
 function wantOptions(options: Options, client: Client): void {
-  const { user, project, hooksOnly, mcpOnly, remove: isRemoval, revoke } = options;
+  const { user, project, hooksOnly, mcpOnly, pending, remove: isRemoval, revoke } = options;
   if (user && project) throw usageError('Give --user or --project, not both.');
   if (hooksOnly && mcpOnly) throw usageError('Give --hooks-only or --mcp-only, not both.');
+  if (pending && mcpOnly) throw usageError('--pending is for the hook, which --mcp-only leaves out.');
+  if (options.key && options.policy)
+    throw usageError('--policy is for a new key, so --key does not go with it.');
   if (isRemoval && (hooksOnly || mcpOnly)) throw usageError('--remove takes back everything.');
   if (revoke && !isRemoval) throw usageError('--revoke needs --remove.');
-  if (hooksOnly && client.hooks === null) throw usageError(`${client.name} is connected by MCP only.`);
+  if ((hooksOnly || pending) && client.hooks === null)
+    throw usageError(`${client.name} is connected by MCP only.`);
   if (project && client.mcp.project === null)
     throw usageError(`${client.name} reads no configuration of a project.`);
 }

@@ -26,7 +26,9 @@ export function credentialsOf(agent: string, option: string | null, env: Env): C
   const path = join(folderOf(env, 'XDG_CONFIG_HOME', '.config'), 'clients.json');
   const stored = storedFor(agent, path);
   if (stored === null) {
-    throw new NoVerdict(`There is no key: set TOOLGATE_API_KEY, or run toolgate connect ${agent}.`);
+    throw new NoVerdict(
+      `There is no key for ${agent}: set TOOLGATE_API_KEY, or write one into ${path}, as toolgate connect does.`,
+    );
   }
   const baseUrl = checked(stored.baseUrl);
   if (address !== null && checked(address) !== baseUrl) {
@@ -56,7 +58,7 @@ function storedFor(agent: string, path: string): { baseUrl: string; key: string 
   const client = Object.hasOwn(clients, agent) ? clients[agent] : undefined;
   if (client === undefined) return null;
   if (typeof client?.baseUrl !== 'string' || typeof client.key !== 'string') {
-    throw new NoVerdict(`${path} has no address or no key for ${agent}; run toolgate connect ${agent}.`);
+    throw new NoVerdict(`${path} has no address or no key for ${agent}.`);
   }
   return { baseUrl: client.baseUrl, key: client.key };
 }

@@ -61,7 +61,7 @@ function split(word: string): [string, string?] {
 
 function pendingOf(text: string): HookOptions['pending'] {
   const found = PENDING.find(each => each === text);
-  if (found === undefined) throw new NoVerdict(`--pending must be ${PENDING.join(', ')}.`);
+  if (found === undefined) throw new NoVerdict('--pending must be deny, ask or defer.');
   return found;
 }
 

@@ -20,6 +20,10 @@ export type Platform = 'linux' | 'macos' | 'windows';
 export type Scope = 'user' | 'project';
 /** The shell that a client gives a hook's command to. */
 export type Shell = 'sh' | 'cmd' | 'powershell';
+/** What becomes of a call that waits: it is denied for now, or put to the person at the terminal, or deferred. */
+export const PENDING = ['deny', 'ask', 'defer'] as const;
+export type Pending = (typeof PENDING)[number];
+
 /** JSON may have comments and commas at the end, which some clients allow. */
 export type Format = 'json' | 'toml' | 'yaml';
 

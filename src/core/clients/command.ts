@@ -1,11 +1,17 @@
 // The command line of a hook, quoted for the shell that runs it. A code other than 0 becomes 2, because agents take 2
 // for a refusal and most other codes (127 of a program that is not there, for example) for a warning.
 
-import type { ClientId, Shell } from './client.ts';
+import type { ClientId, Pending, Shell } from './client.ts';
 
 /** `program` is this program: one path, or the runtime and the path of our entry file. */
-export function hookCommand(program: readonly string[], agent: ClientId, shell: Shell): string {
-  const words = [...program, 'hook', agent].map(word => quoted(word, shell)).join(' ');
+export function hookCommand(
+  program: readonly string[],
+  agent: ClientId,
+  shell: Shell,
+  pending: Pending = 'deny',
+): string {
+  const options = pending === 'deny' ? [] : ['--pending', pending];
+  const words = [...program, 'hook', agent, ...options].map(word => quoted(word, shell)).join(' ');
   return shell === 'powershell' ? `& ${words}${POWERSHELL_END}` : `${words}${END}`;
 }
 
@@ -27,5 +33,5 @@ function quoted(word: string, shell: Shell): string {
 export function hookMark(agent: ClientId): RegExp {
   const command = `\\shook\\s+${agent}`;
   const end = ENDS.map(text => text.replaceAll(/[^\w\s]/g, '\\$&')).join('|');
-  return new RegExp(`toolgate.*${command}(?![\\w-])|${command}(?:${end})$`);
+  return new RegExp(`toolgate.*${command}(?![\\w-])|${command}(?: --pending \\w+)?(?:${end})$`);
 }

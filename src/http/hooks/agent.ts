@@ -1,6 +1,7 @@
 // What the doors of coding agents share: how an event becomes a call, and what the agent is told. Each agent's own file
 // says which events it sends, what they look like, and how it wants to be answered.
 
+import type { Pending } from '../../core/clients/client.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
 import type { HandedTo } from '../../core/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
@@ -24,10 +25,6 @@ const NAMES = [
   'goose',
 ] as const satisfies readonly Surface[];
 export type AgentName = (typeof NAMES)[number];
-
-/** What becomes of a call that waits: it is denied for now, or put to the person at the terminal, or deferred. */
-export const PENDING = ['deny', 'ask', 'defer'] as const;
-export type Pending = (typeof PENDING)[number];
 
 export interface Told {
   decision: 'allow' | Pending;
@@ -90,7 +87,7 @@ export function isCall(name: string | null, calls: readonly string[], others: re
   if (name !== null && others.includes(name)) return false;
   throw new GuardError(
     'invalid_input',
-    'This door does not know this kind of event, so it cannot tell whether a call may proceed.',
+    'Toolgate does not know this kind of event, so it cannot tell whether a call may proceed.',
   );
 }
 

@@ -2,22 +2,13 @@
 // for its command, `toolgate hook <agent>`, which is told what to write and which code to end with.
 
 import { z } from 'zod';
+import { PENDING, type Pending } from '../../core/clients/client.ts';
 import type { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import { surfaceName } from '../../core/surface.ts';
 import { judge } from '../judge.ts';
 import { type Route, route } from '../route.ts';
-import {
-  type Agent,
-  blocked,
-  type HttpAgent,
-  type Output,
-  output,
-  PENDING,
-  type Pending,
-  reasonOf,
-  toldOf,
-} from './agent.ts';
+import { type Agent, blocked, type HttpAgent, type Output, output, reasonOf, toldOf } from './agent.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';

@@ -283,6 +283,9 @@ describe('nothing is changed', () => {
       ['goose --hooks-only', 'Goose is connected by MCP only.'],
       ['cursor --user --project', 'not both'],
       ['cursor --hooks-only --mcp-only', 'not both'],
+      ['goose --pending ask', 'Goose is connected by MCP only.'],
+      ['cursor --pending ask --mcp-only', '--pending is for the hook'],
+      ['cursor --key tg_key_x --policy p', '--policy is for a new key'],
       ['cursor --revoke', '--revoke needs --remove.'],
       ['cursor --remove --mcp-only', '--remove takes back everything.'],
       ['cursor --yes', 'No admin token'],
@@ -376,6 +379,19 @@ test('the MCP server of a project needs no key', async () => {
   expect(home.all()).toEqual(before);
 });
 
+test('the hook is told what becomes of calls that wait, also later, and goes back to the byte', async () => {
+  const home = new Home(FULL);
+  const before = home.all();
+  const hooks = () => home.read('.claude/settings.json');
+  await home.connect('claude-code --yes', null, withKey);
+  expect(hooks()).toContain('hook claude-code || exit 2"');
+  await home.connect('claude-code --pending ask --yes', null, withKey);
+  expect(hooks()).toContain('hook claude-code --pending ask || exit 2"');
+  expect(hooks()).not.toContain('hook claude-code || exit 2"');
+  await home.connect('claude-code --remove --yes');
+  expect(home.all()).toEqual(before);
+});
+
 test('hooks only, then both, then back; and another address', async () => {
   const home = new Home(FULL);
   const before = home.all();
@@ -420,7 +436,7 @@ describe('the key', () => {
     const home = new Home();
     const before = home.all();
     const dry = await home.connect('codex --dry-run', null, asAdmin());
-    expect(dry.err).toMatch(/A new key "Codex on .+" with the policy "default" is made for it\.\n/);
+    expect(dry.err).toMatch(/The change includes a new key "Codex on .+" with the policy "default"\.\n/);
     expect(await keysOf(/^Codex on /)).toEqual([]);
 
     await home.connect('codex --yes', null, asAdmin());
@@ -434,7 +450,7 @@ describe('the key', () => {
     await home.connect('codex --project --yes', null, asAdmin());
     expect((await home.connect('codex --remove --yes')).err).toContain('Its key stays, because ');
     const { err } = await home.connect('codex --project --remove --yes');
-    expect(err).toContain(`is still valid. To revoke it: toolgate keys revoke ${key?.id}`);
+    expect(err).toContain(`was not revoked. To revoke it: toolgate keys revoke ${key?.id}`);
     expect(home.all()).toEqual(before);
 
     // A key of another service is of no use.
@@ -460,6 +476,11 @@ describe('the key', () => {
     expect((await home.connect('windsurf --yes', 3, away)).err).toContain('cannot be reached');
     expect(home.all()).toEqual(before);
     expect(await keysOf(/^Windsurf on /)).toEqual([]);
+    // A key that is in the environment has another policy.
+    const there = { ...asAdmin(), ...withKey };
+    const named = await home.connect('windsurf --dry-run --policy default', null, there);
+    expect(named.err).toContain('The change includes a new key');
+    expect((await home.connect('windsurf --dry-run', null, there)).err).toContain('in TOOLGATE_API_KEY.');
   });
 });
 

@@ -6,7 +6,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { CLIENT_IDS, type Client, type ConfigFile, type Scope } from '../../../src/core/clients/client.ts';
+import {
+  CLIENT_IDS,
+  type Client,
+  type ConfigFile,
+  PENDING,
+  type Scope,
+} from '../../../src/core/clients/client.ts';
 import { CLIENTS } from '../../../src/core/clients/clients.ts';
 import { hookCommand, hookMark } from '../../../src/core/clients/command.ts';
 import { configurationOf, entriesAsValue } from '../../../src/core/clients/written.ts';
@@ -102,7 +108,8 @@ describe('the command of a hook', () => {
 
   test.each(['sh', 'cmd', 'powershell'] as const)('is known whatever the program is called, in %s', shell => {
     for (const program of [['/opt/tg'], ['/opt/tool gate'], ['/opt/toolgate-linux-x64'], ['bun', 'main.ts']])
-      expect(hookCommand(program, 'codex', shell)).toMatch(hookMark('codex'));
+      for (const pending of PENDING)
+        expect(hookCommand(program, 'codex', shell, pending)).toMatch(hookMark('codex'));
   });
 
   test('is known for one agent only', () => {
