@@ -202,15 +202,18 @@ describe('ext-authz over gRPC', () => {
       }
     }
     const holding = Array.from({ length: 3 }, open);
+    let refused = 0;
     for (const each of holding)
       for (let at = 0; at < 100; at++)
         each
           .request(request)
           .on('error', () => {})
+          .on('response', () => refused++)
           .write(Buffer.alloc(1_000_000));
     const other = open();
     const answer = await send(other, framed(asked({ headers: withKey(), body: call('list') })));
     expect(answer.status).toBe(200);
+    await until('the end of what may be held', () => refused > 0);
     for (const each of [hostile, other, ...holding]) each.destroy();
     expect((await ask({ body: call('list') })).status).toBe(200);
   });
