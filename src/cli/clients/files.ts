@@ -89,20 +89,14 @@ export function wantWritable({ path, exists, mode }: ReadFile): void {
   throw new CliError(EXIT.noAnswer, `${path} is read-only. Nothing was changed.`);
 }
 
-export class ChangedMeanwhile extends CliError {
-  constructor(path: string) {
-    super(EXIT.failed, `${path} was changed by another program just now. Run this again.`);
-  }
-}
-
 /** Writes the text, unless the file has changed since it was read. Returns the folders that had to be made. */
 export function writeConfig(read: ReadFile, text: string, isPrivate: boolean): string[] {
-  wantUnchanged(read);
   const folders = makeFolders(dirname(read.path), isPrivate ? 0o700 : 0o777);
   try {
-    replace(read.path, read.bom + text, read.mode ?? (isPrivate ? 0o600 : 0o666 & ~umask()));
+    replace(read, read.bom + text, read.mode ?? (isPrivate ? 0o600 : 0o666 & ~umask()));
   } catch (error) {
     removeFolders(folders);
+    if (error instanceof CliError) throw error;
     throw new CliError(EXIT.noAnswer, `${read.path} cannot be written: ${reasonOf(error)}.`, {
       cause: error,
     });
@@ -117,10 +111,12 @@ export function deleteConfig(read: ReadFile): void {
 
 function wantUnchanged({ path, exists, text }: ReadFile): void {
   const now = readConfig(path);
-  if (now.exists !== exists || now.text !== text) throw new ChangedMeanwhile(path);
+  if (now.exists === exists && now.text === text) return;
+  throw new CliError(EXIT.failed, `${path} was changed by another program just now. Run this again.`);
 }
 
-function replace(path: string, text: string, mode: number): void {
+function replace(read: ReadFile, text: string, mode: number): void {
+  const { path } = read;
   const draft = join(dirname(path), `.${basename(path)}.${crypto.randomUUID().slice(0, 8)}.toolgate`);
   const handle = openSync(draft, 'wx', 0o600);
   try {
@@ -130,6 +126,8 @@ function replace(path: string, text: string, mode: number): void {
     if (isRoot()) fchownSync(handle, uid, gid);
     fchmodSync(handle, mode);
     fsyncSync(handle);
+    // At the last moment: its program may write it often.
+    wantUnchanged(read);
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
@@ -147,7 +145,8 @@ function umask(): number {
   return process.umask();
 }
 
-function makeFolders(folder: string, mode: number): string[] {
+/** Makes the folders that are missing, and returns them, the innermost first. */
+export function makeFolders(folder: string, mode: number): string[] {
   const missing: string[] = [];
   for (let each = folder; !existsSync(each); each = dirname(each)) missing.push(each);
   for (const each of missing.toReversed()) {

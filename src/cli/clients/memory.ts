@@ -2,12 +2,12 @@
 // the key of each client, for its hooks; connected.json says what was written where, so that it can be taken back.
 // Both hold keys, so nobody else may read them.
 
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientId, Scope } from '../../core/clients/client.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { Edit } from './editor.ts';
-import { ChangedMeanwhile, type ReadFile, readConfig, removeFolders, writeConfig } from './files.ts';
+import { makeFolders, type ReadFile, readConfig, removeFolders, writeConfig } from './files.ts';
 
 export interface Credential {
   baseUrl: string;
@@ -36,41 +36,9 @@ const CLIENTS = 'clients.json';
 const CONNECTED = 'connected.json';
 
 export function readMemory(folder: string): Memory {
-  return memoryIn(readFiles(folder));
-}
-
-/**
- * Changes what is kept. It is read anew for that, because the same command may have run for another client since; if
- * that happens even now, once more.
- */
-export function updateMemory(folder: string, change: (memory: Memory) => void): Memory {
-  for (let tries = 1; ; tries++) {
-    const files = readFiles(folder);
-    const memory = memoryIn(files);
-    change(memory);
-    try {
-      writeMemory(folder, files, memory);
-      return memory;
-    } catch (error) {
-      if (!(error instanceof ChangedMeanwhile) || tries === MOST_TRIES) throw error;
-    }
-  }
-}
-
-const MOST_TRIES = 100;
-
-interface Files {
-  clients: ReadFile;
-  connected: ReadFile;
-}
-
-function readFiles(folder: string): Files {
-  return { clients: readConfig(join(folder, CLIENTS)), connected: readConfig(join(folder, CONNECTED)) };
-}
-
-function memoryIn(read: Files): Memory {
-  const { files = {}, keys = {}, folders = [] } = objectIn(read.connected) as Partial<Memory>;
-  return { clients: objectIn(read.clients), files, keys, folders };
+  const connected = readConfig(join(folder, CONNECTED));
+  const { files = {}, keys = {}, folders = [] } = objectIn(connected) as Partial<Memory>;
+  return { clients: objectIn(readConfig(join(folder, CLIENTS))), files, keys, folders };
 }
 
 function objectIn({ path, text }: ReadFile): Record<string, never> {
@@ -84,22 +52,63 @@ function objectIn({ path, text }: ReadFile): Record<string, never> {
   throw new CliError(EXIT.noAnswer, `${path} is not a JSON object. Correct it, or move it away.`);
 }
 
-function writeMemory(folder: string, read: Files, memory: Memory): void {
-  const { clients, files, keys } = memory;
-  const isEmpty = [clients, files, keys].every(each => Object.keys(each).length === 0);
-  if (isEmpty) {
-    for (const name of [CLIENTS, CONNECTED]) rmSync(join(folder, name), { force: true });
-    removeFolders(memory.folders);
-    return;
+/** Changes what is kept. It is read anew for that, because the same command may run for another client. */
+export function updateMemory(folder: string, change: (memory: Memory) => void): Memory {
+  const made = lock(folder);
+  let memory: Memory;
+  try {
+    memory = readMemory(folder);
+    memory.folders.push(...made);
+    change(memory);
+    writeMemory(folder, memory);
+  } finally {
+    rmSync(join(folder, LOCK), { recursive: true, force: true });
   }
-  memory.folders.push(...writeObject(read.clients, clients));
-  writeObject(read.connected, { files, keys, folders: memory.folders });
+  if (isEmpty(memory)) removeFolders(memory.folders);
+  return memory;
 }
 
-/** Returns the folders that had to be made. */
-function writeObject(read: ReadFile, value: object): string[] {
+const LOCK = 'lock';
+const LOCK_MS = 10_000;
+
+/** Only one process at a time goes on from here. Returns the folders that had to be made. */
+function lock(folder: string): string[] {
+  const path = join(folder, LOCK);
+  for (;;) {
+    try {
+      const made = makeFolders(folder, 0o700);
+      mkdirSync(path);
+      return made;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // ENOENT: another process has just removed the folder.
+      if (code !== 'EEXIST' && code !== 'ENOENT')
+        throw new CliError(EXIT.noAnswer, `${folder} cannot be written.`, { cause: error });
+    }
+    const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    // Its process was ended before it could remove it.
+    if (Date.now() - since > LOCK_MS) rmSync(path, { recursive: true, force: true });
+    else Bun.sleepSync(10);
+  }
+}
+
+function isEmpty({ clients, files, keys }: Memory): boolean {
+  return [clients, files, keys].every(each => Object.keys(each).length === 0);
+}
+
+function writeMemory(folder: string, memory: Memory): void {
+  const { clients, files, keys, folders } = memory;
+  if (isEmpty(memory)) {
+    for (const name of [CLIENTS, CONNECTED]) rmSync(join(folder, name), { force: true });
+    return;
+  }
+  writeObject(join(folder, CLIENTS), clients);
+  writeObject(join(folder, CONNECTED), { files, keys, folders });
+}
+
+function writeObject(path: string, value: object): void {
+  const read = readConfig(path);
   const text = `${JSON.stringify(value, null, 2)}\n`;
-  const folders = read.text === text ? [] : writeConfig(read, text, true);
+  if (read.text !== text) writeConfig(read, text, true);
   chmodSync(read.path, 0o600);
-  return folders;
 }

@@ -13,13 +13,14 @@ import {
   readlinkSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { run } from '../../../src/cli/program.ts';
 import { CLIENT_IDS } from '../../../src/core/clients/client.ts';
-import { ADMIN_TOKEN, startService, type TestService } from '../../support/service.ts';
+import { ADMIN_TOKEN, programOf, startService, type TestService } from '../../support/service.ts';
 import { type Captured, captured } from '../captured.ts';
 
 let service: TestService;
@@ -327,6 +328,23 @@ test('the same command for another client meanwhile loses nothing', async () => 
   expect([codex.key, cursor.key]).toEqual([KEY, KEY]);
   for (const id of ['cursor', 'codex']) await home.connect(`${id} --remove --yes`);
   expect(home.all()).toEqual(new Home().all());
+});
+
+test('nor do several at once, or one that was ended halfway', async () => {
+  const home = new Home();
+  const lock = join(home.folder, '.config/toolgate/lock');
+  mkdirSync(lock, { recursive: true });
+  utimesSync(lock, 0, 0);
+  const ids = ['codex', 'cursor', 'gemini-cli', 'vscode', 'windsurf'];
+  const started = ids.map(id => {
+    const env = { HOME: home.folder, PATH: '', ...withKey };
+    const argv = [...programOf(), 'connect', id, '--yes'];
+    return Bun.spawn(argv, { cwd: home.project, env, stdout: 'ignore', stderr: 'ignore' }).exited;
+  });
+  expect(await Promise.all(started)).toEqual(ids.map(() => 0));
+  expect(Object.keys(JSON.parse(home.read('.config/toolgate/clients.json'))).sort()).toEqual(ids);
+  for (const id of ids) await home.connect(`${id} --remove --yes`);
+  expect(readdirSync(join(home.folder, '.config/toolgate'))).toEqual([]);
 });
 
 test.skipIf(process.getuid?.() !== 0)('root leaves the files of somebody else theirs', async () => {
