@@ -10,100 +10,6 @@ export interface Answers {
     message?: string;
     latencyMs: number;
   };
-  'POST /v1/hooks/claude-code/command': {
-    stdout: string;
-    stderr: string;
-    exitCode: number;
-  };
-  'POST /v1/hooks/copilot/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /v1/hooks/grok/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /v1/hooks/vscode/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /v1/hooks/codex/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /v1/hooks/cursor/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /v1/hooks/gemini-cli/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /v1/hooks/windsurf/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /v1/hooks/goose/command': Answers['POST /v1/hooks/claude-code/command'];
-  'POST /access/v1/evaluation': {
-    decision: boolean;
-    context?: {
-      reason: string;
-      toolCallId?: string;
-      evaluation_id?: string;
-      access_request?: {
-        id: string;
-        expires_at: string;
-      };
-      error?: {
-        status: number;
-        message: string;
-      };
-    };
-  };
-  'POST /access/v1/evaluations':
-    | {
-        evaluations: {
-          decision: boolean;
-          context?: {
-            reason: string;
-            toolCallId?: string;
-            evaluation_id?: string;
-            access_request?: {
-              id: string;
-              expires_at: string;
-            };
-            error?: {
-              status: number;
-              message: string;
-            };
-          };
-        }[];
-      }
-    | {
-        decision: boolean;
-        context?: {
-          reason: string;
-          toolCallId?: string;
-          evaluation_id?: string;
-          access_request?: {
-            id: string;
-            expires_at: string;
-          };
-          error?: {
-            status: number;
-            message: string;
-          };
-        };
-      };
-  'GET /.well-known/authzen-configuration': {
-    policy_decision_point: string;
-    access_evaluation_endpoint: string;
-    access_evaluations_endpoint: string;
-  };
-  'POST /v1/data/toolgate/allow': {
-    result: boolean;
-  };
-  'POST /v1/data/toolgate/decision': {
-    result: {
-      allow: boolean;
-      decision: 'allow' | 'deny' | 'pending';
-      reason: string;
-      referenceId: string | null;
-    };
-  };
-  'POST /v1/hooks/toolhive': {
-    version: string;
-    uid: string;
-    allowed: boolean;
-    reason?: string;
-  };
-  'POST /v1/hooks/litellm/beta/litellm_basic_guardrail_api': {
-    action: 'NONE' | 'BLOCKED';
-    blocked_reason?: string;
-  };
-  'POST /v1/hooks/arcade/pre': {
-    code: 'OK' | 'CHECK_FAILED';
-    error_message?: string;
-  };
   'POST /v1/sessions': {
     id: string;
     label: string;
@@ -1211,6 +1117,100 @@ export interface Answers {
     response_types: string[];
     token_endpoint_auth_method: string;
     scope: string;
+  };
+  'POST /v1/hooks/claude-code/command': {
+    stdout: string;
+    stderr: string;
+    exitCode: number;
+  };
+  'POST /v1/hooks/copilot/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/grok/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/vscode/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/codex/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/cursor/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/gemini-cli/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/windsurf/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /v1/hooks/goose/command': Answers['POST /v1/hooks/claude-code/command'];
+  'POST /access/v1/evaluation': {
+    decision: boolean;
+    context?: {
+      reason: string;
+      toolCallId?: string;
+      evaluation_id?: string;
+      access_request?: {
+        id: string;
+        expires_at: string;
+      };
+      error?: {
+        status: number;
+        message: string;
+      };
+    };
+  };
+  'POST /access/v1/evaluations':
+    | {
+        evaluations: {
+          decision: boolean;
+          context?: {
+            reason: string;
+            toolCallId?: string;
+            evaluation_id?: string;
+            access_request?: {
+              id: string;
+              expires_at: string;
+            };
+            error?: {
+              status: number;
+              message: string;
+            };
+          };
+        }[];
+      }
+    | {
+        decision: boolean;
+        context?: {
+          reason: string;
+          toolCallId?: string;
+          evaluation_id?: string;
+          access_request?: {
+            id: string;
+            expires_at: string;
+          };
+          error?: {
+            status: number;
+            message: string;
+          };
+        };
+      };
+  'GET /.well-known/authzen-configuration': {
+    policy_decision_point: string;
+    access_evaluation_endpoint: string;
+    access_evaluations_endpoint: string;
+  };
+  'POST /v1/data/toolgate/allow': {
+    result: boolean;
+  };
+  'POST /v1/data/toolgate/decision': {
+    result: {
+      allow: boolean;
+      decision: 'allow' | 'deny' | 'pending';
+      reason: string;
+      referenceId: string | null;
+    };
+  };
+  'POST /v1/hooks/toolhive': {
+    version: string;
+    uid: string;
+    allowed: boolean;
+    reason?: string;
+  };
+  'POST /v1/hooks/litellm/beta/litellm_basic_guardrail_api': {
+    action: 'NONE' | 'BLOCKED';
+    blocked_reason?: string;
+  };
+  'POST /v1/hooks/arcade/pre': {
+    code: 'OK' | 'CHECK_FAILED';
+    error_message?: string;
   };
   'GET /healthz': {
     status: string;

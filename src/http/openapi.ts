@@ -16,7 +16,6 @@ const problemSchema = z.object({
 });
 
 const ADMINISTRATION = ['adminToken', 'signIn'];
-const ANY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Any one of these credentials is sufficient. */
 const SECURITY: Record<Access, string[]> = {
@@ -33,11 +32,11 @@ export type OpenApi = ReturnType<typeof openapi>;
 
 export function openapi(routes: readonly Route[], version: string) {
   const paths: Record<string, Record<string, Operation>> = {};
-  for (const each of routes) {
+  for (const each of routes.filter(({ unlisted }) => unlisted !== true)) {
     const path = each.path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{rest}');
-    const methods = each.method === 'ANY' ? ANY_METHOD : [each.method];
-    for (const method of methods)
-      paths[path] = { ...paths[path], [method.toLowerCase()]: operation({ ...each, method }) };
+    // OpenAPI has no word for any method; the description of such a route says so.
+    const method = each.method === 'ANY' ? 'POST' : each.method;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation({ ...each, method }) };
   }
   return {
     openapi: '3.1.0',

@@ -100,6 +100,8 @@ export interface Route {
   path: string;
   access: Access;
   tag: string;
+  /** It is another spelling of a path that the OpenAPI document has. */
+  unlisted?: true;
   summary: string;
   description?: string;
   body?: z.ZodType;

@@ -29,7 +29,6 @@ import { slackRoutes } from './slack.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
-  ...hookRoutes,
   ...sessionRoutes,
   ...approveRoutes,
   ...slackRoutes,
@@ -41,6 +40,7 @@ export const routes: Route[] = [
   ...signOnRoutes,
   ...serverPageRoutes,
   ...oauthRoutes,
+  ...hookRoutes,
   ...healthRoutes,
   ...guideRoutes,
   ...referenceRoutes(() => routes),

@@ -15,16 +15,18 @@ import { invalid, isLetThrough, messageIn, serverOf, wantedBy } from './ext-auth
 import { notLetThrough } from './json-rpc.ts';
 
 /** The router matches the path as it was sent, so that `/ext-authz/github/../other` is about `github`. */
-const PATHS = ['/ext-authz/*', '/ext-authz/:server', '/ext-authz/:server/*'];
+const PATH = '/ext-authz/:server/*';
+const PATHS = [PATH, '/ext-authz/:server', '/ext-authz/*'];
 
 export const extAuthzRoutes: Route[] = PATHS.map(path =>
   route({
     ...DOOR,
     method: 'ANY',
     path,
+    ...(path !== PATH && { unlisted: true }),
     summary: 'Ask whether a request of a gateway’s client may go on to an MCP server',
     description:
-      'For ext_authz over HTTP and forward-auth. The gateway passes on the client’s request, with its body or at least the headers of MCP 2026-07-28. The first segment of the path, or the header `X-Toolgate-Server`, names the server.',
+      'For ext_authz over HTTP and forward-auth, with any method. The gateway passes on the client’s request, with its body or at least the headers of MCP 2026-07-28. The first segment of the path, or the header `X-Toolgate-Server`, names the server.',
     answers: {
       200: { description: 'The request may go on.' },
       403: {
