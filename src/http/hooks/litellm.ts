@@ -20,7 +20,7 @@ const MOST_TOLD = 3;
 
 const body = z.looseObject({
   input_type: z.enum(['request', 'response']),
-  texts: z
+  structured_messages: z
     .custom<Json>(() => true)
     .nullish()
     .meta({ type: 'array' }),
@@ -72,9 +72,9 @@ async function guard(incoming: Incoming<Body, unknown>): Promise<Response> {
   return Response.json(answer(verdicts));
 }
 
-export function asked({ input_type, texts, tools, tool_calls }: Body): Asked[] {
+export function asked({ input_type, structured_messages, tools, tool_calls }: Body): Asked[] {
   if (input_type === 'request') {
-    if (isEmpty(texts) && isEmpty(tool_calls) && !isEmpty(tools)) throw withoutArguments();
+    if (isEmpty(structured_messages) && !isEmpty(tools)) throw withoutArguments();
     return [];
   }
   const made = fit(calls, tool_calls ?? []);
@@ -109,7 +109,10 @@ function isEmpty(value: Json | null | undefined): boolean {
   return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
-/** So LiteLLM asks about a call of its MCP gateway, in modes that it supports only if told to. */
+/**
+ * A tool outside of a conversation: so LiteLLM asks about a call of its MCP gateway, in modes that it supports only if told
+ * to. Newer versions add the texts in the arguments, but not where they stand.
+ */
 function withoutArguments(): GuardError {
   return new GuardError(
     'invalid_input',
