@@ -360,6 +360,19 @@ test('a port that is taken stops the start with the name of the setting', async 
   expect(said).toContain(`TOOLGATE_GRPC_PORT is ${port}: nobody can listen there (EADDRINUSE).`);
 });
 
+test('a message has a bounded number of fields, so that nobody waits for it to be read', () => {
+  const many = (length: number) => Object.fromEntries(Array.from({ length }, (_, at) => [`x-${at}`, 'v']));
+  expect([...requestOf(asked({ headers: many(900) })).request.headers].length).toBe(901);
+  const tiny = Buffer.alloc(200_000).fill(Uint8Array.from([8 * 15, 0]));
+  for (const message of [
+    asked({ headers: many(1001) }),
+    tiny,
+    field(1, tiny),
+    field(1, field(4, field(2, tiny))),
+  ])
+    expect(() => requestOf(message)).toThrow(Malformed);
+});
+
 test('any bytes are read as a message or refused, and nothing else happens', () => {
   const seed = 17;
   fc.assert(

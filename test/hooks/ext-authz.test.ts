@@ -63,6 +63,7 @@ testDoor('ext-authz', {
 
 const RULES: Rule[] = [
   { tool: 'github__read', action: 'allow' },
+  { tool: 'github__r\u00e9ad', action: 'allow' },
   { tool: 'github__write', action: 'deny', when: 'has(args.path) && args.path.startsWith("/etc")' },
   { tool: 'github__write', action: 'allow' },
   { tool: 'github__pay', action: 'require_approval' },
@@ -127,6 +128,7 @@ describe('ext-authz: what gateways send', () => {
       { headers: headers('pay') },
       { headers: headers('read, write') },
       { headers: headers(`=?base64?${btoa('read')}=?=`) },
+      { headers: headers('r\u00e9ad') },
       { headers: { ...headers('read'), 'MCP-Protocol-Version': '2025-11-25' } },
       { headers: { ...MODERN, 'Mcp-Method': 'tools/call' } },
       { headers: { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'read' } },
@@ -135,7 +137,7 @@ describe('ext-authz: what gateways send', () => {
       {},
       { method: 'GET' },
     );
-    expect(statuses).toEqual([200, 200, 200, ...Array(11).fill(403)]);
+    expect(statuses).toEqual([200, 200, 200, ...Array(12).fill(403)]);
     expect(left).toEqual([
       ['allow', 'read'],
       ['allow', 'read'],

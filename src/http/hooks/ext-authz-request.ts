@@ -120,12 +120,15 @@ function byHeaders(serverName: string, request: Request): Wanted {
   return { asked: { call: { serverName, toolName, unseen: true }, args: undefined } };
 }
 
-/** The tool in the header. A name in base64 has to be written in the one usual way, which all readers read alike. */
+/**
+ * The tool in the header. A name in base64 has to be written in the one usual way, which all readers read alike; other bytes
+ * than ASCII are read as Latin-1 by some, and as UTF-8 by others.
+ */
 function nameIn(header: string | null): string {
   if (header === null) throw invalid('The header Mcp-Name is missing.');
   const name = readHeaderValue(header);
   const encoded = `=?base64?${Buffer.from(name, 'utf8').toString('base64')}?=`;
-  const plain = !header.startsWith('=?') && !header.includes(',');
+  const plain = /^[\x20-\x7e]*$/.test(header) && !header.startsWith('=?') && !header.includes(',');
   if (!plain && header !== encoded) throw invalid('The header Mcp-Name names one tool.');
   return name;
 }
