@@ -56,6 +56,14 @@ class ArgumentsTest(unittest.TestCase):
             name: str
             sizes: list
 
+        class Open(Item):
+            """As pydantic's dataclasses that allow more than their fields."""
+
+            __pydantic_fields__ = ("name", "sizes")
+
+        more = Open("x", [])
+        more.path = "/etc"
+
         class Model:
             """As pydantic's: what it leaves out when it is dumped is among its fields."""
 
@@ -70,6 +78,7 @@ class ArgumentsTest(unittest.TestCase):
             (OrderedDict(a=(1, 2.5, None, True)), {"a": [1, 2.5, None, True]}),
             ({"b", "a"}, ["a", "b"]),
             (Item("x", [Size.SMALL]), {"name": "x", "sizes": [1]}),
+            (more, {"name": "x", "sizes": [], "path": "/etc"}),
             (Model(), {"a": 1}),
             ([Word("w"), moment, moment.date()], ["w", moment.isoformat(), "2026-11-16"]),
             (

@@ -55,7 +55,11 @@ def _of_object(value: Any) -> Any:
     if isinstance(value, type):
         raise _cannot()
     if dataclasses.is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        names = [each.name for each in dataclasses.fields(value)]
+        if hasattr(type(value), "__pydantic_fields__"):
+            # Those of pydantic may let a model add others.
+            names += [name for name in getattr(value, "__dict__", {}) if name not in names]
+        return {name: _plain(getattr(value, name)) for name in names}
     if hasattr(value, "__pydantic_fields_set__") or hasattr(value, "__fields_set__"):
         # All fields, whatever the model leaves out or rewrites when it is dumped.
         return {name: _plain(each) for name, each in value}
