@@ -93,19 +93,23 @@ class GoogleAdkTest(scenario.Scenario, unittest.TestCase):
         return told
 
     def test_the_arguments_are_judged_as_the_function_gets_them(self):
-        def read_items(item: Item, tool_context: ToolContext, limit: int = 10) -> str:
+        # The kit hides the last one from the model, but takes it from one that names it.
+        def read_items(
+            item: Item, tool_context: ToolContext, limit: int = 10, input_stream: str = ""
+        ) -> str:
             """Reads."""
-            return f"{item.name} {limit} {tool_context.function_call_id}"
+            return f"{item.name} {limit} {tool_context.function_call_id}{input_stream}"
 
         gate = scenario.recording(self.gate)
         (tool,) = guard_tools([read_items], server="db", gate=gate)
-        calls = [("read_items", {"item": {"name": " a "}, "other": 1})]
+        calls = [("read_items", {"item": {"name": " a "}, "other": 1, "input_stream": "!"})]
         told, _ = asyncio.run(converse([tool], [calls]))
-        self.assertEqual(told, ["{'result': 'a 10 1-0'}"])
+        self.assertEqual(told, ["{'result': 'a 10 1-0!'}"])
         (tool,) = guard_tools([OfItsOwn(read_items)], server="db", gate=gate)
         told, _ = asyncio.run(converse([tool], [calls]))
         self.assertEqual(told, [str({"result": str(calls[0][1])})])
-        self.assertEqual(gate.seen, [{"item": {"name": "a", "size": 1}, "limit": 10}, calls[0][1]])
+        got = {"item": {"name": "a", "size": 1}, "limit": 10, "input_stream": "!"}
+        self.assertEqual(gate.seen, [got, calls[0][1]])
 
     def test_a_callback_cannot_change_what_was_judged(self):
         kept = []

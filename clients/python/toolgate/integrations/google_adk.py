@@ -80,7 +80,9 @@ def _as_its_function_gets(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
             found[name] = converted[name]
         elif parameter.default is not parameter.empty:
             found[name] = parameter.default
-    return {name: value for name, value in found.items() if name not in tool._ignore_params}
+    # The kit sets what it ignores, except for this one where nothing is streamed to the tool.
+    own = set(tool._ignore_params) - {"input_stream"}
+    return {name: value for name, value in found.items() if name not in own}
 
 
 def _must_be_guardable(tool: Any) -> None:
