@@ -29,7 +29,8 @@ const OTHERS = [
   'PreCompact',
   'Notification',
 ];
-const SHELLS = ['bash', 'powershell'];
+/** For events in PascalCase, newer versions give tools the names of Claude Code. */
+const SHELLS = ['bash', 'powershell', 'Bash'];
 
 export const copilot: HttpAgent = {
   name: 'copilot',
