@@ -106,6 +106,15 @@ class ArgumentsTest(unittest.TestCase):
         self.assertEqual(found, {"a": 1, "b": 2, "rest": [9], "c": 3})
         self.assertEqual(by_name(lambda *given: 0, ("x",), {}, positional=["q"]), {"q": "x"})
 
+    def test_two_arguments_of_one_name_are_refused(self):
+        def run(a, /, *rest, **more):
+            pass
+
+        self.assertEqual(by_name(run, (1, 2), {"b": 3}), {"a": 1, "rest": [2], "b": 3})
+        for named in ({"rest": 3}, {"a": 3}):
+            with self.assertRaises(toolgate.InvalidRequest):
+                by_name(run, (1, 2), named)
+
     def test_a_text_of_json_that_can_be_read_in_two_ways(self):
         self.assertEqual(object_of('{"a": [1]}'), {"a": [1]})
         self.assertEqual(object_of(""), {})

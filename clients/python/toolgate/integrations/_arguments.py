@@ -93,11 +93,15 @@ def by_name(
     for name, value in bound.arguments.items():
         kind = signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_KEYWORD:
-            found.update(value)
+            more = value
         elif kind is inspect.Parameter.VAR_POSITIONAL:
-            found.update(_named(name, value, positional))
-        elif name not in leave_out:
-            found[name] = value
+            more = _named(name, value, positional)
+        else:
+            more = {} if name in leave_out else {name: value}
+        if not found.keys().isdisjoint(more):
+            # The function would get both values, and only one would be judged.
+            raise _cannot()
+        found.update(more)
     return found
 
 
