@@ -4,7 +4,7 @@
 import pkg from '../package.json' with { type: 'json' };
 import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
-import { type Config, ConfigError, listensOnLoopback, publicUrl } from './config.ts';
+import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
 import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
@@ -32,8 +32,7 @@ import { RateLimit } from './guard/rate-limit.ts';
 import { hashToken } from './guard/secrets.ts';
 import { ServerSignIns } from './guard/server-sign-ins/server-sign-ins.ts';
 import { Feed } from './http/feed.ts';
-import { CHECK_PATH, check, unreadable } from './http/grpc/check.ts';
-import { GrpcListener } from './http/grpc/listener.ts';
+import { openGrpc } from './http/grpc/open.ts';
 import type { Services } from './http/route.ts';
 import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
@@ -82,26 +81,6 @@ interface Environment {
 
 const APPROVE_PER_MINUTE = 100;
 
-const GRPC_STOP_MS = 8000;
-/** A message carries the headers of a request besides its body. */
-const GRPC_HEADERS = 256 * 1024;
-
-/** Null unless a port is set for it. */
-async function listenForGrpc(
-  { host, grpcPort: port, checkBodyLimit }: Config,
-  { ask }: ReturnType<typeof serve>,
-  reusePort: boolean,
-): Promise<GrpcListener | null> {
-  if (port === null) return null;
-  const answer = (message: Uint8Array) => check(message, ask);
-  const maxMessage = checkBodyLimit + GRPC_HEADERS;
-  const refusal = await unreadable();
-  const options = { host, port, reusePort, path: CHECK_PATH, maxMessage, answer, refusal };
-  return GrpcListener.open(options).catch(error => {
-    throw new ConfigError(`TOOLGATE_GRPC_PORT is ${port}: nobody can listen there (${error.code}).`);
-  });
-}
-
 export async function start(
   config: Config,
   { log, onFatal, others = null, print, now = clockOf(log) }: Environment,
@@ -118,7 +97,7 @@ export async function start(
     const services = createServices(config, deps, adminToken, checkpointKey, log);
     if (others !== null) services.allMetrics = async () => mergedMetrics(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
-    const grpc = await listenForGrpc(config, serving, others !== null);
+    const grpc = await openGrpc(config, serving.ask, others !== null);
     const url = publicUrl(config, serving.port);
     services.serverSignIns.servedAt(url);
     const background = startBackground(config, services, url, print);
@@ -129,7 +108,7 @@ export async function start(
       await welcomed?.catch(() => {});
       services.mcp.mcpSessions.close();
       await services.feed.close();
-      await Promise.all([serving.stop(), grpc?.stop(GRPC_STOP_MS)]);
+      await Promise.all([serving.stop(), grpc?.stop()]);
       services.mcp.hub.close();
       await services.mcp.outcomes.flush();
       await services.checks.drain();

@@ -50,7 +50,7 @@ export const routes: Route[] = [
 const MAX_BODY = 128 * 1024 * 1024;
 const STOP_MS = 8000;
 
-interface Serving {
+export interface Serving {
   port: number;
   /** Refuses new requests, finishes those in progress and closes the listener. */
   stop: () => Promise<void>;

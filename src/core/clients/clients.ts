@@ -1,5 +1,5 @@
 // The clients, as their makers' documentation described them on 2026-11-16; test/vectors/clients/source.md says where
-// each fact was read. None of them was run here.
+// each fact was read. None of them was run here. The file is long because it is a list: one client after the other.
 
 import type { Json } from '../json.ts';
 import { type Client, type ClientId, type ConfigFile, everywhere, type Scope, type Setup } from './client.ts';

@@ -23,6 +23,7 @@ export interface GrpcOptions {
 const MAX_HELD = 64 * 1024 * 1024;
 /** A call that is not here by then is given up. */
 const READ_MS = 10_000;
+const STOP_MS = 8000;
 const MAX_STREAMS = 1000;
 const MAX_HEADERS = 16 * 1024;
 
@@ -64,10 +65,10 @@ export class GrpcListener {
   }
 
   /** Takes no further calls; those in progress get their answers. */
-  async stop(ms: number): Promise<void> {
+  async stop(): Promise<void> {
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.close();
-    await Promise.race([closed, Bun.sleep(ms)]);
+    await Promise.race([closed, Bun.sleep(STOP_MS)]);
     for (const session of this.#sessions) session.destroy();
   }
 

@@ -1,0 +1,25 @@
+// Opens the port for gRPC, if the settings name one.
+
+import { type Config, ConfigError } from '../../config.ts';
+import type { Serving } from '../server.ts';
+import { CHECK_PATH, check, unreadable } from './check.ts';
+import { GrpcListener } from './listener.ts';
+
+/** A message carries the headers of a request besides its body. */
+const HEADERS = 256 * 1024;
+
+/** Null unless a port is set for it. */
+export async function openGrpc(
+  { host, grpcPort: port, checkBodyLimit }: Config,
+  ask: Serving['ask'],
+  reusePort: boolean,
+): Promise<GrpcListener | null> {
+  if (port === null) return null;
+  const answer = (message: Uint8Array) => check(message, ask);
+  const maxMessage = checkBodyLimit + HEADERS;
+  const refusal = await unreadable();
+  const options = { host, port, reusePort, path: CHECK_PATH, maxMessage, answer, refusal };
+  return GrpcListener.open(options).catch(error => {
+    throw new ConfigError(`TOOLGATE_GRPC_PORT is ${port}: nobody can listen there (${error.code}).`);
+  });
+}
