@@ -20,6 +20,7 @@ import toolgate
 from toolgate import ApprovalListener, AsyncToolgate, Toolgate
 from toolgate.integrations import openai_agents
 from toolgate.integrations._arguments import as_json, by_name, object_of
+from toolgate.integrations._asking import asking
 from toolgate.integrations._guard import REMEMBERED, Guard
 
 from . import rude, service, stand_ins
@@ -121,6 +122,48 @@ class ArgumentsTest(unittest.TestCase):
         for text in ('{"a": 1, "a": 2}', "[]", "1", "{", '{"a": NaN}', "[" * 100_000):
             with self.assertRaises(toolgate.InvalidRequest):
                 object_of(text)
+
+
+class AskingTest(unittest.TestCase):
+    def test_a_call_is_judged_again_unless_it_is_one_function_behind_the_other(self):
+        judged, later = [], []
+
+        class Counting:
+            async def refusal_async(self, tool, read):
+                judged.append(read()["a"])
+
+        def guarded(function):
+            return asking(
+                function,
+                Counting.shared,
+                tool_of=lambda given: given[0],
+                args_of=lambda function, given, named: named,
+                refuse=str,
+            )
+
+        class Desk:
+            name = "desk"
+
+            async def _arun(self, a):
+                await self._run(a=a)
+                if a == "again":
+                    await self._arun(a="once")
+                # The task keeps the context of this call.
+                if not later:
+                    later.append(asyncio.create_task(self._run(a=a)))
+
+            async def _run(self, a):
+                pass
+
+        Counting.shared = Counting()
+        Desk._arun, Desk._run = guarded(Desk._arun), guarded(Desk._run)
+
+        async def run():
+            await Desk()._arun(a="again")
+            await later[0]
+
+        asyncio.run(run())
+        self.assertEqual(judged, ["again", "once", "once"])
 
 
 @service.needs_service

@@ -16,9 +16,19 @@ from .._exchange import to_json
 from ._arguments import as_json
 from ._guard import Guard, Read
 
-#: The calls that run behind an allow of their guard in this context: a tool's ``_arun`` often leads
-#: to its ``_run`` with the same arguments, which is not a second call.
-_running: contextvars.ContextVar[tuple[tuple[int, int, bytes], ...]] = contextvars.ContextVar(
+class _Running:
+    """A call that runs behind an allow of its guard."""
+
+    def __init__(self, call: tuple[int, int, bytes], function: Callable[..., Any]) -> None:
+        self.call = call
+        self.function = function
+        self.has_ended = False
+
+
+#: The calls that run in this context: a tool's ``_arun`` often leads to its ``_run`` with the same
+#: arguments, which is not a second call. A task that was started meanwhile keeps this context, so
+#: each call says itself whether it has ended.
+_running: contextvars.ContextVar[tuple[_Running, ...]] = contextvars.ContextVar(
     "toolgate_running", default=()
 )
 
@@ -42,14 +52,14 @@ def asking(
     @functools.wraps(function)
     def plain(*given: Any, **named: Any) -> Any:
         tool, read = tool_of(given), lambda: args_of(function, given, named)
-        with _entered(guard, tool, read) as again:
+        with _entered(guard, tool, function, read) as again:
             refused = None if again else guard.refusal(tool.name, read)
             return function(*given, **named) if refused is None else refuse(refused)
 
     @functools.wraps(function)
     async def waiting(*given: Any, **named: Any) -> Any:
         tool, read = tool_of(given), lambda: args_of(function, given, named)
-        with _entered(guard, tool, read) as again:
+        with _entered(guard, tool, function, read) as again:
             refused = None if again else await guard.refusal_async(tool.name, read)
             return await function(*given, **named) if refused is None else refuse(refused)
 
@@ -59,21 +69,26 @@ def asking(
 
 
 @contextlib.contextmanager
-def _entered(guard: Guard, tool: Any, read: Read) -> Iterator[bool]:
-    """Whether the same call is running already, and was allowed."""
+def _entered(
+    guard: Guard, tool: Any, function: Callable[..., Any], read: Read
+) -> Iterator[bool]:
+    """Whether the same call is running already, by another function of the tool, and was allowed."""
     try:
         call = (id(guard), id(tool), to_json(as_json(dict(read())), "The call"))
     except Exception:
         # The guard reads them again, and refuses them.
         yield False
         return
-    if call in _running.get():
-        yield True
-        return
-    token = _running.set((*_running.get(), call))
+    for each in _running.get():
+        if each.call == call and each.function is not function and not each.has_ended:
+            yield True
+            return
+    mine = _Running(call, function)
+    token = _running.set((*_running.get(), mine))
     try:
         yield False
     finally:
+        mine.has_ended = True
         _running.reset(token)
 
 
