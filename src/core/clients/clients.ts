@@ -56,7 +56,7 @@ const claudeCode: Client = {
   fails: 'closed',
   about:
     'Every tool call is judged, its own tools and those of MCP servers. It fails closed: a hook that cannot be started does not let the call through, nor, since version 2.1.295, one that takes too long.',
-  next: 'Start Claude Code anew.',
+  next: 'Restart Claude Code.',
   folder: everywhere('~/.claude'),
   programs: ['claude'],
   moved: [
@@ -94,7 +94,7 @@ const codex: Client = {
   fails: 'open',
   about:
     'The calls for which Codex runs hooks are judged: its shell, its edits and the tools of MCP servers. It fails open where Codex skips the hook: until you have trusted it, and when it takes too long.',
-  next: 'Start Codex anew and trust the hook with /hooks: until then Codex skips it. In a project, Codex also has to trust the project.',
+  next: 'Restart Codex, and trust the hook with /hooks: until then Codex skips it. In a project, Codex also has to trust the project.',
   folder: everywhere('~/.codex'),
   programs: ['codex'],
   moved: [{ variable: 'CODEX_HOME', from: '~/.codex/', to: '/' }],
@@ -130,7 +130,7 @@ const cursor: Client = {
   fails: 'closed',
   about:
     'Every tool call of its agent is judged, its own tools and those of MCP servers. It fails closed: the hooks are marked failClosed.',
-  next: 'Start Cursor anew.',
+  next: 'Restart Cursor.',
   folder: everywhere('~/.cursor'),
   programs: ['cursor', 'cursor-agent'],
   moved: [],
@@ -211,7 +211,7 @@ const geminiCli: Client = {
   fails: 'open',
   about:
     'Every tool call is judged, its own tools and those of MCP servers. It fails open when the hook takes too long, which Gemini CLI only warns about.',
-  next: 'Start Gemini CLI anew.',
+  next: 'Restart Gemini CLI.',
   folder: everywhere('~/.gemini'),
   programs: ['gemini'],
   moved: [],
@@ -258,7 +258,7 @@ const claudeDesktop: Client = {
   fails: 'closed',
   about:
     'The tools behind Toolgate are judged; those of other servers in the same file are not. It fails closed: without Toolgate there are no tools. It needs Node, for mcp-remote.',
-  next: 'Quit Claude Desktop and start it anew.',
+  next: 'Quit Claude Desktop, and start it again.',
   folder: desktopFolder,
   programs: [],
   moved: [XDG],

@@ -76,7 +76,7 @@ export const authzenMetadata: Route = route({
   method: 'GET',
   path: '/.well-known/authzen-configuration',
   access: 'public',
-  tag: 'doors',
+  tag: 'agents and gateways',
   cors: true,
   summary: 'Metadata of this policy decision point (AuthZEN 1.0)',
   answers: { 200: { description: 'The metadata.', schema: metadata } },

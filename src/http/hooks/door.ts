@@ -51,7 +51,7 @@ const ERROR_HEADER = 'X-Toolgate-Error';
 /** What all routes of doors share. */
 export const DOOR = {
   access: 'agent',
-  tag: 'doors',
+  tag: 'agents and gateways',
   sheds: true,
   anyText: true,
   anyKeyHeader: true,
