@@ -274,6 +274,11 @@ test('TOOLGATE_EXT_AUTHZ_OTHER: all, none, or what it names', () => {
     GET: { method: 'GET' },
     'GET that was a POST': { method: 'GET', headers: { 'X-Forwarded-Method': 'POST' } },
     WebSocket: { method: 'GET', headers: { Upgrade: 'websocket' } },
+    'WebSocket that lists': {
+      method: 'GET',
+      headers: { ...MODERN, 'Mcp-Method': 'tools/list', Upgrade: 'websocket' },
+    },
+    'HTTP/2 after a ping': { ...post(message('ping')), headers: { Upgrade: 'h2c' } },
     'POST without a body': { method: 'POST' },
   };
   const settings: [string, string[]][] = [

@@ -34,6 +34,8 @@ export function invalid(message: string): GuardError {
 /** Null if the gateway passed on no body. */
 export function messageIn(request: Request, bytes: Uint8Array): Message | null {
   const { headers } = request;
+  // A WebSocket, or HTTP/2 in the place of HTTP/1.1, would carry calls that nobody sees.
+  if (headers.has('upgrade')) throw invalid('A connection must not change its protocol.');
   if ((headers.get('x-envoy-auth-partial-body') ?? 'false') !== 'false')
     throw invalid('The gateway passed on only a part of the body. Let it pass on the whole body.');
   const declared = headers.get('content-length') ?? (headers.has('transfer-encoding') ? '' : '0');
@@ -136,13 +138,12 @@ function nameIn(header: string | null): string {
 /** What some gateways say of the method of their client. It is never believed alone, but it must not say otherwise. */
 const ORIGINAL_METHOD = ['x-forwarded-method', 'x-original-method'];
 
-/** The event stream and the end of a session, of older revisions. A WebSocket would carry calls that nobody sees. */
+/** The event stream and the end of a session, of older revisions. */
 function transport({ method, headers }: Request): Other {
   const others = ORIGINAL_METHOD.map(name => headers.get(name)).filter(
     said => said !== null && said !== method,
   );
-  if ((method !== 'GET' && method !== 'DELETE') || others.length > 0 || headers.has('upgrade'))
-    throw invalid(NOTHING_KNOWN);
+  if ((method !== 'GET' && method !== 'DELETE') || others.length > 0) throw invalid(NOTHING_KNOWN);
   return { kind: 'transport', name: method };
 }
 
