@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -223,6 +224,8 @@ describe('real gateways', () => {
           ]);
           await forged(url, gateway);
           expect(server.calls.length).toBe(calls + allowed.length);
+          await upgrading(url);
+          expect(server.heard.filter(each => each.headers['upgrade'] !== undefined)).toEqual([]);
         }),
       60_000,
     );
@@ -255,6 +258,34 @@ describe('real gateways', () => {
       const { status } = await fetch(url, { method: 'POST', headers: all, body: text });
       expect([headers, status]).toEqual([headers, 403]);
     }
+  }
+
+  /** Sends an allowed call that wants the connection to change its protocol, and reads the first bytes of the answer. */
+  async function upgrading(url: string): Promise<void> {
+    const { hostname, port, host } = new URL(url);
+    const params = { name: 'get_customer', arguments: {} };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const lines = [
+      'POST /mcp HTTP/1.1',
+      `Host: ${host}`,
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      'Accept: application/json, text/event-stream',
+      'MCP-Protocol-Version: 2026-07-28',
+      'Mcp-Method: tools/call',
+      'Mcp-Name: get_customer',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      `Content-Length: ${body.length}`,
+    ];
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`),
+      );
+      socket.on('data', () => socket.destroy());
+      socket.on('close', () => resolve());
+      socket.on('error', reject);
+    });
   }
 
   for (const [name, gateway] of Object.entries(GATEWAYS)) {
