@@ -48,8 +48,14 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     if (needsKey(options)) clients[client.id] = { baseUrl: address, key: secret };
     if (made !== null) keys[client.id] = { id: made.id, name: made.name };
   });
-  for (const change of isNew ? planWith(secret) : plan) write(folder, client, options, change);
+  const changes = isNew ? planWith(secret) : plan;
+  for (const change of changes) write(folder, client, options, change);
   report(io, { ...told, outcome: 'done' });
+  for (const { path } of changes.filter(change => showsKey(change, secret)))
+    say(
+      io,
+      `Other users of this machine may read ${path}, which holds the key. To prevent it: chmod 600 ${path}`,
+    );
   const also = options.project || options.hooksOnly ? '' : `, and in the configuration of ${client.name}`;
   if (needsKey(options))
     say(io, `The key is in ${join(folder, 'clients.json')}, which only you can read${also}.`);
@@ -59,6 +65,12 @@ export async function connect(io: IO, client: Client, options: Options): Promise
 
 const CODING =
   'That policy asks a person about nearly every call of a coding agent. packs/coding.yaml is made for them: apply it, and give --policy coding.';
+
+/** Modes are kept, so a file that others can read stays one. */
+function showsKey({ read, text }: Change, secret: string): boolean {
+  const mayOthersRead = process.platform !== 'win32' && ((read.mode ?? 0) & 0o044) !== 0;
+  return mayOthersRead && secret !== '' && text?.includes(secret) === true;
+}
 
 /** The MCP entry of a project names a variable instead. */
 function needsKey({ project, mcpOnly }: Options): boolean {

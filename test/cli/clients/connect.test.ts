@@ -161,9 +161,11 @@ test.each(IN_PROJECT)('%s in a project: no file of the project holds the key', a
 test('what is written is for the user alone, and existing modes stay', async () => {
   const home = new Home({ '.claude.json': '{}\n', '.config/toolgate/clients.json': '{}\n' });
   chmodSync(join(home.folder, '.config/toolgate'), 0o700);
-  chmodSync(join(home.folder, '.claude.json'), 0o640);
-  await home.connect('claude-code --yes', null, withKey);
-  await home.connect('cursor --project --yes', null, withKey);
+  const readable = join(home.folder, '.claude.json');
+  chmodSync(readable, 0o640);
+  const warning = `Other users of this machine may read ${readable}, which holds the key.`;
+  expect((await home.connect('claude-code --yes', null, withKey)).err).toContain(warning);
+  expect((await home.connect('cursor --project --yes', null, withKey)).err).not.toContain('Other users');
   const modes = [
     '.claude',
     '.claude/settings.json',
