@@ -9,7 +9,7 @@ import { tomlEditor } from './edit-toml.ts';
 import { yamlEditor } from './edit-yaml.ts';
 import type { Edit, Editor } from './editor.ts';
 import { Fault } from './fault.ts';
-import { isSame, valueAt, without } from './values.ts';
+import { isNarrowed, isSame, valueAt, without } from './values.ts';
 
 const EDITORS: Record<Format, Editor> = { json: jsonEditor, toml: tomlEditor, yaml: yamlEditor };
 
@@ -23,7 +23,9 @@ export interface Edited {
 export function presence(text: string, format: Format, entries: readonly Entry[]): 'all' | 'some' | 'none' {
   const value = EDITORS[format].read(text);
   const wanted = entries.filter(({ how }) => how !== 'default');
-  const there = wanted.filter(entry => valueAt(value, entry) !== undefined).length;
+  const there = wanted.filter(
+    entry => valueAt(value, entry) !== undefined && !isNarrowed(value, entry),
+  ).length;
   return there === 0 ? 'none' : there === wanted.length ? 'all' : 'some';
 }
 
@@ -33,6 +35,7 @@ export function putEntries(text: string, format: Format, entries: readonly Entry
   let now = text;
   for (const entry of entries) {
     const before = editor.read(now);
+    if (isNarrowed(before, entry)) throw new Fault(0, NARROWED);
     const found = valueAt(before, entry);
     if (found !== undefined && (entry.how === 'default' || isSame(found, wantedOf(before, entry)))) continue;
     const edit = editor.put(now, entry);
@@ -51,6 +54,8 @@ function wantedOf(value: Json, entry: Entry): Json {
   return isHook ? ((group['hooks'] as Json[])[0] as Json) : entry.value;
 }
 
+const NARROWED =
+  'the hook is in a group with a matcher, so that only some calls are judged; remove it from there by hand';
 const UNSAFE = 'this file cannot be changed safely; make the change by hand';
 
 function changed(editor: Editor, text: string, edit: Edit, entry: Entry): string {

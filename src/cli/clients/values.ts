@@ -34,6 +34,16 @@ export function sharedHooks(item: Json): Json[] | null {
   return Array.isArray(hooks) && hooks.length > 1 ? hooks : null;
 }
 
+const EVERYTHING: readonly (Json | undefined)[] = [undefined, '', '*', '.*'];
+
+/** Whether our hook is in a group of somebody else that is for some calls only: then the others are not judged. */
+export function isNarrowed(root: Json, { at, mark }: Entry): boolean {
+  const list = valueAt(root, { at, how: 'set', value: null });
+  if (mark === undefined || !Array.isArray(list)) return false;
+  const item = list.find(each => isMarked(each, mark));
+  return item !== undefined && sharedHooks(item) !== null && !EVERYTHING.includes((item as Tree)['matcher']);
+}
+
 /** The values without our entry, and without the objects and lists that are empty then. */
 export function without(root: Json, entry: Entry): Json {
   return pruned(root, entry.at, entry) ?? {};

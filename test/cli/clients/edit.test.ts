@@ -93,6 +93,19 @@ describe('JSON', () => {
     ]);
   });
 
+  test('our hook in a group for some calls only does not count as there', () => {
+    const { text } = putEntries('{}', 'json', both);
+    const touched = text.replace(/("name": "toolgate",)/, '"x": 1 }, { $1');
+    for (const matcher of ['*', '', '.*']) {
+      const all = touched.replace('"*"', JSON.stringify(matcher));
+      expect([presence(all, 'json', both), faultOf(all, 'json', both)]).toEqual(['all', 'none']);
+    }
+    const some = touched.replace('"*"', '"no_such_tool"');
+    expect(presence(some, 'json', both)).toBe('some');
+    expect(faultOf(some, 'json', both)).toContain('only some calls are judged');
+    expect(JSON.parse(dropEntries(some, 'json', both, [])).hooks.BeforeTool[0].hooks).toEqual([{ x: 1 }]);
+  });
+
   test('an entry with another address is replaced where it is, and comes back', () => {
     const mine = '{\n  "mcpServers": { "toolgate": { "url": "mine" }, "b": 2 }\n}\n';
     expect(there(mine, 'json', [server])).toContain('"toolgate": { "serverUrl"');
@@ -287,6 +300,19 @@ describe('YAML', () => {
     expect(dropEntries(`# new\n${text}D: e\n`, 'yaml', goose, edits)).toBe(
       '# new\nextensions:\n  a: 1\nB: "c"\nD: e\n',
     );
+  });
+
+  test('our hook in a group for some calls only does not count as there', () => {
+    const { text } = putEntries('{}', 'json', both);
+    const touched = text.replace(/("name": "toolgate",)/, '"x": 1 }, { $1');
+    for (const matcher of ['*', '', '.*']) {
+      const all = touched.replace('"*"', JSON.stringify(matcher));
+      expect([presence(all, 'json', both), faultOf(all, 'json', both)]).toEqual(['all', 'none']);
+    }
+    const some = touched.replace('"*"', '"no_such_tool"');
+    expect(presence(some, 'json', both)).toBe('some');
+    expect(faultOf(some, 'json', both)).toContain('only some calls are judged');
+    expect(JSON.parse(dropEntries(some, 'json', both, [])).hooks.BeforeTool[0].hooks).toEqual([{ x: 1 }]);
   });
 
   test('an entry with another address is replaced where it is, and comes back', () => {
