@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import type { Client } from '../../core/clients/client.ts';
 import type { KeyWithSecret } from '../../core/resources.ts';
 import { keyId, policyId } from '../admin.ts';
+import { usageError } from '../exit.ts';
 import type { IO } from '../io.ts';
 import { type AdminOptions, asAdmin, type KeyOptions } from '../service-options.ts';
 import type { Memory } from './memory.ts';
@@ -27,6 +28,7 @@ export function knownKey(
   if (options.key) return options.key;
   if (options.policy !== undefined) return null;
   const given = io.env['TOOLGATE_API_KEY'];
+  if (given?.startsWith('tg_adm_')) throw usageError('The key that is given is an admin token.');
   if (given) return given;
   const stored = memory.clients[client.id];
   return stored !== undefined && stored.baseUrl === baseUrl ? stored.key : null;
@@ -53,5 +55,5 @@ export async function revokeKey(io: IO, options: KeyChoice, id: string): Promise
 
 /** A text in which no key can be read. The beginning of one is shown wherever keys are listed. */
 export function masked(text: string): string {
-  return text.replace(/(tg_(?:key|ses)_\w{6})\w+/g, '$1…');
+  return text.replace(/(tg_[a-z]{3}_\w{6})\w+/g, '$1…');
 }

@@ -292,6 +292,7 @@ describe('nothing is changed', () => {
       ['cursor --revoke', '--revoke needs --remove.'],
       ['cursor --remove --mcp-only', '--remove takes back everything.'],
       ['cursor --yes', 'No admin token'],
+      ['cursor --yes --key tg_adm_0123456789', 'The key that is given is an admin token.'],
     ];
     const before = home.all();
     for (const [words, why] of wrong) expect((await home.connect(words, 64)).err).toContain(why);
