@@ -25,11 +25,10 @@ export function knownKey(
   memory: Memory,
   baseUrl: string,
 ): string | null {
-  if (options.key) return options.key;
-  if (options.policy !== undefined) return null;
-  const given = io.env['TOOLGATE_API_KEY'];
+  const given = options.key || (options.policy === undefined ? io.env['TOOLGATE_API_KEY'] : undefined);
   if (given?.startsWith('tg_adm_')) throw usageError('The key that is given is an admin token.');
   if (given) return given;
+  if (options.policy !== undefined) return null;
   const stored = memory.clients[client.id];
   return stored !== undefined && stored.baseUrl === baseUrl ? stored.key : null;
 }
