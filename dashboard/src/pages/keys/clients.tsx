@@ -37,7 +37,8 @@ function OneClient({ of: client, secret }: { of: Client; secret: string }) {
               <File of={client.hooks} setup={setup} platform={platform} />
               <p>
                 The hook reads the key from <code>TOOLGATE_API_KEY</code> and the address from{' '}
-                <code>TOOLGATE_BASE_URL</code>.
+                <code>TOOLGATE_BASE_URL</code>. If <code>toolgate</code> is not on the client’s{' '}
+                <code>PATH</code>, put its full path.
               </p>
             </>
           )}
