@@ -190,7 +190,7 @@ test('the person at the terminal decides only what would wait, and the reason en
   ];
   const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
   const call = (toolName: string) => ({ serverName: 's', toolName });
-  const there = { ...FACTS, atTerminal: true };
+  const there = { ...FACTS, handedTo: 'terminal' } as const;
   const waits = core.decide(policy, call('ask'), FACTS);
   expect(waits.reason).toEndWith('Rule 0 did not apply: condition 0 is false.');
   const open = { referenceId: 'ref-1', denied: false };
