@@ -41,6 +41,8 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     say(io, 'Its key is the one in TOOLGATE_API_KEY.');
   if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
 
+  // A key that could not be kept would be lost, and stay valid.
+  if (isNew) updateMemory(folder, () => {});
   const made = isNew ? await newKey(io, options, client) : null;
   const secret = made?.key ?? key ?? '';
   const former = memory.keys[client.id];

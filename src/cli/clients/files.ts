@@ -69,9 +69,16 @@ function targetOf(path: string, links = 0): string {
   try {
     return realpathSync(path);
   } catch {
-    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    if (!isLink || links > 40) return path;
+    if (!isLink(path) || links > 40) return path;
     return targetOf(resolve(dirname(path), readlinkSync(path)), links + 1);
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
   }
 }
 

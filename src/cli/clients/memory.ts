@@ -74,6 +74,7 @@ const LOCK_MS = 10_000;
 /** Only one process at a time goes on from here. Returns the folders that had to be made. */
 function lock(folder: string): string[] {
   const path = join(folder, LOCK);
+  const end = Date.now() + 3 * LOCK_MS;
   for (;;) {
     try {
       const made = makeFolders(folder, 0o700);
@@ -82,7 +83,7 @@ function lock(folder: string): string[] {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // ENOENT: another process has just removed the folder.
-      if (code !== 'EEXIST' && code !== 'ENOENT')
+      if ((code !== 'EEXIST' && code !== 'ENOENT') || Date.now() > end)
         throw new CliError(EXIT.noAnswer, `${folder} cannot be written.`, { cause: error });
     }
     const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();

@@ -496,6 +496,8 @@ describe('the key', () => {
     const away = { ...asAdmin(), TOOLGATE_BASE_URL: 'http://127.0.0.1:9' };
     expect((await home.connect('windsurf --yes', 3, away)).err).toContain('cannot be reached');
     expect(home.all()).toEqual(before);
+    const full = new Home({ '.config': 'no folder' });
+    expect((await full.connect('windsurf --yes', 3, asAdmin())).err).toContain('cannot be written');
     expect(await keysOf(/^Windsurf on /)).toEqual([]);
     // A key that is in the environment has another policy.
     const there = { ...asAdmin(), ...withKey };
