@@ -35,7 +35,7 @@ export function build(io: IO): Command {
         'what the agent is told of a call that waits for approval (default: deny)',
       ).choices(PENDING),
     )
-    .option('--policy <policy>', 'the policy of a new key, by name or id (default: default)')
+    .option('--policy <policy>', 'make a new key with this policy, by name or id')
     .option('--dry-run', 'show the change and make none')
     .option('--remove', 'take it back; what else is in the files stays')
     .option('--revoke', 'with --remove: also revoke the key, if it was made here')
