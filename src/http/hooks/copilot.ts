@@ -53,7 +53,7 @@ export const copilot: HttpAgent = {
   refuse: (reason, event) => json(answerOf({ decision: 'deny', reason }, event)),
 };
 
-function answerOf(told: Told, event: JsonObject | null): JsonObject {
+export function answerOf(told: Told, event: JsonObject | null): JsonObject {
   const name = event === null ? null : eventName(event, 'hook_event_name');
   if (name !== null && BEFORE.includes(name)) return beforeUse(told);
   if (name !== null && PERMISSION.includes(name)) return permission(told);

@@ -1,7 +1,9 @@
-// The agent in Visual Studio Code, which speaks like Claude Code. The facts are in test/vectors/hooks/vscode.
+// The agent in Visual Studio Code, which speaks like Claude Code. Copilot CLI runs the hooks that are set up for it and wants
+// flat answers, so both shapes are given. The facts are in test/vectors/hooks/vscode.
 
 import { type Agent, json } from './agent.ts';
 import { answerOf, askedBy } from './claude-code.ts';
+import { answerOf as flatAnswer } from './copilot.ts';
 
 const LOCATED = ['run_in_terminal', 'runTerminalCommand', 'grep_search', 'file_search'];
 
@@ -9,5 +11,5 @@ export const vscode: Agent = {
   name: 'vscode',
   asked: event => askedBy('vscode', LOCATED, event),
   ways: () => ['ask'],
-  speak: (told, event) => json(answerOf(told, event)),
+  speak: (told, event) => json({ ...answerOf(told, event), ...flatAnswer(told, event) }),
 };
