@@ -7,7 +7,7 @@ import { GuardError } from '../core/errors.ts';
 import { answerPress, type Press } from '../guard/approvals/notify/slack-bot/answer.ts';
 import { placeOf } from '../guard/approvals/notify/slack-bot/api.ts';
 import { BUTTONS } from '../guard/approvals/notify/slack-bot/message.ts';
-import { isRecent, isSigned } from '../guard/approvals/notify/slack-bot/signature.ts';
+import { isRecent, isSigned } from '../guard/signed-requests.ts';
 import { readBytes } from './body.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
@@ -57,7 +57,7 @@ async function readSigned(request: Request, secret: string, now: number): Promis
   const signature = request.headers.get('x-slack-signature') ?? '';
   if (!isRecent(timestamp, now)) throw unsigned();
   const body = await readBytes(request, BODY_BYTES);
-  if (!isSigned(secret, timestamp, body, signature)) throw unsigned();
+  if (!isSigned(secret, [`v0:${timestamp}:`, body], 'v0=', signature)) throw unsigned();
   return body;
 }
 

@@ -3,7 +3,7 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { SlackApi, SlackError } from '../../../../src/guard/approvals/notify/slack-bot/api.ts';
-import { isRecent, isSigned } from '../../../../src/guard/approvals/notify/slack-bot/signature.ts';
+import { isRecent, isSigned } from '../../../../src/guard/signed-requests.ts';
 import { Receiver } from '../../../support/receiver.ts';
 import { FakeSlack, type SlackManner } from '../../../support/slack.ts';
 
@@ -128,12 +128,14 @@ test('the signature is Slack’s own example, and nothing near it', () => {
   );
   const at = '1531420618';
   const signature = 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503';
-  expect(isSigned(secret, at, body, signature)).toBe(true);
-  expect(isSigned(secret, '1531420619', body, signature)).toBe(false);
-  expect(isSigned(`${secret}x`, at, body, signature)).toBe(false);
-  expect(isSigned(secret, at, body.subarray(1), signature)).toBe(false);
+  const signed = (by: string, time: string, bytes: Uint8Array, given: string) =>
+    isSigned(by, [`v0:${time}:`, bytes], 'v0=', given);
+  expect(signed(secret, at, body, signature)).toBe(true);
+  expect(signed(secret, '1531420619', body, signature)).toBe(false);
+  expect(signed(`${secret}x`, at, body, signature)).toBe(false);
+  expect(signed(secret, at, body.subarray(1), signature)).toBe(false);
   for (const wrong of ['', 'v0=', signature.slice(3), signature.replace('v0', 'v1'), signature.toUpperCase()])
-    expect(isSigned(secret, at, body, wrong)).toBe(false);
+    expect(signed(secret, at, body, wrong)).toBe(false);
 });
 
 test('a request is recent within five minutes of now, in both directions', () => {
