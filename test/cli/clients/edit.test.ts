@@ -302,19 +302,6 @@ describe('YAML', () => {
     );
   });
 
-  test('our hook in a group for some calls only does not count as there', () => {
-    const { text } = putEntries('{}', 'json', both);
-    const touched = text.replace(/("name": "toolgate",)/, '"x": 1 }, { $1');
-    for (const matcher of ['*', '', '.*']) {
-      const all = touched.replace('"*"', JSON.stringify(matcher));
-      expect([presence(all, 'json', both), faultOf(all, 'json', both)]).toEqual(['all', 'none']);
-    }
-    const some = touched.replace('"*"', '"no_such_tool"');
-    expect(presence(some, 'json', both)).toBe('some');
-    expect(faultOf(some, 'json', both)).toContain('only some calls are judged');
-    expect(JSON.parse(dropEntries(some, 'json', both, [])).hooks.BeforeTool[0].hooks).toEqual([{ x: 1 }]);
-  });
-
   test('an entry with another address is replaced where it is, and comes back', () => {
     const mine = 'extensions:\n  a: 1\n  toolgate:\n    uri: mine # c\n\n  # next\n  b: 2\n';
     expect(there(mine, 'yaml', goose)).toBe(`extensions:\n  a: 1\n${block('  ')}\n  # next\n  b: 2\n`);
