@@ -6,7 +6,7 @@
 import { expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy.ts';
 import { AFTER_SECONDS, figures, inTime, until, withMutant } from '../support/faults.ts';
-import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, startLoad, took } from '../support/load.ts';
+import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, isLate, startLoad, took } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
@@ -130,7 +130,7 @@ async function measure(engine: Engine, bodies: readonly string[], root?: string)
     p99Ms: Math.round(times[Math.floor(times.length * 0.99)] ?? 0),
     violations: faults.length,
   });
-  const late = times.filter(each => each > CHECK_LIMIT_MS).length;
+  const late = [...good, ...hostile.filter(each => each.status !== 200)].filter(isLate).length;
   return { operations: good.length - before, hostile: hostile.length, faults, late };
 }
 

@@ -15,7 +15,7 @@ import {
   verdictOf,
   withMutant,
 } from '../support/faults.ts';
-import { type Answer, CHECK_LIMIT_MS, startLoad, took } from '../support/load.ts';
+import { type Answer, isLate, startLoad } from '../support/load.ts';
 import { connect, modern, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -126,7 +126,7 @@ async function measure(engine: Engine, where: string, root?: string) {
   ];
   const hostile = bad.reduce((sum, each) => sum + each.answers, 0);
   figures(`P23 ${where}`, { operations: good.length, faults: hostile, violations: faults.length });
-  const late = good.filter(each => took(each) > CHECK_LIMIT_MS).length;
+  const late = good.filter(isLate).length;
   const wrong = bad.flatMap(each => [...each.wrong]);
   return { operations: good.length, hostile, faults, wrong, late };
 }

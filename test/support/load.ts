@@ -22,6 +22,13 @@ export const took = ({ sentAt, receivedAt }: Answer): number => receivedAt - sen
 
 /** From here on a check is answered although its commit is still under way. */
 export const CHECK_LIMIT_MS = 2900;
+/** The shortest wait after which the store gives up. */
+const STORE_LIMIT_MS = 1000;
+
+/** Whether an answer ran out of time, or its refusal may come from that: a machine that pauses makes some of them. */
+export const isLate = (answer: Answer): boolean =>
+  took(answer) > (answer.status === 500 ? STORE_LIMIT_MS : CHECK_LIMIT_MS);
+
 /** A whole check takes 3 s at most; the rest is for a busy machine. */
 export const ANSWERED_WITHIN_MS = 3000 + 3000;
 
