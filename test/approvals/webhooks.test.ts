@@ -2,7 +2,7 @@
 // across crashes and the end of the schedule are promises with tests of their own (P9, P10).
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { AFTER_SECONDS, until } from '../support/faults.ts';
+import { until } from '../support/faults.ts';
 import { type Answering, Receiver, verifies } from '../support/receiver.ts';
 import { engines, type TestService } from '../support/service.ts';
 import { ASK_ALL, type Gate, openGate } from './gate.ts';
@@ -121,7 +121,7 @@ for (const engine of await engines()) {
       const { id, secret } = await register(service, target.url, { keyId, events: ['approval.created'] });
       await gate.ask(key);
       const tried = async () => (await deliveries(service, id))[0]?.attempts.length === 3;
-      await until('three attempts', tried, AFTER_SECONDS);
+      await until('three attempts', tried);
       const [delivery] = await deliveries(service, id);
       expect(delivery).toMatchObject({ type: 'approval.created', status: 'delivered', nextAttemptAt: null });
       expect(delivery.attempts.map((each: { status: number }) => each.status)).toEqual([500, 500, 204]);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
-import { AFTER_SECONDS, until } from '../support/faults.ts';
+import { until } from '../support/faults.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 
 const engineNames = await engines();
@@ -89,15 +89,11 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await page.waitForURL(url => url.href.endsWith('?tool=mail__send'));
       await page.goForward();
       await dialog.getByText(/Rule 0 of policy/).waitFor();
-      await until(
-        'it is sealed',
-        async () => {
-          await page.reload();
-          const state = dialog.getByText(/not yet|under the newest signature/);
-          return /newest signature/.test((await state.textContent()) ?? '');
-        },
-        AFTER_SECONDS,
-      );
+      await until('it is sealed', async () => {
+        await page.reload();
+        const state = dialog.getByText(/not yet|under the newest signature/);
+        return /newest signature/.test((await state.textContent()) ?? '');
+      });
       const download = page.waitForEvent('download');
       await dialog.getByRole('link', { name: 'download the proof' }).click();
       const proof = await Bun.file(await (await download).path()).json();

@@ -5,7 +5,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy.ts';
-import { AFTER_SECONDS, figures, inTime, until, withMutant } from '../support/faults.ts';
+import { figures, inTime, until, withMutant } from '../support/faults.ts';
 import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, isLate, startLoad, took } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -141,7 +141,7 @@ async function endsIn(attack: Promise<void>, good: readonly Answer[]): Promise<'
     ended = true;
   });
   const isSilent = () => performance.now() - (good.at(-1)?.receivedAt ?? 0) > SILENCE_MS;
-  await until('an end', () => ended || isSilent(), AFTER_SECONDS);
+  await until('an end', () => ended || isSilent());
   return ended ? 'attack' : 'silence';
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { depsAt } from '../guard/deps.ts';
 import { Clock, entries, sealedLog, sealerOn, write } from '../guard/log/sealing.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
-import { AFTER_SECONDS, figures, random, SEED, sql, until, withMutant } from '../support/faults.ts';
+import { figures, random, SEED, sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { BUN, type Engine, engines, ROOT, startService, type TestService } from '../support/service.ts';
@@ -193,22 +193,18 @@ test.each(await engines())(
       expect((await service.check(key, 'files', 'read')).status).toBe(200);
       checks++;
     };
-    await until(
-      'sealing fails and lags',
-      async () => {
-        await check();
-        return (
-          (await metric(service, 'seal_errors_total')) > 0 && (await metric(service, 'seal_lag_seconds')) > 5
-        );
-      },
-      AFTER_SECONDS,
-    );
+    await until('sealing fails and lags', async () => {
+      await check();
+      return (
+        (await metric(service, 'seal_errors_total')) > 0 && (await metric(service, 'seal_lag_seconds')) > 5
+      );
+    });
     for (let more = 0; more < 100; more++) await check();
     expect(service.output).toContain('sealing the audit log failed');
     await sql(service.databaseUrl, BACK);
     const sealed = async () => (await metric(service, 'sealed_entries')) === checks;
-    await until('everything is sealed', sealed, AFTER_SECONDS);
-    await until('and signed', async () => (await signedSize(service)) === checks, AFTER_SECONDS);
+    await until('everything is sealed', sealed);
+    await until('and signed', async () => (await signedSize(service)) === checks);
     expect(await wrongPlaces(service.databaseUrl, checks)).toBe(0);
     await service.close();
   },

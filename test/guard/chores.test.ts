@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { type Chore, Chores } from '../../src/guard/chores.ts';
 import { NOW, openStore, type TestStore } from '../store/stores.ts';
-import { AFTER_SECONDS, until } from '../support/faults.ts';
+import { until } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
 import { depsAt } from './deps.ts';
 
@@ -126,7 +126,7 @@ for (const engine of await engines()) {
     test('round follows round', async () => {
       const { worker, told } = replica(async () => false);
       worker.start();
-      await until('there is a second round', () => told.rounds > 1, AFTER_SECONDS);
+      await until('there is a second round', () => told.rounds > 1);
     });
   });
 }

@@ -8,7 +8,7 @@ import type { Rule } from '../../src/core/policy.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { lockDatabase, renameTable } from '../faults/audit-faults.ts';
 import { Canaries, searchFor } from '../faults/canaries.ts';
-import { AFTER_SECONDS, sql, until } from '../support/faults.ts';
+import { sql, until } from '../support/faults.ts';
 import { type Reply, startService, type TestService, unlessStalled } from '../support/service.ts';
 
 /** What the policy says about a call: rules find it by the name of the tool, or as the door says. */
@@ -253,15 +253,11 @@ function testCases(door: TestedDoor, seen: Seen): void {
       // Until the queue is full, the door gives up because the store is locked.
       const args = marked('refused by overload');
       let reply = await ask(TOOLS.allow, args);
-      await until(
-        'a refusal by overload',
-        async () => {
-          if (reply.headers.get('X-Toolgate-Error') === 'overloaded') return true;
-          reply = await ask(TOOLS.allow, args);
-          return false;
-        },
-        AFTER_SECONDS,
-      );
+      await until('a refusal by overload', async () => {
+        if (reply.headers.get('X-Toolgate-Error') === 'overloaded') return true;
+        reply = await ask(TOOLS.allow, args);
+        return false;
+      });
       expectAnswer('overload', reply, false);
     } finally {
       filling = false;

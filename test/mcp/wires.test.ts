@@ -11,7 +11,7 @@ import { MAX_MESSAGE_BYTES, type Wire } from '../../src/mcp/wire.ts';
 import { HttpWire } from '../../src/mcp/wire-http.ts';
 import { SseWire } from '../../src/mcp/wire-sse.ts';
 import { StdioWire } from '../../src/mcp/wire-stdio.ts';
-import { AFTER_SECONDS, newDataDir, until } from '../support/faults.ts';
+import { newDataDir, until } from '../support/faults.ts';
 import { RecordingUpstream, stdioScript, streamed } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
 import { SseUpstream } from '../support/sse-upstream.ts';
@@ -258,7 +258,7 @@ test('a stream that ended is opened again, and what is said on it is heard', asy
     await until('it was heard', () => upstream.changes === before + 1);
     server.endStreams();
   }
-  await until('it listens again', () => server.listening === 1, AFTER_SECONDS);
+  await until('it listens again', () => server.listening === 1);
   upstream.close();
   await until('it listens no more', () => server.listening === 0);
 });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import type { Db } from '../../../src/store/db.ts';
 import { readSealing } from '../../../src/store/seals.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
-import { AFTER_SECONDS, until } from '../../support/faults.ts';
+import { until } from '../../support/faults.ts';
 import { Clock, entries, MINUTE, sealerOn, write } from './sealing.ts';
 
 /** What one transaction seals at the most. */
@@ -131,11 +131,11 @@ test('a backlog longer than one run is worked off, and then it rests again', asy
   one.sealer.start();
   // It rests nine times as long as it works, on purpose.
   const sealed = async () => (await readSealing(db)).size === backlog.length;
-  await until('all is sealed', sealed, AFTER_SECONDS);
+  await until('all is sealed', sealed);
   const begun = performance.now();
   const { length: told } = one.lags;
   // One for the last batch, and one that the timer may bring at once.
-  await until('it has looked again', () => one.lags.length >= told + 4, AFTER_SECONDS);
+  await until('it has looked again', () => one.lags.length >= told + 4);
   expect(performance.now() - begun).toBeGreaterThan(POLL_MS - 100);
   await one.sealer.stop();
 });
