@@ -23,6 +23,8 @@ import { type Engine, engines, startService, type TestService } from '../support
 
 const CHECKS = LONG ? 8000 : 800;
 const GOOD_CLIENTS = 16;
+/** Good and bad clients may take turns, each in groups of their own: of ten campaigns, one noticed nothing of a mutant. */
+const MOST_CAMPAIGNS = 5;
 /** Of each kind of bad key. */
 const BAD_CLIENTS = 2;
 const MANY = { TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1000000', TOOLGATE_LOG_LEVEL: 'silent' };
@@ -80,10 +82,12 @@ for (const engine of await engines()) {
     });
 
     test(`${engine}: a mutant that lets in ${what} and fails groups whole is found out`, async () => {
-      const found = await withMutant(
-        [hole.patch, WHOLE],
-        async root => (await measure(engine, `${engine} mutant`, root)).faults.length,
-      );
+      const found = await withMutant([hole.patch, WHOLE], async root => {
+        let faults = 0;
+        for (let campaign = 0; campaign < MOST_CAMPAIGNS && faults === 0; campaign++)
+          faults = (await measure(engine, `${engine} mutant`, root)).faults.length;
+        return faults;
+      });
       expect(found).toBeGreaterThan(0);
     });
   }
