@@ -16,6 +16,7 @@ import rules from './migrations/0013_rules.sql' with { type: 'text' };
 import limits from './migrations/0014_limits.sql' with { type: 'text' };
 import informedApprovals from './migrations/0015_informed_approvals.sql' with { type: 'text' };
 import people from './migrations/0016_people.sql' with { type: 'text' };
+import foresight from './migrations/0017_foresight.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 14, name: 'limits', sql: limits },
   { version: 15, name: 'informed approvals', sql: informedApprovals },
   { version: 16, name: 'people', sql: people },
+  { version: 17, name: 'foresight', sql: foresight },
 ];
 
 const RETRY_MS = 1000;
