@@ -720,6 +720,12 @@ export interface Answers {
       referenceId: string | null;
       latencyMs: number;
       personId?: string;
+      shadow?: {
+        policyId: string;
+        policyVersion: number;
+        decision: 'allow' | 'deny' | 'pending';
+        ruleIndex: number | null;
+      };
     }[];
     nextCursor: string | null;
   };
@@ -757,6 +763,12 @@ export interface Answers {
     referenceId: string | null;
     latencyMs: number;
     personId?: string;
+    shadow?: {
+      policyId: string;
+      policyVersion: number;
+      decision: 'allow' | 'deny' | 'pending';
+      ruleIndex: number | null;
+    };
     forwarded: {
       outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
       durationMs: number;
@@ -829,6 +841,12 @@ export interface Answers {
       referenceId: string | null;
       latencyMs: number;
       personId?: string;
+      shadow?: {
+        policyId: string;
+        policyVersion: number;
+        decision: 'allow' | 'deny' | 'pending';
+        ruleIndex: number | null;
+      };
     } | null;
     checkpoint: string;
   };

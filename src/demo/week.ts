@@ -155,6 +155,7 @@ class Living implements Week {
       ruleIndex: made.ruleIndex,
       referenceId: freedom?.referenceId ?? null,
       latencyMs: this.#latency(),
+      shadow: null,
     };
     this.entries.push(entry);
     if (made.decision === 'allow') this.#count(considered, keyId, at);

@@ -1,4 +1,4 @@
-// The shape of one entry of the audit log inside the program.
+// The shape of one entry of the audit log inside the program, and of the row that it is read from.
 
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/surface.ts';
@@ -20,4 +20,47 @@ export interface AuditEntry {
   ruleIndex: number | null;
   referenceId: string | null;
   latencyMs: number;
+  /** What the shadow policy of the key said about the call; null if no shadow judged it. */
+  shadow: Shadow | null;
+}
+
+/** A verdict that is only recorded. It is that of a version that was current when the call was decided. */
+export interface Shadow {
+  policyId: string;
+  policyVersion: number;
+  decision: Decision;
+  ruleIndex: number | null;
+}
+
+/** The columns of a shadow, which are null where there is none. */
+export interface ShadowRow {
+  shadowPolicyId: string | null;
+  shadowPolicyVersion: number | null;
+  shadowDecision: Decision | null;
+  shadowRuleIndex: number | null;
+}
+
+export type AuditRow = Omit<AuditEntry, 'shadow'> & ShadowRow;
+
+export function entryOf({
+  shadowPolicyId,
+  shadowPolicyVersion,
+  shadowDecision,
+  shadowRuleIndex,
+  ...rest
+}: AuditRow): AuditEntry {
+  const shadow = shadowOf({ shadowPolicyId, shadowPolicyVersion, shadowDecision, shadowRuleIndex });
+  return { ...rest, shadow };
+}
+
+/** A part of a shadow counts as one, so that nobody can put it into a sealed entry unnoticed. */
+export function shadowOf(row: ShadowRow): Shadow | null {
+  const { shadowPolicyId, shadowPolicyVersion, shadowDecision, shadowRuleIndex } = row;
+  if ((shadowPolicyId ?? shadowPolicyVersion ?? shadowDecision ?? shadowRuleIndex) === null) return null;
+  return {
+    policyId: shadowPolicyId as string,
+    policyVersion: shadowPolicyVersion as number,
+    decision: shadowDecision as Decision,
+    ruleIndex: shadowRuleIndex,
+  };
 }

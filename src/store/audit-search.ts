@@ -6,9 +6,10 @@
 
 import type { Decision } from '../core/decide.ts';
 import { splitName } from '../core/name.ts';
+import type { ShadowFilter } from '../core/shadow.ts';
 import type { Surface } from '../core/surface.ts';
 import { AUDIT_COLUMNS, ENTRY_COLUMNS, firstIdAt } from './audit.ts';
-import type { AuditEntry } from './audit-entry.ts';
+import { type AuditEntry, type AuditRow, entryOf } from './audit-entry.ts';
 import type { Queries, Value } from './db.ts';
 import {
   AFTER_HEX,
@@ -17,6 +18,7 @@ import {
   keyTag,
   personTag,
   sessionTag,
+  shadowTag,
   slotOf,
   surfaceTag,
   toolTag,
@@ -34,6 +36,8 @@ export interface AuditFilter {
   /** A full name, or a bare one without `__`. */
   tool?: string | undefined;
   surface?: Surface | undefined;
+  /** What the shadow said, or that it differs from the decision. */
+  shadow?: ShadowFilter | undefined;
 }
 
 interface AuditPage {
@@ -54,10 +58,10 @@ const FIRST_SLOTS = 16;
 const FIRST_ENTRIES = 256;
 const MOST = 2048;
 
-/** One equality, and the tag whose slots contain the matching entries, if there is one. */
+/** One test of an entry, and the tag whose slots contain the matching entries, if there is one. */
 interface Condition {
-  field: keyof AuditEntry;
-  value: Value;
+  /** The test as SQL, in which the columns of an entry are those of `c`. */
+  test: (param: (value: Value) => string) => string;
   tag: number | null;
 }
 
@@ -126,7 +130,17 @@ function conditionsOf({ tool, ...filter }: AuditFilter): Condition[] {
     ['surface', surface, surface === undefined ? null : surfaceTag(surface)],
     ['serverName', name?.serverName, null],
   ];
-  return all.flatMap(([field, value, tag]) => (value === undefined ? [] : [{ field, value, tag }]));
+  const equal = all.flatMap(([field, value, tag]): Condition[] =>
+    value === undefined ? [] : [{ test: param => `c."${field}" = ${param(value)}`, tag }],
+  );
+  return filter.shadow === undefined ? equal : [...equal, shadowCondition(filter.shadow)];
+}
+
+/** The decision of an entry without a shadow differs from nothing. */
+function shadowCondition(shadow: ShadowFilter): Condition {
+  const tag = shadowTag(shadow);
+  if (shadow === 'differs') return { test: () => 'c."shadowDecision" <> c.decision', tag };
+  return { test: param => `c."shadowDecision" = ${param(shadow)}`, tag };
 }
 
 /** The tag whose next slots reach farthest back; null if there are no tags, and the search then follows the ids. */
@@ -171,9 +185,9 @@ async function readChunk(
            AND slot >= ${param(slotOf(low))} AND slot < $2 ORDER BY slot DESC LIMIT ${size}),
          chunk AS (SELECT ${ENTRY_COLUMNS} FROM steps CROSS JOIN audit_entries AS e CROSS JOIN audit_contexts AS c
            WHERE ${[`e.id >= step AND e.id < step || '${AFTER_HEX}' AND c.id = e.context`, ...others].join(' AND ')})`;
-  const tests = conditions.map(each => `c."${each.field}" = ${param(each.value)}`);
+  const tests = conditions.map(each => each.test(param));
   // This is one statement, so that an entry committed in between cannot displace another.
-  const rows = await db.all<AuditEntry & { reach: string | null; steps: number; seen: number }>(
+  const rows = await db.all<AuditRow & { reach: string | null; steps: number; seen: number }>(
     `WITH ${parts}
      SELECT r.*, c.* FROM (SELECT (SELECT min(step) FROM steps) AS reach, (SELECT count(*) FROM steps) AS steps,
        (SELECT count(*) FROM chunk) AS seen) AS r
@@ -184,7 +198,7 @@ async function readChunk(
   if (first === undefined) throw new Error('the search returned no row');
   const found = rows
     .filter(row => row.id !== null)
-    .map(({ reach: _, steps: __, seen: ___, ...entry }) => entry);
+    .map(({ reach: _, steps: __, seen: ___, ...row }) => entryOf(row));
   return { found, seen: first.seen + first.steps, reach: first.steps < size ? null : first.reach };
 }
 

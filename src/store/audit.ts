@@ -1,7 +1,7 @@
 // The audit log. In the service only the group commit writes it, and an entry is never changed. The id sorts by time,
 // so a period is a range of ids. audit-search.ts searches the log, audit-tally.ts counts it.
 
-import type { AuditEntry } from './audit-entry.ts';
+import { type AuditEntry, type AuditRow, entryOf } from './audit-entry.ts';
 import { type Context, ContextMemory } from './contexts.ts';
 import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
 import { SlotMemory } from './slots.ts';
@@ -48,10 +48,12 @@ function pushRow(params: Value[], entry: AuditEntry, context: number): void {
   );
 }
 
-/** The columns of an entry, with the names of its fields. */
+/** The columns of an entry, as `entryOf` takes them. */
 export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface, server_name AS "serverName",
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
-  rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs"`;
+  rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs",
+  shadow_policy_id AS "shadowPolicyId", shadow_policy_version AS "shadowPolicyVersion",
+  shadow_decision AS "shadowDecision", shadow_rule_index AS "shadowRuleIndex"`;
 
 /**
  * The same columns read from the two tables of an entry, `e` and `c`, because the view would mislead query planners. An
@@ -60,16 +62,21 @@ export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionI
 export const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "sessionId", c.person_id AS "personId", e.surface,
   c.server_name AS "serverName", c.tool_name AS "toolName", e.decision, c.reason, c.policy_id AS "policyId",
   c.policy_version AS "policyVersion", c.rule_index AS "ruleIndex", e.reference_id AS "referenceId",
-  e.latency_ms AS "latencyMs"`;
+  e.latency_ms AS "latencyMs", c.shadow_policy_id AS "shadowPolicyId", c.shadow_policy_version AS "shadowPolicyVersion",
+  c.shadow_decision AS "shadowDecision", c.shadow_rule_index AS "shadowRuleIndex"`;
 
 /** Entries after an id, newest first. */
-export function listAuditSince(db: Queries, after: string, limit: number): Promise<AuditEntry[]> {
-  return db.all(`SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 ORDER BY id DESC LIMIT $2`, [after, limit]);
+export async function listAuditSince(db: Queries, after: string, limit: number): Promise<AuditEntry[]> {
+  const rows = await db.all<AuditRow>(
+    `SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 ORDER BY id DESC LIMIT $2`,
+    [after, limit],
+  );
+  return rows.map(entryOf);
 }
 
 export async function findAudit(db: Queries, id: string): Promise<AuditEntry | null> {
-  const [row] = await db.all<AuditEntry>(`SELECT ${AUDIT_COLUMNS} FROM audit WHERE id = $1`, [id]);
-  return row ?? null;
+  const [row] = await db.all<AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM audit WHERE id = $1`, [id]);
+  return row === undefined ? null : entryOf(row);
 }
 
 /** The smallest UUID of version 7 that can be made at or after a time. */

@@ -1,4 +1,4 @@
-// Audit contexts: what many audit entries have in common (key, tool, reason, policy version) is written once and
+// Audit contexts: what many audit entries have in common (key, tool, reason, policy version, shadow) is written once and
 // referred to by number. The database assigns the numbers, and they are remembered once they are committed.
 
 import type { AuditEntry } from './audit-entry.ts';
@@ -8,12 +8,13 @@ import { sharedTags } from './slots.ts';
 
 export interface Context {
   number: number;
-  /** The tags of its key, its tool and its person. */
+  /** The tags of its key, its tool, its person and its shadow. */
   tags: readonly number[];
 }
 
-const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index, person_id)
-  VALUES (${placeholders(9)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
+const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index, person_id,
+    shadow_policy_id, shadow_policy_version, shadow_decision, shadow_rule_index)
+  VALUES (${placeholders(13)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
 
 export class ContextMemory {
   readonly #memory = new CommittedMemory<string, Context>();
@@ -54,6 +55,10 @@ export class ContextMemory {
           entry.policyVersion,
           entry.ruleIndex,
           entry.personId,
+          entry.shadow?.policyId ?? null,
+          entry.shadow?.policyVersion ?? null,
+          entry.shadow?.decision ?? null,
+          entry.shadow?.ruleIndex ?? null,
         ]),
       ),
     );
@@ -67,7 +72,7 @@ export class ContextMemory {
 
 /**
  * Different contexts have different texts: names contain no line breaks, and the reason, which may, comes last. Contexts
- * without a person have the texts that they had before there were people, so that they are not written anew.
+ * without a person or a shadow have the texts that they had before there were any, so that they are not written anew.
  */
 function textOf({
   keyId,
@@ -78,9 +83,14 @@ function textOf({
   policyVersion,
   ruleIndex,
   personId,
+  shadow,
 }: AuditEntry): string {
   const person = personId === null ? '' : `person ${personId}\n`;
-  return `${person}${keyId}\n${serverName}\n${toolName}\n${policyId}\n${policyVersion}\n${ruleIndex}\n${reason}`;
+  const judged =
+    shadow === null
+      ? ''
+      : `shadow ${shadow.policyId} ${shadow.policyVersion} ${shadow.decision} ${shadow.ruleIndex}\n`;
+  return `${judged}${person}${keyId}\n${serverName}\n${toolName}\n${policyId}\n${policyVersion}\n${ruleIndex}\n${reason}`;
 }
 
 function digestOf(text: string): string {

@@ -1,6 +1,7 @@
 // Deletes expired rows, a few hundred per statement. Ids sort by time, so "made before" is a range of the primary key.
 // guard/log/retention.ts decides what is deleted and when.
 
+import type { Decision } from '../core/decide.ts';
 import { firstIdAt } from './audit.ts';
 import { padded, placeholders, type Queries, type Transaction } from './db.ts';
 import { allTagsOf, insertSlots, slotAfter, slotOf, type TaggedEntry } from './slots.ts';
@@ -31,14 +32,16 @@ export async function deleteAudit(
   );
   const until = batch === undefined || batch.count <= BATCH ? null : slotToEnd(batch.first, batch.last);
   const end = until ?? slotOf(firstIdAt(to));
-  const gone = await tx.all<TaggedEntry>(
+  const deleted = await tx.all<TaggedRow>(
     `DELETE FROM audit_entries WHERE id >= $1 AND id < $2 ${placed}
      RETURNING id, session_id AS "sessionId", decision, surface,
        (SELECT key_id FROM audit_contexts c WHERE c.id = context) AS "keyId",
        (SELECT tool_name FROM audit_contexts c WHERE c.id = context) AS "toolName",
-       (SELECT person_id FROM audit_contexts c WHERE c.id = context) AS "personId"`,
+       (SELECT person_id FROM audit_contexts c WHERE c.id = context) AS "personId",
+       (SELECT shadow_decision FROM audit_contexts c WHERE c.id = context) AS "shadowDecision"`,
     bounded(end),
   );
+  const gone = deleted.map(taggedEntry);
   if (gone.length > 0) await deleteSlots(tx, gone, firstIdAt(from), end);
   return { count: gone.length, until };
 }
@@ -64,13 +67,19 @@ async function deleteSlots(
     `DELETE FROM audit_slots WHERE slot >= $1 AND slot < $2 AND tag IN (${placeholders(all.length, 2)})`,
     [slotOf(from), end, ...all],
   );
-  const left = await tx.all<TaggedEntry>(
+  const left = await tx.all<TaggedRow>(
     `SELECT id, session_id AS "sessionId", decision, surface, key_id AS "keyId", tool_name AS "toolName",
-       person_id AS "personId"
+       person_id AS "personId", shadow_decision AS "shadowDecision"
      FROM audit WHERE id >= $1 AND id < $2`,
     [from, end],
   );
-  insertSlots(tx, left, tags);
+  insertSlots(tx, left.map(taggedEntry), tags);
+}
+
+type TaggedRow = Omit<TaggedEntry, 'shadow'> & { shadowDecision: Decision | null };
+
+function taggedEntry({ shadowDecision, ...row }: TaggedRow): TaggedEntry {
+  return { ...row, shadow: shadowDecision === null ? null : { decision: shadowDecision } };
 }
 
 /** For each table, its id column and the condition that a row has ended before a time ($2). */

@@ -3,7 +3,7 @@
 
 import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
 import { AUDIT_COLUMNS, ENTRY_COLUMNS } from './audit.ts';
-import type { AuditEntry } from './audit-entry.ts';
+import { type AuditEntry, type AuditRow, entryOf } from './audit-entry.ts';
 import { type Queries, rowInserts, type Transaction } from './db.ts';
 
 export interface Sealing {
@@ -67,12 +67,13 @@ export async function sliceEnd(db: Queries, span: Span, limit: number): Promise<
 }
 
 /** The entries after an id and up to another that have no place in the tree yet, in the order of their ids. */
-export function unsealedIn(db: Queries, after: string, end: string): Promise<AuditEntry[]> {
-  return db.all(
+export async function unsealedIn(db: Queries, after: string, end: string): Promise<AuditEntry[]> {
+  const rows = await db.all<AuditRow>(
     `SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 AND id <= $2
      AND NOT EXISTS (SELECT 1 FROM seals WHERE seals.entry_id = audit.id) ORDER BY id`,
     [after, end],
   );
+  return rows.map(entryOf);
 }
 
 /** The first entry after an id, or null: the entry that sealing has to read next. */
@@ -166,16 +167,16 @@ interface SealedRow {
 
 /** The places from `from` on with their entries, in order. */
 export async function listSealed(db: Queries, from: number, limit: number): Promise<SealedRow[]> {
-  const rows = await db.all<Seal & AuditEntry & { id: string | null }>(
+  const rows = await db.all<Seal & AuditRow & { id: string | null }>(
     `SELECT seq, entry_id AS "entryId", leaf_hash AS "leafHash", ${ENTRY_COLUMNS} FROM seals
      LEFT JOIN audit_entries e ON e.id = seals.entry_id LEFT JOIN audit_contexts c ON c.id = e.context WHERE seq >= $1 ORDER BY seq LIMIT $2`,
     [from, limit],
   );
-  return rows.map(({ seq, entryId, leafHash, ...entry }) => ({
+  return rows.map(({ seq, entryId, leafHash, ...row }) => ({
     seq,
     entryId,
     leafHash,
-    entry: entry.id === null ? null : entry,
+    entry: row.id === null ? null : entryOf(row),
   }));
 }
 

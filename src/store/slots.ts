@@ -1,11 +1,12 @@
-// An index of the audit log by time slots. Each key, tool, session, and rarer decision or surface has a tag, and a tag
-// has one row for every slot of 16 ms in which there are entries with it. Under load a slot has hundreds of entries, so
+// An index of the audit log by time slots. Each key, tool, session, and rarer decision or surface has a tag, as has what a
+// shadow said, and a tag has one row for every slot of 16 ms in which there are entries with it. Under load a slot has hundreds of entries, so
 // this costs a check almost nothing; an index row per entry and filter cost 1.5 µs.
 
 import { randomInt } from 'node:crypto';
 import type { Decision } from '../core/decide.ts';
+import { SHADOWS, type ShadowFilter } from '../core/shadow.ts';
 import { SURFACES, type Surface } from '../core/surface.ts';
-import type { AuditEntry } from './audit-entry.ts';
+import type { AuditEntry, Shadow } from './audit-entry.ts';
 import { CommittedMemory } from './committed-memory.ts';
 import { rowInserts, type Transaction } from './db.ts';
 
@@ -54,17 +55,27 @@ const SURFACE_TAGS = Object.fromEntries(surfaceTags) as Record<Surface, number |
 export const decisionTag = (decision: Decision): number | null => DECISION_TAGS[decision];
 export const surfaceTag = (surface: Surface): number | null => SURFACE_TAGS[surface];
 
-type Tagged = Pick<AuditEntry, 'id' | 'sessionId' | 'decision' | 'surface'>;
+/** Few calls have a shadow, so `allow` has a tag too. */
+const shadowTags = SHADOWS.map(each => [each, tagOf(`shadow ${each}`)] as const);
+const SHADOW_TAGS = Object.fromEntries(shadowTags) as Record<ShadowFilter, number>;
 
-/** All tags of an entry. The tags of its key and tool are given, since many entries share them. */
+export const shadowTag = (filter: ShadowFilter): number => SHADOW_TAGS[filter];
+
+type Tagged = Pick<AuditEntry, 'id' | 'sessionId' | 'decision' | 'surface'> & {
+  shadow: Pick<Shadow, 'decision'> | null;
+};
+
+/** All tags of an entry. The tags of its context are given, since many entries share them. */
 function tagsOf(entry: Tagged, shared: readonly number[]): readonly number[] {
   const decision = DECISION_TAGS[entry.decision];
   const surface = SURFACE_TAGS[entry.surface];
-  if (entry.sessionId === null && decision === null && surface === null) return shared;
+  const differs = entry.shadow !== null && entry.shadow.decision !== entry.decision;
+  if (entry.sessionId === null && decision === null && surface === null && !differs) return shared;
   const tags = [...shared];
   if (entry.sessionId !== null) tags.push(sessionTag(entry.sessionId));
   if (decision !== null) tags.push(decision);
   if (surface !== null) tags.push(surface);
+  if (differs) tags.push(SHADOW_TAGS.differs);
   return tags;
 }
 
@@ -73,11 +84,12 @@ const insertRows = rowInserts('audit_slots (tag, slot, writer)', 3, 'ON CONFLICT
 const WRITERS = 2 ** 31;
 
 /** What many entries share that have the same context. */
-type Shared = Pick<AuditEntry, 'keyId' | 'toolName' | 'personId'>;
+type Shared = Pick<AuditEntry, 'keyId' | 'toolName' | 'personId'> & Pick<Tagged, 'shadow'>;
 
-export function sharedTags({ keyId, toolName, personId }: Shared): number[] {
+export function sharedTags({ keyId, toolName, personId, shadow }: Shared): number[] {
   const tags = [keyTag(keyId), toolTag(toolName)];
   if (personId !== null) tags.push(personTag(personId));
+  if (shadow !== null) tags.push(SHADOW_TAGS[shadow.decision]);
   return tags;
 }
 
@@ -116,7 +128,7 @@ export class SlotMemory {
   /** The newest slot written for each tag. */
   readonly #newest = new CommittedMemory<number, string>();
 
-  /** `contexts` contain the tags of each entry's key and tool. */
+  /** `contexts` contain the tags that each entry shares with others. */
   add(tx: Transaction, entries: readonly Tagged[], contexts: readonly { tags: readonly number[] }[]): void {
     this.#newest.begin();
     const rows: [tag: number, slot: string][] = [];

@@ -27,6 +27,7 @@ const SEQ = 170;
 const STRETCH = 150;
 /** The place in each round of an entry that was made in somebody's name. */
 const PERSON = 5;
+const SHADOW = { policyId: 'p', policyVersion: 2, decision: 'deny', ruleIndex: null } as const;
 const TABLES = ['audit_entries', 'audit_contexts', 'seals', 'seal_nodes', 'checkpoints', 'sealing'];
 
 for (const engine of await engines()) {
@@ -48,7 +49,7 @@ for (const engine of await engines()) {
       one = await sealerOn(db, clock);
       for (let round = 0; round < ROUNDS; round++) {
         const named = (each: AuditEntry, n: number) =>
-          n === PERSON ? { ...each, personId: 'person-1' } : each;
+          n === PERSON ? { ...each, personId: 'person-1', shadow: SHADOW } : each;
         await write(db, entries(ROUND, clock.now).map(named));
         clock.now += 10 * MINUTE;
         await one.settle();
@@ -131,6 +132,23 @@ for (const engine of await engines()) {
       await sql(`UPDATE audit_contexts SET person_id = ${personId} WHERE person_id = 'person-1'`);
       const each = Array.from({ length: ROUNDS }, (_, round) => ['edited' as const, PERSON + round * ROUND]);
       expect(await found()).toEqual(each);
+    });
+
+    test.each([
+      "shadow_decision = 'allow'",
+      'shadow_rule_index = 1',
+      'shadow_policy_version = 3',
+      "shadow_policy_id = 'q'",
+      'shadow_policy_id = NULL, shadow_policy_version = NULL, shadow_decision = NULL',
+    ])('edited: what the shadow said (%s)', async change => {
+      await sql(`UPDATE audit_contexts SET ${change} WHERE person_id = 'person-1'`);
+      const each = Array.from({ length: ROUNDS }, (_, round) => ['edited' as const, PERSON + round * ROUND]);
+      expect(await found()).toEqual(each);
+    });
+
+    test('edited: a part of a shadow where there was none', async () => {
+      await sql("UPDATE audit_contexts SET shadow_decision = 'deny' WHERE person_id IS NULL");
+      expect((await found()).length).toBe(SIZE - ROUNDS);
     });
 
     test('edited, and its seal with it: between which checkpoints is known', async () => {

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { canonicalJson } from '../../src/core/canonical.ts';
+import { DECISIONS } from '../../src/core/decide.ts';
 import { entryText, shownEntry } from '../../src/core/entry.ts';
 import type { Json } from '../../src/core/json.ts';
 import { auditEntry } from '../store/stores.ts';
@@ -16,11 +17,20 @@ test('the quick way and the general way write the same', () => {
     sessionId: fc.option(text),
     ruleIndex: fc.option(fc.nat()),
     latencyMs: fc.nat(),
+    personId: fc.option(text),
+    shadow: fc.option(
+      fc.record({
+        ruleIndex: fc.option(fc.nat()),
+        policyVersion: fc.nat(),
+        policyId: text,
+        decision: fc.constantFrom(...DECISIONS),
+      }),
+    ),
   });
   fc.assert(
     fc.property(values, more => {
       const shown = shownEntry(auditEntry(more));
-      return entryText(shown) === canonicalJson(shown as Json);
+      return entryText(shown) === canonicalJson(shown as object as Json);
     }),
   );
 });
@@ -32,4 +42,18 @@ test('a field more, a field less or a field in disguise is another text', () => 
   const texts = [shown, less, { ...shown, more: 1 }, disguised].map(entryText);
   expect(new Set(texts).size).toBe(4);
   expect(texts[3]).toContain('__proto__');
+});
+
+test('an entry without a shadow has the text that it had before there were shadows', () => {
+  expect(entryText(shownEntry(auditEntry({ shadow: null })))).not.toContain('shadow');
+});
+
+test('a shadow with a field more or less, or one that is none, is another text', () => {
+  const shadow = { policyId: 'p', policyVersion: 1, decision: 'deny', ruleIndex: null } as const;
+  const shown = shownEntry(auditEntry({ shadow }));
+  const { ruleIndex: _, ...less } = shadow;
+  const shadows = [shadow, less, { ...shadow, more: 1 }, null, 'deny', [1]];
+  const texts = shadows.map(each => entryText({ ...shown, shadow: each }));
+  expect(new Set(texts).size).toBe(shadows.length);
+  for (const [index, text] of texts.entries()) expect(JSON.parse(text).shadow).toEqual(shadows[index]);
 });

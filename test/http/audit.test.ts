@@ -122,6 +122,8 @@ for (const engine of await engines()) {
       expect(reply.headers.get('content-type')).toStartWith('text/csv');
       const [head, ...rows] = parseCsv(reply.text);
       expect(head?.toSorted()).toEqual(FIELDS.toSorted());
+      const last = ['personId', 'shadowPolicyId', 'shadowPolicyVersion', 'shadowDecision', 'shadowRuleIndex'];
+      expect(reply.text.split('\r\n')[0]?.split(',').slice(FIELDS.length)).toEqual(last);
       const wanted = all.filter(entry => entry['keyId'] === keyId);
       expect(rows).toHaveLength(wanted.length);
       const column = (name: string) => rows.map(row => row[head?.indexOf(name) ?? -1] ?? '');

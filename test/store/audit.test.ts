@@ -1,8 +1,9 @@
 // The audit log on both engines: groups of every size, pages that neither skip nor repeat, each filter.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { SHADOWS } from '../../src/core/shadow.ts';
 import { AuditWriter, findAudit, insertAudit, listAuditSince } from '../../src/store/audit.ts';
-import type { AuditEntry } from '../../src/store/audit-entry.ts';
+import type { AuditEntry, Shadow } from '../../src/store/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { countAudit, nextAuditId, type Tally, tallies } from '../../src/store/audit-tally.ts';
 import { type Transaction, UniqueViolation } from '../../src/store/db.ts';
@@ -11,6 +12,11 @@ import { engines } from '../support/service.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from './stores.ts';
 
 const DECISIONS = ['allow', 'deny', 'pending'] as const;
+
+function shadow(n: number): Shadow {
+  const decision = DECISIONS[n % 5] ?? 'allow';
+  return { policyId: `shadow-${n % 2}`, policyVersion: 2, decision, ruleIndex: n % 8 === 1 ? null : 3 };
+}
 
 /** 500 entries, ten per millisecond, with every field taking several values. */
 const ENTRIES: AuditEntry[] = Array.from({ length: 500 }, (_, n) => {
@@ -27,8 +33,11 @@ const ENTRIES: AuditEntry[] = Array.from({ length: 500 }, (_, n) => {
     ruleIndex: n % 7 === 0 ? null : n % 7,
     referenceId: n % 9 === 0 ? `ref-${n}` : null,
     latencyMs: n % 11,
+    shadow: n % 4 === 1 ? shadow(n) : null,
   });
 });
+
+const differs = ({ decision, shadow }: AuditEntry) => shadow !== null && shadow.decision !== decision;
 
 const FILTERS: [string, AuditFilter, (entry: AuditEntry) => boolean][] = [
   ['nothing', {}, () => true],
@@ -43,6 +52,16 @@ const FILTERS: [string, AuditFilter, (entry: AuditEntry) => boolean][] = [
     'a full name with __ in the tool',
     { tool: 'gitlab__a__b' },
     e => e.toolName === 'a__b' && e.serverName === 'gitlab',
+  ],
+  ...SHADOWS.map((shadow): (typeof FILTERS)[number] => [
+    `a shadow: ${shadow}`,
+    { shadow },
+    entry => (shadow === 'differs' ? differs(entry) : entry.shadow?.decision === shadow),
+  ]),
+  [
+    'a shadow and a key',
+    { shadow: 'differs', keyId: 'key-1' },
+    entry => differs(entry) && entry.keyId === 'key-1',
   ],
   ['a tool nobody called', { tool: 'nothing' }, () => false],
   ['a start, which is included', { from: NOW + 20 }, entry => entry.at >= NOW + 20],
@@ -178,6 +197,16 @@ for (const engine of await engines()) {
       const wanted = [next, ...group(4).toReversed(), ...group(2).toReversed()];
       expect(await readAll({ keyId: 'shared' }, 10)).toEqual(wanted);
       expect(await readAll({ tool: 'shared' }, 2)).toEqual(wanted);
+    });
+
+    test('entries that differ only in their shadow have contexts of their own', async () => {
+      const keyId = 'shadowed';
+      const variants = [null, shadow(1), { ...shadow(1), policyVersion: 3 }, { ...shadow(1), ruleIndex: 0 }];
+      const group = [...variants, ...variants].map(each => auditEntry({ keyId, shadow: each }));
+      await store.db.transaction({}, async tx => insertAudit(tx, group));
+      expect(await readAll({ keyId }, 10)).toEqual(group.toReversed());
+      const contexts = await store.db.all('SELECT id FROM audit_contexts WHERE key_id = $1', [keyId]);
+      expect(contexts).toHaveLength(variants.length);
     });
 
     async function tallied(from: number, to: number): Promise<Tally[]> {

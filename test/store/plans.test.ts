@@ -126,6 +126,8 @@ function counted(n: number): limits.Counted {
   return { limitId: `limit-${n % 100}`, subject: `subject-${n}` };
 }
 
+const SHADOW = { policyId: 'p', policyVersion: 1, decision: 'deny', ruleIndex: null } as const;
+
 /** Every combination of filters, on the first page and on a later one. */
 const SEARCHES: [string, AuditFilter, string][] = [];
 for (let bits = 0; bits < 32; bits++) {
@@ -136,6 +138,7 @@ for (let bits = 0; bits < 32; bits++) {
     ...(bits & 8 && { decision: bits & 2 ? 'allow' : 'pending' }),
     ...(bits & 16 && { surface: bits & 4 ? 'check' : 'mcp' }),
     ...(bits % 10 === 0 && { personId: 'person-8' }),
+    ...(bits % 7 === 3 && { shadow: bits & 4 ? 'differs' : 'deny' }),
   };
   SEARCHES.push([`search by ${Object.keys(filter).join(', ') || 'nothing'}`, filter, 'z']);
   const from = NOW + (bits % 3);
@@ -259,6 +262,7 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
           toolName: `tool-${n % 100}`,
           decision: n % 50 === 0 ? 'pending' : 'allow',
           surface: n % 50 === 0 ? 'mcp' : 'check',
+          shadow: n % 100 === 7 ? SHADOW : null,
         }),
       ),
     );

@@ -96,7 +96,8 @@ await onEachEngine(store => {
   });
 
   test('of a sealed log go those in the first places, and filters find the rest', async () => {
-    const rows = [0, 1, 2, 3].map(n => entryAt(n, n, { toolName: n === 0 ? 'gone' : 'stays' }));
+    const shadow = { policyId: 'p', policyVersion: 1, decision: 'deny', ruleIndex: null } as const;
+    const rows = [0, 1, 2, 3].map(n => entryAt(n, n, { toolName: n === 0 ? 'gone' : 'stays', shadow }));
     await write(rows);
     const seals = [0, 2, 1].map((row, seq) => ({ seq, entryId: rows[row]?.id ?? '', leafHash: 'x' }));
     await within(async tx => insertSeals(tx, seals));
@@ -107,8 +108,12 @@ await onEachEngine(store => {
     const found = async (tool: string) => ids((await searchAudit(store.db, { tool }, 10, 'z')).entries);
     expect(await found('stays')).toEqual(ids(stayed.toReversed()));
     expect(await found('gone')).toEqual([]);
+    for (const by of ['deny', 'differs'] as const)
+      expect(ids((await searchAudit(store.db, { shadow: by }, 10, 'z')).entries)).toEqual(
+        ids(stayed.toReversed()),
+      );
     const tags = new Set((await store.db.all('SELECT tag FROM audit_slots')).map(row => row['tag']));
-    expect(tags.size).toBe(2);
+    expect(tags.size).toBe(4);
   });
 
   /** Which of the rows are left; each is made as its name says. */

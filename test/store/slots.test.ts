@@ -1,6 +1,7 @@
 // Slots and tags: an entry has the tags of everything that it can be filtered by, and bounds lie where they should.
 
 import { expect, test } from 'bun:test';
+import { DECISIONS } from '../../src/core/decide.ts';
 import * as slots from '../../src/store/slots.ts';
 import { auditEntry, idAt, NOW } from './stores.ts';
 
@@ -18,6 +19,12 @@ test('an entry has a tag for each filter that finds it, and none for what most e
         expect([...slots.allTagsOf(entry)].sort()).toEqual(wanted.sort());
       }
     }
+  }
+  for (const decision of DECISIONS) {
+    const shadow = { policyId: 'p', policyVersion: 1, decision, ruleIndex: 0 };
+    const shared = [slots.keyTag('key-1'), slots.toolTag('get_issue'), slots.shadowTag(decision)];
+    const differs = decision === 'allow' ? [] : [slots.shadowTag('differs')];
+    expect([...slots.allTagsOf(auditEntry({ shadow }))]).toEqual([...shared, ...differs]);
   }
   expect([slots.decisionTag('allow'), slots.surfaceTag('check')]).toEqual([null, null]);
 });

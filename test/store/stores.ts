@@ -109,6 +109,7 @@ export function auditEntry(more: Partial<AuditEntry> = {}): AuditEntry {
     referenceId: null,
     latencyMs: 1,
     personId: null,
+    shadow: null,
     ...more,
   };
 }

@@ -5,6 +5,7 @@ import { type Command, Option } from 'commander';
 import { DECISIONS } from '../../core/decide.ts';
 import { joinName } from '../../core/name.ts';
 import type { AuditEntry } from '../../core/resources.ts';
+import { SHADOWS } from '../../core/shadow.ts';
 import { SURFACES } from '../../core/surface.ts';
 import { safeJson, visible } from '../../core/visible.ts';
 import { operatorId, pastKeyId } from '../admin.ts';
@@ -30,6 +31,7 @@ interface Filter extends AdminOptions {
   decision?: string;
   tool?: string;
   surface?: string;
+  shadow?: string;
 }
 
 export function build(io: IO): Command {
@@ -65,14 +67,17 @@ function withFilter(made: Command, times: boolean): Command {
     .option('--person <person>', 'for whom the call was made, by e-mail or id')
     .addOption(new Option('--decision <decision>', 'with this decision').choices(DECISIONS))
     .option('--tool <tool>', 'of this tool, by full or bare name')
-    .addOption(new Option('--surface <surface>', 'from this surface').choices(SURFACES));
+    .addOption(new Option('--surface <surface>', 'from this surface').choices(SURFACES))
+    .addOption(
+      new Option('--shadow <decision>', "with this decision of the key's shadow policy").choices(SHADOWS),
+    );
 }
 
 async function filter(http: Http, options: Filter): Promise<Query> {
-  const { from, to, sessionId, decision, tool, surface } = options;
+  const { from, to, sessionId, decision, tool, surface, shadow } = options;
   const key = options.keyId === undefined ? undefined : await pastKeyId(http, options.keyId);
   const personId = options.person === undefined ? undefined : await operatorId(http, options.person);
-  return { from, to, keyId: key, sessionId, personId, decision, tool, surface };
+  return { from, to, keyId: key, sessionId, personId, decision, tool, surface, shadow };
 }
 
 const COLUMNS: Column<AuditEntry>[] = [

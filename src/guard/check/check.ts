@@ -272,5 +272,6 @@ function auditEntry({ request, person, considered: { policy } }: Case, decided: 
     ruleIndex: decided.ruleIndex,
     referenceId: (decided.freedBy ?? decided.repeats)?.referenceId ?? null,
     latencyMs: Math.round(performance.now() - startedAt),
+    shadow: null,
   };
 }

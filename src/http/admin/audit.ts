@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { DECISIONS } from '../../core/decide.ts';
 import { shownEntry } from '../../core/entry.ts';
 import { GuardError } from '../../core/errors.ts';
+import { SHADOWS } from '../../core/shadow.ts';
 import { SURFACES } from '../../core/surface.ts';
 import { findAudit } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
@@ -24,6 +25,10 @@ export const auditFilter = {
   decision: z.enum(DECISIONS).optional(),
   tool: z.string().min(1).max(300).optional().meta({ description: 'A full name, or a bare tool name.' }),
   surface: z.enum(SURFACES).optional(),
+  shadow: z.enum(SHADOWS).optional().meta({
+    description:
+      "What the key's shadow policy decided, or `differs`: it decided otherwise than the policy of the key.",
+  }),
 };
 
 export const entry = z.object({
@@ -44,6 +49,15 @@ export const entry = z.object({
   personId: uuid
     .optional()
     .meta({ description: 'The operator for whom the session acts; absent if it acts for nobody.' }),
+  shadow: z
+    .object({
+      policyId: uuid,
+      policyVersion: z.int(),
+      decision: z.enum(DECISIONS),
+      ruleIndex: z.int().nullable(),
+    })
+    .optional()
+    .meta({ description: "What the key's shadow policy said about the call; absent if it had none." }),
 });
 
 export const forwarded = z
@@ -116,7 +130,17 @@ export const auditRoutes: Route[] = [
   }),
 ];
 
-const COLUMNS = Object.keys(entry.shape) as (keyof typeof entry.shape)[];
+type Cell = string | number | null | undefined;
+
+const { shadow: _, ...FLAT } = entry.shape;
+const COLUMNS = Object.keys(FLAT) as (keyof typeof FLAT)[];
+const SHADOW_COLUMNS = ['shadowPolicyId', 'shadowPolicyVersion', 'shadowDecision', 'shadowRuleIndex'];
+
+function cells(row: AuditEntry): Cell[] {
+  const { shadow, ...shown } = showEntry(row);
+  const judged = [shadow?.policyId, shadow?.policyVersion, shadow?.decision, shadow?.ruleIndex];
+  return [...COLUMNS.map(column => shown[column]), ...judged];
+}
 
 const FORMATS = {
   jsonl: {
@@ -126,13 +150,13 @@ const FORMATS = {
   },
   csv: {
     type: 'text/csv; charset=utf-8',
-    head: `${COLUMNS.join(',')}\r\n`,
-    write: (row: AuditEntry) => `${COLUMNS.map(column => csvCell(showEntry(row)[column])).join(',')}\r\n`,
+    head: `${[...COLUMNS, ...SHADOW_COLUMNS].join(',')}\r\n`,
+    write: (row: AuditEntry) => `${cells(row).map(csvCell).join(',')}\r\n`,
   },
 };
 
 /** Quotes a cell where needed. One that a spreadsheet would run as a formula gets an apostrophe in front. */
-function csvCell(value: string | number | null | undefined): string {
+function csvCell(value: Cell): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
