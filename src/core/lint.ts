@@ -27,7 +27,7 @@ export function warningsOf(rules: readonly Rule[], limits: Limits = {}): Warning
 function ruleWarnings(rule: Rule, index: number, shown: string): Warning[] {
   const found: Warning[] = [];
   if (!isPossible(rule.tool)) found.push(about(['rules', index], `${shown} ${IMPOSSIBLE}`));
-  if (REGULAR_EXPRESSION.test(rule.tool)) found.push(about(['rules', index], `${shown} ${NO_EXPRESSION}`));
+  if (looksLikeExpression(rule.tool)) found.push(about(['rules', index], `${shown} ${NO_EXPRESSION}`));
   if (rule.when !== undefined) found.push(...conditionWarnings(rule, index, shown));
   return [...found, ...askingWarnings(rule, index, shown)];
 }
@@ -45,6 +45,7 @@ const IMPOSSIBLE =
  * regular expression.
  */
 const REGULAR_EXPRESSION = /^\^|\$$|\.[*+]|\\[.*+\w]|\[[^\]]+\]|\([^)]*\|[^)]*\)/;
+export const looksLikeExpression = (tool: string): boolean => REGULAR_EXPRESSION.test(tool);
 const NO_EXPRESSION =
   'looks like a regular expression, which a pattern is not: only * is special, and stands for any run of characters; ' +
   'every tool of a server is <server>__*';
