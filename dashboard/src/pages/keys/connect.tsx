@@ -6,7 +6,7 @@ import { post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { useGet } from '../../load.ts';
-import type { Settings } from '../../resources.ts';
+import type { ConnectedTool, Settings } from '../../resources.ts';
 import {
   AddressField,
   HeadersField,
@@ -23,13 +23,13 @@ const TRANSPORTS = [
   ['stdio', 'A command of the server file'],
 ] as const;
 
-export function Connect({ keyId, onAdded }: { keyId: string; onAdded: () => void }) {
+export function Connect({ keyId, onAdded }: { keyId: string; onAdded: (server: ConnectedTool) => void }) {
   const [open, setOpen] = useState(false);
   const add = async (form: FormData) => {
     const wanted = toolIn(form);
-    await post(`/keys/${keyId}/connected-tools`, wanted);
-    announce(`Added: ${wanted.name}`);
-    onAdded();
+    const added = await post<ConnectedTool>(`/keys/${keyId}/connected-tools`, wanted);
+    announce(`Added: ${added.name}`);
+    onAdded(added);
   };
   return (
     <>

@@ -1,27 +1,33 @@
 // The MCP servers of a key: their state, the tools they offer, and which of those changed since they were accepted.
-// connect.tsx adds one; edit.tsx changes one; drift.tsx compares definitions.
+// connect.tsx adds one; edit.tsx changes one; contact.ts contacts one; drift.tsx compares definitions.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { announce } from '../../announce.ts';
-import { post, remove } from '../../api.ts';
+import { remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Panel } from '../../components/page.tsx';
 import { SignInActions, SignInState } from '../../components/server-sign-in.tsx';
-import { Empty, Problem, Shown } from '../../components/states.tsx';
+import { Empty, Shown } from '../../components/states.tsx';
 import { Badge, Named, type Tone } from '../../components/text.tsx';
-import { useAction, useList } from '../../load.ts';
-import type { ConnectedTool, ToolTest } from '../../resources.ts';
+import { useList } from '../../load.ts';
+import type { ConnectedTool } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { Connect } from './connect.tsx';
+import { type Contacts, type Found, foundWords, isReachable, useContacts } from './contact.ts';
 import { Drift } from './drift.tsx';
 import { Edit } from './edit.tsx';
 
 export function ConnectedTools({ keyId }: { keyId: string }) {
   const list = useList<ConnectedTool>(`/keys/${keyId}/connected-tools`, 'connectedTools');
+  const contacts = useContacts(keyId, list.reload);
+  const added = (server: ConnectedTool) => {
+    list.reload();
+    if (isReachable(server)) contacts.contact(server);
+  };
   return (
     <Panel
       title="Connected Tools"
-      aside={mayAdminister.value && <Connect keyId={keyId} onAdded={list.reload} />}
+      aside={mayAdminister.value && <Connect keyId={keyId} onAdded={added} />}
     >
       <Shown
         of={list}
@@ -34,7 +40,7 @@ export function ConnectedTools({ keyId }: { keyId: string }) {
       >
         <ul class="servers">
           {list.data?.map(tool => (
-            <Server key={tool.id} keyId={keyId} tool={tool} reload={list.reload} />
+            <Server key={tool.id} keyId={keyId} tool={tool} contacts={contacts} reload={list.reload} />
           ))}
         </ul>
       </Shown>
@@ -51,24 +57,25 @@ const HEALTH: Record<ConnectedTool['health']['state'], [Tone, string]> = {
 interface ServerProps {
   keyId: string;
   tool: ConnectedTool;
+  contacts: Contacts;
   reload: () => void;
 }
 
-function Server({ keyId, tool, reload }: ServerProps) {
+function Server({ keyId, tool, contacts, reload }: ServerProps) {
   const [tone, word] = HEALTH[tool.health.state];
-  const [tested, setTested] = useState<ToolTest | null>(null);
+  const found = contacts.found[tool.id];
   /** Without a sign-in there is no connection that could be well or not. */
   const waits = tool.signIn !== null && tool.signIn.state !== 'signed_in';
   const drifted = tool.tools.filter(each => each.drifted);
   const path = `/keys/${keyId}/connected-tools/${tool.id}`;
-  useToolsAfterSignIn(path, tool, reload);
+  useToolsAfterSignIn(tool, contacts);
   return (
     <li class="server">
       <header>
         <h3>
           <Named text={tool.name} /> {!waits && <Badge tone={tone}>{word}</Badge>}
         </h3>
-        {mayAdminister.value && <Actions path={path} tool={tool} reload={reload} onTested={setTested} />}
+        {mayAdminister.value && <Actions path={path} tool={tool} contacts={contacts} reload={reload} />}
       </header>
       <p class="soft">
         {tool.transport}: <Named text={tool.url ?? tool.server ?? ''} />
@@ -81,8 +88,8 @@ function Server({ keyId, tool, reload }: ServerProps) {
         </p>
       )}
       {tool.signIn !== null && <SignInState of={tool.signIn} />}
-      {tested !== null && <Result of={tested} />}
-      {tested === null && !waits && tool.health.error !== null && (
+      {found !== undefined && <Result of={found} />}
+      {found === undefined && !waits && tool.health.error !== null && (
         <p class="failed">
           <Named text={tool.health.error} />
         </p>
@@ -96,21 +103,17 @@ function Server({ keyId, tool, reload }: ServerProps) {
 }
 
 /** Whoever comes back from signing in sees the tools without asking for them. */
-function useToolsAfterSignIn(path: string, { signIn, tools }: ConnectedTool, reload: () => void): void {
-  const unknown = mayAdminister.value && signIn?.state === 'signed_in' && tools.length === 0;
+function useToolsAfterSignIn(tool: ConnectedTool, { found, contact }: Contacts): void {
+  const unknown =
+    mayAdminister.value && tool.signIn?.state === 'signed_in' && tool.tools.length === 0 && !(tool.id in found);
   useEffect(() => {
-    if (unknown) post(`${path}/test`).then(reload, () => {});
+    if (unknown) contact(tool);
   }, [unknown]);
-}
-
-/** Whether an admin can connect to it now. */
-function isTestable({ oauth, signIn }: ConnectedTool): boolean {
-  return oauth === null || signIn?.state === 'signed_in';
 }
 
 function Tools({ of: tool }: { of: ConnectedTool }) {
   if (tool.tools.length === 0) {
-    const how = isTestable(tool) ? 'test it, or let a client connect.' : 'somebody has to sign in first.';
+    const how = isReachable(tool) ? 'test it, or let a client connect.' : 'somebody has to sign in first.';
     return <p class="soft">Its tools are not known yet: {how}</p>;
   }
   return (
@@ -128,27 +131,23 @@ function Tools({ of: tool }: { of: ConnectedTool }) {
 interface ActionsProps {
   path: string;
   tool: ConnectedTool;
+  contacts: Contacts;
   reload: () => void;
-  onTested: (tested: ToolTest) => void;
 }
 
-function Actions({ path, tool, reload, onTested }: ActionsProps) {
-  const { busy, error, run } = useAction();
-  const test = () =>
-    run(async () => {
-      const tested = await post<ToolTest>(`${path}/test`);
-      announce(tested.ok ? `${tool.name} answers.` : `${tool.name} does not answer.`);
-      onTested(tested);
-      reload();
-    });
+function Actions({ path, tool, contacts: { found, contact }, reload }: ActionsProps) {
+  const asked = found[tool.id] === 'asked';
   const disconnect = async () => {
     await remove(path);
     announce(`Removed: ${tool.name}`);
     reload();
   };
+  const changed = (server: ConnectedTool) => {
+    reload();
+    if (isReachable(server)) contact(server);
+  };
   return (
     <div class="actions">
-      <Problem error={error} />
       {tool.signIn !== null && (
         <SignInActions
           name={tool.name}
@@ -159,12 +158,12 @@ function Actions({ path, tool, reload, onTested }: ActionsProps) {
           consequence="Calls of this key to this server fail until an admin signs in again."
         />
       )}
-      {isTestable(tool) && (
-        <button type="button" class="plain small" disabled={busy} onClick={test}>
-          {busy ? 'Testing…' : 'Test'}
+      {isReachable(tool) && (
+        <button type="button" class="plain small" disabled={asked} onClick={() => contact(tool)}>
+          {asked ? 'Testing…' : 'Test'}
         </button>
       )}
-      <Edit path={path} tool={tool} onChanged={reload} />
+      <Edit path={path} tool={tool} onChanged={changed} />
       <Confirm label="Remove" title={`Remove ${tool.name}?`} run={disconnect}>
         Its tools disappear from this key’s proxy, and their accepted definitions are forgotten.
       </Confirm>
@@ -172,11 +171,11 @@ function Actions({ path, tool, reload, onTested }: ActionsProps) {
   );
 }
 
-function Result({ of: { ok, error, tools } }: { of: ToolTest }) {
-  if (ok) return <p>It answers, and offers {tools.length === 1 ? '1 tool' : `${tools.length} tools`}.</p>;
+function Result({ of }: { of: Found }) {
+  if (of === 'asked') return <p class="soft">It is being contacted…</p>;
   return (
-    <p class="failed">
-      <Named text={`It does not answer: ${error}`} />
+    <p class={of.ok ? undefined : 'failed'}>
+      <Named text={foundWords(of)} />
     </p>
   );
 }

@@ -20,7 +20,7 @@ interface EditProps {
   /** The path of the Connected Tool. */
   path: string;
   tool: ConnectedTool;
-  onChanged: () => void;
+  onChanged: (server: ConnectedTool) => void;
 }
 
 export function Edit({ path, tool, onChanged }: EditProps) {
@@ -28,9 +28,9 @@ export function Edit({ path, tool, onChanged }: EditProps) {
   const change = async (form: FormData) => {
     const changes = changesIn(form, tool);
     if (Object.keys(changes).length === 0) return;
-    await patch(path, changes);
-    announce(`Changed: ${tool.name}`);
-    onChanged();
+    const changed = await patch<ConnectedTool>(path, changes);
+    announce(`Changed: ${changed.name}`);
+    onChanged(changed);
   };
   return (
     <>
