@@ -57,7 +57,7 @@ describe.if(hasBrowser())('looking after things', () => {
       await button(page, 'Register').click();
       const secret = (await page.locator('.secret code').textContent()) ?? '';
       expect(secret).toStartWith('whsec_');
-      await button(page, 'I have kept it').click();
+      await button(page, 'I have stored it').click();
       await heading(page, new URL(receiver.url).host);
       await button(page, 'Send a test event').click();
       await page.getByText(/^It answered 200 after/).waitFor();
@@ -73,7 +73,7 @@ describe.if(hasBrowser())('looking after things', () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Make it' }).click();
       await page.getByText(/^whsec_/).waitFor();
       expect(await page.locator('.secret code').textContent()).not.toBe(secret);
-      await button(page, 'I have kept it').click();
+      await button(page, 'I have stored it').click();
       await page.getByText(/signs too until/).waitFor();
       await button(page, 'Switch off').click();
       await confirm(page, 'Switch off');
@@ -98,7 +98,7 @@ describe.if(hasBrowser())('looking after things', () => {
       const token = new URL(link).searchParams.get('token');
       const joined = await service.json('POST', '/admin/v1/join', null, { token, password: PASSWORD });
       expect(joined.body).toMatchObject({ email: 'colleague@example.com', role: 'approver' });
-      await button(page, 'I have kept it').click();
+      await button(page, 'I have stored it').click();
       await page.reload();
       const row = page.locator('tr').filter({ hasText: 'colleague@example.com' });
       await row.getByText('active').waitFor();

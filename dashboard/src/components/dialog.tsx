@@ -1,6 +1,6 @@
-// Dialogs based on the browser's own <dialog>, which keeps the focus inside, gives it back and closes with Escape. The
-// closing button comes last, so that the focus starts in the content. Errors are shown inside, and the dialog stays
-// open.
+// Dialogs based on the browser's own <dialog>, which keeps the focus inside, gives it back and closes with Escape, unless
+// its content would be lost. The closing button comes last, so that the focus starts in the content. Errors are shown
+// inside, and the dialog stays open.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -13,30 +13,56 @@ interface DialogProps {
   onClose: () => void;
   children: ComponentChildren;
   wide?: boolean;
+  /** With it, neither Escape nor a button in the corner closes the dialog. It is called when somebody presses Escape. */
+  onRefused?: () => void;
 }
 
-export function Dialog({ title, open, onClose, children, wide = false }: DialogProps) {
+export function Dialog({ title, open, onClose, children, wide = false, onRefused }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
     if (open) element.current?.showModal();
     else element.current?.close();
   }, [open]);
+  const refuse = (event: Event) => {
+    if (onRefused === undefined) return;
+    event.preventDefault();
+    onRefused();
+  };
+  // Browsers close a dialog at a second Escape even if its `cancel` was refused, so the key itself is refused too; and
+  // some have other ways, such as the back gesture of a phone.
+  const closed = () => {
+    if (open && onRefused !== undefined) element.current?.showModal();
+    else onClose();
+  };
   return (
-    <dialog ref={element} aria-labelledby={id} class={wide ? 'wide' : undefined} onClose={onClose}>
+    <dialog
+      ref={element}
+      aria-labelledby={id}
+      class={wide ? 'wide' : undefined}
+      onKeyDown={event => event.key === 'Escape' && refuse(event)}
+      onCancel={refuse}
+      onClose={closed}
+    >
       {open && (
         <>
           <h2 id={id}>{title}</h2>
           {children}
-          <button type="button" class="icon close" onClick={onClose} title="Close">
-            <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-              <path d="M4 4l8 8M12 4l-8 8" />
-            </svg>
-            <span class="unseen">Close</span>
-          </button>
+          {onRefused === undefined && <CloseButton onClick={onClose} />}
         </>
       )}
     </dialog>
+  );
+}
+
+function CloseButton({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" class="icon close" onClick={onClick} title="Close">
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <path d="M4 4l8 8M12 4l-8 8" />
+      </svg>
+      <span class="unseen">Close</span>
+    </button>
   );
 }
 

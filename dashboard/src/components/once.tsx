@@ -1,7 +1,8 @@
-// Shows something once that is never shown again: a key, a secret, a link. The dialog stays until somebody confirms
-// that they have it.
+// Shows something once that is never shown again: a key, a secret, a link. The dialog stays until somebody says that they
+// have stored it; neither Escape nor leaving the page loses it unasked.
 
 import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
 import { Copy } from './text.tsx';
 
@@ -18,21 +19,39 @@ interface OnceProps {
 }
 
 export function Once({ title, secret, name, children, use, onClose }: OnceProps) {
+  const [refused, setRefused] = useState(false);
+  useAskedBeforeLeaving(secret !== null);
+  useEffect(() => setRefused(false), [secret]);
   return (
-    <Dialog title={title} open={secret !== null} onClose={onClose} wide>
+    <Dialog title={title} open={secret !== null} onClose={onClose} onRefused={() => setRefused(true)} wide>
       <div class="stack">
         <p>{children}</p>
         <p class="secret">
           <code>{secret}</code>
         </p>
         {use}
-        <footer>
-          <Copy text={secret ?? ''} label={`Copy the ${name}`} wide />
-          <button type="button" onClick={onClose}>
-            I have kept it
-          </button>
-        </footer>
+        <div>
+          <p role="status" class="failed">
+            {refused && `The ${name} is shown only now. Store it, then choose “I have stored it”.`}
+          </p>
+          <footer>
+            <Copy text={secret ?? ''} label={`Copy the ${name}`} wide />
+            <button type="button" onClick={onClose}>
+              I have stored it
+            </button>
+          </footer>
+        </div>
       </div>
     </Dialog>
   );
+}
+
+/** Browsers ask whoever reloads or closes the page meanwhile. */
+function useAskedBeforeLeaving(shown: boolean): void {
+  useEffect(() => {
+    if (!shown) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [shown]);
 }

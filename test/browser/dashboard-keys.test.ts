@@ -1,0 +1,85 @@
+// Keys in a real browser, on SQLite: a secret that is shown once cannot be closed by mistake, and a server that is added is
+// really contacted.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { newPerson, type Person } from '../operators/people.ts';
+import { expectUsable, hasBrowser, heading, launch, visit } from '../support/browser.ts';
+import { ECHO, RecordingUpstream } from '../support/mcp.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+/** A page is a client of the API, which is tested on both engines. */
+describe.if(hasBrowser())('keys', () => {
+  let browser: Browser;
+  let service: TestService;
+  let admin: Person;
+  beforeAll(async () => {
+    [browser, service] = await Promise.all([launch(), startService()]);
+    admin = await newPerson(service, 'admin');
+  });
+  afterAll(async () => {
+    await service?.close();
+  });
+
+  const use = (work: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) =>
+    visit(browser, service, admin.cookie, work, options);
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+  test('a key that is shown once goes only when somebody says that it is stored', async () => {
+    await service.newKey([], { name: 'another' });
+    await use(async page => {
+      await page.goto('/dashboard/keys?new');
+      const dialog = page.getByRole('dialog', { name: 'New key' });
+      await dialog.getByLabel('Name').fill('shown once');
+      await button(page, 'Create the key').click();
+      const once = page.getByRole('dialog', { name: 'Your new key' });
+      const key = await once.locator('.secret code').textContent();
+      // The browser lets nobody refuse a second Escape.
+      for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape');
+      await once.getByRole('status').getByText('The key is shown only now').waitFor();
+      await page.mouse.click(2, 2);
+      expect(await once.getByRole('button', { name: 'Close' }).count()).toBe(0);
+      await once.evaluate('document.querySelector("dialog[open]").close()');
+      await once.getByText(key ?? '', { exact: true }).first().waitFor();
+      expect(await once.locator('.secret code').textContent()).toBe(key);
+      await expectUsable(page);
+      const asked = page.waitForEvent('dialog');
+      await page.evaluate('setTimeout(() => location.reload())');
+      const question = await asked;
+      expect(question.type()).toBe('beforeunload');
+      await question.dismiss();
+      expect(await once.locator('.secret code').textContent()).toBe(key);
+      await button(page, 'I have stored it').click();
+      await heading(page, 'shown once');
+      expect(await page.content()).not.toContain(key ?? '-');
+    });
+  });
+
+  test('a server that is added is contacted, and the page says what was found', async () => {
+    const upstream = new RecordingUpstream({ tools: [ECHO, { ...ECHO, name: 'look' }] });
+    const { keyId } = await service.newKey([], { name: 'with servers' });
+    const add = async (page: Page, name: string, url: string) => {
+      await button(page, 'Add an MCP server').click();
+      const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
+      await dialog.getByLabel('Name').fill(name);
+      await dialog.getByLabel('Address').fill(url);
+      await dialog.getByRole('button', { name: 'Add' }).click();
+    };
+    await use(async page => {
+      await page.goto(`/dashboard/keys/${keyId}`);
+      await heading(page, 'with servers');
+      await add(page, 'eyes', upstream.url);
+      await page.locator('.announcement').getByText('eyes: Connected: 2 tools').waitFor();
+      const eyes = page.locator('.server').filter({ hasText: 'eyes' });
+      await eyes.getByText('Connected: 2 tools').waitFor();
+      await eyes.locator('.chip').getByText('look').waitFor();
+      await upstream.stop();
+      await add(page, 'ears', upstream.url);
+      await page.locator('.announcement').getByText('ears: It does not answer').waitFor();
+      const ears = page.locator('.server').filter({ hasText: 'ears' });
+      await ears.getByText('It does not answer').waitFor();
+      expect(await ears.getByText('Connected').count()).toBe(0);
+      await expectUsable(page);
+    });
+  });
+});
