@@ -1,9 +1,9 @@
-// A page that is loaded when it is first shown; if that fails, it says so.
+// A page that is loaded when it is first shown; if that fails, it says so, and is loaded once the service answers.
 
 import type { FunctionComponent } from 'preact';
 import { lazy as lazily } from 'preact-iso';
-import { Unloaded } from './components/boundary.tsx';
+import { type Load, unloaded } from './components/boundary.tsx';
 
-export function lazy(load: () => Promise<{ default: FunctionComponent }>): FunctionComponent {
-  return lazily(() => load().catch(() => ({ default: Unloaded })));
+export function lazy(load: Load): FunctionComponent {
+  return lazily(() => load().catch(() => ({ default: unloaded(load) })));
 }

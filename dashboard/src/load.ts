@@ -1,7 +1,9 @@
 // Loads data from the service in a component: the data, the error, and whether it is loading. What was shown stays
-// while it is loaded again, so that nothing flickers and nothing blocks.
+// while it is loaded again, so that nothing flickers and nothing blocks. What failed because the service did not answer is
+// loaded again when it does.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { passes, whenAnswering } from './answering.ts';
 import { get, type Query, queryOf } from './api.ts';
 
 interface Loaded<T> {
@@ -33,6 +35,7 @@ function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loa
     return () => abort.abort();
   }, [key, round]);
   const reload = useCallback(() => setRound(before => before + 1), []);
+  useEffect(() => (passes(state.error) ? whenAnswering(reload) : undefined), [state.error]);
   const change = useCallback(
     (correct: (data: T) => T) =>
       setState(before => (before.data === undefined ? before : { ...before, data: correct(before.data) })),

@@ -241,10 +241,12 @@ describe.if(withBrowser)('the frame', () => {
       await page.goto('/dashboard');
       await heading(page, 'Overview');
       await page.route('**/dashboard/assets/*.js', route => route.abort());
+      await page.route('**/readyz', route => route.abort());
       await page.getByRole('link', { name: 'Approvals' }).first().click();
       await heading(page, 'Something went wrong');
+      await expectUsable(page);
       await page.unroute('**/dashboard/assets/*.js');
-      await page.getByRole('button', { name: 'Reload' }).click();
+      await page.getByRole('button', { name: 'Try again' }).click();
       await heading(page, 'Approvals');
       const nonsense = JSON.stringify({ entries: [{}], nextCursor: null });
       await page.route('**/admin/v1/audit', route => route.fulfill({ status: 200, body: nonsense }));
@@ -253,6 +255,25 @@ describe.if(withBrowser)('the frame', () => {
       await expectUsable(page);
       await page.getByRole('link', { name: 'Approvals' }).first().click();
       await heading(page, 'Approvals');
+    });
+  });
+
+  test('a page that nobody has visited appears by itself when the service is back, and so does its data', async () => {
+    await visit(browser, service, admin.cookie, async page => {
+      await page.goto('/dashboard');
+      await heading(page, 'Overview');
+      await page.context().setOffline(true);
+      await page.getByRole('link', { name: 'Webhooks' }).first().click();
+      await heading(page, 'Something went wrong');
+      await page.context().setOffline(false);
+      await heading(page, 'Webhooks');
+      await page.getByText('No webhook is registered').waitFor();
+      await page.route('**/admin/v1/keys?**', route => route.abort());
+      await page.route('**/admin/v1/keys', route => route.abort());
+      await page.getByRole('link', { name: 'Keys' }).first().click();
+      await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
+      await page.unrouteAll();
+      await page.getByRole('link', { name: 'default' }).first().waitFor();
     });
   });
 

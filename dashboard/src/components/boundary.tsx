@@ -1,8 +1,10 @@
-// Keeps the shell alive when a page fails: an error is shown in place of the page, and another page can be opened.
+// Keeps the shell alive when a page fails or cannot be loaded: that is said in place of the page, and another page can be
+// opened.
 
-import type { ComponentChildren, FunctionComponent } from 'preact';
-import { useEffect, useErrorBoundary } from 'preact/hooks';
+import { type ComponentChildren, type FunctionComponent, h } from 'preact';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { whenAnswering } from '../answering.ts';
 import { Page } from './page.tsx';
 
 /** Wraps the current page. */
@@ -11,19 +13,61 @@ export function Boundary({ children }: { children: ComponentChildren }) {
   const [error, forget] = useErrorBoundary();
   // Another page may work, so the error is cleared.
   useEffect(() => forget(), [path]);
-  return error === undefined ? children : <Broken what="This page failed." />;
+  return error === undefined ? (
+    children
+  ) : (
+    <Broken what="This page failed. Reloading the dashboard may help." label="Reload" retry={reload} />
+  );
 }
 
-/** Shown instead of a page whose script could not be loaded, because its file has another name after an upgrade. */
-export const Unloaded: FunctionComponent = () => <Broken what="This page could not be loaded." />;
+export type Load = () => Promise<{ default: FunctionComponent }>;
 
-function Broken({ what }: { what: string }) {
+/**
+ * Stands for a page whose script could not be loaded. It loads the page as soon as the service answers again. If even
+ * that fails, the script has another name after an upgrade, or the browser remembers the failure: a reload helps both.
+ */
+export function unloaded(load: Load): FunctionComponent {
+  let loaded: FunctionComponent | undefined;
+  return props => {
+    const [, show] = useState(0);
+    const retry = async (failed: () => void) => {
+      try {
+        loaded = (await load()).default;
+        show(1);
+      } catch {
+        failed();
+      }
+    };
+    useEffect(() => (loaded === undefined ? whenAnswering(() => retry(reloadOnce)) : undefined), []);
+    if (loaded !== undefined) return h(loaded, props);
+    return (
+      <Broken
+        what="This page could not be loaded. It is loaded as soon as the service answers."
+        label="Try again"
+        retry={() => retry(reload)}
+      />
+    );
+  };
+}
+
+const reload = () => location.reload();
+const RELOADED = 'toolgate-reloaded';
+const CALM_MS = 60_000;
+
+/** Nobody asked for this reload, so it must not happen over and over. */
+function reloadOnce(): void {
+  if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) < CALM_MS) return;
+  sessionStorage.setItem(RELOADED, String(Date.now()));
+  reload();
+}
+
+function Broken({ what, label, retry }: { what: string; label: string; retry: () => void }) {
   return (
     <Page title="Something went wrong">
       <div class="notice problem" role="alert">
-        <p>{what} Reloading the dashboard may help.</p>
-        <button type="button" class="plain small" onClick={() => location.reload()}>
-          Reload
+        <p>{what}</p>
+        <button type="button" class="plain small" onClick={retry}>
+          {label}
         </button>
       </div>
     </Page>

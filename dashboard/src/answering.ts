@@ -1,0 +1,38 @@
+// Waits until the service answers again, for whatever it could not answer. There is one question for all that wait, and
+// none while nothing does or the tab is hidden.
+
+import { Refusal } from './api.ts';
+
+const AGAIN_MS = 3000;
+const waiting = new Set<() => void>();
+let asks: ReturnType<typeof setInterval> | undefined;
+
+/** Runs `work` once, when the service is ready; returns a function that stops waiting. */
+export function whenAnswering(work: () => void): () => void {
+  waiting.add(work);
+  asks ??= setInterval(ask, AGAIN_MS);
+  return () => {
+    waiting.delete(work);
+    if (waiting.size === 0) stop();
+  };
+}
+
+/** Whether the same request may succeed later: nobody answered, or not now. */
+export function passes(error: Error | null): boolean {
+  return error instanceof Refusal && [0, 502, 503, 504].includes(error.status);
+}
+
+async function ask(): Promise<void> {
+  if (document.hidden) return;
+  const ready = await fetch('/readyz').catch(() => null);
+  if (ready?.ok !== true) return;
+  stop();
+  const all = [...waiting];
+  waiting.clear();
+  for (const work of all) work();
+}
+
+function stop(): void {
+  clearInterval(asks);
+  asks = undefined;
+}
