@@ -9,6 +9,7 @@ import { dashboard } from './dashboard-assets.ts';
 import type { Asset } from './dashboard-build.ts';
 import { framePage } from './dashboard-page.ts';
 import { noSuchRoute } from './errors.ts';
+import { isBrowser } from './nowhere.ts';
 import { resourceOf } from './oauth/metadata.ts';
 import { clientOf, type Incoming, type Route, route } from './route.ts';
 
@@ -35,8 +36,7 @@ const leadsHome = (path: string): Route =>
       404: { description: 'The answer to clients that are not browsers.' },
     },
     handle: ({ request }) => {
-      const isBrowser = request.headers.get('accept')?.includes('text/html') ?? false;
-      if (!isBrowser) throw noSuchRoute();
+      if (!isBrowser(request)) throw noSuchRoute();
       return new Response(null, { status: 303, headers: { Location: HOME } });
     },
   });

@@ -17,6 +17,7 @@ import { hookRoutes } from './hooks/routes.ts';
 import { mcpRoutes } from './mcp.ts';
 import { challenge } from './oauth/metadata.ts';
 import { oauthRoutes } from './oauth/routes.ts';
+import { nowherePages } from './nowhere.ts';
 import { checkOrigin } from './origin.ts';
 import { referenceRoutes } from './reference.ts';
 import { clientOf, type Incoming, type Route, type Services } from './route.ts';
@@ -61,13 +62,14 @@ export interface Serving {
 export function serve(services: Services, host: string, port: number, reusePort = false): Serving {
   const desk = new Desk(services);
   const table = desk.byPath();
+  const nowhere = nowherePages(routes);
   const server = Bun.serve({
     hostname: host,
     port,
     reusePort,
     maxRequestBodySize: MAX_BODY,
     routes: table,
-    fetch: request => desk.refuse(request, noSuchRoute()),
+    fetch: request => desk.refuse(request, noSuchRoute(), () => nowhere(request)),
     error: error => desk.refuse(null, error),
   });
   const stop = async () => {
