@@ -40,7 +40,10 @@ describe.if(hasBrowser())('keys', () => {
       await page.mouse.click(2, 2);
       expect(await once.getByRole('button', { name: 'Close' }).count()).toBe(0);
       await once.evaluate('document.querySelector("dialog[open]").close()');
-      await once.getByText(key ?? '', { exact: true }).first().waitFor();
+      await once
+        .getByText(key ?? '', { exact: true })
+        .first()
+        .waitFor();
       expect(await once.locator('.secret code').textContent()).toBe(key);
       await expectUsable(page);
       const asked = page.waitForEvent('dialog');

@@ -27,10 +27,13 @@ test.each(['/nowhere', '/no/where?x=1', '/dashboard/keys/1/2', '/docs/a/b', '/<s
   },
 );
 
-test.each([undefined, '*/*', 'application/json'])('a program that accepts %s gets a problem', async accept => {
-  const headers: Record<string, string> = accept === undefined ? {} : { Accept: accept };
-  expectProblem(await service.request('GET', '/nowhere', { headers }), 404, 'not_found');
-});
+test.each([undefined, '*/*', 'application/json'])(
+  'a program that accepts %s gets a problem',
+  async accept => {
+    const headers: Record<string, string> = accept === undefined ? {} : { Accept: accept };
+    expectProblem(await service.request('GET', '/nowhere', { headers }), 404, 'not_found');
+  },
+);
 
 test('below the paths of the API, even a browser gets a problem', async () => {
   const first = new Set(routes.map(({ path }) => path.split('/')[1] ?? ''));

@@ -25,10 +25,7 @@ export function ConnectedTools({ keyId }: { keyId: string }) {
     if (isReachable(server)) contacts.contact(server);
   };
   return (
-    <Panel
-      title="Connected Tools"
-      aside={mayAdminister.value && <Connect keyId={keyId} onAdded={added} />}
-    >
+    <Panel title="Connected Tools" aside={mayAdminister.value && <Connect keyId={keyId} onAdded={added} />}>
       <Shown
         of={list}
         empty={
@@ -105,7 +102,10 @@ function Server({ keyId, tool, contacts, reload }: ServerProps) {
 /** Whoever comes back from signing in sees the tools without asking for them. */
 function useToolsAfterSignIn(tool: ConnectedTool, { found, contact }: Contacts): void {
   const unknown =
-    mayAdminister.value && tool.signIn?.state === 'signed_in' && tool.tools.length === 0 && !(tool.id in found);
+    mayAdminister.value &&
+    tool.signIn?.state === 'signed_in' &&
+    tool.tools.length === 0 &&
+    !(tool.id in found);
   useEffect(() => {
     if (unknown) contact(tool);
   }, [unknown]);
