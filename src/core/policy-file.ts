@@ -52,7 +52,7 @@ interface PolicyFile {
   /** Null when there is an error; a policy with warnings can be used. */
   policy: WrittenPolicy | null;
   problems: Problem[];
-  /** The line on which each rule begins. */
+  /** The line on which each rule begins, also one that cannot be read, so that the numbers of rules stay right. */
   lines: number[];
 }
 
@@ -73,6 +73,8 @@ class Reader {
   readonly #problems: Problem[] = [];
   /** The rules that could be read, and their numbers in the file. */
   readonly #rules: { rule: Rule; node: YAMLMap; number: number }[] = [];
+  /** The offset of each rule, also of one that could not be read. */
+  readonly #starts: number[] = [];
   readonly #limits = new Map<string, { key: Node; node: Node | null }>();
   readonly #lists: Record<string, Node | null> = { rules: null, limits: null };
 
@@ -96,7 +98,7 @@ class Reader {
     const failed = this.#problems.some(problem => problem.severity === 'error');
     if (policy !== null && !failed) this.#warnings(policy);
     this.#problems.sort((a, b) => a.line - b.line || a.column - b.column);
-    const lines = this.#rules.map(({ node }) => this.#lines.linePos(offsetOf(node)).line);
+    const lines = this.#starts.map(start => this.#lines.linePos(start).line);
     return { policy: failed ? null : policy, problems: this.#problems, lines };
   }
 
@@ -115,6 +117,7 @@ class Reader {
     this.#lists['rules'] = list;
     if (list.items.length > MAX_RULES) this.#error(list, `a policy has at most ${MAX_RULES} rules`);
     list.items.forEach((item, number) => {
+      this.#starts.push(offsetOf(item as Node));
       const rule = this.#rule(item as Node, number);
       if (rule !== null) this.#rules.push({ rule, node: item as YAMLMap, number });
     });

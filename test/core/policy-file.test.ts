@@ -449,8 +449,8 @@ describe('reports, where it stands,', () => {
       '4:5 error rule 1 lacks "tool"',
       '7:11 error "show" is only for require_approval rules, and for allow rules whose limit has beyond: require_approval',
     ]);
-    // Only what could be read as a rule has a line.
-    expect(parsePolicy(`${text}  - { tool: b, action: deny }`).lines).toEqual([5, 8]);
+    // What could not be read as a rule has a line too, so that the numbers of the others stay right.
+    expect(parsePolicy(`${text}  - { tool: b, action: deny }`).lines).toEqual([2, 4, 5, 8]);
     expect(problems('[{"tool":5,"actio":"x","action":"no"}]')).toEqual([
       '1:10 error "tool" must be a string',
       '1:12 error unknown field "actio" in rule 0; known: tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "action"?',
