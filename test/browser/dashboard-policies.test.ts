@@ -137,7 +137,14 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       // What is typed right before the click is saved too.
       await page.keyboard.insertText('# the end');
       await save.click({ force: true });
+      const last = page.getByRole('dialog', { name: 'Save as version 2?' });
+      await expectUsable(page);
+      await last.getByRole('button', { name: 'Save', exact: true }).click();
       await button(page, 'Save as version 3').waitFor();
+      await page
+        .getByRole('table', { name: 'Versions' })
+        .getByRole('cell', { name: '2', exact: true })
+        .waitFor();
       expect((await service.check(key, 's', 'a')).body).toMatchObject({
         decision: 'deny',
         reason: 'not today',
@@ -236,7 +243,8 @@ describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys o
       await page.getByText('Not saved yet').waitFor();
       await service.admin('PUT', `/policies/${policyId}`, { rules: [...rules, ...rules] });
       await button(page, 'Save as version 2').click();
-      await page.getByRole('alert').getByText('Version 2 was saved meanwhile').waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByRole('region', { name: 'Two versions' }).waitFor();
       expect((await service.admin('GET', `/policies/${policyId}`)).body.rules).toHaveLength(2);
     });
   });

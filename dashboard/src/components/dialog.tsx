@@ -122,10 +122,11 @@ interface ConfirmProps {
   /** The class of the button that opens the dialog. */
   class?: string;
   disabled?: boolean;
+  wide?: boolean;
 }
 
 /** A button for an action that cannot be undone, which asks for confirmation first. */
-export function Confirm({ label, title, children, action, run, disabled, ...looks }: ConfirmProps) {
+export function Confirm({ label, title, children, action, run, disabled, wide, ...looks }: ConfirmProps) {
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -144,6 +145,7 @@ export function Confirm({ label, title, children, action, run, disabled, ...look
         action={action ?? label}
         submit={run}
         danger
+        wide={wide ?? false}
       >
         <div>{children}</div>
       </FormDialog>

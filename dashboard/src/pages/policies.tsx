@@ -9,7 +9,7 @@ import { Ago, Named } from '../components/text.tsx';
 import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
 import type { Policy } from '../resources.ts';
-import { mayAdminister } from '../session.ts';
+import { mayAdminister, me } from '../session.ts';
 import { usersOf } from './policies/users.ts';
 
 // The policy parser and the editor are large, and the list needs neither.
@@ -21,7 +21,7 @@ export default function Policies() {
   useEffect(() => {
     loadKeys().catch(() => {});
   }, []);
-  if (id === 'new') return <NewPolicy />;
+  if (id === 'new') return <NewPolicy key={me.value?.actor} />;
   return id === undefined ? <List /> : <OnePolicy key={id} id={id} />;
 }
 

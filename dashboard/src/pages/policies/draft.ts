@@ -28,3 +28,6 @@ export function contentOf(text: string): object {
 export function compiledDraft({ policy }: Draft, name: string): CompiledPolicy | null {
   return policy && compilePolicy({ id: '', version: 0, ...policy, name: policy.name ?? name });
 }
+
+/** The lines of a text, to be compared with those of another. */
+export const linesOf = (text: string): string[] => text.trimEnd().split('\n');

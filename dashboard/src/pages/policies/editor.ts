@@ -12,14 +12,24 @@ import { minimalSetup } from 'codemirror';
 import type { Problem } from '../../../../src/core/policy-file.ts';
 import { complete } from './completion.ts';
 import { conditionColours } from './conditions.ts';
+import { markAdded, numberRules, ruleGutter } from './rule-gutter.ts';
 
 export interface Editor {
   /** Marks the problems in the text. */
   mark: (problems: readonly Problem[]) => void;
+  /** Shows the numbers of the rules beside the lines on which they begin. */
+  number: (lines: readonly number[]) => void;
   /** Puts the cursor at the beginning of a line, or at a column of it. */
   goTo: (line: number, column?: number) => void;
-  setText: (text: string) => void;
+  /** Replaces the text. If lines of it were just added, they are coloured and scrolled to. */
+  setText: (text: string, added: AddedLines | null) => void;
   destroy: () => void;
+}
+
+/** The first and the last line of what was added to a text. */
+export interface AddedLines {
+  first: number;
+  last: number;
 }
 
 interface EditorOptions {
@@ -84,6 +94,7 @@ export function openEditor(host: HTMLElement, { text, label, readOnly, onChange 
       minimalSetup,
       lineNumbers(),
       lintGutter(),
+      ruleGutter,
       highlightActiveLine(),
       highlightActiveLineGutter(),
       yaml(),
@@ -113,9 +124,14 @@ export function openEditor(host: HTMLElement, { text, label, readOnly, onChange 
       const anchor = offset(view, line, column);
       view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) });
     },
-    setText: changed => {
-      if (changed === view.state.doc.toString()) return;
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: changed } });
+    number: lines => view.dispatch({ effects: numberRules.of(lines) }),
+    setText: (changed, added) => {
+      if (changed !== view.state.doc.toString())
+        view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: changed } });
+      view.dispatch({ effects: markAdded.of(added) });
+      if (added === null) return;
+      const anchor = offset(view, added.first, 1);
+      view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) });
     },
     destroy: () => view.destroy(),
   };

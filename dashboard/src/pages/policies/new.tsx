@@ -9,9 +9,12 @@ import { Page, Panel } from '../../components/page.tsx';
 import { Problem } from '../../components/states.tsx';
 import { useAction } from '../../load.ts';
 import type { WholePolicy } from '../../resources.ts';
-import { mayAdminister } from '../../session.ts';
+import { mayAdminister, me } from '../../session.ts';
+import { Unsaved } from './conflict.tsx';
 import { contentOf, draftOf } from './draft.ts';
-import { Rules } from './rules.tsx';
+import { type KeptDraft, KeptDrafts } from './kept-drafts.ts';
+import { Rules, type ShownText } from './rules.tsx';
+import { useWarning } from './warning.ts';
 
 const TEXT = `# The first rule that matches a tool, and whose conditions hold, decides. What no rule matches is denied.
 rules:
@@ -28,11 +31,28 @@ const NAME_HINT = 'Unique; it appears in the reasons of verdicts.';
 const IN_TEXT = 'It stands in the text below.';
 
 export function NewPolicy() {
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
-  const [draft, setDraft] = useState(() => draftOf(TEXT));
+  const drafts = new KeptDrafts(me.value?.actor ?? '', 'new', sessionStorage);
+  const [kept, setKept] = useState(() => drafts.read('edited'));
+  const [name, setName] = useState(kept?.name ?? '');
+  const [description, setDescription] = useState(kept?.description ?? '');
+  const [shown, setShown] = useState<ShownText>({ text: kept?.text ?? TEXT, added: null });
+  const [draft, setDraft] = useState(() => draftOf(shown.text));
   // What is typed after the last pause is saved too.
-  const typed = useRef(TEXT);
+  const typed = useRef(shown.text);
+  const changed = draft.text !== TEXT || name !== '' || description !== '';
+  useWarning(changed);
+  const keep = (part: Partial<KeptDraft>) => {
+    const written = { version: 0, text: typed.current, name, description, ...part };
+    const isEmpty = written.text === TEXT && written.name === '' && written.description === '';
+    drafts.keep('edited', isEmpty ? null : written);
+  };
+  const discard = () => {
+    drafts.keep('edited', null);
+    setKept(null);
+    setName('');
+    setDescription('');
+    setShown({ text: TEXT, added: null });
+  };
   const { busy, error, run } = useAction();
   const { route } = useLocation();
   const named = draft.policy?.name ?? null;
@@ -42,12 +62,14 @@ export function NewPolicy() {
     return run(async () => {
       const about = { ...(named === null && { name }), ...(described === null && { description }) };
       const made = await post<WholePolicy>('/policies', { ...about, ...contentOf(typed.current) });
+      drafts.keep('edited', null);
       announce(`Created: ${made.name}`);
       route(`/dashboard/policies/${made.id}`);
     });
   };
   return (
     <Page title="New policy" lead={<a href="/dashboard/policies">All policies</a>}>
+      {kept !== null && <Unsaved discard={discard}>Your unsaved draft was restored.</Unsaved>}
       <form class="stack" onSubmit={create}>
         <Panel title="About it">
           <div class="stack">
@@ -58,7 +80,10 @@ export function NewPolicy() {
                   required
                   readOnly={named !== null}
                   value={named ?? name}
-                  onInput={event => setName(event.currentTarget.value)}
+                  onInput={({ currentTarget: { value } }) => {
+                    setName(value);
+                    keep({ name: value });
+                  }}
                 />
               )}
             </Field>
@@ -68,7 +93,10 @@ export function NewPolicy() {
                   {...ties}
                   readOnly={described !== null}
                   value={described ?? description}
-                  onInput={event => setDescription(event.currentTarget.value)}
+                  onInput={({ currentTarget: { value } }) => {
+                    setDescription(value);
+                    keep({ description: value });
+                  }}
                 />
               )}
             </Field>
@@ -76,11 +104,13 @@ export function NewPolicy() {
         </Panel>
         <Panel title="Rules">
           <Rules
-            text={TEXT}
+            shown={shown}
+            draft={draft}
             name={name}
             readOnly={false}
             onText={text => {
               typed.current = text;
+              keep({ text });
             }}
             onDraft={setDraft}
           />

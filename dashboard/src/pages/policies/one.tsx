@@ -1,22 +1,22 @@
 // One policy: its text in the editor, its limits, its versions, and the keys that use it. Saving makes a new version,
 // which decides from then on.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
-import { put, remove } from '../../api.ts';
+import { remove } from '../../api.ts';
 import { Confirm, FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Empty, Loading, Problem } from '../../components/states.tsx';
-import { Ago, Named } from '../../components/text.tsx';
-import { useAction, useGet } from '../../load.ts';
-import type { Policy, WholePolicy } from '../../resources.ts';
-import { mayAdminister } from '../../session.ts';
-import { contentOf, type Draft } from './draft.ts';
+import { Named } from '../../components/text.tsx';
+import { useGet } from '../../load.ts';
+import type { WholePolicy } from '../../resources.ts';
+import { mayAdminister, me } from '../../session.ts';
+import { Editing } from './editing.tsx';
 import { LimitsPanel } from './limits.tsx';
 import { renamed } from './renamed.ts';
-import { Rules } from './rules.tsx';
+import { replacePolicy } from './replace.ts';
 import { usersOf } from './users.ts';
 import { Versions } from './versions.tsx';
 
@@ -35,6 +35,7 @@ export function OnePolicy({ id }: { id: string }) {
 
 function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
   const admin = mayAdminister.value;
+  const { id, version } = policy;
   return (
     <Page
       title={policy.name}
@@ -47,78 +48,14 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
       }
       actions={admin && <Actions policy={policy} reload={reload} />}
     >
-      <Editing key={policy.version} policy={policy} reload={reload} />
+      <Editing key={me.value?.actor} policy={policy} reload={reload} />
       {Object.keys(policy.limits).length > 0 && <LimitsPanel policy={policy} />}
       <div class="halves">
-        <Versions policy={policy} replace={text => replace(policy, { text }).then(reload)} />
+        <Versions policy={policy} replace={text => replacePolicy({ id, version, text }).then(reload)} />
         <Users policyId={policy.id} />
       </div>
     </Page>
   );
-}
-
-/** Sends the version that was edited, so that a newer version of somebody else is not overwritten. */
-function replace(
-  policy: WholePolicy,
-  { text, ...about }: Partial<Policy> & { text: string },
-): Promise<unknown> {
-  return put(`/policies/${policy.id}`, { ...about, ...contentOf(text), version: policy.version });
-}
-
-function Editing({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
-  const { text } = policy;
-  const [draft, setDraft] = useState<Draft | null>(null);
-  // What is typed after the last pause is saved too.
-  const typed = useRef(text);
-  const { busy, error, run } = useAction();
-  const changed = draft !== null && draft.text !== text;
-  useWarning(changed);
-  const save = async () => {
-    if (!(await run(() => replace(policy, { text: typed.current })))) return;
-    announce(`Saved as version ${policy.version + 1}. It decides from now on.`);
-    reload();
-  };
-  const editable = mayAdminister.value;
-  return (
-    <Panel
-      title="Rules"
-      aside={
-        <span class="soft">
-          Version {policy.version}, <Ago at={policy.updatedAt} />
-        </span>
-      }
-    >
-      <Rules
-        text={text}
-        name={policy.name}
-        readOnly={!editable}
-        onText={changed => {
-          typed.current = changed;
-        }}
-        onDraft={setDraft}
-      >
-        <Problem error={error} />
-        {editable && (
-          <div class="actions">
-            <button type="button" disabled={busy || !changed || draft.policy === null} onClick={save}>
-              Save as version {policy.version + 1}
-            </button>
-            {changed && <span class="soft aligned">Not saved yet.</span>}
-          </div>
-        )}
-      </Rules>
-    </Panel>
-  );
-}
-
-/** Makes the browser ask before a page with unsaved changes is left. */
-function useWarning(active: boolean): void {
-  useEffect(() => {
-    if (!active) return;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [active]);
 }
 
 function Users({ policyId }: { policyId: string }) {
@@ -145,11 +82,12 @@ function Users({ policyId }: { policyId: string }) {
 }
 
 function Actions({ policy, reload }: { policy: WholePolicy; reload: () => void }) {
+  const { id, version } = policy;
   const [open, setOpen] = useState(false);
   const { route } = useLocation();
   const rename = async (form: FormData) => {
     const about = { name: String(form.get('name')), description: String(form.get('description')) };
-    await replace(policy, { ...about, text: renamed(policy.text, about) });
+    await replacePolicy({ id, version, about, text: renamed(policy.text, about) });
     announce(`Saved: ${about.name}`);
     reload();
   };

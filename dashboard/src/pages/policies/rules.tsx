@@ -6,12 +6,20 @@ import type { Problem } from '../../../../src/core/policy-file.ts';
 import { Loading, Problem as Refused } from '../../components/states.tsx';
 import { Named } from '../../components/text.tsx';
 import { type Draft, draftOf } from './draft.ts';
-import type { Editor } from './editor.ts';
+import type { AddedLines, Editor } from './editor.ts';
 import { Try } from './try.tsx';
 
-interface RulesProps {
-  /** The initial text of the editor; another `key` starts a new editor. */
+/** What the editor is told to show. Each new object replaces what is in it. */
+export interface ShownText {
   text: string;
+  /** What was just added to the text, to be coloured. */
+  added: AddedLines | null;
+}
+
+interface RulesProps {
+  shown: ShownText;
+  /** The text as it was last parsed. */
+  draft: Draft;
   name: string;
   readOnly: boolean;
   /** Called with every change, before the text is parsed. */
@@ -24,28 +32,30 @@ interface RulesProps {
 /** While somebody types, the text is parsed at most this often. */
 const PAUSE_MS = 120;
 
-export function Rules({ text, name, readOnly, onText, onDraft, children }: RulesProps) {
-  const [draft, setDraft] = useState(() => draftOf(text));
+export function Rules({ shown, draft, name, readOnly, onText, onDraft, children }: RulesProps) {
   const editor = useRef<Editor | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const read = (changed: string) => {
     onText(changed);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      const next = draftOf(changed);
-      editor.current?.mark(next.problems);
-      setDraft(next);
-      onDraft(next);
-    }, PAUSE_MS);
+    timer.current = setTimeout(() => onDraft(draftOf(changed)), PAUSE_MS);
   };
   useEffect(() => () => clearTimeout(timer.current), []);
+  const describe = () => {
+    editor.current?.mark(draft.problems);
+    // A text that is broken right now keeps the numbers that it had.
+    if (draft.lines.length > 0 || draft.policy !== null) editor.current?.number(draft.lines);
+  };
+  useEffect(describe, [draft]);
+  useEffect(() => editor.current?.setText(shown.text, shown.added), [shown]);
   const opened = (made: Editor) => {
     editor.current = made;
-    made.mark(draft.problems);
+    made.setText(shown.text, shown.added);
+    describe();
   };
   return (
     <div class="stack">
-      <EditorHost text={text} readOnly={readOnly} onChange={read} onOpened={opened} />
+      <EditorHost text={shown.text} readOnly={readOnly} onChange={read} onOpened={opened} />
       <Problems problems={draft.problems} goTo={(line, column) => editor.current?.goTo(line, column)} />
       {children}
       <Try draft={draft} name={name} goTo={line => editor.current?.goTo(line)} />
@@ -62,8 +72,8 @@ interface HostProps {
 
 function EditorHost({ text, readOnly, onChange, onOpened }: HostProps) {
   const host = useRef<HTMLDivElement>(null);
-  const latest = useRef(onChange);
-  latest.current = onChange;
+  const latest = useRef({ onChange, onOpened });
+  latest.current = { onChange, onOpened };
   const [state, setState] = useState<{ ready: boolean; error: Error | null }>({ ready: false, error: null });
   useEffect(() => {
     let open: Editor | null = null;
@@ -71,9 +81,9 @@ function EditorHost({ text, readOnly, onChange, onOpened }: HostProps) {
     import('./editor.ts')
       .then(({ openEditor }) => {
         if (gone || host.current === null) return;
-        const change = (changed: string) => latest.current(changed);
+        const change = (changed: string) => latest.current.onChange(changed);
         open = openEditor(host.current, { text, label: 'Rules', readOnly, onChange: change });
-        onOpened(open);
+        latest.current.onOpened(open);
         setState({ ready: true, error: null });
       })
       .catch(error => setState({ ready: false, error }));

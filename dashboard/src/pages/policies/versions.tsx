@@ -1,5 +1,6 @@
 // The versions of a policy: who made them and when, the differences from the current version, and rolling back to one.
 
+import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { diffLines } from '../../../../src/core/diff.ts';
 import { announce } from '../../announce.ts';
@@ -12,6 +13,8 @@ import { Badge, Named, Time } from '../../components/text.tsx';
 import { useList } from '../../load.ts';
 import type { PolicyVersion, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
+import { linesOf } from './draft.ts';
+import { Replay } from './replay.tsx';
 
 interface VersionsProps {
   policy: WholePolicy;
@@ -20,14 +23,18 @@ interface VersionsProps {
 }
 
 export function Versions({ policy, replace }: VersionsProps) {
-  // The list is loaded again with each new version.
   const list = useList<PolicyVersion>(`/policies/${policy.id}/versions`, 'versions', { limit: 20 });
   const { query, path, route } = useLocation();
+  // The list is loaded again with each new version, however it was made.
+  const listed = useRef(policy.version);
+  useEffect(() => {
+    if (listed.current !== policy.version) list.reload();
+    listed.current = policy.version;
+  }, [policy.version]);
   const shown = list.data?.find(each => String(each.version) === query['compare']);
   const back = async ({ version, text }: PolicyVersion) => {
     await replace(text);
     announce(`Version ${policy.version + 1} has the text of version ${version}.`);
-    list.reload();
   };
   return (
     <Panel title="Versions">
@@ -51,8 +58,6 @@ export function Versions({ policy, replace }: VersionsProps) {
     </Panel>
   );
 }
-
-const linesOf = (text: string): string[] => text.trimEnd().split('\n');
 
 function columns(
   policy: WholePolicy,
@@ -81,8 +86,12 @@ function columns(
                 label="Roll back"
                 title={`Roll back to version ${each.version}?`}
                 run={() => back(each)}
+                wide
               >
-                Its text becomes version {policy.version + 1} and decides from that moment on.
+                <div class="stack">
+                  <p>Its text becomes version {policy.version + 1} and decides from that moment on.</p>
+                  <Replay policyId={policy.id} asked={{ version: each.version }} />
+                </div>
               </Confirm>
             )}
           </>

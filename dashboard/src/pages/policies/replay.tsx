@@ -1,0 +1,113 @@
+// Which of the recorded calls a text or an older version would have decided otherwise: one line, and a list that opens
+// with links to entries of the audit log.
+
+import { useState } from 'preact/hooks';
+import { Problem } from '../../components/states.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import { DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
+import { keyName } from '../../names.ts';
+import { addressOf } from '../audit/filters.ts';
+import { type ReplayAnswer, replayWords } from './replay-words.ts';
+import { type Replayed, SPANS, type Span, useReplay } from './use-replay.ts';
+
+/** For an older version, which asks by itself. */
+export function Replay({ policyId, asked }: { policyId: string; asked: object }) {
+  const [span, setSpan] = useState<Span>('7 days');
+  const replayed = useReplay(policyId, asked, span);
+  return <ReplayOf replayed={replayed} span={span} setSpan={setSpan} />;
+}
+
+interface ReplayOfProps {
+  replayed: Replayed;
+  span: Span;
+  setSpan: (span: Span) => void;
+}
+
+export function ReplayOf({ replayed: { answer, loading, error, again }, span, setSpan }: ReplayOfProps) {
+  return (
+    <section class="replay" aria-label="Replay">
+      <header>
+        <h3>Replay of recorded calls</h3>
+        <label>
+          <span class="unseen">Replay the last</span>
+          <select value={span} onChange={event => setSpan(event.currentTarget.value as Span)}>
+            {Object.keys(SPANS).map(each => (
+              <option key={each} value={each}>
+                Last {each}
+              </option>
+            ))}
+          </select>
+        </label>
+      </header>
+      <div class={loading ? 'read again' : 'read'} aria-live="polite" aria-busy={loading}>
+        {answer === null && loading && <p class="soft">Replaying the last {span}…</p>}
+        {answer !== null && <p class="replay-line">{replayWords(answer.span, answer.is)}</p>}
+        <Problem error={error} retry={again} />
+      </div>
+      {answer !== null && <Since answer={answer} />}
+      {answer !== null && answer.is.changes.length > 0 && <Changes changes={answer.is.changes} />}
+      <p class="soft small">Limits are left out, and so are arguments, which are not recorded.</p>
+    </section>
+  );
+}
+
+/** The counts begin at a whole minute. */
+const SLACK_MS = 120_000;
+
+/** Says from when on calls are recorded, if that is later than what was asked for. */
+function Since({ answer: { asked, is } }: { answer: NonNullable<Replayed['answer']> }) {
+  if (is.calls === 0 || Date.parse(is.from) <= asked + SLACK_MS) return null;
+  return (
+    <p class="soft small">
+      Calls are counted since <Time at={is.from} />.
+    </p>
+  );
+}
+
+type Change = ReplayAnswer['changes'][number];
+const MOST_ROWS = 100;
+
+function Changes({ changes }: { changes: readonly Change[] }) {
+  const more = changes.length - MOST_ROWS;
+  return (
+    <details class="replay-changes">
+      <summary>Show the calls that change</summary>
+      <Table
+        caption="Calls that change"
+        columns={COLUMNS}
+        rows={changes.slice(0, MOST_ROWS)}
+        keyOf={({ serverName, toolName, keyId, from, to }) =>
+          JSON.stringify([serverName, toolName, keyId, from, to])
+        }
+      />
+      {more > 0 && <p class="soft">And {more} further rows with fewer calls.</p>}
+    </details>
+  );
+}
+
+const COLUMNS: Column<Change>[] = [
+  { head: 'Tool', cell: ({ serverName, toolName }) => <Tool serverName={serverName} toolName={toolName} /> },
+  { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
+  {
+    head: 'Change',
+    cell: ({ from, to }) => (
+      <span class="turn">
+        <DecisionBadge decision={from} /> → <DecisionBadge decision={to} />
+      </span>
+    ),
+  },
+  { head: 'Calls', kind: 'number', cell: ({ calls }) => calls.toLocaleString('en') },
+  {
+    head: 'Examples',
+    cell: ({ examples }) => (
+      <span class="cluster">
+        {examples.map((id, at) => (
+          <a key={id} href={addressOf({}, id)}>
+            <span class="unseen">Audit entry </span>
+            {at + 1}
+          </a>
+        ))}
+      </span>
+    ),
+  },
+];
