@@ -67,8 +67,9 @@ function idsOf(resources: readonly { id: string; name: string }[]): Map<string, 
 function checkNames({ policies, keys, webhooks }: Resources, ids: Ids): void {
   const knownPolicies = new Set([...ids.policies.keys(), ...policies.map(each => each.name)]);
   const knownKeys = new Set([...ids.keys.keys(), ...keys.map(each => each.name)]);
-  for (const { name, policy } of keys) {
-    if (!knownPolicies.has(policy)) throw missing(`Key "${name}"`, 'policy', policy);
+  for (const { name, policy, shadow } of keys) {
+    for (const each of [policy, ...(shadow == null ? [] : [shadow])])
+      if (!knownPolicies.has(each)) throw missing(`Key "${name}"`, 'policy', each);
   }
   for (const { url, key } of webhooks) {
     if (key !== undefined && !knownKeys.has(key)) throw missing(`Webhook ${url}`, 'key', key);
@@ -115,9 +116,15 @@ function updateOrNone(detail: string[]): Pick<Step, 'action' | 'detail'> {
 }
 
 function keyStep(http: Http, ids: Ids, keys: readonly Key[], wanted: WantedKey): Step {
-  const { id, name, policy, ...fields } = wanted;
+  const { id, name, policy, shadow, ...fields } = wanted;
   const about = { kind: 'key', name } as const;
-  const body = () => ({ name, policyId: ids.policies.get(policy), ...fields });
+  const shadowId = () => (shadow == null ? shadow : ids.policies.get(shadow));
+  const body = () => ({
+    name,
+    policyId: ids.policies.get(policy),
+    ...(shadow !== undefined && { shadowPolicyId: shadowId() }),
+    ...fields,
+  });
   const named = keys.filter(key => (id === undefined ? key.name === name : key.id === id));
   if (id !== undefined && named.length === 0) throw missing(`The entry "${name}"`, 'key', id);
   const live = named.filter(key => key.revokedAt === null);
@@ -125,6 +132,8 @@ function keyStep(http: Http, ids: Ids, keys: readonly Key[], wanted: WantedKey):
     const current = theOne('live key', name, live, 'Give the entry the "id" of the one that is meant:');
     ids.keys.set(name, current.id);
     const detail = keyChanges(current, wanted, ids.policies.get(policy));
+    if (shadow !== undefined && shadowId() !== current.shadowPolicyId)
+      detail.push(shadow === null ? 'no shadow' : `shadow "${shadow}"`);
     return {
       ...about,
       ...updateOrNone(detail),
@@ -140,7 +149,8 @@ function keyStep(http: Http, ids: Ids, keys: readonly Key[], wanted: WantedKey):
     ids.keys.set(name, made.id);
     return made.key;
   };
-  return { ...about, action: 'create', detail: [`policy "${policy}"`], run };
+  const detail = [`policy "${policy}"`, ...(shadow == null ? [] : [`shadow "${shadow}"`])];
+  return { ...about, action: 'create', detail, run };
 }
 
 function keyChanges(current: Key, wanted: WantedKey, policyId: string | undefined): string[] {

@@ -22,6 +22,8 @@ export interface WantedKey {
   name: string;
   /** The name or the id of a policy. */
   policy: string;
+  /** The name or the id of the policy that is its shadow, or null. */
+  shadow?: string | null;
   requireSignInToApprove?: boolean;
   expiresAt?: string | null;
   notify?: NotifyTargets | null;
@@ -57,6 +59,7 @@ const KEY: Fields = {
   id: [isText, 'the id of a key that is there'],
   name: [isText, 'a name', 'required'],
   policy: [isText, 'the name or the id of a policy', 'required'],
+  shadow: [value => value === null || isText(value), 'the name or the id of a policy, or null'],
   requireSignInToApprove: [value => typeof value === 'boolean', 'true or false'],
   expiresAt: [isTime, 'a time such as 2030-01-31T12:00:00Z, or null'],
   notify: [isTargets, 'an object with emails, slackWebhookUrl or url, a list of names of channels, or null'],

@@ -161,6 +161,7 @@ export interface Answers {
       name: string;
       prefix: string;
       policyId: string;
+      shadowPolicyId: string | null;
       requireSignInToApprove: boolean;
       expiresAt: string | null;
       notify:
@@ -183,6 +184,7 @@ export interface Answers {
     name: string;
     prefix: string;
     policyId: string;
+    shadowPolicyId: string | null;
     requireSignInToApprove: boolean;
     expiresAt: string | null;
     notify:
@@ -204,6 +206,7 @@ export interface Answers {
     name: string;
     prefix: string;
     policyId: string;
+    shadowPolicyId: string | null;
     requireSignInToApprove: boolean;
     expiresAt: string | null;
     notify:

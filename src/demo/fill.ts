@@ -181,6 +181,7 @@ async function addKey(
   const { hash, prefix } = mintToken('key');
   const id = idAt(createdAt);
   const rest = {
+    shadowPolicyId: null,
     notifyEncrypted: null,
     forward: [],
     openTo: [],

@@ -2,7 +2,7 @@
 // key's own notification targets may contain secrets, so they are encrypted at rest.
 
 import { isKnownChannel, unknownChannel } from '../core/channel.ts';
-import { GuardError } from '../core/errors.ts';
+import { GuardError, invalidInput } from '../core/errors.ts';
 import { listConnectedTools } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/db.ts';
 import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
@@ -31,6 +31,8 @@ interface KeyInput {
   expiresAt: number | null;
   notify: KeyNotify | null;
   forward: Forward[];
+  /** The policy that judges its calls without any effect; without it, none. */
+  shadowPolicyId?: string | null | undefined;
   /** The groups and people to whom it is open; without it, nobody. */
   openTo?: string[] | undefined;
 }
@@ -57,21 +59,25 @@ export async function addKey(
   const id = newId();
   const notifyEncrypted = encryptNotify(deps.vault, id, notify);
   const openTo = input.openTo ?? [];
+  const shadowPolicyId = input.shadowPolicyId ?? null;
   const key: KeyRecord = {
     ...rest,
     id,
     prefix,
     openTo,
+    shadowPolicyId,
     notifyEncrypted,
     createdAt: deps.now(),
     revokedAt: null,
   };
   await wantPolicy(tx, key.policyId);
+  await wantShadow(tx, key);
   await insertKey(tx, key, hash);
   await recordChange(tx, deps, actor, 'key.create', id, {
     name: key.name,
     policyId: key.policyId,
     ...(openTo.length > 0 && { openTo }),
+    ...(shadowPolicyId !== null && { shadowPolicyId }),
   });
   return { key, token };
 }
@@ -87,14 +93,25 @@ export async function changeKey(
     if (current.revokedAt !== null)
       throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
     const { notify, ...rest } = input;
-    const key: KeyRecord = { ...current, ...rest, openTo: rest.openTo ?? current.openTo };
+    const key: KeyRecord = {
+      ...current,
+      ...rest,
+      openTo: rest.openTo ?? current.openTo,
+      shadowPolicyId: rest.shadowPolicyId === undefined ? remaining(current, rest) : rest.shadowPolicyId,
+    };
     wantChannels(deps, notify ?? null);
     if (notify !== undefined) key.notifyEncrypted = encryptNotify(deps.vault, id, notify);
     if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
+    if (rest.shadowPolicyId !== undefined) await wantShadow(tx, key);
     await updateKey(tx, key);
     if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
     const { openTo } = rest;
-    const detail = { changed: Object.keys(input), ...(openTo !== undefined && { openTo }) };
+    const { shadowPolicyId } = key;
+    const detail = {
+      changed: Object.keys(input),
+      ...(openTo !== undefined && { openTo }),
+      ...(shadowPolicyId !== current.shadowPolicyId && { shadowPolicyId }),
+    };
     await recordChange(tx, deps, actor, 'key.update', id, detail);
     return key;
   });
@@ -137,12 +154,24 @@ async function wantKey(tx: Transaction, id: string): Promise<KeyRecord> {
   return key;
 }
 
-async function wantPolicy(tx: Transaction, id: string): Promise<void> {
-  if ((await findPolicy(tx, id)) === null) {
-    throw new GuardError('invalid_input', '/policyId: there is no policy with this id', {
-      errors: [{ path: '/policyId', message: 'there is no policy with this id' }],
-    });
+/** A shadow that becomes the policy of its key has done its work. */
+function remaining({ shadowPolicyId }: KeyRecord, { policyId }: Partial<KeyInput>): string | null {
+  return policyId === shadowPolicyId ? null : shadowPolicyId;
+}
+
+async function wantPolicy(tx: Transaction, id: string, path = '/policyId'): Promise<void> {
+  if ((await findPolicy(tx, id)) === null)
+    throw invalidInput([{ path, message: 'there is no policy with this id' }]);
+}
+
+async function wantShadow(tx: Transaction, { policyId, shadowPolicyId }: KeyRecord): Promise<void> {
+  if (shadowPolicyId === null) return;
+  const path = '/shadowPolicyId';
+  if (shadowPolicyId === policyId) {
+    const message = 'the key uses this policy already: a shadow is another policy, which is compared with it';
+    throw invalidInput([{ path, message }]);
   }
+  await wantPolicy(tx, shadowPolicyId, path);
 }
 
 /** A question by a channel that does not exist would reach nobody. */

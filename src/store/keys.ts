@@ -10,6 +10,8 @@ export interface KeyRecord {
   name: string;
   prefix: string;
   policyId: string;
+  /** The policy that judges its calls without any effect. */
+  shadowPolicyId: string | null;
   requireSignInToApprove: boolean;
   /** The key's own notification targets, encrypted; null means the service's targets. */
   notifyEncrypted: string | null;
@@ -27,7 +29,8 @@ interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward' | 
   openTo: string;
 }
 
-const COLUMNS = `id, name, prefix, policy_id AS "policyId", require_sign_in AS "requireSignIn", notify_sealed AS "notifyEncrypted", forward,
+const COLUMNS = `id, name, prefix, policy_id AS "policyId", shadow_policy_id AS "shadowPolicyId", require_sign_in AS "requireSignIn",
+  notify_sealed AS "notifyEncrypted", forward,
   open_to AS "openTo", created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
 
 function fromRow({ requireSignIn, forward, openTo, ...row }: KeyRow): KeyRecord {
@@ -42,8 +45,8 @@ function fromRow({ requireSignIn, forward, openTo, ...row }: KeyRow): KeyRecord 
 export async function insertKey(db: Queries, key: KeyRecord, hash: string): Promise<void> {
   await db.run(
     `INSERT INTO keys (id, name, hash, prefix, policy_id, require_sign_in, notify_sealed, forward, created_at, expires_at,
-       open_to)
-     VALUES (${placeholders(11)})`,
+       open_to, shadow_policy_id)
+     VALUES (${placeholders(12)})`,
     [
       key.id,
       key.name,
@@ -56,6 +59,7 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
       key.createdAt,
       key.expiresAt,
       JSON.stringify(key.openTo),
+      key.shadowPolicyId,
     ],
   );
 }
@@ -63,7 +67,7 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
 export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
   await db.run(
     `UPDATE keys SET name = $2, policy_id = $3, require_sign_in = $4, notify_sealed = $5, forward = $6, expires_at = $7,
-       open_to = $8
+       open_to = $8, shadow_policy_id = $9
      WHERE id = $1`,
     [
       key.id,
@@ -74,6 +78,7 @@ export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
       JSON.stringify(key.forward),
       key.expiresAt,
       JSON.stringify(key.openTo),
+      key.shadowPolicyId,
     ],
   );
 }
@@ -120,7 +125,16 @@ export async function policyInUse(db: Queries, policyId: string): Promise<boolea
   return rows.length > 0;
 }
 
-/** What a check must know about a key: whether it is valid, and its current policy version. */
+/** The names of live keys whose shadow a policy is, in the order of their ids. */
+export async function keysShadowedBy(db: Queries, policyId: string, limit: number): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(
+    'SELECT name FROM keys WHERE shadow_policy_id = $1 AND revoked_at IS NULL ORDER BY id LIMIT $2',
+    [policyId, limit],
+  );
+  return rows.map(row => row.name);
+}
+
+/** What a check must know about a key: whether it is valid, and the current versions of its policies. */
 export interface KeyFacts {
   id: string;
   name: string;
@@ -129,14 +143,19 @@ export interface KeyFacts {
   revokedAt: number | null;
   policyId: string;
   policyVersion: number;
+  /** Both are null if it has no shadow. */
+  shadowPolicyId: string | null;
+  shadowPolicyVersion: number | null;
 }
 
 export function keyFacts(db: Queries, ids: readonly string[]): Promise<KeyFacts[]> {
   const wanted = padded(ids);
   return db.all(
     `SELECT k.id, k.name, k.notify_sealed AS "notifyEncrypted", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-            p.id AS "policyId", p.version AS "policyVersion"
-     FROM keys k JOIN policies p ON p.id = k.policy_id WHERE k.id IN (${placeholders(wanted.length)})`,
+            p.id AS "policyId", p.version AS "policyVersion", s.id AS "shadowPolicyId", s.version AS "shadowPolicyVersion"
+     FROM keys k JOIN policies p ON p.id = k.policy_id
+       LEFT JOIN policies s ON s.id = k.shadow_policy_id AND s.deleted_at IS NULL
+     WHERE k.id IN (${placeholders(wanted.length)})`,
     wanted,
   );
 }

@@ -25,6 +25,7 @@ for (const engine of await engines()) {
         name: 'agent',
         prefix: key.slice(0, 13),
         policyId,
+        shadowPolicyId: null,
         requireSignInToApprove: false,
         expiresAt: null,
         notify: null,

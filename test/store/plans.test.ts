@@ -57,6 +57,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'a key by its hash': db => keys.findKeyByHash(db, 'hash 7'),
   'facts of keys': db => keys.keyFacts(db, [idAt(NOW, 7), idAt(NOW, 8)]),
   'keys of a policy': db => keys.policyInUse(db, 'policy-7'),
+  'keys whose shadow a policy is': db => keys.keysShadowedBy(db, 'shadow-7', 4),
   'keys that are open to people': db => openKeys(db, NOW),
   sessions: db => sessions.listSessions(db, null, 51, 'z'),
   'sessions of a key': db => sessions.listSessions(db, 'key-7', 51, 'z'),
@@ -287,7 +288,11 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       const keyId = `key-${n % 100}`;
       const status = n % 50 === 0 ? 'denied' : n % 50 === 1 ? 'pending' : 'approved';
       const openTo = n % 100 === 0 ? ['group:dev'] : [];
-      await keys.insertKey(tx, keyRecord({ id, openTo, policyId: `policy-${n}` }), `hash ${n}`);
+      await keys.insertKey(
+        tx,
+        keyRecord({ id, openTo, policyId: `policy-${n}`, shadowPolicyId: `shadow-${n}` }),
+        `hash ${n}`,
+      );
       const personId = n % 10 === 7 ? `person-${n % 100}` : null;
       const operator = { id: `person-${n}`, email: `${n}@example.com`, role: 'user', createdAt: 0 } as const;
       await insertOperator(tx, operator, null);

@@ -143,6 +143,7 @@ for (const engine of await engines()) {
           name: `k${n}`,
           requireSignInToApprove: n % 2 === 0,
           forward: n === 1 ? ['prompts'] : [],
+          shadowPolicyId: n === 1 ? 'ps' : null,
         }),
       );
       for (const key of all) await keys.insertKey(db, key, `hash of ${key.id}`);
@@ -165,14 +166,18 @@ for (const engine of await engines()) {
         expiresAt: NOW + 1,
         notifyEncrypted: 'sealed',
         policyId: 'p2',
+        shadowPolicyId: 'ps',
       };
       await keys.updateKey(db, changed);
       expect(await keys.findKey(db, first.id)).toEqual(changed);
       expect(await keys.policyInUse(db, 'p2')).toBe(true);
+      expect(await keys.keysShadowedBy(db, 'ps', 5)).toEqual(['new', 'k1']);
+      expect(await keys.keysShadowedBy(db, 'ps', 1)).toEqual(['new']);
       expect(await keys.revokeKey(db, first.id, NOW)).toBe(true);
       expect(await keys.revokeKey(db, first.id, NOW + 5)).toBe(false);
       expect((await keys.findKey(db, first.id))?.revokedAt).toBe(NOW);
       expect(await keys.policyInUse(db, 'p2')).toBe(false);
+      expect(await keys.keysShadowedBy(db, 'ps', 5)).toEqual(['k1']);
     });
 
     test('facts of keys, each under its own policy', async () => {
@@ -186,6 +191,7 @@ for (const engine of await engines()) {
         const key = keyRecord({
           id: `key of ${id}`,
           policyId: id,
+          shadowPolicyId: id === 'pb' ? 'pa' : 'unknown',
           notifyEncrypted: id,
           expiresAt: NOW + version,
         });
@@ -199,12 +205,19 @@ for (const engine of await engines()) {
         revokedAt: null,
         policyId: id,
         policyVersion: version,
+        shadowPolicyId: id === 'pb' ? 'pa' : null,
+        shadowPolicyVersion: id === 'pb' ? 3 : null,
       });
       expect(await keys.keyFacts(db, ['key of pa'])).toEqual([facts('pa', 3)]);
       const both = await keys.keyFacts(db, ['key of pa', 'key of pb', 'unknown']);
       expect(both.toSorted((a, b) => a.policyVersion - b.policyVersion)).toEqual([
         facts('pa', 3),
         facts('pb', 4),
+      ]);
+      // A policy that was deleted by a program that knows no shadows judges nothing.
+      await policies.markPolicyDeleted(db, 'pa', NOW);
+      expect(await keys.keyFacts(db, ['key of pb'])).toMatchObject([
+        { policyId: 'pb', shadowPolicyId: null, shadowPolicyVersion: null },
       ]);
     });
 

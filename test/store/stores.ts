@@ -120,6 +120,7 @@ export function keyRecord(more: Partial<KeyRecord> = {}): KeyRecord {
     name: 'key',
     prefix: 'tg_key_abcdef',
     policyId: 'policy-1',
+    shadowPolicyId: null,
     requireSignInToApprove: false,
     notifyEncrypted: null,
     forward: [],

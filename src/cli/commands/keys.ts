@@ -8,6 +8,7 @@ import { visible } from '../../core/visible.ts';
 import { allOf, keyId, pastKeyId, policyId, policyNames } from '../admin.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
+import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { aheadOrNever } from '../moment.ts';
@@ -18,6 +19,8 @@ import { table } from '../table.ts';
 interface Fields extends AdminOptions {
   name?: string;
   policy?: string;
+  /** False for none. */
+  shadow?: string | false;
   expires?: string | null;
   signIn?: boolean;
   forward?: string[];
@@ -67,18 +70,19 @@ function showCommand(io: IO): Command {
       const key = (await allOf<Key>(http, 'keys')).find(each => each.id === id);
       if (key === undefined) throw new CliError(EXIT.failed, 'There is no key with this id.');
       if (options.json) return printJson(io, key);
-      const policy = (await policyNames(http)).get(key.policyId) ?? key.policyId;
-      io.stdout.write(table(linesOf(key, policy)));
+      const names = await policyNames(http);
+      io.stdout.write(table(linesOf(key, id => visible(names.get(id) ?? id))));
     },
   );
 }
 
-function linesOf(key: Key, policy: string): string[][] {
+function linesOf(key: Key, nameOf: (policyId: string) => string): string[][] {
   return [
     ['ID', key.id],
     ['NAME', visible(key.name)],
     ['KEY', `${key.prefix}…`],
-    ['POLICY', visible(policy)],
+    ['POLICY', nameOf(key.policyId)],
+    ['SHADOW', key.shadowPolicyId === null ? 'none' : nameOf(key.shadowPolicyId)],
     ['STATE', state(key)],
     ['EXPIRES', time(key.expiresAt, 'never')],
     ['APPROVING NEEDS', key.requireSignInToApprove ? 'a sign-in' : 'the link'],
@@ -95,6 +99,7 @@ function state(key: Key): string {
 
 function withFields(made: Command): Command {
   return made
+    .option('--shadow <policy>', 'a policy that also judges its calls, without any effect, by name or id')
     .option('--expires <when>', 'a time, a duration from now (90d), or never', aheadOrNever)
     .option('--sign-in', 'approving its calls needs a signed-in operator')
     .option(
@@ -121,7 +126,7 @@ function createCommand(io: IO): Command {
     const key = await http.post<KeyWithSecret>('/keys', {
       name,
       policyId: policy,
-      ...changes(options),
+      ...(await changes(http, options)),
     });
     if (options.json) return printJson(io, key);
     io.stdout.write(`${key.key}\n`);
@@ -132,6 +137,7 @@ function createCommand(io: IO): Command {
 function updateCommand(io: IO): Command {
   const examples = [
     'toolgate keys update ci --policy strict',
+    'toolgate keys update ci --shadow strict',
     'toolgate keys update ci --expires 24h --sign-in',
     'toolgate keys update team --open-to group:dev --open-to person:ann@example.com',
     'toolgate keys update team --open-to none',
@@ -140,23 +146,31 @@ function updateCommand(io: IO): Command {
     .argument('<key>', 'its name or id')
     .option('--name <name>', 'a new name')
     .option('--policy <policy>', 'the policy it uses from now on, by name or id');
-  return withAdmin(withFields(made).option('--no-sign-in', 'approving needs no sign-in')).action(
-    async (nameOrId: string, options: Fields) => {
-      const http = asAdmin(io, options);
-      const body: Record<string, unknown> = changes(options);
-      if (options.name !== undefined) body['name'] = options.name;
-      if (options.policy !== undefined) body['policyId'] = await policyId(http, options.policy);
-      if (Object.keys(body).length === 0)
-        throw usageError('Nothing to change; see toolgate keys update --help.');
-      const key = await http.patch<Key>(`/keys/${await keyId(http, nameOrId)}`, body);
-      if (options.json) return printJson(io, key);
-      say(io, `Key "${key.name}" is changed: ${Object.keys(body).join(', ')}.`);
-    },
-  );
+  return withAdmin(
+    withFields(made)
+      .option('--no-shadow', 'it has no shadow any more')
+      .option('--no-sign-in', 'approving needs no sign-in'),
+  ).action(async (nameOrId: string, options: Fields) => {
+    const http = asAdmin(io, options);
+    const body = await changes(http, options);
+    if (options.name !== undefined) body['name'] = options.name;
+    if (options.policy !== undefined) body['policyId'] = await policyId(http, options.policy);
+    if (Object.keys(body).length === 0)
+      throw usageError('Nothing to change; see toolgate keys update --help.');
+    const key = await http.patch<Key>(`/keys/${await keyId(http, nameOrId)}`, body);
+    if (options.json) return printJson(io, key);
+    say(io, `Key "${key.name}" is changed: ${Object.keys(body).join(', ')}.`);
+  });
 }
 
-function changes({ expires, signIn, forward, openTo }: Fields): Record<string, unknown> {
+async function changes(
+  http: Http,
+  { shadow, expires, signIn, forward, openTo }: Fields,
+): Promise<Record<string, unknown>> {
   return {
+    ...(shadow === undefined
+      ? {}
+      : { shadowPolicyId: shadow === false ? null : await policyId(http, shadow) }),
     ...(expires === undefined ? {} : { expiresAt: expires }),
     ...(signIn === undefined ? {} : { requireSignInToApprove: signIn }),
     ...(forward === undefined ? {} : { forward }),

@@ -8,7 +8,7 @@ import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Limits, Rule } from '../../core/policy.ts';
 import { type Fault, policyFaults } from '../../core/rule-faults.ts';
 import { type Queries, type Transaction, UniqueViolation } from '../../store/db.ts';
-import { policyInUse } from '../../store/keys.ts';
+import { keysShadowedBy, policyInUse } from '../../store/keys.ts';
 import {
   findPolicy,
   insertPolicy,
@@ -115,9 +115,22 @@ export async function deletePolicy(deps: Deps, actor: Actor, id: string): Promis
         'Keys use this policy. Attach them to another one or revoke them first.',
       );
     }
+    wantNoShadow(await keysShadowedBy(tx, id, MOST_NAMED + 1));
     await markPolicyDeleted(tx, id, deps.now());
     await recordChange(tx, deps, actor, 'policy.delete', id, { name: policy.name });
   });
+}
+
+const MOST_NAMED = 3;
+
+function wantNoShadow(keys: readonly string[]): void {
+  if (keys.length === 0) return;
+  const named = keys.slice(0, MOST_NAMED).map(name => `"${name}"`);
+  const all = keys.length > MOST_NAMED ? `${named.join(', ')} and others` : named.join(', ');
+  throw new GuardError(
+    'conflict',
+    `This policy is the shadow of these keys: ${all}. Give them another shadow or none, or revoke them first.`,
+  );
 }
 
 /** This is more than one group of checks can use, so that no version is dropped before the group has used it. */

@@ -33,6 +33,10 @@ const notify = z
 const fields = {
   name: label(1, 200, 'A name for people; approvers see it.'),
   policyId: uuid,
+  shadowPolicyId: uuid.nullable().meta({
+    description:
+      'A second policy that judges each call of the key. What it says is recorded beside the verdict and changes nothing.',
+  }),
   requireSignInToApprove: z.boolean().meta({ description: 'Approving needs a signed-in operator.' }),
   expiresAt: timeIn.nullable(),
   notify,
@@ -55,6 +59,7 @@ const shown = z.object({
   name: z.string(),
   prefix: z.string(),
   policyId: uuid,
+  shadowPolicyId: uuid.nullable(),
   requireSignInToApprove: z.boolean(),
   expiresAt: isoTime.nullable(),
   notify,
@@ -65,12 +70,13 @@ const shown = z.object({
 });
 
 function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
-  const { id, name, prefix, policyId, requireSignInToApprove, forward, openTo } = key;
+  const { id, name, prefix, policyId, shadowPolicyId, requireSignInToApprove, forward, openTo } = key;
   return {
     id,
     name,
     prefix,
     policyId,
+    shadowPolicyId,
     requireSignInToApprove,
     expiresAt: isoOrNull(key.expiresAt),
     notify: shownNotify(vault, id, key.notifyEncrypted),
@@ -123,6 +129,7 @@ export const keyRoutes: Route[] = [
     body: z.strictObject({
       name: fields.name,
       policyId: fields.policyId,
+      shadowPolicyId: fields.shadowPolicyId.default(null),
       requireSignInToApprove: fields.requireSignInToApprove.default(false),
       expiresAt: fields.expiresAt.default(null),
       notify: fields.notify.default(null),
@@ -143,6 +150,8 @@ export const keyRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Change a key',
+    description:
+      'A shadow becomes the policy of its key by `policyId`, which is then its id; the key has no shadow after that.',
     body: z.strictObject(fields).partial(),
     answers: { 200: { description: 'The key.', schema: shown } },
     handle: async incoming => {

@@ -1,0 +1,103 @@
+// The shadow of a key through the administration: how it is set, refused, promoted and ended, and what it keeps alive.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { engines, startService, type TestService } from '../support/service.ts';
+import { expectProblem } from './problem.ts';
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let service: TestService;
+    let policyId: string;
+    let strict: string;
+    let other: string;
+
+    beforeAll(async () => {
+      service = await startService({ engine });
+      const made = async (name: string, action: string) =>
+        (await service.admin('POST', '/policies', { name, rules: [{ tool: '*', action }] })).body.id;
+      policyId = await made('open', 'allow');
+      strict = await made('strict', 'deny');
+      other = await made('other', 'deny');
+    });
+    afterAll(() => service.close());
+
+    const newKey = async (more: object = {}) =>
+      (await service.admin('POST', '/keys', { name: 'k', policyId, ...more })).body;
+    const patch = (id: string, body: object) => service.admin('PATCH', `/keys/${id}`, body);
+    const detail = async () => (await service.admin('GET', '/changes?limit=1')).body.changes[0];
+
+    test('a key is made with a shadow, or gets one, another and none', async () => {
+      const made = await newKey({ shadowPolicyId: strict });
+      expect(made.shadowPolicyId).toBe(strict);
+      expect((await detail()).detail).toEqual({ name: 'k', policyId, shadowPolicyId: strict });
+      for (const shadowPolicyId of [other, null, strict]) {
+        expect((await patch(made.id, { shadowPolicyId })).body).toMatchObject({ shadowPolicyId, policyId });
+        expect(await detail()).toMatchObject({
+          action: 'key.update',
+          target: made.id,
+          detail: { changed: ['shadowPolicyId'], shadowPolicyId },
+        });
+      }
+      expect((await patch(made.id, { name: 'renamed' })).body).toMatchObject({ shadowPolicyId: strict });
+      expect((await detail()).detail).toEqual({ changed: ['name'] });
+    });
+
+    test('an unknown policy, and the policy of the key itself, are refused', async () => {
+      const { id } = await newKey();
+      const refused = async (body: object, message: string) => {
+        const reply = await patch(id, body);
+        expectProblem(reply, 400, 'invalid_input', ['/shadowPolicyId']);
+        expect(reply.body.detail).toContain(message);
+      };
+      await refused({ shadowPolicyId: Bun.randomUUIDv7() }, 'there is no policy with this id');
+      await refused({ shadowPolicyId: 'strict' }, '/shadowPolicyId');
+      await refused({ shadowPolicyId: policyId }, 'the key uses this policy already');
+      await refused({ policyId: other, shadowPolicyId: other }, 'the key uses this policy already');
+      const made = await service.admin('POST', '/keys', { name: 'k', policyId, shadowPolicyId: policyId });
+      expectProblem(made, 400, 'invalid_input', ['/shadowPolicyId']);
+    });
+
+    test.each([{ shadowPolicyId: null }, {}])(
+      'a shadow becomes the policy of its key in one request (%p)',
+      async more => {
+        const { id } = await newKey({ shadowPolicyId: strict });
+        expect((await patch(id, { policyId: strict, ...more })).body).toMatchObject({
+          policyId: strict,
+          shadowPolicyId: null,
+        });
+        expect((await detail()).detail).toEqual({
+          changed: ['policyId', ...Object.keys(more)],
+          shadowPolicyId: null,
+        });
+      },
+    );
+
+    test('with another policy the key keeps its shadow', async () => {
+      const { id } = await newKey({ shadowPolicyId: strict });
+      expect((await patch(id, { policyId: other })).body).toMatchObject({
+        policyId: other,
+        shadowPolicyId: strict,
+      });
+    });
+
+    test('a policy that is a shadow of live keys cannot be deleted', async () => {
+      const shadow = (await service.admin('POST', '/policies', { name: 'shade', rules: [] })).body.id;
+      const ids: string[] = [];
+      for (const name of ['one', 'two', 'three', 'four'])
+        ids.push((await newKey({ name, shadowPolicyId: shadow })).id);
+      const [one = '', two = '', three = '', four = ''] = ids;
+      const refused = await service.admin('DELETE', `/policies/${shadow}`);
+      expectProblem(refused, 409, 'conflict');
+      expect(refused.body.detail).toContain('"one", "two", "three" and others');
+      await patch(one, { shadowPolicyId: null });
+      await patch(two, { shadowPolicyId: strict });
+      await service.admin('DELETE', `/keys/${three}`);
+      const last = await service.admin('DELETE', `/policies/${shadow}`);
+      expect(last.body.detail).toContain('these keys: "four".');
+      await patch(four, { policyId: shadow });
+      expectProblem(await service.admin('DELETE', `/policies/${shadow}`), 409, 'conflict');
+      await service.admin('DELETE', `/keys/${four}`);
+      expect((await service.admin('DELETE', `/policies/${shadow}`)).status).toBe(204);
+    });
+  });
+}
