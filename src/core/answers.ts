@@ -176,6 +176,8 @@ export interface Answers {
       openTo: string[];
       createdAt: string;
       revokedAt: string | null;
+      lastUsedAt: string | null;
+      driftedTools: number;
     }[];
     nextCursor: string | null;
   };
@@ -200,6 +202,28 @@ export interface Answers {
     createdAt: string;
     revokedAt: string | null;
     key: string;
+  };
+  'GET /admin/v1/keys/{id}': {
+    id: string;
+    name: string;
+    prefix: string;
+    policyId: string;
+    requireSignInToApprove: boolean;
+    expiresAt: string | null;
+    notify:
+      | {
+          emails?: string[];
+          slackWebhookUrl?: string;
+          url?: string;
+        }
+      | string[]
+      | null;
+    forward: ('resources' | 'prompts' | 'completion')[];
+    openTo: string[];
+    createdAt: string;
+    revokedAt: string | null;
+    lastUsedAt: string | null;
+    driftedTools: number;
   };
   'PATCH /admin/v1/keys/{id}': {
     id: string;

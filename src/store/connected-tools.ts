@@ -188,6 +188,19 @@ export function listPins(db: Queries, connectedToolId: string): Promise<Pin[]> {
   );
 }
 
+/** How many tools of each of these keys differ from their accepted definitions; keys without any are left out. */
+export async function countDrifted(db: Queries, keyIds: readonly string[]): Promise<Map<string, number>> {
+  if (keyIds.length === 0) return new Map();
+  const wanted = padded(keyIds);
+  const rows = await db.all<{ keyId: string; count: number }>(
+    `SELECT t.key_id AS "keyId", count(*) AS count FROM tool_definitions d
+     JOIN connected_tools t ON t.id = d.connected_tool_id
+     WHERE d.changed_digest IS NOT NULL AND t.key_id IN (${placeholders(wanted.length)}) GROUP BY t.key_id`,
+    wanted,
+  );
+  return new Map(rows.map(({ keyId, count }) => [keyId, count]));
+}
+
 /** Pins the definition that is seen first; one that is already pinned stays. */
 export function pinDefinition(
   tx: Transaction,

@@ -1,6 +1,7 @@
 // Keys through the administration, the log of changes, and the paging that all lists share.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { connect, ECHO, RecordingUpstream } from '../support/mcp.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 
@@ -35,8 +36,48 @@ for (const engine of await engines()) {
         revokedAt: null,
       });
       const list = await service.admin('GET', '/keys?limit=1');
-      expect(list.body.keys).toEqual([shown]);
+      const listed = { ...shown, lastUsedAt: null, driftedTools: 0 };
+      expect(list.body.keys).toEqual([listed]);
       expect(list.text).not.toContain(key);
+      expect((await service.admin('GET', `/keys/${shown.id}`)).body).toEqual(listed);
+      expectProblem(await service.admin('GET', `/keys/${Bun.randomUUIDv7()}`), 404, 'not_found');
+    });
+
+    test('says when it was last used, by itself or by a session, whatever the verdict was', async () => {
+      const { id, key } = (await service.admin('POST', '/keys', { name: 'used', policyId })).body;
+      const other = (await service.admin('POST', '/keys', { name: 'not used', policyId })).body;
+      const shown = async (keyId: string) => (await service.admin('GET', `/keys/${keyId}`)).body.lastUsedAt;
+      const newest = async () => (await service.admin('GET', '/audit?limit=1')).body.entries[0].at;
+      await service.check(key, 's', 't');
+      const first = await newest();
+      expect(await shown(id)).toBe(first);
+      const { token } = (await service.json('POST', '/v1/sessions', key, { label: 'run' })).body;
+      await service.check(token, 's', 't');
+      expect(await shown(id)).toBe(await newest());
+      expect((await shown(id)) > first).toBe(true);
+      expect(await shown(other.id)).toBeNull();
+      const { keys } = (await service.admin('GET', '/keys?limit=2')).body;
+      expect(keys.map((each: Record<string, string>) => each['lastUsedAt'])).toEqual([null, await newest()]);
+    });
+
+    test('counts the tools whose definition changed', async () => {
+      const upstream = new RecordingUpstream({ tools: [ECHO, { ...ECHO, name: 'look' }] });
+      try {
+        const { id } = (await service.admin('POST', '/keys', { name: 'drifted', policyId })).body;
+        const toolId = await connect(service, id, 'up', upstream.url);
+        const path = `/keys/${id}/connected-tools/${toolId}/test`;
+        const drifted = async () => {
+          await service.admin('POST', path);
+          return (await service.admin('GET', `/keys/${id}`)).body.driftedTools;
+        };
+        expect(await drifted()).toBe(0);
+        upstream.options.tools = [{ ...ECHO, description: 'Says something else.' }];
+        expect(await drifted()).toBe(1);
+        upstream.options.tools = [ECHO];
+        expect(await drifted()).toBe(0);
+      } finally {
+        await upstream.stop();
+      }
     });
 
     test('is checked like every input', async () => {

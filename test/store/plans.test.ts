@@ -10,14 +10,17 @@ import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
 import { nextAuditId, tallies } from '../../src/store/audit-tally.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import {
+  countDrifted,
   findTool,
   insertConnectedTool,
   listPersonalTools,
+  markDrift,
   pinDefinition,
   shownDefinitions,
 } from '../../src/store/connected-tools.ts';
 import type { Queries, Row, Value } from '../../src/store/db.ts';
 import * as grants from '../../src/store/grants.ts';
+import { findLastUses } from '../../src/store/key-uses.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
 import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
@@ -56,6 +59,8 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   keys: db => keys.listKeys(db, 51, 'z'),
   'a key by its hash': db => keys.findKeyByHash(db, 'hash 7'),
   'facts of keys': db => keys.keyFacts(db, [idAt(NOW, 7), idAt(NOW, 8)]),
+  'last uses of keys': db => findLastUses(db, ['key-7', 'key-8', 'nothing']),
+  'changed tools of keys': db => countDrifted(db, ['key-7', 'key-8', 'key-9']),
   'keys of a policy': db => keys.policyInUse(db, 'policy-7'),
   'keys whose shadow a policy is': db => keys.keysShadowedBy(db, 'shadow-7', 4),
   'keys that are open to people': db => openKeys(db, NOW),
@@ -310,6 +315,7 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
       insertNotification(tx, { id, ...about, tokenEncrypted: 't' });
       pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
+      if (n % 100 === 7) markDrift(tx, id, 't', { digest: 'e', definition: '{}', at: 0 });
       await insertConnectedTool(tx, {
         id,
         keyId,

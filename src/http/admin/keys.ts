@@ -3,9 +3,12 @@
 import { z } from 'zod';
 import { MAX_CHANNELS } from '../../core/channel.ts';
 import { MAX_OPEN_TO, normalEntry, openToFault } from '../../core/open-to.ts';
-import { changeKey, createKey, decryptNotify, endKey } from '../../guard/keys.ts';
+import { changeKey, createKey, decryptNotify, endKey, noSuchKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
-import { FORWARDS, type KeyRecord, listKeys } from '../../store/keys.ts';
+import { countDrifted } from '../../store/connected-tools.ts';
+import type { Queries } from '../../store/db.ts';
+import { findLastUses } from '../../store/key-uses.ts';
+import { FORWARDS, findKey, type KeyRecord, listKeys } from '../../store/keys.ts';
 import { before, iso, isoOrNull, isoTime, label, list, page, paged, text, timeIn, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
 
@@ -95,6 +98,30 @@ function shownNotify(vault: Vault, keyId: string, encrypted: string | null) {
   return { ...targets, slackWebhookUrl: masked(targets.slackWebhookUrl), url: masked(targets.url) };
 }
 
+const listed = shown.extend({
+  lastUsedAt: isoTime
+    .nullable()
+    .meta({ description: 'The newest call of the key or its sessions in the audit log.' }),
+  driftedTools: z
+    .int()
+    .meta({ description: 'How many tools of its Connected Tools differ from their accepted definitions.' }),
+});
+
+/** Adds to keys what is found elsewhere, in few statements for all of them. */
+async function showListed(
+  db: Queries,
+  vault: Vault,
+  keys: readonly KeyRecord[],
+): Promise<z.output<typeof listed>[]> {
+  const ids = keys.map(({ id }) => id);
+  const [uses, drifted] = [await findLastUses(db, ids), await countDrifted(db, ids)];
+  return keys.map(key => ({
+    ...show(vault, key),
+    lastUsedAt: isoOrNull(uses.get(key.id) ?? null),
+    driftedTools: drifted.get(key.id) ?? 0,
+  }));
+}
+
 const tag = 'keys';
 
 export const keyRoutes: Route[] = [
@@ -105,18 +132,34 @@ export const keyRoutes: Route[] = [
     tag,
     summary: 'List keys, revoked ones too, newest first',
     query: z.strictObject(page),
-    answers: { 200: { description: 'Keys, without their secret.', schema: list('keys', shown) } },
+    answers: { 200: { description: 'Keys, without their secret.', schema: list('keys', listed) } },
     handle: async ({ services, query }) => {
-      const rows = await listKeys(services.deps.db, query.limit + 1, before(query));
+      const { db, vault } = services.deps;
+      const rows = await listKeys(db, query.limit + 1, before(query));
+      const keys = await showListed(db, vault, rows);
       return Response.json(
         paged(
           'keys',
-          rows,
+          keys,
           query.limit,
-          row => row.id,
-          row => show(services.deps.vault, row),
+          key => key.id,
+          key => key,
         ),
       );
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/keys/:id',
+    access: 'view',
+    tag,
+    summary: 'Show one key',
+    answers: { 200: { description: 'The key, without its secret.', schema: listed } },
+    handle: async ({ services, params }) => {
+      const { db, vault } = services.deps;
+      const key = await findKey(db, params['id'] ?? '');
+      if (key === null) throw noSuchKey();
+      return Response.json((await showListed(db, vault, [key]))[0]);
     },
   }),
   route({

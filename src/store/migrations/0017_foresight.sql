@@ -25,3 +25,6 @@ CREATE TABLE context_rollups (
   count bigint NOT NULL,
   PRIMARY KEY (span, start, context, decision)
 );
+
+-- The list of keys counts the tools that changed; they are few.
+CREATE INDEX tool_definitions_changed ON tool_definitions (connected_tool_id) WHERE changed_digest IS NOT NULL;
