@@ -1,0 +1,38 @@
+// The rules of a policy, narrowed to one tool that was called. They decide the calls of that tool that were recorded as
+// the policy did, and let through no call that the policy would not.
+
+import { exactRule } from './exact-rule.ts';
+import { joinName } from './name.ts';
+import { conditionsOf, type Policy, type Rule } from './policy.ts';
+import type { RuleIndex } from './rule-index.ts';
+import type { SeenTool } from './seen-tools.ts';
+
+export type IndexedPolicy = Policy & { index: RuleIndex };
+
+/** Empty where no rule decided anything about the tool. */
+export function rulesFor(tool: SeenTool, policy: IndexedPolicy): Rule[] {
+  return keptRules(tool, policy).map(index => narrowed(policy.rules[index] as Rule, tool));
+}
+
+/**
+ * The numbers of the rules that are kept. Those that decided calls are, and above them also those that guard: without a
+ * rule that denies or asks, or that has a limit, a rule below it would decide about further calls. Whatever no recorded
+ * call needs is left out, because what no rule matches is denied.
+ */
+export function keptRules(tool: SeenTool, { rules, index }: IndexedPolicy): readonly number[] {
+  const candidates = index.candidatesFor(joinName(tool.serverName, tool.toolName), tool.toolName);
+  if (tool.unsure) return candidates;
+  const last = candidates.findLastIndex(each => tool.rules.has(each));
+  return candidates.slice(0, last + 1).filter(each => tool.rules.has(each) || isGuard(rules[each] as Rule));
+}
+
+function isGuard({ action, limit }: Rule): boolean {
+  return action !== 'allow' || limit !== undefined;
+}
+
+/** The rule for this tool only. */
+function narrowed(rule: Rule, named: SeenTool): Rule {
+  const { tool, when } = exactRule(named);
+  if (when === undefined) return { ...rule, tool };
+  return { ...rule, tool, when: [when, ...conditionsOf(rule)] };
+}
