@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from '../../clock.ts';
 import { Facts, Page, Panel } from '../../components/page.tsx';
+import { RuleLinks } from '../../components/rule-links.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
 import { Ago, Id, Named, StatusBadge } from '../../components/text.tsx';
 import { useLive } from '../../live.ts';
@@ -67,6 +68,9 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
               </p>
               <ToolDescription text={context.toolDescription} />
               <Answering approval={approval} reload={reload} />
+              {context.rule !== null && (
+                <RuleLinks {...context.rule} ruleIndex={context.rule.index} {...approval} />
+              )}
             </div>
           </Panel>
           {approval.grantExpiresAt !== null && <GrantOf referenceId={approval.referenceId} />}

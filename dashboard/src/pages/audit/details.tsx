@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { surfaceName } from '../../../../src/core/surface.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/page.tsx';
+import { RuleLinks } from '../../components/rule-links.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
 import { DecisionBadge, Id, Named, Time, Tool } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
@@ -22,6 +23,7 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
         <Problem error={error} />
         {data === undefined && error === null && <Loading />}
         {data !== undefined && <Facts facts={factsOf(data)} />}
+        {data !== undefined && <RuleLinks {...data} />}
       </div>
     </Dialog>
   );

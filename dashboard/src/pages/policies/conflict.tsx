@@ -79,7 +79,8 @@ export function Aside({ draft, bringBack, discard }: AsideProps) {
 interface UnsavedProps {
   /** Where the unsaved text comes from, in sentences. */
   children: ComponentChildren;
-  discard: () => void;
+  /** Left out when the text is the saved one. */
+  discard: (() => void) | undefined;
 }
 
 /** An unsaved text that this page did not begin with. */
@@ -87,9 +88,11 @@ export function Unsaved({ children, discard }: UnsavedProps) {
   return (
     <Notice>
       <p>{children}</p>
-      <button type="button" class="plain small" onClick={discard}>
-        Discard the draft
-      </button>
+      {discard !== undefined && (
+        <button type="button" class="plain small" onClick={discard}>
+          Discard the draft
+        </button>
+      )}
     </Notice>
   );
 }

@@ -20,6 +20,7 @@ import { KeptDrafts } from './kept-drafts.ts';
 import { replacePolicy } from './replace.ts';
 import { ReplayOf } from './replay.tsx';
 import { Rules } from './rules.tsx';
+import { SUGGESTED_SPAN, useAsked } from './use-asked.ts';
 import { type Span, useReplay } from './use-replay.ts';
 import { type Origin, type Unsaved, useUnsaved } from './use-unsaved.ts';
 import { useWarning } from './warning.ts';
@@ -42,6 +43,7 @@ export function Editing({ policy, reload }: EditingProps) {
     () => (changed && draft.policy !== null ? contentOf(draft.text) : null),
     [changed, draft],
   );
+  useAsked(policy, unsaved, setSpan);
   const replayed = useReplay(policy.id, asked, span);
   const [isSaving, setSaving] = useState(false);
   const replay = asked !== null && <ReplayOf replayed={replayed} span={span} setSpan={setSpan} />;
@@ -106,33 +108,30 @@ function Notices({ unsaved, changed }: { unsaved: Unsaved; changed: boolean }) {
   const { origin, aside } = unsaved;
   return (
     <>
-      {origin?.kind === 'failed' && <Problem error={origin.error} />}
-      {origin !== null && origin.kind !== 'failed' && changed && (
-        <UnsavedNotice discard={() => unsaved.leave(false)}>
-          <OriginWords origin={origin} />
-        </UnsavedNotice>
-      )}
+      {origin !== null && <Came origin={origin} discard={changed ? () => unsaved.leave(false) : undefined} />}
       {aside !== null && <Aside draft={aside} bringBack={unsaved.bringBack} discard={unsaved.discardAside} />}
     </>
   );
 }
 
-function OriginWords({ origin }: { origin: Exclude<Origin, { kind: 'failed' }> }) {
+function Came({ origin, discard }: { origin: Origin; discard: (() => void) | undefined }) {
   switch (origin.kind) {
+    case 'failed':
+      return <Problem error={origin.error} />;
     case 'restored':
-      return <>Your unsaved draft was restored.</>;
+      return <UnsavedNotice discard={discard}>Your unsaved draft was restored.</UnsavedNotice>;
     case 'rule':
       return (
-        <>
-          <Named text={origin.said} /> Nothing is saved yet.
-        </>
+        <UnsavedNotice discard={discard}>
+          <Named text={origin.said} /> {origin.isNew && 'Nothing is saved yet.'}
+        </UnsavedNotice>
       );
     case 'suggested':
       return (
-        <>
-          This text was made from what the key <Named text={keyName(origin.keyId)} /> called in the last 30
-          days. Nothing is saved yet.
-        </>
+        <UnsavedNotice discard={discard}>
+          This text was made from what the key <Named text={keyName(origin.keyId)} /> called in the last{' '}
+          {SUGGESTED_SPAN}. Nothing is saved yet.
+        </UnsavedNotice>
       );
   }
 }

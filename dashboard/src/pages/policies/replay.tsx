@@ -39,9 +39,9 @@ export function ReplayOf({ replayed: { answer, loading, error, again }, span, se
           </select>
         </label>
       </header>
-      <div class={loading ? 'read again' : 'read'} aria-live="polite" aria-busy={loading}>
-        {answer === null && loading && <p class="soft">Replaying the last {span}…</p>}
-        {answer !== null && <p class="replay-line">{replayWords(answer.span, answer.is)}</p>}
+      <div aria-live="polite" aria-busy={loading}>
+        {loading && <p class="soft">Replaying the last {span}…</p>}
+        {!loading && answer !== null && <p class="replay-line">{replayWords(answer.span, answer.is)}</p>}
         <Problem error={error} retry={again} />
       </div>
       {answer !== null && <Since answer={answer} />}

@@ -11,7 +11,7 @@ import type { ShownText } from './rules.tsx';
 /** Where an unsaved text came from, if the person did not type it on this visit, or why it could not be made. */
 export type Origin =
   | { kind: 'restored' }
-  | { kind: 'rule'; said: string }
+  | { kind: 'rule'; said: string; isNew: boolean }
   | { kind: 'suggested'; keyId: string }
   | { kind: 'failed'; error: Error };
 
@@ -31,6 +31,8 @@ export interface Unsaved extends Edited {
   type: (text: string) => void;
   /** Shows another text, which is not saved either. */
   show: (text: string, more: { origin: Origin | null; added?: AddedLines | null }) => void;
+  /** Shows a text that was made from the current version, and sets aside what somebody has changed. */
+  replaceWith: (text: string, origin: Origin) => void;
   fail: (error: Error) => void;
   /** Shows the saved text again. With `keep`, the unsaved one is set aside. */
   leave: (keep: boolean) => void;
@@ -87,6 +89,11 @@ export function useUnsaved(policy: WholePolicy, drafts: KeptDrafts | null): Unsa
       keep(text, edited.began);
     },
     show: (text, more) => put(text, edited.began, more),
+    replaceWith: (text, origin) =>
+      put(text, policy.version, {
+        origin,
+        aside: typed.current === policy.text ? edited.aside : keepAside(current()),
+      }),
     fail: error => setEdited(before => ({ ...before, origin: { kind: 'failed', error } })),
     leave: isKept =>
       put(policy.text, policy.version, { aside: isKept ? keepAside(current()) : edited.aside }),

@@ -1,0 +1,63 @@
+// Follows a link that asks something of the editor (asked.ts). What it asks for becomes an unsaved text, and the address
+// loses the question, so that loading the page again does not ask twice.
+
+import { useEffect } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { visible } from '../../../../src/core/visible.ts';
+import { post } from '../../api.ts';
+import type { WholePolicy } from '../../resources.ts';
+import { mayAdminister, me } from '../../session.ts';
+import { type Asked, askedIn } from './asked.ts';
+import { SPANS, type Span } from './use-replay.ts';
+import type { Unsaved } from './use-unsaved.ts';
+import { withRule } from './with-rule.ts';
+
+/** A suggestion is made from this much of the past, and replayed over the same. */
+export const SUGGESTED_SPAN: Span = '30 days';
+
+export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: Span) => void): void {
+  const { query, path, route } = useLocation();
+  useEffect(() => {
+    const asked = askedIn(query);
+    // Until it is known who is signed in, nobody may edit.
+    if (asked === null || me.value === null) return;
+    route(path, true);
+    if (!mayAdminister.value) unsaved.fail(new Error('Only admins can change policies.'));
+    else follow(asked);
+  }, [query]);
+
+  function follow(asked: Asked): void {
+    switch (asked.kind) {
+      case 'wrong':
+        unsaved.fail(new Error(asked.why));
+        break;
+      case 'rule':
+        addRule(asked);
+        break;
+      case 'suggestion':
+        suggest(asked.keyId).catch(unsaved.fail);
+        break;
+    }
+  }
+
+  function addRule(asked: Extract<Asked, { kind: 'rule' }>): void {
+    const text = unsaved.typed();
+    const changed = withRule(text, text === policy.text ? policy.version : null, asked);
+    if (changed === null) {
+      const rule = `The rule (${asked.action} for ${visible(asked.tool)})`;
+      unsaved.fail(
+        new Error(`${rule} could not be added to this text. Mend its errors, or write it by hand.`),
+      );
+      return;
+    }
+    const { said, added, isNew } = changed;
+    unsaved.show(changed.text, { origin: { kind: 'rule', said, isNew }, added });
+  }
+
+  async function suggest(keyId: string): Promise<void> {
+    const from = new Date(Date.now() - SPANS[SUGGESTED_SPAN]).toISOString();
+    const { text } = await post<{ text: string }>(`/keys/${keyId}/suggest`, { from });
+    setSpan(SUGGESTED_SPAN);
+    unsaved.replaceWith(text, { kind: 'suggested', keyId });
+  }
+}

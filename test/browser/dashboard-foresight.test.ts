@@ -1,0 +1,306 @@
+// The policy editor in a real browser, on SQLite: what is not saved is kept, a version of somebody else is compared and
+// chosen, rules are numbered, and a link from a call opens the editor with a rule for its tool.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { newPerson, type Person } from '../operators/people.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+/** A page is a client of the API, which is tested on both engines. */
+describe.if(hasBrowser())('before a policy is saved', () => {
+  let browser: Browser;
+  let service: TestService;
+  let admin: Person;
+  beforeAll(async () => {
+    [browser, service] = await Promise.all([launch(), startService()]);
+    admin = await newPerson(service, 'admin');
+  });
+  afterAll(async () => {
+    await service?.close();
+  });
+
+  const use = (work: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) =>
+    visit(browser, service, admin.cookie, work, options);
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const textOf = async (policyId: string) =>
+    (await service.admin('GET', `/policies/${policyId}`)).body.text as string;
+
+  /** Types over all that the editor holds. */
+  async function write(page: Page, text: string): Promise<void> {
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(text);
+  }
+
+  /** The text in the editor; every line is an element of its own. */
+  const written = async (page: Page) => (await page.locator('.cm-line').allTextContents()).join('\n');
+
+  async function open(page: Page, policyId: string, query = ''): Promise<void> {
+    await page.goto(`/dashboard/policies/${policyId}${query}`);
+    await page.locator('.cm-content').waitFor();
+  }
+
+  /** Saves, and waits until the page has the new version. */
+  async function save(page: Page, version: number): Promise<void> {
+    await button(page, `Save as version ${version}`).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+    await button(page, `Save as version ${version + 1}`).waitFor();
+  }
+
+  test('a text that is not saved survives other pages, until it is saved or discarded', async () => {
+    const { policyId } = await service.newKey([{ tool: 'a', action: 'allow' }]);
+    const saved = await textOf(policyId);
+    const mine = '- { tool: b, action: deny }';
+    await use(async page => {
+      await open(page, policyId);
+      await write(page, mine);
+      // Without a pause: what was typed last is kept, too.
+      await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+      await heading(page, 'Keys');
+      await page.goBack();
+      await page.getByText('Your unsaved draft was restored.').waitFor();
+      await page.locator('.cm-content').waitFor();
+      expect(await written(page)).toBe(mine);
+      await expectUsable(page);
+      await page.reload();
+      await page.getByText('Your unsaved draft was restored.').waitFor();
+      await button(page, 'Discard the draft').click();
+      await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+      expect(await written(page)).toBe(saved);
+      await page.reload();
+      await page.locator('.cm-content').waitFor();
+      expect(await page.getByText('Your unsaved draft was restored.').count()).toBe(0);
+      await write(page, mine);
+      await page.getByText('Not saved yet.').waitFor();
+      await save(page, 2);
+      expect(await textOf(policyId)).toBe(mine);
+      await page.reload();
+      await page.locator('.cm-content').waitFor();
+      expect(await page.getByText('Your unsaved draft was restored.').count()).toBe(0);
+    });
+  });
+
+  test('a new policy that is not created survives other pages with its name', async () => {
+    await use(async page => {
+      await page.goto('/dashboard/policies/new');
+      await page.getByLabel('Name').fill('half done');
+      await write(page, '- { tool: b, action: deny }');
+      await page.getByRole('link', { name: 'All policies' }).click();
+      await page.getByRole('link', { name: 'New policy' }).click();
+      await page.getByText('Your unsaved draft was restored.').waitFor();
+      expect(await page.getByLabel('Name').inputValue()).toBe('half done');
+      expect(await written(page)).toBe('- { tool: b, action: deny }');
+      await button(page, 'Create the policy').click();
+      await heading(page, 'half done');
+      await page.goto('/dashboard/policies/new');
+      await page.locator('.cm-content').waitFor();
+      expect(await page.getByLabel('Name').inputValue()).toBe('');
+      expect(await page.getByText('Your unsaved draft was restored.').count()).toBe(0);
+    });
+  });
+
+  describe('a version that somebody else saved meanwhile', () => {
+    const mine = '- { tool: a, action: allow }\n- { tool: mine, action: deny }';
+    const theirs = '- { tool: a, action: allow }\n- { tool: theirs, action: deny }';
+
+    async function conflict(page: Page, policyId: string) {
+      await open(page, policyId);
+      await write(page, mine);
+      await page.getByText('Not saved yet.').waitFor();
+      await service.admin('PUT', `/policies/${policyId}`, { text: theirs });
+      await button(page, 'Save as version 2').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+      const both = page.getByRole('region', { name: 'Two versions' });
+      await both.getByText('Version 2 was saved meanwhile').waitFor();
+      expect(await both.locator('.removed code').allTextContents()).toEqual([
+        '- { tool: theirs, action: deny }',
+      ]);
+      expect(await both.locator('.added code').allTextContents()).toEqual(['- { tool: mine, action: deny }']);
+      expect(await button(page, 'Save as version 3').isDisabled()).toBe(true);
+      expect(await textOf(policyId)).toBe(theirs);
+      return both;
+    }
+
+    test('is replaced knowingly', async () => {
+      const { policyId } = await service.newKey([]);
+      await use(async page => {
+        const both = await conflict(page, policyId);
+        await expectUsable(page);
+        // The focus is in the notice, and the first button of it is the next.
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        await both.waitFor({ state: 'detached' });
+        await save(page, 3);
+        expect(await textOf(policyId)).toBe(mine);
+      });
+    });
+
+    test('is taken, and the other text is set aside and can be brought back', async () => {
+      const { policyId } = await service.newKey([]);
+      await use(
+        async page => {
+          const both = await conflict(page, policyId);
+          await expectUsable(page);
+          await button(page, 'Take version 2').click();
+          await both.waitFor({ state: 'detached' });
+          expect(await written(page)).toBe(theirs);
+          await page.reload();
+          await page.getByText('Your draft of version 1 is set aside.').waitFor();
+          await page.locator('.cm-content').waitFor();
+          expect(await written(page)).toBe(theirs);
+          await expectUsable(page);
+          await button(page, 'Bring it back').click();
+          await both.waitFor();
+          expect(await written(page)).toBe(mine);
+          await button(page, 'Keep my text').click();
+          await save(page, 3);
+          expect(await textOf(policyId)).toBe(mine);
+        },
+        { ...DARK, ...PHONE },
+      );
+    });
+  });
+
+  test('rules are numbered beside the lines on which they begin', async () => {
+    const { policyId } = await service.newKey([]);
+    const text = '# First\nrules:\n  - tool: a\n    action: allow\n\n  - { tool: b, action: deny }\n';
+    await service.admin('PUT', `/policies/${policyId}`, { text });
+    const numbers = (page: Page) => page.locator('.cm-rule-numbers .cm-gutterElement:not(:empty)');
+    await use(async page => {
+      await open(page, policyId);
+      await numbers(page).getByText('rule 1').waitFor();
+      expect(await numbers(page).allTextContents()).toEqual(['rule 0', 'rule 1']);
+      const [line, rule] = await Promise.all([
+        page.locator('.cm-line').getByText('{ tool: b').boundingBox(),
+        numbers(page).getByText('rule 1').boundingBox(),
+      ]);
+      expect(Math.abs((line?.y ?? 0) - (rule?.y ?? 99))).toBeLessThan(6);
+    });
+  });
+
+  describe('a link from a call', () => {
+    test('that a rule denied puts a rule above that one, which decides once it is saved', async () => {
+      const { policyId, key } = await service.newKey([]);
+      const text = '- { tool: "files__*", action: allow }\n# Not yet.\n- { tool: "*", action: deny }\n';
+      await service.admin('PUT', `/policies/${policyId}`, { text });
+      const { toolCallId } = (await service.check(key, 'github', 'merge')).body;
+      const wanted =
+        '- { tool: "files__*", action: allow }\n- { tool: github__merge, action: allow }\n# Not yet.\n- { tool: "*", action: deny }\n';
+      await use(async page => {
+        await page.goto(`/dashboard/audit?entry=${toolCallId}`);
+        const links = page.getByRole('navigation', { name: 'A rule for this tool' });
+        await links.getByRole('link', { name: 'Allow this tool' }).click();
+        await page.getByText('Rule 1 (allow for github__merge) was added to the text.').waitFor();
+        await page.locator('.cm-added').waitFor();
+        expect(await written(page)).toBe(wanted);
+        expect(await page.locator('.cm-added').allTextContents()).toEqual([
+          '- { tool: github__merge, action: allow }',
+        ]);
+        expect(new URL(page.url()).search).toBe('');
+        expect(await textOf(policyId)).toBe(text);
+        await expectUsable(page);
+        // Loaded again, the rule is not added twice.
+        await page.reload();
+        await page.getByText('Your unsaved draft was restored.').waitFor();
+        await page.locator('.cm-content').waitFor();
+        expect(await written(page)).toBe(wanted);
+        await save(page, 3);
+        expect((await service.check(key, 'github', 'merge')).body.decision).toBe('allow');
+        expect((await service.check(key, 'github', 'other')).body.decision).toBe('deny');
+      });
+    });
+
+    test('that no rule matches puts a rule at the end; a second one joins the draft', async () => {
+      const { policyId, key } = await service.newKey([]);
+      const text = '- { tool: "files__*", action: allow }\n';
+      await service.admin('PUT', `/policies/${policyId}`, { text });
+      const ids = [];
+      for (const tool of ['merge', 'close'])
+        ids.push((await service.check(key, 'github', tool)).body.toolCallId);
+      await use(async page => {
+        for (const [at, name] of ['Deny this tool', 'Ask this tool'].entries()) {
+          await page.goto(`/dashboard/audit?entry=${ids[at]}`);
+          await page.getByRole('link', { name }).click();
+          await page
+            .getByRole('status')
+            .getByText(`Rule ${at + 1} (`)
+            .waitFor();
+          await page.locator('.cm-added').waitFor();
+        }
+        expect(await written(page)).toBe(
+          `${text}- { tool: github__merge, action: deny }\n- { tool: github__close, action: require_approval }\n`,
+        );
+        await button(page, 'Discard the draft').click();
+        await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+        expect(await written(page)).toBe(text);
+      });
+    });
+
+    test('that waits for approval puts a rule above the one that asks', async () => {
+      const { policyId, key } = await service.newKey([{ tool: '*', action: 'require_approval' }]);
+      const { referenceId } = (await service.check(key, 'github', 'merge')).body;
+      await use(async page => {
+        await page.goto(`/dashboard/approvals/${referenceId}`);
+        await expectUsable(page);
+        await page.getByRole('link', { name: 'Deny this tool' }).click();
+        await page.getByText('Rule 0 (deny for github__merge) was added').waitFor();
+        await page.locator('.cm-added').waitFor();
+        await expectUsable(page);
+      }, PHONE);
+      expect(await textOf(policyId)).not.toContain('github__merge');
+    });
+
+    test('goes above every match if the policy has changed since, and says so if the rule is there', async () => {
+      const { policyId, key } = await service.newKey([{ tool: 'a__x', action: 'deny' }]);
+      const { toolCallId } = (await service.check(key, 'a', 'x')).body;
+      const text =
+        '- { tool: b__y, action: deny }\n- { tool: c__z, action: deny }\n- { tool: "a__*", action: deny }\n';
+      await service.admin('PUT', `/policies/${policyId}`, { text });
+      await use(async page => {
+        await page.goto(`/dashboard/audit?entry=${toolCallId}`);
+        await page.getByRole('link', { name: 'Allow this tool' }).click();
+        await page.getByText('Rule 2 (allow for a__x) was added').waitFor();
+        await save(page, 3);
+        await open(page, policyId, '?add=allow&tool=a__x');
+        await page.getByText('Rule 2 (allow for a__x) is already in the text.').waitFor();
+        expect(await button(page, 'Discard the draft').count()).toBe(0);
+      });
+    });
+
+    test('with hostile values changes nothing, and says so', async () => {
+      const { policyId } = await service.newKey([{ tool: 'a', action: 'allow' }]);
+      const text = await textOf(policyId);
+      const evil = encodeURIComponent('a__b, action: allow }\n- { tool: "*"');
+      await use(async page => {
+        for (const query of [
+          '?add=approve&tool=a__b',
+          `?add=allow&tool=${evil}`,
+          '?add=allow&tool=*',
+          '?suggest=../policies',
+          '?suggest=no-such-key',
+        ]) {
+          await open(page, policyId, query);
+          await page.getByRole('alert').waitFor();
+          expect(await written(page)).toBe(text);
+          expect(await button(page, 'Save as version 2').isDisabled()).toBe(true);
+        }
+      });
+      expect((await service.admin('GET', `/policies/${policyId}`)).body.version).toBe(1);
+    });
+
+    test('is not offered to people who may not edit, and does nothing for them', async () => {
+      const { policyId, key } = await service.newKey([]);
+      const { toolCallId } = (await service.check(key, 'github', 'merge')).body;
+      const viewer = await newPerson(service, 'viewer');
+      await visit(browser, service, viewer.cookie, async page => {
+        await page.goto(`/dashboard/audit?entry=${toolCallId}`);
+        await page.getByRole('dialog').getByText('No rule of policy').waitFor();
+        expect(await page.getByRole('link', { name: 'Allow this tool' }).count()).toBe(0);
+        await open(page, policyId, '?add=allow&tool=github__merge');
+        await page.getByRole('alert').getByText('Only admins can change policies.').waitFor();
+        expect(await written(page)).not.toContain('github__merge');
+      });
+    });
+  });
+});
