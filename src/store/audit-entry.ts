@@ -3,6 +3,14 @@
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/surface.ts';
 
+/** What the shadow policy of the key said about a call. It changed nothing. */
+export interface Shadow {
+  policyId: string;
+  policyVersion: number;
+  decision: Decision;
+  ruleIndex: number | null;
+}
+
 export interface AuditEntry {
   id: string;
   at: number;

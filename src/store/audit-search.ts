@@ -110,7 +110,7 @@ function firstSize(conditions: readonly Condition[], limit: number): number {
 }
 
 /** How many slots or entries to read next to get about CHUNK entries, estimated from the last read. */
-function nextSize(size: number, seen: number): number {
+export function nextSize(size: number, seen: number): number {
   const fitting = powerOfTwo((size * CHUNK) / Math.max(seen, 1) / 2);
   return Math.min(Math.max(fitting, 1), 8 * size, MOST);
 }
@@ -144,7 +144,7 @@ function shadowCondition(shadow: ShadowFilter): Condition {
 }
 
 /** The tag whose next slots reach farthest back; null if there are no tags, and the search then follows the ids. */
-async function chooseLead(
+export async function chooseLead(
   db: Queries,
   tags: readonly number[],
   { low, before, size }: Part,
@@ -202,7 +202,7 @@ async function readChunk(
   return { found, seen: first.seen + first.steps, reach: first.steps < size ? null : first.reach };
 }
 
-const hasTag = (tag: string): string =>
+export const hasTag = (tag: string): string =>
   `EXISTS (SELECT 1 FROM audit_slots AS o WHERE o.tag = ${tag} AND o.slot = step)`;
 
 function least(a: string, b: string): string {

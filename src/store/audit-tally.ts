@@ -1,5 +1,5 @@
 // Counts the audit log, a few thousand entries at a time, so that no request waits long. Bounds are ids, which sort by
-// time. rollups.ts stores the counts.
+// time. rollups.ts and context-rollups.ts store the counts.
 
 import type { Decision } from '../core/decide.ts';
 import { firstIdAt } from './audit.ts';
@@ -10,11 +10,13 @@ const AT_ONCE = 5000;
 const LONGEST_REST_MS = 50;
 
 export interface Tally {
+  context: number;
   decision: Decision;
   latencyMs: number;
   serverName: string;
   toolName: string;
   keyId: string;
+  policyId: string;
   count: number;
 }
 
@@ -22,8 +24,8 @@ export interface Tally {
 function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
   // Entries are counted by context first, because there are far fewer contexts than entries to look up.
   return db.all(
-    `SELECT n.decision, n.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",
-       c.key_id AS "keyId", n.count FROM (
+    `SELECT n.context, n.decision, n.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",
+       c.key_id AS "keyId", c.policy_id AS "policyId", n.count FROM (
          SELECT context, decision, latency_ms, count(*) AS count FROM audit_entries WHERE id >= $1 AND id < $2
          GROUP BY context, decision, latency_ms) AS n
      JOIN audit_contexts c ON c.id = n.context`,

@@ -18,11 +18,13 @@ import {
   pinDefinition,
   shownDefinitions,
 } from '../../src/store/connected-tools.ts';
+import * as contextRollups from '../../src/store/context-rollups.ts';
 import type { Queries, Row, Value } from '../../src/store/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import { findLastUses } from '../../src/store/key-uses.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
+import { newestEntries } from '../../src/store/newest-entries.ts';
 import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
 import * as oauth from '../../src/store/oauth.ts';
 import { insertOperator } from '../../src/store/operators.ts';
@@ -56,6 +58,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'next entry': db => nextAuditId(db, NOW),
   'counts of buckets': db => rollups.rollupCounts(db, MINUTE, NOW, NOW + HOUR, 'tool'),
   'counts over time': db => rollups.rollupSeries(db, MINUTE, NOW, NOW + HOUR, HOUR),
+  'counts by context': db => Array.fromAsync(contextRollups.contextCounts(db, MINUTE, NOW, NOW + HOUR)),
   keys: db => keys.listKeys(db, 51, 'z'),
   'a key by its hash': db => keys.findKeyByHash(db, 'hash 7'),
   'facts of keys': db => keys.keyFacts(db, [idAt(NOW, 7), idAt(NOW, 8)]),
@@ -228,6 +231,18 @@ for (const engine of await engines()) {
       for (const [sql, params] of sent) await expectIndexed(sql, params);
     });
 
+    test('the newest entries of contexts', async () => {
+      const group = { keyId: 'key-7', toolName: 'tool-7', decision: 'pending', contexts: [7, 8, 9] } as const;
+      const sent = await statementsOf(db => newestEntries(db, { ...group, from: NOW, to: NOW + HOUR }, 5));
+      expect(sent.length).toBeGreaterThan(1);
+      for (const [sql, params] of sent) await expectIndexed(sql, params);
+    });
+
+    test('the oldest counts by context', async () => {
+      const sent = await statementsOf(db => contextRollups.oldestContextBucket(db));
+      for (const [sql, params] of sent) await expectIndexed(sql, params);
+    });
+
     for (const [what, filter, before] of SEARCHES) {
       test(what, async () => {
         const sent = await statementsOf(db => searchAudit(db, filter, 50, before));
@@ -362,6 +377,11 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
         n % 2 === 0 ? MINUTE : HOUR,
         NOW + Math.floor(n / 10) * MINUTE,
         `tool-${n}`,
+      ]);
+      tx.defer("INSERT INTO context_rollups VALUES ($1, $2, $3, 'allow', 1)", [
+        n % 2 === 0 ? MINUTE : HOUR,
+        NOW + Math.floor(n / 10) * MINUTE,
+        n,
       ]);
       tx.defer('INSERT INTO changes VALUES ($1, 0, $2, $2, $2, $3)', [id, 'x', '{}']);
       tx.defer('INSERT INTO deliveries VALUES ($1, $2, $3, $4, 0, $5, 0, 0)', [

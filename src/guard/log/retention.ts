@@ -20,7 +20,7 @@ import type { Chore } from '../chores.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';
-import { KEPT_FROM, ROLLED_UP } from './rollups.ts';
+import { KEPT_FROM, ROLLED_UP } from './marks.ts';
 import { newestSigned } from './signed-checkpoints.ts';
 
 const EVERY_MS = MINUTE;

@@ -8,7 +8,8 @@ import type { Queries } from '../../store/db.ts';
 import { readMark } from '../../store/marks.ts';
 import { KINDS, type Kind, rollupCounts, rollupSeries } from '../../store/rollups.ts';
 import type { Deps } from '../deps.ts';
-import { Counted, ROLLED_UP } from './rollups.ts';
+import { ROLLED_UP } from './marks.ts';
+import { Counted } from './minutes.ts';
 
 const TOP = 10;
 

@@ -1,0 +1,196 @@
+// How often which calls were made in a period, from the counts by context: everything that is recorded about a call but
+// its session and its exact time, and how often there was such a call. It costs a few thousand rows instead of a scan of
+// the log. newestCalls finds examples of such calls in the log.
+
+import { DAY, floorTo, HOUR, MINUTE, pieces } from '../../core/buckets.ts';
+import type { Decision } from '../../core/decide.ts';
+import { nextAuditId, tallies } from '../../store/audit-tally.ts';
+import {
+  contextCounts,
+  findContexts,
+  oldestContextBucket,
+  type SharedContext,
+} from '../../store/context-rollups.ts';
+import type { Queries } from '../../store/db.ts';
+import { readMark } from '../../store/marks.ts';
+import { newestEntries } from '../../store/newest-entries.ts';
+import type { Deps } from '../deps.ts';
+import { timeOfId } from '../ids.ts';
+import { CONTEXTS_FROM, ROLLED_UP } from './marks.ts';
+import { nextTurn } from './turns.ts';
+
+export interface CountedCall extends SharedContext {
+  decision: Decision;
+  count: number;
+  /** The end of the newest bucket in which there was such a call. */
+  until: number;
+}
+
+export interface CountedCalls {
+  /**
+   * What was counted. It begins later than asked where the log or its counts do not reach back, and is rounded to whole
+   * hours where minutes are no longer kept, and to whole days where hours are not.
+   */
+  from: number;
+  to: number;
+  calls: CountedCall[];
+  /**
+   * How many further calls of this policy or key there were, of which nothing else is known. There are some only if one
+   * day had more than ten thousand different contexts (or an hour or a minute correspondingly fewer).
+   */
+  others: number;
+}
+
+export interface CallFilter {
+  policyId?: string;
+  keyId?: string;
+}
+
+/** How many contexts one statement looks up. */
+const CONTEXTS_AT_ONCE = 512;
+
+export async function countedCalls(
+  { db, now }: Deps,
+  filter: CallFilter,
+  from: number,
+  to: number,
+): Promise<CountedCalls> {
+  const period = await countedPeriod(db, now(), from, to);
+  const sums = new Sums();
+  const rolledUp = (await readMark(db, ROLLED_UP)) ?? 0;
+  for (const { span, from, to } of pieces(period.from, Math.min(period.to, rolledUp), DAY)) {
+    for await (const rows of contextCounts(db, span, from, to)) {
+      for (const { start, context, decision, count } of rows)
+        sums.add(context, decision, count, start + span);
+      await nextTurn();
+    }
+  }
+  for await (const rows of tallies(db, Math.max(period.from, rolledUp), period.to)) {
+    for (const { context, decision, count } of rows) sums.add(context, decision, count, period.to);
+  }
+  return { ...period, ...(await described(db, filter, sums)) };
+}
+
+/** The period that can be counted. Its bounds are those of buckets that are still kept. */
+async function countedPeriod(
+  db: Queries,
+  now: number,
+  from: number,
+  to: number,
+): Promise<{ from: number; to: number }> {
+  const end = Math.min(ceilTo(to, keptSpan(now, to)), ceilTo(now + 1, MINUTE));
+  const counted = (await readMark(db, CONTEXTS_FROM)) ?? (await readMark(db, ROLLED_UP)) ?? 0;
+  const oldest = await oldestCounted(db);
+  const start = Math.max(
+    floorTo(from, keptSpan(now, from)),
+    ceilTo(counted, keptSpan(now, counted)),
+    oldest ?? end,
+  );
+  return { from: Math.min(start, end), to: end };
+}
+
+/** The start of the oldest bucket, or of the first minute of the log if nothing is counted yet. */
+async function oldestCounted(db: Queries): Promise<number | null> {
+  const oldest = await oldestContextBucket(db);
+  if (oldest !== null) return oldest;
+  const first = await nextAuditId(db, 0);
+  return first === null ? null : floorTo(timeOfId(first), MINUTE);
+}
+
+/** The shortest buckets that are certainly kept of a time. core/buckets.ts says how long they are kept. */
+function keptSpan(now: number, at: number): number {
+  if (now - at <= 2 * DAY) return MINUTE;
+  return now - at <= 93 * DAY ? HOUR : DAY;
+}
+
+function ceilTo(ms: number, span: number): number {
+  return Math.ceil(ms / span) * span;
+}
+
+/** Counts by context and decision. */
+class Sums {
+  readonly #sums = { allow: new Map(), deny: new Map(), pending: new Map() } as Record<
+    Decision,
+    Map<number, { count: number; until: number }>
+  >;
+
+  add(context: number, decision: Decision, count: number, until: number): void {
+    const sum = this.#sums[decision].get(context);
+    if (sum === undefined) this.#sums[decision].set(context, { count, until });
+    else {
+      sum.count += count;
+      sum.until = Math.max(sum.until, until);
+    }
+  }
+
+  contexts(): number[] {
+    return [...new Set(Object.values(this.#sums).flatMap(sums => [...sums.keys()]))];
+  }
+
+  of(context: number): { decision: Decision; count: number; until: number }[] {
+    return (Object.keys(this.#sums) as Decision[]).flatMap(decision => {
+      const sum = this.#sums[decision].get(context);
+      return sum === undefined ? [] : [{ decision, ...sum }];
+    });
+  }
+}
+
+async function described(
+  db: Queries,
+  filter: CallFilter,
+  sums: Sums,
+): Promise<Pick<CountedCalls, 'calls' | 'others'>> {
+  const calls: CountedCall[] = [];
+  let others = 0;
+  const numbers = [...new Set(sums.contexts().map(Math.abs))];
+  for (let at = 0; at < numbers.length; at += CONTEXTS_AT_ONCE) {
+    const contexts = await findContexts(db, numbers.slice(at, at + CONTEXTS_AT_ONCE));
+    for (const each of contexts.filter(each => passes(each, filter))) {
+      for (const sum of sums.of(each.context)) calls.push({ ...each, ...sum });
+      for (const { count } of sums.of(-each.context)) others += count;
+    }
+    await nextTurn();
+  }
+  return { calls, others };
+}
+
+function passes(context: SharedContext, { policyId, keyId }: CallFilter): boolean {
+  return (
+    (policyId === undefined || context.policyId === policyId) &&
+    (keyId === undefined || context.keyId === keyId)
+  );
+}
+
+/** Of one group, at most so many contexts are searched for examples, those that were used last. */
+const MOST_CONTEXTS = 256;
+/** The search for examples of all groups together ends after this time. Groups that come later have none. */
+const LONGEST_MS = 700;
+
+/**
+ * The newest entries of each group of calls, as ids, newest first and at most `most` each. The calls of a group have the
+ * same key, tool and decision. The work is bounded: there may be fewer ids than calls, most likely of the last groups.
+ */
+export async function newestCalls(
+  { db }: Deps,
+  groups: readonly (readonly CountedCall[])[],
+  from: number,
+  to: number,
+  most: number,
+): Promise<string[][]> {
+  const begun = performance.now();
+  const found: string[][] = [];
+  for (const group of groups) {
+    const calls = group.toSorted((a, b) => b.until - a.until).slice(0, MOST_CONTEXTS);
+    const [newest] = calls;
+    if (newest === undefined || performance.now() - begun > LONGEST_MS) {
+      found.push([]);
+      continue;
+    }
+    const { keyId, toolName, decision, until } = newest;
+    const contexts = calls.map(call => call.context);
+    const wanted = { keyId, toolName, decision, contexts, from, to: Math.min(to, until) };
+    found.push(await newestEntries(db, wanted, most));
+    await nextTurn();
+  }
+  return found;
+}

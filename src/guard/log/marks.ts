@@ -1,0 +1,10 @@
+// The marks that say how far the audit log has been counted, and from when on it is kept. Their values are times.
+
+/** The mark before which all entries are in the roll-ups. Later ones are counted from the log itself. */
+export const ROLLED_UP = 'rolled up';
+/** The mark before which entries may have been deleted. Minutes before it are never counted again. */
+export const KEPT_FROM = 'audit kept from';
+/** The mark from which on entries are also counted by context. It moves back until all that are kept are counted. */
+export const CONTEXTS_FROM = 'contexts counted from';
+/** The mark up to which entries are counted by context. It equals ROLLED_UP, unless an older version counted last. */
+export const CONTEXTS_TO = 'contexts counted to';

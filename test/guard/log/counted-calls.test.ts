@@ -1,0 +1,235 @@
+// Counted calls equal a plain scan of the log: at every state of the counts, after late entries, while an older
+// store's past is caught up, and after retention removed the entries. Examples are the newest entries of their group.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { DAY, floorTo, HOUR, MINUTE } from '../../../src/core/buckets.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
+import { timeOfId } from '../../../src/guard/ids.ts';
+import {
+  type CallFilter,
+  type CountedCall,
+  countedCalls,
+  newestCalls,
+} from '../../../src/guard/log/counted-calls.ts';
+import { retire } from '../../../src/guard/log/retention.ts';
+import { countAgain, RECHECK_AGES, rollUp } from '../../../src/guard/log/rollups.ts';
+import { insertAudit } from '../../../src/store/audit.ts';
+import type { AuditEntry } from '../../../src/store/audit-entry.ts';
+import { NOW, openStore, type TestStore } from '../../store/stores.ts';
+import { random, SEED } from '../../support/faults.ts';
+import { engines } from '../../support/service.ts';
+import { depsAt } from '../deps.ts';
+import { entryAt } from './scanned.ts';
+
+type Logged = Omit<CountedCall, 'count' | 'until' | 'shadow'> & { id: string };
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let clock: number;
+    let deps: Deps;
+    let next: () => number;
+    beforeEach(async () => {
+      store = await openStore(engine);
+      clock = NOW;
+      deps = depsAt(store.db, () => clock);
+      next = random(SEED);
+    });
+    afterEach(() => store.close());
+
+    const pick = <T>(...some: T[]): T => some[Math.floor(next() * some.length)] as T;
+    const made = (at: number): AuditEntry => ({
+      ...entryAt(at, next),
+      reason: pick('One reason.', 'Another reason.'),
+      policyId: pick('policy-1', 'policy-2'),
+      policyVersion: pick(1, 2),
+      ruleIndex: pick(null, 0, 1),
+      personId: pick(null, 'person-1'),
+    });
+    const write = (...times: number[]) => store.db.transaction({}, tx => insertAudit(tx, times.map(made)));
+    const rollOn = async () => {
+      while (await rollUp(deps));
+    };
+    const log = () =>
+      store.db.all<Logged>(
+        `SELECT e.id, e.context, e.decision, c.key_id AS "keyId", c.server_name AS "serverName",
+           c.tool_name AS "toolName", c.reason, c.policy_id AS "policyId", c.policy_version AS "policyVersion",
+           c.rule_index AS "ruleIndex", c.person_id AS "personId"
+         FROM audit_entries e JOIN audit_contexts c ON c.id = e.context ORDER BY e.id DESC`,
+      );
+    const named = (calls: readonly (Omit<Logged, 'id'> & { count: number })[]) =>
+      Object.fromEntries(
+        calls.map(({ count, ...call }) => {
+          const { context, keyId, serverName, toolName, reason, policyId, policyVersion } = call;
+          const { ruleIndex, personId, decision } = call;
+          const all = [context, keyId, serverName, toolName, reason, policyId, policyVersion, ruleIndex];
+          return [JSON.stringify([...all, personId, decision]), count];
+        }),
+      );
+
+    async function expectEqualToScan(filter: CallFilter, from: number, to: number, entries?: Logged[]) {
+      const found = await countedCalls(deps, filter, from, to);
+      const inside = (entries ?? (await log())).filter(
+        entry =>
+          timeOfId(entry.id) >= found.from &&
+          timeOfId(entry.id) < found.to &&
+          (filter.policyId ?? entry.policyId) === entry.policyId &&
+          (filter.keyId ?? entry.keyId) === entry.keyId,
+      );
+      const groups = Map.groupBy(inside, entry => `${entry.context} ${entry.decision}`);
+      const scanned = [...groups.values()].map(all => ({ ...(all[0] as Logged), count: all.length }));
+      expect(named(found.calls)).toEqual(named(scanned));
+      expect(found.others).toBe(0);
+      return found;
+    }
+
+    test('nothing logged, nothing counted', async () => {
+      const found = await countedCalls(deps, {}, 0, clock + MINUTE);
+      expect(found).toEqual({ from: NOW + MINUTE, to: NOW + MINUTE, calls: [], others: 0 });
+    });
+
+    test(`at every state of the counts, by policy and by key (seed ${SEED})`, async () => {
+      for (let round = 0; round < 8; round++) {
+        const spread = [MINUTE, HOUR, DAY, 20 * DAY][round % 4] as number;
+        const edges = [MINUTE, HOUR, DAY].map(span => Math.ceil(clock / span) * span);
+        await write(
+          ...Array.from({ length: 60 }, () => clock + Math.floor(next() * spread)),
+          ...edges.flatMap(edge => [edge - 1, edge, edge + 1].filter(at => at >= clock)),
+        );
+        clock += Math.floor(spread * next()) + 1;
+        for (let step = Math.floor(next() * 6); step > 0; step--) await rollUp(deps);
+        const from = NOW + Math.floor(next() * (clock - NOW));
+        for (const filter of [{}, { policyId: 'policy-1' }, { keyId: 'key-2' }]) {
+          await expectEqualToScan(filter, from, from + Math.floor(next() * (clock - from)));
+          await expectEqualToScan(filter, 0, clock + 1);
+        }
+        await rollOn();
+        const found = await expectEqualToScan({ policyId: 'policy-2' }, from, clock + 1);
+        // What was asked for is counted, and at most a day more on either side.
+        expect(found.from).toBeLessThanOrEqual(Math.max(from, NOW));
+        expect(found.from).toBeGreaterThan(from - DAY);
+        expect(found.to - clock).toBeGreaterThan(0);
+        expect(found.to - clock).toBeLessThanOrEqual(MINUTE);
+      }
+    });
+
+    test('what becomes visible late, or is written into the past, is counted by context too', async () => {
+      await write(clock);
+      clock += 2 * MINUTE;
+      await rollOn();
+      await write(NOW + 1, NOW + 2);
+      clock += Math.max(...RECHECK_AGES);
+      await rollOn();
+      expect((await expectEqualToScan({}, 0, clock)).calls.reduce((sum, each) => sum + each.count, 0)).toBe(
+        3,
+      );
+      clock += 10 * DAY;
+      await rollOn();
+      await write(NOW + 3, NOW + HOUR);
+      await countAgain(deps, NOW);
+      await rollOn();
+      expect((await expectEqualToScan({}, 0, clock)).calls.reduce((sum, each) => sum + each.count, 0)).toBe(
+        5,
+      );
+    });
+
+    /** A store as an older version leaves it: counted, but not by context. */
+    async function forgetContexts(): Promise<void> {
+      await store.db.run('DELETE FROM context_rollups');
+      await store.db.run("DELETE FROM marks WHERE name LIKE 'contexts%'");
+    }
+
+    test(`the past of an older store is caught up, and until then the answer says so (seed ${SEED})`, async () => {
+      const times = Array.from({ length: 300 }, () => NOW + Math.floor(next() * 12 * DAY));
+      await write(...times);
+      clock = NOW + 12 * DAY + 5 * HOUR + 7 * MINUTE;
+      await rollOn();
+      await forgetContexts();
+      const upgraded = floorTo(clock - 10_000, MINUTE);
+      expect((await expectEqualToScan({}, 0, clock)).from).toBeGreaterThanOrEqual(upgraded);
+      await write(clock, clock + HOUR);
+      clock += 3 * HOUR;
+      let from = clock;
+      let steps = 0;
+      while (await rollUp(deps)) {
+        const found = await expectEqualToScan({}, 0, clock);
+        expect(found.from).toBeLessThanOrEqual(from);
+        from = found.from;
+        steps++;
+      }
+      expect(steps).toBeGreaterThan(12);
+      expect((await expectEqualToScan({}, 0, clock)).from).toBe(floorTo(Math.min(...times), DAY));
+      clock += 200 * DAY;
+      await rollOn();
+      await expectEqualToScan({}, 0, clock);
+    });
+
+    test('an older version that counts beside this one leaves no gap', async () => {
+      await write(NOW);
+      clock += 10 * MINUTE;
+      await rollOn();
+      const before = await store.db.all("SELECT name, at FROM marks WHERE name LIKE 'contexts%'");
+      await write(clock);
+      clock += 10 * MINUTE;
+      await rollOn();
+      // The older version counted the second entry, and moved only its own mark.
+      await store.db.run('DELETE FROM context_rollups WHERE start > $1', [NOW]);
+      for (const { name, at } of before)
+        await store.db.run('UPDATE marks SET at = $1 WHERE name = $2', [at as number, name as string]);
+      clock += 10 * MINUTE;
+      await rollOn();
+      expect((await expectEqualToScan({}, 0, clock)).calls.reduce((sum, each) => sum + each.count, 0)).toBe(
+        2,
+      );
+    });
+
+    test('counts outlive the entries that retention removes', async () => {
+      await write(...Array.from({ length: 50 }, () => NOW + Math.floor(next() * 3 * DAY)));
+      clock = NOW + 3 * DAY + HOUR;
+      await rollOn();
+      const entries = await log();
+      const chore = retire({ retention: DAY, sealedBy: null, removed: () => {} });
+      while (await chore(deps));
+      expect((await log()).length).toBeLessThan(entries.length);
+      await expectEqualToScan({}, 0, clock, entries);
+    });
+
+    test('of an older store, what retention removed before it was caught up is not claimed to be counted', async () => {
+      await write(...Array.from({ length: 200 }, () => NOW + Math.floor(next() * 6 * DAY)));
+      clock = NOW + 6 * DAY + HOUR;
+      await rollOn();
+      await forgetContexts();
+      clock += MINUTE;
+      for (let step = 0; step < 3; step++) await rollUp(deps);
+      const chore = retire({ retention: 2 * DAY + 5 * HOUR + 90_000, sealedBy: null, removed: () => {} });
+      while (await chore(deps));
+      await rollOn();
+      const found = await expectEqualToScan({}, 0, clock);
+      expect(found.from).toBeGreaterThanOrEqual(clock - 2 * DAY - 5 * HOUR - 90_000);
+      expect(found.from).toBeLessThanOrEqual(clock - 2 * DAY);
+    });
+
+    test(`examples are the newest entries of their group (seed ${SEED})`, async () => {
+      await write(...Array.from({ length: 2000 }, () => NOW + Math.floor(next() * 4 * HOUR)));
+      clock = NOW + 3 * HOUR;
+      await rollOn();
+      clock = NOW + 4 * HOUR;
+      const [from, to] = [NOW + HOUR, NOW + 4 * HOUR];
+      const { calls } = await countedCalls(deps, { policyId: 'policy-1' }, from, to);
+      const some = calls.filter(() => next() < 0.5);
+      const groups = [
+        ...Map.groupBy(some, c => `${c.keyId} ${c.serverName} ${c.toolName} ${c.decision}`).values(),
+      ];
+      const entries = (await log()).filter(each => timeOfId(each.id) >= from && timeOfId(each.id) < to);
+      const expected = groups.map(group =>
+        entries
+          .filter(each => group.some(c => c.context === each.context && c.decision === each.decision))
+          .slice(0, 5)
+          .map(each => each.id),
+      );
+      expect(groups.length).toBeGreaterThan(50);
+      expect(await newestCalls(deps, groups, from, to, 5)).toEqual(expected);
+      expect(await newestCalls(deps, [[]], from, to, 5)).toEqual([[]]);
+    });
+  });
+}

@@ -1,0 +1,125 @@
+// Counts by context: minutes are written anew, hours and days are their sums, and contexts beyond the bound are added up
+// by key and policy, so that totals stay exact.
+
+import { beforeEach, expect, test } from 'bun:test';
+import { DAY, HOUR, KEPT, MINUTE, type Span } from '../../src/core/buckets.ts';
+import { insertAudit } from '../../src/store/audit.ts';
+import * as rollups from '../../src/store/context-rollups.ts';
+import { auditEntry, idAt, NOW, onEachEngine } from './stores.ts';
+
+/** Of a minute, the most contexts that are counted apart. */
+const MOST_IN_MINUTE = 2000;
+
+await onEachEngine(store => {
+  /** The numbers of contexts of two keys: the first has `many` tools, the second has one. */
+  async function contexts(many: number): Promise<number[]> {
+    const entries = Array.from({ length: many + 1 }, (_, n) =>
+      auditEntry({
+        id: idAt(NOW, n),
+        keyId: n === many ? 'key-2' : 'key-1',
+        toolName: `tool-${n}`,
+        policyId: 'policy-1',
+      }),
+    );
+    await store.db.transaction({}, tx => insertAudit(tx, entries));
+    const rows = await store.db.all<{ context: number }>('SELECT context FROM audit_entries ORDER BY id');
+    return rows.map(row => row.context);
+  }
+  const count = (context: number, number: number, keyId = 'key-1'): rollups.ContextCount => ({
+    context,
+    keyId,
+    policyId: 'policy-1',
+    decision: 'allow',
+    count: number,
+  });
+  const write = (...minutes: [start: number, counts: rollups.ContextCount[]][]) =>
+    store.db.transaction({}, tx => rollups.writeContextMinutes(tx, new Map(minutes)));
+  const sumUp = (from: number, to: number) =>
+    store.db.transaction({}, tx => rollups.sumUpContexts(tx, NOW + from, NOW + to));
+  async function read(span: Span, from: number, to: number): Promise<Record<number, number>> {
+    const sums: Record<number, number> = {};
+    for await (const rows of rollups.contextCounts(store.db, span, NOW + from, NOW + to)) {
+      for (const row of rows) sums[row.context] = (sums[row.context] ?? 0) + row.count;
+    }
+    return sums;
+  }
+
+  beforeEach(async () => {
+    await store.db.run('DELETE FROM context_rollups');
+    await store.db.run('DELETE FROM audit_entries');
+  });
+
+  test('a minute that is written again replaces what was counted, and no other minute', async () => {
+    const [a = 0, b = 0] = await contexts(2);
+    await write([NOW, [count(a, 5)]], [NOW + MINUTE, [count(a, 7)]]);
+    await sumUp(0, HOUR);
+    await write([NOW, [count(b, 2)]]);
+    expect(await read(MINUTE, 0, MINUTE)).toEqual({ [b]: 2 });
+    expect(await read(MINUTE, MINUTE, 2 * MINUTE)).toEqual({ [a]: 7 });
+    expect(await read(HOUR, 0, HOUR)).toEqual({ [a]: 12 });
+  });
+
+  test('hours and days are the sums of what lies in them, made once they have ended', async () => {
+    const [a = 0, b = 0] = await contexts(2);
+    await write(
+      [NOW - MINUTE, [count(b, 100)]],
+      [NOW, [count(a, 1)]],
+      [NOW + 59 * MINUTE, [count(a, 2)]],
+      [NOW + HOUR, [count(a, 4)]],
+      [NOW + 23 * HOUR, [count(b, 8)]],
+      [NOW + DAY, [count(b, 100)]],
+    );
+    await sumUp(0, HOUR - MINUTE);
+    expect(await read(HOUR, -DAY, 2 * DAY)).toEqual({});
+    await sumUp(0, HOUR);
+    expect(await read(HOUR, -DAY, 2 * DAY)).toEqual({ [a]: 3 });
+    // From within an hour on: that hour is made anew too, and counts nothing twice.
+    await sumUp(30 * MINUTE, DAY - MINUTE);
+    expect(await read(HOUR, 0, DAY)).toEqual({ [a]: 7 });
+    expect(await read(DAY, -DAY, 2 * DAY)).toEqual({});
+    await sumUp(30 * MINUTE, DAY);
+    expect(await read(DAY, -DAY, 2 * DAY)).toEqual({ [a]: 7, [b]: 8 });
+  });
+
+  test('contexts beyond the bound are added up for each key, and stay so in hours', async () => {
+    const all = await contexts(MOST_IN_MINUTE + 2);
+    const other = all.at(-1) as number;
+    // The first three are the rarest of their key; the other key's only context is rare too.
+    const counts = all.map((context, n) =>
+      context === other ? count(other, 1, 'key-2') : count(context, n < 3 ? 2 : 9),
+    );
+    await write([NOW, counts], [NOW + MINUTE, [count(all[1] as number, 5)]]);
+    const kept = await read(MINUTE, 0, MINUTE);
+    const rare = -(all[1] as number);
+    expect(Object.keys(kept)).toHaveLength(MOST_IN_MINUTE + 2);
+    expect([kept[all[0] as number], kept[rare], kept[all[3] as number], kept[-other]]).toEqual([2, 4, 9, 1]);
+    await sumUp(0, HOUR);
+    const hour = await read(HOUR, 0, HOUR);
+    expect([hour[all[0] as number], hour[all[1] as number], hour[rare], hour[-other]]).toEqual([2, 5, 4, 1]);
+  });
+
+  test('what is read comes in pages, and each row once', async () => {
+    const all = await contexts(MOST_IN_MINUTE - 1);
+    await write([NOW, all.map(context => count(context, 1))], [NOW + MINUTE, all.map(c => count(c, 2))]);
+    const sizes: number[] = [];
+    for await (const page of rollups.contextCounts(store.db, MINUTE, NOW, NOW + HOUR))
+      sizes.push(page.length);
+    expect(sizes).toEqual([2048, 2 * MOST_IN_MINUTE - 2048]);
+    expect(Object.values(await read(MINUTE, 0, HOUR))).toEqual(all.map(() => 3));
+  });
+
+  test('the oldest bucket, and short buckets that are no longer kept', async () => {
+    const [a = 0] = await contexts(1);
+    expect(await rollups.oldestContextBucket(store.db)).toBeNull();
+    await write([NOW + MINUTE, [count(a, 1)]], [NOW + 2 * MINUTE, [count(a, 1)]]);
+    expect(await rollups.oldestContextBucket(store.db)).toBe(NOW + MINUTE);
+    await sumUp(0, DAY);
+    expect(await rollups.oldestContextBucket(store.db)).toBe(NOW);
+    await rollups.pruneContextRollups(store.db, NOW + 2 * MINUTE + (KEPT[MINUTE] as number));
+    expect(await read(MINUTE, 0, HOUR)).toEqual({ [a]: 1 });
+    expect(await read(HOUR, 0, HOUR)).toEqual({ [a]: 2 });
+    await rollups.pruneContextRollups(store.db, NOW + 1 + (KEPT[HOUR] as number));
+    expect(await read(HOUR, 0, HOUR)).toEqual({});
+    expect(await read(DAY, 0, DAY)).toEqual({ [a]: 2 });
+  });
+});
