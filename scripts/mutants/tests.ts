@@ -12,6 +12,10 @@ const NAMED: [RegExp, string][] = [
     /^core\/(decide|consider|compiled-policy|situation|policy|rule-index|pattern|name|simulate|trace)/,
     'core/cases core/decide core/reasons core/strictness core/trace core/pattern core/lint faults/p14 faults/p15',
   ],
+  [
+    /^core\/(sentences|reasons|recorded|replay|situation)/,
+    'core/reasons core/read-reasons core/replay core/situation',
+  ],
   [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
   [
     /^core\/(policy-file|policy-text|rule-faults|asking-faults|yaml-faults|yaml-scalar|lint-conditions|lint-asking|diff)/,

@@ -11,7 +11,8 @@ import { decimalOf, Failure, type Scope, Steps } from './condition/condition.ts'
 import { isWithin } from './hours.ts';
 import { unitsOf } from './limit.ts';
 import { joinName } from './name.ts';
-import type { Rule } from './policy.ts';
+import type { Action, Rule } from './policy.ts';
+import { failedText, falseText, OUTSIDE_HOURS, passedOverText, uncountedText } from './sentences.ts';
 import { type Situation, scopeOf, type ToolCall } from './situation.ts';
 
 /** What a call that is allowed by a rule with a limit adds to it. */
@@ -97,7 +98,8 @@ function findRule(considered: Considered, situation: Situation): void {
     const { action } = rule;
     const examined = examiner.examine(compiled);
     considered.steps = examiner.steps;
-    if (examined.applies === true || (examined.applies === null && action === 'deny')) {
+    const follows = whatFollows(action, examined.applies);
+    if (follows === 'applies') {
       applies(considered, index);
       considered.failed = examined.condition;
       considered.meter = examined.meter;
@@ -108,13 +110,20 @@ function findRule(considered: Considered, situation: Situation): void {
       considered.unmetered = true;
       return;
     }
-    if (examined.applies === null && action === 'require_approval') {
+    if (follows === 'holds') {
       const { held, passedOver } = considered;
       if (held === null || demandOf(rule) > demandOf(policy.rules[held.index]))
         considered.held = { index, condition: examined.condition as number, passedOver };
     }
-    if (named++ < MOST_NAMED) considered.passedOver += ` Rule ${index} did not apply: ${examined.why}.`;
+    if (named++ < MOST_NAMED) considered.passedOver += `${passedOverText(index)}${examined.why}.`;
   }
+}
+
+/** What a rule means for the call; null: a condition of it could not be evaluated. */
+export function whatFollows(action: Action, applies: boolean | null): 'applies' | 'holds' | 'passed over' {
+  if (applies !== null) return applies ? 'applies' : 'passed over';
+  if (action === 'deny') return 'applies';
+  return action === 'require_approval' ? 'holds' : 'passed over';
 }
 
 function applies(considered: Considered, index: number): void {
@@ -149,7 +158,7 @@ export interface Examined {
 }
 
 const APPLIES: Examined = { applies: true, condition: null, why: '', meter: null };
-const OUTSIDE: Examined = notApplying('it is outside its hours');
+const OUTSIDE: Examined = notApplying(OUTSIDE_HOURS);
 
 function notApplying(why: string): Examined {
   return { applies: false, condition: null, why, meter: null };
@@ -179,23 +188,16 @@ export class Examiner {
     for (let index = 0; index < conditions.length; index++) {
       const result = conditions[index]?.evaluate(this.#scope, this.#steps);
       if (result === true) continue;
-      if (result === false) return notApplying(`condition ${index} is false`);
+      if (result === false) return notApplying(falseText(index));
       failed ??= index;
     }
-    if (failed !== null)
-      return {
-        applies: null,
-        condition: failed,
-        why: `condition ${failed} could not be evaluated`,
-        meter: null,
-      };
+    if (failed !== null) return { applies: null, condition: failed, why: failedText(failed), meter: null };
     return limit === null ? APPLIES : this.#count(limit);
   }
 
   #count(limit: CompiledLimit): Examined {
     const units = this.#units(limit);
-    if (units === null)
-      return { ...notApplying(`its limit "${limit.name}" cannot count this call`), uncounted: true };
+    if (units === null) return { ...notApplying(uncountedText(limit.name)), uncounted: true };
     return { ...APPLIES, meter: { limit, subject: this.#subject(limit), units } };
   }
 

@@ -8,6 +8,26 @@ import type { Considered, Meter } from './consider.ts';
 import { windowText } from './limit.ts';
 import { joinName } from './name.ts';
 import type { Rule } from './policy.ts';
+import {
+  allowsText,
+  asksText,
+  BUT,
+  DENIED_BY_PERSON,
+  DRIFTED,
+  deniesText,
+  FREED,
+  failedText,
+  forwardsText,
+  mayAllowText,
+  noRuleText,
+  noSubjectText,
+  outsideScopeText,
+  ruleText,
+  SO_IT_ASKS,
+  UNFREED,
+  UNSEEN,
+  usedUpText,
+} from './sentences.ts';
 import type { ToolCall } from './situation.ts';
 
 export type Decision = 'allow' | 'deny' | 'pending';
@@ -101,12 +121,12 @@ export function couldPass(
 
 export function decide(considered: Considered, facts: Facts): Decided {
   const { call, held } = considered;
-  const found = byPolicy(considered, call.unseen ? { ...facts, ...UNSEEN } : facts);
+  const found = byPolicy(considered, call.unseen ? { ...facts, ...UNSEEN_FACTS } : facts);
   const { passedOver } = held !== null && found.ruleIndex === held.index ? held : considered;
   if (found.decision === 'allow' && call.noPlace !== undefined)
     return decided(
       'deny',
-      `${found.reason.slice(0, -1)}, but ${call.noPlace}.${passedOver}`,
+      `${found.reason.slice(0, -1)}${BUT}${call.noPlace}.${passedOver}`,
       found.ruleIndex,
     );
   const whole = passedOver === '' ? found : { ...found, reason: found.reason + passedOver };
@@ -120,49 +140,39 @@ function handedOver(waits: Decided, to: HandedTo): Decided {
 }
 
 /** Nobody can approve exactly this call if its arguments are not known. */
-const UNSEEN = { freedom: null, repeats: null, approvalLimit: 'its arguments are not known here' } as const;
+const UNSEEN_FACTS = { freedom: null, repeats: null, approvalLimit: UNSEEN } as const;
 
 function byPolicy(considered: Considered, facts: Facts): Decided {
   const { policy, call, name, held } = considered;
-  if (call.relayed)
-    return decided('allow', `This key's setting forwards ${call.toolName} to ${call.serverName}.`, null);
-  if (!considered.inScope) return decided('deny', `${name} is outside this session's scopeTools.`, null);
+  if (call.relayed) return decided('allow', `${forwardsText(call.toolName, call.serverName)}.`, null);
+  if (!considered.inScope) return decided('deny', outsideScopeText(name), null);
   const found = byRule(considered, facts);
   if (held === null || found.decision === 'deny') return found;
-  const asks = `${source(policy, held.index)} requires approval for ${name}: its ${failure(held.condition)}`;
+  const asks = `${source(policy, held.index)}${asksText(name)}: its ${failedText(held.condition)}`;
   return needsApproval(asks, policy.rules[held.index]?.reason, held.index, facts);
 }
 
-const source = (policy: CompiledPolicy, index: number): string => `Rule ${index} of policy "${policy.name}"`;
-const failure = (condition: number): string => `condition ${condition} could not be evaluated`;
+const source = (policy: CompiledPolicy, index: number): string => ruleText(index, policy.name);
 
 function byRule(considered: Considered, facts: Facts): Decided {
   const { policy, name, index, failed, meter } = considered;
   const rule = policy.rules[index];
   if (rule === undefined) {
-    return decided(
-      'deny',
-      `No rule of policy "${policy.name}" matches ${name}; unmatched calls are denied.`,
-      null,
-    );
+    return decided('deny', noRuleText(policy.name, name), null);
   }
   const rules = source(policy, index);
   switch (rule.action) {
     case 'allow':
       if (considered.unmetered)
-        return decided(
-          'deny',
-          `${rules} may allow ${name} within its limit "${rule.limit}", but its arguments are not known here.`,
-          index,
-        );
-      return allowed(`${rules} allows ${name}`, meter, index, facts);
+        return decided('deny', `${rules}${mayAllowText(name, rule.limit as string)}${BUT}${UNSEEN}.`, index);
+      return allowed(`${rules}${allowsText(name)}`, meter, index, facts);
     case 'deny':
-      if (failed !== null) return decided('deny', `${rules} denies ${name}: its ${failure(failed)}.`, index);
-      return decided('deny', rule.reason || `${rules} denies ${name}.`, index);
+      if (failed !== null)
+        return decided('deny', `${rules}${deniesText(name)}: its ${failedText(failed)}.`, index);
+      return decided('deny', rule.reason || `${rules}${deniesText(name)}.`, index);
     case 'require_approval':
-      if (facts.drift === 'deny')
-        return drifted(`${rules} requires approval for ${name}`, 'deny', index, facts);
-      return needsApproval(`${rules} requires approval for ${name}`, rule.reason, index, facts);
+      if (facts.drift === 'deny') return drifted(`${rules}${asksText(name)}`, 'deny', index, facts);
+      return needsApproval(`${rules}${asksText(name)}`, rule.reason, index, facts);
   }
 }
 
@@ -172,7 +182,7 @@ function allowed(allows: string, meter: Meter | null, index: number, facts: Fact
     const { name, limit } = meter.limit;
     return decided(
       'deny',
-      `${allows}, but its limit "${name}" counts per ${limit.per}, and this call has none.`,
+      `${allows}${BUT}${noSubjectText(name)}${limit.per}, and this call has none.`,
       index,
     );
   }
@@ -184,39 +194,34 @@ function allowed(allows: string, meter: Meter | null, index: number, facts: Fact
 
 function usedUp(allows: string, { limit: { name, limit } }: Meter, index: number, facts: Facts): Decided {
   const { calls, atMost = calls, per = 'key', beyond } = limit;
-  const spent = `${allows}, but its limit "${name}" is used up (${atMost} ${windowText(limit)} per ${per})`;
+  const spent = `${allows}${BUT}${usedUpText(name)}${atMost} ${windowText(limit)} per ${per})`;
   if (beyond !== 'require_approval') return decided('deny', `${spent}.`, index);
-  return needsApproval(`${spent}, so it requires approval`, undefined, index, facts);
+  return needsApproval(`${spent}${SO_IT_ASKS}`, undefined, index, facts);
 }
-
-const DRIFTED = 'the definition of the tool has changed and no operator has accepted it';
 
 /** The outcome for a call that the policy would allow or ask about, of a tool whose definition has changed. */
 function drifted(would: string, drift: Drift, index: number, facts: Facts): Decided {
-  if (drift === 'deny') return decided('deny', `${would}, but ${DRIFTED}.`, index);
-  return needsApproval(`${would}, but ${DRIFTED}, so it requires approval`, undefined, index, facts);
+  if (drift === 'deny') return decided('deny', `${would}${BUT}${DRIFTED}.`, index);
+  return needsApproval(`${would}${BUT}${DRIFTED}${SO_IT_ASKS}`, undefined, index, facts);
 }
 
 function needsApproval(asks: string, why: string | undefined, index: number, facts: Facts): Decided {
   if (facts.freedom !== null) {
     const { kind, referenceId } = facts.freedom;
     const by = kind === 'grant' ? 'a grant opened by approval' : 'approval';
-    return { ...decided('allow', `${asks}; freed by ${by} ${referenceId}.`, index), freedBy: facts.freedom };
+    return { ...decided('allow', `${asks}${FREED}${by} ${referenceId}.`, index), freedBy: facts.freedom };
   }
   const { repeats = null } = facts;
   if (repeats?.denied) return { ...decided('deny', DENIED_BY_PERSON, index), repeats };
   const named = facts.unfreed ? ` ${unfreedBy(facts.unfreed)}` : '';
   if (facts.approvalLimit !== null && repeats === null)
-    return decided('deny', `${asks}, but ${facts.approvalLimit}.${named}`, index);
+    return decided('deny', `${asks}${BUT}${facts.approvalLimit}.${named}`, index);
   return { ...decided('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index), repeats };
 }
 
-/** What the person wrote is told to the agent, and is not part of the reason. */
-const DENIED_BY_PERSON = 'A person denied this call.';
-
 /** The sentence for a caller who named an approval that does not free the call. */
 export function unfreedBy(why: string): string {
-  return `The approval that was named does not free this call: ${why}.`;
+  return `${UNFREED}${why}.`;
 }
 
 function decided(decision: Decision, reason: string, ruleIndex: number | null): Decided {

@@ -1,7 +1,7 @@
 // A call, and what a decision may know about it besides its name: who makes it, when, and with which arguments.
 // Conditions read it as variables; a limit counts by it. Nothing of it is kept.
 
-import { type Declarations, type Scope, types } from './condition/condition.ts';
+import { type Declarations, Failure, type Scope, types } from './condition/condition.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Surface } from './surface.ts';
 
@@ -79,5 +79,28 @@ export function scopeOf(call: ToolCall, situation: Situation): Scope {
     session: session === null ? {} : { label: session.label },
     person: person === null ? {} : { email: person.email, groups: [...person.groups] },
     surface,
+  };
+}
+
+const NOT_KNOWN = new Failure('It is not known any more.');
+
+/** What is known of a call when it is over: its names, its key, and whether it was made in a person's name. */
+export interface Recollection extends Pick<ToolCall, 'serverName' | 'toolName'> {
+  keyName: string;
+  inPersonsName: boolean;
+}
+
+/**
+ * The values of the variables for a call that is over. Whatever reads an unknown one fails, `has()` included, so a
+ * condition that is true or false nevertheless would be so whatever the values were.
+ */
+export function scopeOfRecollection({ serverName, toolName, keyName, inPersonsName }: Recollection): Scope {
+  return {
+    args: NOT_KNOWN,
+    tool: { server: serverName, name: toolName, annotations: NOT_KNOWN },
+    key: { name: keyName },
+    session: NOT_KNOWN,
+    person: inPersonsName ? NOT_KNOWN : {},
+    surface: NOT_KNOWN,
   };
 }

@@ -220,7 +220,7 @@ const UNSEEN_MUTANTS: Record<string, Patch> = {
   },
   'frees a call whose arguments nobody saw': {
     file: 'src/core/decide.ts',
-    find: 'call.unseen ? { ...facts, ...UNSEEN } : facts',
+    find: 'call.unseen ? { ...facts, ...UNSEEN_FACTS } : facts',
     replace: 'facts',
   },
 };
@@ -235,19 +235,18 @@ for (const [what, patch] of Object.entries(UNSEEN_MUTANTS)) {
 const MUTANTS: Record<string, Patch> = {
   'lets a deny with a failed condition pass': {
     file: 'src/core/consider.ts',
-    find: "(examined.applies === null && action === 'deny')",
-    replace: "(examined.applies === null && action === 'allow')",
+    find: "if (action === 'deny') return 'applies';",
+    replace: "if (action === 'deny') return 'passed over';",
   },
   'lets an allow with a failed condition apply': {
     file: 'src/core/consider.ts',
-    find: 'if (examined.applies === true || ',
-    replace:
-      "if (examined.applies === true || (examined.applies === null && action !== 'require_approval') || ",
+    find: "if (action === 'deny') return 'applies';",
+    replace: "if (action !== 'require_approval') return 'applies';",
   },
   'forgets an approval with a failed condition': {
     file: 'src/core/consider.ts',
-    find: "if (examined.applies === null && action === 'require_approval')",
-    replace: "if (examined.applies === null && action === 'allow')",
+    find: "return action === 'require_approval' ? 'holds' : 'passed over';",
+    replace: "return 'passed over';",
   },
   'takes a failed condition for a true one': {
     file: 'src/core/consider.ts',

@@ -107,8 +107,8 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
   },
   'allows what no rule matches': {
     file: 'src/core/decide.ts',
-    find: "'deny',\n      `No rule of policy",
-    replace: "'allow',\n      `No rule of policy",
+    find: "return decided('deny', noRuleText(",
+    replace: "return decided('allow', noRuleText(",
   },
 };
 
