@@ -16,7 +16,10 @@ const CALL = { serverName: 's', toolName: 't' };
 const RECALLED = { ...CALL, keyName: 'agent', inPersonsName: true };
 
 const without = (source: string, inPersonsName = true) => {
-  const result = compileWhen(source).evaluate(scopeOfRecollection({ ...RECALLED, inPersonsName }), new Steps());
+  const result = compileWhen(source).evaluate(
+    scopeOfRecollection({ ...RECALLED, inPersonsName }),
+    new Steps(),
+  );
   return typeof result === 'boolean' ? result : 'depends';
 };
 
@@ -74,7 +77,9 @@ const { bool } = expressions;
 const atom = fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...ATOMS) }, { weight: 1, arbitrary: bool });
 const conditions = fc
   .tuple(atom, fc.constantFrom('&&', '||', '==', '?'), atom, atom)
-  .map(([a, operator, b, c]) => (operator === '?' ? `(${a}) ? (${b}) : (${c})` : `(${a}) ${operator} (${b})`));
+  .map(([a, operator, b, c]) =>
+    operator === '?' ? `(${a}) ? (${b}) : (${c})` : `(${a}) ${operator} (${b})`,
+  );
 
 const SESSIONS = [null, { id: 'x', label: 'run' }, { id: 'y', label: '' }];
 const PEOPLE = [null, { email: 'a@example.com', groups: ['ops'] }, { email: 'b@example.com', groups: [] }];
