@@ -215,7 +215,7 @@ describe.if(hasBrowser())('before a policy is saved', () => {
       const { policyId, key } = await service.newKey([]);
       const text = '- { tool: "files__*", action: allow }\n';
       await service.admin('PUT', `/policies/${policyId}`, { text });
-      const ids = [];
+      const ids: string[] = [];
       for (const tool of ['merge', 'close'])
         ids.push((await service.check(key, 'github', tool)).body.toolCallId);
       await use(async page => {

@@ -10,6 +10,7 @@ import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers
 import { tags } from '@lezer/highlight';
 import { minimalSetup } from 'codemirror';
 import type { Problem } from '../../../../src/core/policy-file.ts';
+import type { AddedLines } from './added-lines.ts';
 import { complete } from './completion.ts';
 import { conditionColours } from './conditions.ts';
 import { markAdded, numberRules, ruleGutter } from './rule-gutter.ts';
@@ -24,12 +25,6 @@ export interface Editor {
   /** Replaces the text. If lines of it were just added, they are coloured and scrolled to. */
   setText: (text: string, added: AddedLines | null) => void;
   destroy: () => void;
-}
-
-/** The first and the last line of what was added to a text. */
-export interface AddedLines {
-  first: number;
-  last: number;
 }
 
 interface EditorOptions {

@@ -3,6 +3,7 @@
 
 import { type EditorState, type Extension, RangeSet, StateEffect, StateField } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, GutterMarker, gutter } from '@codemirror/view';
+import type { AddedLines } from './added-lines.ts';
 import { ruleLabels } from './rule-labels.ts';
 
 class RuleMarker extends GutterMarker {
@@ -48,7 +49,7 @@ function markersOf({ doc }: EditorState, lines: readonly number[]): RangeSet<Gut
 }
 
 /** Colours the lines from the first to the last of a text that was just added; null colours none. */
-export const markAdded = StateEffect.define<{ first: number; last: number } | null>();
+export const markAdded = StateEffect.define<AddedLines | null>();
 const ADDED_LINE = Decoration.line({ class: 'cm-added' });
 
 const ADDED = StateField.define<DecorationSet>({

@@ -5,8 +5,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../../../../src/core/policy-file.ts';
 import { Loading, Problem as Refused } from '../../components/states.tsx';
 import { Named } from '../../components/text.tsx';
+import type { AddedLines } from './added-lines.ts';
 import { type Draft, draftOf } from './draft.ts';
-import type { AddedLines, Editor } from './editor.ts';
+import type { Editor } from './editor.ts';
 import { Try } from './try.tsx';
 
 /** What the editor is told to show. Each new object replaces what is in it. */

@@ -3,8 +3,8 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WholePolicy } from '../../resources.ts';
+import type { AddedLines } from './added-lines.ts';
 import { type Draft, draftOf } from './draft.ts';
-import type { AddedLines } from './editor.ts';
 import type { KeptDraft, KeptDrafts } from './kept-drafts.ts';
 import type { ShownText } from './rules.tsx';
 

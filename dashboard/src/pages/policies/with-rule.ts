@@ -3,9 +3,9 @@
 
 import { insertRule } from '../../../../src/core/insert-rule.ts';
 import { splitName } from '../../../../src/core/name.ts';
+import type { AddedLines } from './added-lines.ts';
 import type { Asked } from './asked.ts';
 import { compiledDraft, draftOf } from './draft.ts';
-import type { AddedLines } from './editor.ts';
 
 type AskedRule = Extract<Asked, { kind: 'rule' }>;
 
