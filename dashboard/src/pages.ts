@@ -20,81 +20,84 @@ export interface PageEntry {
   own?: true;
 }
 
+const page = (load: () => Promise<{ default: FunctionComponent }>): FunctionComponent =>
+  lazy(() => load().then(loaded => loaded.default));
+
 export const PAGES: PageEntry[] = [
   {
     path: '',
     name: 'Overview',
     icon: 'M3 16V9M8 16V4M13 16v-5M18 16V7',
-    component: lazy(() => import('./pages/overview.tsx')),
+    component: page(() => import('./pages/overview.tsx')),
   },
   {
     path: '/approvals',
     name: 'Approvals',
     icon: 'M3 11l2.5-7h9L17 11v5H3zM3 11h4l1 2h4l1-2h4',
-    component: lazy(() => import('./pages/approvals.tsx')),
+    component: page(() => import('./pages/approvals.tsx')),
   },
   {
     path: '/audit',
     name: 'Audit',
     icon: 'M5 3h7l3 3v11H5zM8 9h4M8 12.5h4',
-    component: lazy(() => import('./pages/audit.tsx')),
+    component: page(() => import('./pages/audit.tsx')),
   },
   {
     path: '/policies',
     name: 'Policies',
     icon: 'M10 2.5l6 2.2v4.8c0 3.6-2.4 6.2-6 8-3.6-1.8-6-4.4-6-8V4.7zM7.5 9.8l2 2 3.2-3.6',
-    component: lazy(() => import('./pages/policies.tsx')),
+    component: page(() => import('./pages/policies.tsx')),
   },
   {
     path: '/keys',
     name: 'Keys',
     icon: 'M7 8.5a3.5 3.5 0 1 0 .01 0M9.6 9.8L17 2.5M13.5 6l2.5 2.5',
-    component: lazy(() => import('./pages/keys.tsx')),
+    component: page(() => import('./pages/keys.tsx')),
   },
   {
     path: '/webhooks',
     name: 'Webhooks',
     icon: 'M3 10h11M10.5 6l4 4-4 4M17.5 4v12',
-    component: lazy(() => import('./pages/webhooks.tsx')),
+    component: page(() => import('./pages/webhooks.tsx')),
   },
   {
     path: '/operators',
     name: 'Operators',
     icon: 'M7.5 9a3 3 0 1 0-.01 0M2.5 17c0-3.2 2.2-5 5-5s5 1.8 5 5M13 3.4a3 3 0 0 1 0 5.2M14.5 12.3c1.9.6 3 2.3 3 4.7',
-    component: lazy(() => import('./pages/operators.tsx')),
+    component: page(() => import('./pages/operators.tsx')),
   },
   {
     path: '/settings',
     name: 'Settings',
     icon: 'M3 6h8M15 6h2M3 14h2M9 14h8M13 4v4M7 12v4',
-    component: lazy(() => import('./pages/settings.tsx')),
+    component: page(() => import('./pages/settings.tsx')),
   },
   {
     path: '/connections',
     name: 'My connections',
     icon: 'M7 3v4M13 3v4M5 7h10v3a5 5 0 0 1-10 0zM10 15v3',
-    component: lazy(() => import('./pages/connections.tsx')),
+    component: page(() => import('./pages/connections.tsx')),
     own: true,
   },
   {
     path: '/calls',
     name: 'My calls',
     icon: 'M5 3h7l3 3v11H5zM8 9h4M8 12.5h4',
-    component: lazy(() => import('./pages/calls.tsx')),
+    component: page(() => import('./pages/calls.tsx')),
     own: true,
   },
   {
     path: '/my-approvals',
     name: 'My approvals',
     icon: 'M3 11l2.5-7h9L17 11v5H3zM3 11h4l1 2h4l1-2h4',
-    component: lazy(() => import('./pages/my-approvals.tsx')),
+    component: page(() => import('./pages/my-approvals.tsx')),
     own: true,
   },
   {
     path: '/account',
     name: 'Account',
     icon: 'M10 9.5a3.5 3.5 0 1 0-.01 0M3.5 17.5c0-3.6 2.9-5.5 6.5-5.5s6.5 1.9 6.5 5.5',
-    component: lazy(() => import('./pages/account.tsx')),
+    component: page(() => import('./pages/account.tsx')),
     own: true,
   },
 ];

@@ -1,11 +1,11 @@
-// Keys in a real browser, on SQLite: a secret that is shown once cannot be closed by mistake, and a server that is added is
-// really contacted.
+// Keys in a real browser, on SQLite: a secret that is shown once cannot be closed by mistake, the list says what one has to
+// look after, and a server that is added is really contacted.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
-import { expectUsable, hasBrowser, heading, launch, visit } from '../support/browser.ts';
-import { ECHO, RecordingUpstream } from '../support/mcp.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { connect, ECHO, RecordingUpstream } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
@@ -56,6 +56,50 @@ describe.if(hasBrowser())('keys', () => {
       await heading(page, 'shown once');
       expect(await page.content()).not.toContain(key ?? '-');
     });
+  });
+
+  test('the list says when each key was last used, when it ends, what changed, and its shadow', async () => {
+    const upstream = new RecordingUpstream({ tools: [ECHO, { ...ECHO, name: 'look' }] });
+    const soon = new Date(Date.now() + 3 * 86_400_000).toISOString();
+    const later = new Date(Date.now() + 100 * 86_400_000).toISOString();
+    const rules = [{ tool: '*', action: 'allow' as const }];
+    const busy = await service.newKey(rules, { name: 'busy one', expiresAt: soon });
+    const quiet = await service.newKey(rules, { name: 'quiet one', expiresAt: later });
+    await service.admin('PATCH', `/keys/${busy.keyId}`, { shadowPolicyId: quiet.policyId });
+    const tool = await connect(service, busy.keyId, 'eyes', upstream.url);
+    const test = () => service.admin('POST', `/keys/${busy.keyId}/connected-tools/${tool}/test`);
+    await test();
+    upstream.options.tools = [{ ...ECHO, description: 'Something else.' }];
+    await test();
+    for (const options of [{}, { ...PHONE, ...DARK }]) {
+      await use(async page => {
+        await page.goto('/dashboard/keys');
+        const row = (name: string) => page.locator('tr').filter({ hasText: name });
+        const cell = (name: string, head: string) => row(name).locator(`td[data-head="${head}"]`);
+        await cell('busy one', 'Expires').locator('.soon').getByText('soon: in 2 d').waitFor();
+        await cell('busy one', 'Changed tools').getByText('1 tool').waitFor();
+        await cell('busy one', 'Policy').getByRole('link', { name: quiet.policyName }).waitFor();
+        await cell('quiet one', 'Expires').getByText('in 99 d').waitFor();
+        expect(await cell('quiet one', 'Expires').locator('.soon').count()).toBe(0);
+        await cell('quiet one', 'Changed tools').getByText('none').waitFor();
+        await cell('quiet one', 'Last used').getByText('never').waitFor();
+        await page.locator('.liveness.on').first().waitFor({ state: 'attached' });
+        await service.check(busy.key, 'mail', 'send');
+        await cell('busy one', 'Last used')
+          .getByText(/just now|ago/)
+          .waitFor();
+        await expectUsable(page);
+        await page.getByRole('link', { name: 'busy one' }).click();
+        await heading(page, 'busy one');
+        await page.locator('.facts').getByText('soon: in 2 d').waitFor();
+        await expectUsable(page);
+      }, options);
+    }
+    await use(async page => {
+      await page.goto(`/dashboard/keys/${Bun.randomUUIDv7()}`);
+      await page.getByText('There is no key with this id').waitFor();
+    });
+    await upstream.stop();
   });
 
   test('a server that is added is contacted, and the page says what was found', async () => {

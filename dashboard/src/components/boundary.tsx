@@ -1,7 +1,7 @@
 // Keeps the shell alive when a page fails or cannot be loaded: that is said in place of the page, and another page can be
 // opened.
 
-import { type ComponentChildren, type FunctionComponent, h } from 'preact';
+import { type ComponentChildren, type ComponentType, type FunctionComponent, h } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { whenAnswering } from '../answering.ts';
@@ -20,26 +20,24 @@ export function Boundary({ children }: { children: ComponentChildren }) {
   );
 }
 
-export type Load = () => Promise<{ default: FunctionComponent }>;
-
 /**
- * Stands for a page whose script could not be loaded. It loads the page as soon as the service answers again. If even
+ * Stands for a component whose script could not be loaded. It loads the script as soon as the service answers again. If even
  * that fails, the script has another name after an upgrade, or the browser remembers the failure: a reload helps both.
  */
-export function unloaded(load: Load): FunctionComponent {
-  let loaded: FunctionComponent | undefined;
+export function unloaded<Props>(load: () => Promise<ComponentType<Props>>): FunctionComponent<Props> {
+  let loaded: ComponentType<Props> | undefined;
   return props => {
     const [, show] = useState(0);
     const retry = async (failed: () => void) => {
       try {
-        loaded = (await load()).default;
+        loaded = await load();
         show(1);
       } catch {
         failed();
       }
     };
     useEffect(() => (loaded === undefined ? whenAnswering(() => retry(reloadOnce)) : undefined), []);
-    if (loaded !== undefined) return h(loaded, props);
+    if (loaded !== undefined) return h(loaded as ComponentType<unknown>, props);
     return (
       <Broken
         what="This page could not be loaded. It is loaded as soon as the service answers."

@@ -2,8 +2,9 @@
 // three is shown, or which approval.
 
 import type { ComponentChildren } from 'preact';
-import { lazy, useLocation, useRoute } from 'preact-iso';
+import { useLocation, useRoute } from 'preact-iso';
 import { Page } from '../components/page.tsx';
+import { lazy } from '../lazy.ts';
 import { pending } from '../pending.ts';
 import { Grants } from './approvals/grants.tsx';
 import { History } from './approvals/history.tsx';

@@ -7,6 +7,7 @@ import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Named } from '../components/text.tsx';
+import { useLive } from '../live.ts';
 import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
 import type { Key, KeyWithSecret, Policy } from '../resources.ts';
@@ -15,30 +16,50 @@ import { Clients } from './keys/clients.tsx';
 import { FirstCall } from './keys/first-call.tsx';
 import { NewKey } from './keys/new.tsx';
 import { OneKey } from './keys/one.tsx';
-import { KeyState, PolicyLink } from './keys/parts.tsx';
+import { DriftCount, Expiry, KeyState, LastUse, PolicyLink } from './keys/parts.tsx';
 
 export default function Keys() {
   const id = useRoute().params['id'];
   return id === undefined ? <List /> : <OneKey key={id} id={id} />;
 }
 
-const COLUMNS: Column<Key>[] = [
-  {
-    head: 'Name',
-    cell: ({ id, name }) => (
-      <a href={`/dashboard/keys/${id}`}>
-        <Named text={name} />
-      </a>
-    ),
-  },
-  { head: 'State', cell: key => <KeyState of={key} /> },
-  { head: 'Begins with', cell: ({ prefix }) => <code>{prefix}…</code> },
-  {
-    head: 'Approvals',
-    cell: ({ requireSignInToApprove }) => (requireSignInToApprove ? 'need a sign-in' : 'by link or sign-in'),
-  },
-  { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
-];
+/** The columns, once the names of the policies are known. */
+function columnsOf(policies: readonly Policy[]): Column<Key>[] {
+  const policyLink = (id: string) => (
+    <PolicyLink id={id} policy={policies.find(policy => policy.id === id)} />
+  );
+  return [
+    {
+      head: 'Name',
+      cell: ({ id, name, prefix }) => (
+        <span class="lines">
+          <a href={`/dashboard/keys/${id}`}>
+            <Named text={name} />
+          </a>
+          <code class="soft">{prefix}…</code>
+        </span>
+      ),
+    },
+    { head: 'State', cell: key => <KeyState of={key} /> },
+    {
+      head: 'Policy',
+      cell: ({ id, policyId, shadowPolicyId }) => (
+        <span class="lines">
+          {policyLink(policyId)}
+          {shadowPolicyId !== null && (
+            <span class="soft">
+              <a href={`/dashboard/keys/${id}?view=shadow`}>Shadow</a>: {policyLink(shadowPolicyId)}
+            </span>
+          )}
+        </span>
+      ),
+    },
+    { head: 'Last used', cell: ({ lastUsedAt }) => <LastUse at={lastUsedAt} /> },
+    { head: 'Expires', cell: key => <Expiry of={key} /> },
+    { head: 'Changed tools', cell: ({ id, driftedTools }) => <DriftCount keyId={id} count={driftedTools} /> },
+    { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  ];
+}
 
 function List() {
   const list = useList<Key>('/keys', 'keys');
@@ -48,12 +69,12 @@ function List() {
   useEffect(() => {
     if (made !== null) loadKeys().catch(() => {});
   }, [made]);
-  const policyOf = (key: Key) => policies.data?.find(each => each.id === key.policyId);
-  const columns = [...COLUMNS];
-  columns.splice(2, 0, {
-    head: 'Policy',
-    cell: key => <PolicyLink id={key.policyId} policy={policyOf(key)} />,
+  useLive({
+    gap: list.reload,
+    verdict: ({ keyId, at }) =>
+      list.change(all => all.map(key => (key.id === keyId ? { ...key, lastUsedAt: at } : key))),
   });
+  const columns = columnsOf(policies.data ?? []);
   return (
     <Page
       title="Keys"

@@ -16,6 +16,7 @@ import type { Stats } from '../resources.ts';
 import { addressOf } from './audit/filters.ts';
 import { Chart } from './overview/chart.tsx';
 import { Latest } from './overview/latest.tsx';
+import { NoVerdicts } from './overview/no-verdicts.tsx';
 import { Ranks } from './overview/ranks.tsx';
 import { Start } from './overview/start.tsx';
 import { counted, DECISIONS, sum, WINDOWS, WORDS, written } from './overview/stats.ts';
@@ -35,6 +36,7 @@ export default function Overview() {
   const choose = (value: string) => route(`/dashboard${queryOf({ window: value === '24h' ? '' : value })}`);
   return (
     <Page title="Overview" actions={<WindowChoice window={window} choose={choose} />}>
+      <Start />
       <Problem error={error} retry={reload} />
       {data === undefined && error === null && <Loading lines={6} />}
       {data !== undefined && <Shown stats={data} window={window} name={name} />}
@@ -80,7 +82,7 @@ function Shown({ stats, window, name }: { stats: Stats; window: string; name: st
         ))}
         <WaitingTile count={pending.value?.length ?? stats.pendingApprovals} />
       </div>
-      {total === 0 ? <Start name={name} /> : <Figures stats={stats} window={window} name={name} />}
+      {total === 0 ? <NoVerdicts name={name} /> : <Figures stats={stats} window={window} name={name} />}
       <Latest />
     </>
   );

@@ -1,11 +1,12 @@
 // Policies: the list, and for each policy the editor with its versions. The keys say which policy they use.
 
 import { useEffect } from 'preact/hooks';
-import { lazy, useRoute } from 'preact-iso';
+import { useRoute } from 'preact-iso';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Named } from '../components/text.tsx';
+import { lazy } from '../lazy.ts';
 import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
 import type { Policy } from '../resources.ts';

@@ -1,41 +1,47 @@
 // One key: what it may do, its sessions, and the MCP servers behind its proxy.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
-import { queryOf, remove } from '../../api.ts';
+import { queryOf, Refusal, remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Facts, Page, Panel } from '../../components/page.tsx';
-import { Empty, Loading } from '../../components/states.tsx';
+import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { Id, Named, Time } from '../../components/text.tsx';
-import { useList } from '../../load.ts';
-import { keys, loadKeys } from '../../names.ts';
+import { useLive } from '../../live.ts';
+import { useGet, useList } from '../../load.ts';
+import { loadKeys } from '../../names.ts';
 import type { Key, Policy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { ConnectedTools } from './connected-tools.tsx';
 import { ChangeKey } from './new.tsx';
 import { NotifyShown } from './notify.tsx';
 import { OpenTo } from './open-to.tsx';
-import { KeyState, PolicyLink } from './parts.tsx';
+import { Expiry, KeyState, LastUse, PolicyLink } from './parts.tsx';
 import { Sessions } from './sessions.tsx';
 
 export function OneKey({ id }: { id: string }) {
-  const [asked, setAsked] = useState(false);
-  const reload = () =>
-    loadKeys()
-      .catch(() => {})
-      .finally(() => setAsked(true));
-  useEffect(() => {
+  const { data, error, reload } = useGet<Key>(`/keys/${id}`);
+  useLive({ gap: reload });
+  const changed = () => {
     reload();
-  }, []);
-  const key = keys.value.find(each => each.id === id);
-  if (key !== undefined) return <Known of={key} reload={reload} />;
+    // Other pages show its name.
+    loadKeys().catch(() => {});
+  };
+  if (data !== undefined) return <Known of={data} reload={changed} />;
   return (
     <Page title="Key" lead={<a href="/dashboard/keys">All keys</a>}>
-      {asked ? <Empty title="There is no key with this id" /> : <Loading />}
+      {isUnknown(error) ? (
+        <Empty title="There is no key with this id" />
+      ) : (
+        <Problem error={error} retry={reload} />
+      )}
+      {error === null && <Loading />}
     </Page>
   );
 }
+
+const isUnknown = (error: Error | null) => error instanceof Refusal && error.status === 404;
 
 function Known({ of: key, reload }: { of: Key; reload: () => void }) {
   const policies = useList<Policy>('/policies', 'policies', { limit: 1000 });
@@ -43,6 +49,8 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
   const facts: [string, ComponentChildren][] = [
     ['State', <KeyState key="" of={key} />],
     ['Policy', <PolicyLink key="" id={key.policyId} policy={policy} />],
+    ['Last used', <LastUse key="" at={key.lastUsedAt} />],
+    ['Expires', <Expiry key="" of={key} />],
     ['Approvals', key.requireSignInToApprove ? 'need a signed-in operator' : 'by link, or by an operator'],
     ['Approval links', <NotifyShown key="" of={key.notify} />],
     ['Also forwards', key.forward.length === 0 ? 'nothing but tools' : key.forward.join(', ')],
