@@ -208,6 +208,7 @@ export interface Answers {
     name: string;
     prefix: string;
     policyId: string;
+    shadowPolicyId: string | null;
     requireSignInToApprove: boolean;
     expiresAt: string | null;
     notify:
@@ -755,6 +756,9 @@ export interface Answers {
       };
     }[];
     nextCursor: string | null;
+  };
+  'GET /admin/v1/audit/tools': {
+    tools: string[];
   };
   'GET /admin/v1/audit/{id}': {
     id: string;

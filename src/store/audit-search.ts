@@ -1,16 +1,18 @@
 // Searches the audit log, newest entries first, by any combination of filters and with bounded work. Each filter can
 // have a tag, and a tag has a list of time slots that contain matching entries (slots.ts). The search follows the slots
 // of one tag, the lead: the tag whose next slots reach farthest back. It skips slots that lack another filter's tag,
-// and tests the entries of the others. After PER_PAGE entries a page ends, full or not, and says where the next one
-// continues.
+// and tests the entries of the others. A search for several tools follows the slots of all their tags as if they were
+// one (merged-slots.ts). After PER_PAGE entries a page ends, full or not, and says where the next one continues.
 
 import type { Decision } from '../core/decide.ts';
 import { splitName } from '../core/name.ts';
+import type { ToolName } from '../core/name-search.ts';
 import type { ShadowFilter } from '../core/shadow.ts';
 import type { Surface } from '../core/surface.ts';
 import { AUDIT_COLUMNS, ENTRY_COLUMNS, firstIdAt } from './audit.ts';
 import { type AuditEntry, type AuditRow, entryOf } from './audit-entry.ts';
-import type { Queries, Value } from './db.ts';
+import { padded, type Queries, type Value } from './db.ts';
+import { MergedSlots } from './merged-slots.ts';
 import {
   AFTER_HEX,
   decisionTag,
@@ -23,6 +25,7 @@ import {
   surfaceTag,
   toolTag,
 } from './slots.ts';
+import type { SearchedTools } from './tool-names.ts';
 
 export interface AuditFilter {
   /** Inclusive. */
@@ -35,6 +38,8 @@ export interface AuditFilter {
   decision?: Decision | undefined;
   /** A full name, or a bare one without `__`. */
   tool?: string | undefined;
+  /** Several tools instead of one. */
+  tools?: SearchedTools | undefined;
   surface?: Surface | undefined;
   /** What the shadow said, or that it differs from the decision. */
   shadow?: ShadowFilter | undefined;
@@ -75,22 +80,34 @@ interface Part {
   size: number;
 }
 
+/** What leads a search: a tag whose slots it follows, slots that are known already, or nothing but the ids. */
+type Lead = { tag: number } | { slots: string[] } | null;
+
+/** What a search tests entries for, and what it can follow. */
+interface Search {
+  conditions: Condition[];
+  /** The tags of the conditions. */
+  tags: number[];
+  tools: SearchedTools | undefined;
+  /** The slots of the tools, if their names are known. */
+  toolSlots: MergedSlots | null;
+}
+
 export async function searchAudit(
   db: Queries,
   filter: AuditFilter,
   limit: number,
   before: string,
 ): Promise<AuditPage> {
-  const conditions = conditionsOf(filter);
-  const tags = [...new Set(conditions.flatMap(each => each.tag ?? []))];
   const low = firstIdAt(filter.from ?? 0);
+  const search = searchOf(db, filter, low);
   const entries: AuditEntry[] = [];
   let at = filter.to === undefined ? before : least(before, firstIdAt(filter.to));
-  let size = tags.length > 0 ? FIRST_SLOTS : firstSize(conditions, limit);
+  let size = search.tags.length > 0 || search.toolSlots !== null ? FIRST_SLOTS : firstSize(search, limit);
   for (let seen = 0; seen < PER_PAGE; ) {
     const part = { low, before: at, size };
-    const lead = await chooseLead(db, tags, part);
-    const chunk = await readChunk(db, lead, tags, conditions, part, limit + 1 - entries.length);
+    const lead = await leadOf(db, search, part);
+    const chunk = await readChunk(db, lead, search, part, limit + 1 - entries.length);
     entries.push(...chunk.found);
     if (entries.length > limit)
       return { entries: entries.slice(0, limit), next: entries[limit - 1]?.id ?? null };
@@ -104,9 +121,18 @@ export async function searchAudit(
   return { entries, next: firstIdFrom(at) };
 }
 
+function searchOf(db: Queries, filter: AuditFilter, low: string): Search {
+  const conditions = conditionsOf(filter);
+  const tags = [...new Set(conditions.flatMap(each => each.tag ?? []))];
+  const names = filter.tools?.names ?? null;
+  const toolTags = [...new Set(names?.map(({ toolName }) => toolTag(toolName)))];
+  const toolSlots = names === null ? null : new MergedSlots(db, toolTags, slotOf(low));
+  return { conditions, tags, tools: filter.tools, toolSlots };
+}
+
 /** Without conditions every entry matches, so no more than a page has to be read. */
-function firstSize(conditions: readonly Condition[], limit: number): number {
-  return conditions.length === 0 ? powerOfTwo(limit + 1) : FIRST_ENTRIES;
+function firstSize({ conditions, tools }: Search, limit: number): number {
+  return conditions.length === 0 && tools === undefined ? powerOfTwo(limit + 1) : FIRST_ENTRIES;
 }
 
 /** How many slots or entries to read next to get about CHUNK entries, estimated from the last read. */
@@ -143,23 +169,35 @@ function shadowCondition(shadow: ShadowFilter): Condition {
   return { test: param => `c."shadowDecision" = ${param(shadow)}`, tag };
 }
 
+/** The tag or the tools whose next slots reach farthest back; null if the search has to follow the ids. */
+async function leadOf(db: Queries, { tags, toolSlots }: Search, part: Part): Promise<Lead> {
+  const tag = await chooseLead(db, tags, part);
+  if (toolSlots === null) return tag === null ? null : { tag };
+  const slots = await toolSlots.before(part.before, part.size);
+  if (tag === null || slots.length < part.size) return { slots };
+  const reach = await reachOf(db, tag, part);
+  return reach === null || reach < (slots.at(-1) as string) ? { tag } : { slots };
+}
+
 /** The tag whose next slots reach farthest back; null if there are no tags, and the search then follows the ids. */
-export async function chooseLead(
-  db: Queries,
-  tags: readonly number[],
-  { low, before, size }: Part,
-): Promise<number | null> {
+export async function chooseLead(db: Queries, tags: readonly number[], part: Part): Promise<number | null> {
   if (tags.length < 2) return tags[0] ?? null;
   let best: { tag: number; reach: string } | null = null;
   for (const tag of tags) {
-    const [row] = await db.all<{ slot: string }>(
-      `SELECT slot FROM audit_slots WHERE tag = $1 AND slot >= $2 AND slot < $3 ORDER BY slot DESC LIMIT 1 OFFSET ${size}`,
-      [tag, slotOf(low), before],
-    );
-    if (row === undefined) return tag;
-    if (best === null || row.slot < best.reach) best = { tag, reach: row.slot };
+    const reach = await reachOf(db, tag, part);
+    if (reach === null) return tag;
+    if (best === null || reach < best.reach) best = { tag, reach };
   }
   return best?.tag ?? null;
+}
+
+/** The slot that follows the next `size` slots of a tag; null if there is none. */
+async function reachOf(db: Queries, tag: number, { low, before, size }: Part): Promise<string | null> {
+  const [row] = await db.all<{ slot: string }>(
+    `SELECT slot FROM audit_slots WHERE tag = $1 AND slot >= $2 AND slot < $3 ORDER BY slot DESC LIMIT 1 OFFSET ${size}`,
+    [tag, slotOf(low), before],
+  );
+  return row?.slot ?? null;
 }
 
 /**
@@ -167,39 +205,68 @@ export async function chooseLead(
  */
 async function readChunk(
   db: Queries,
-  lead: number | null,
-  tags: readonly number[],
-  conditions: readonly Condition[],
+  lead: Lead,
+  { tags, conditions, tools }: Search,
   { low, before, size }: Part,
   wanted: number,
 ): Promise<{ found: AuditEntry[]; seen: number; reach: string | null }> {
+  if (lead !== null && 'slots' in lead && lead.slots.length === 0) return { found: [], seen: 0, reach: null };
   const params: Value[] = [low, before];
   const param = (value: Value) => `$${params.push(value)}`;
-  const others = tags.filter(tag => tag !== lead).map(tag => hasTag(param(tag)));
+  const others = tags
+    .filter(tag => lead === null || !('tag' in lead) || tag !== lead.tag)
+    .map(tag => hasTag(param(tag)));
   // The LIMIT and, on SQLite, the CROSS JOIN keep query planners from starting with another table.
   const parts =
     lead === null
       ? `chunk AS (SELECT ${AUDIT_COLUMNS} FROM audit WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT ${size}),
          steps AS (SELECT id AS step FROM chunk)`
-      : `steps AS (SELECT DISTINCT slot AS step FROM audit_slots WHERE tag = ${param(lead)}
-           AND slot >= ${param(slotOf(low))} AND slot < $2 ORDER BY slot DESC LIMIT ${size}),
+      : `${stepsOf(lead, low, size, param)},
          chunk AS (SELECT ${ENTRY_COLUMNS} FROM steps CROSS JOIN audit_entries AS e CROSS JOIN audit_contexts AS c
            WHERE ${[`e.id >= step AND e.id < step || '${AFTER_HEX}' AND c.id = e.context`, ...others].join(' AND ')})`;
   const tests = conditions.map(each => each.test(param));
+  if (tools?.names) tests.push(isAmong(tools.names, param));
+  // Entries that are tested below have to be read first.
+  const testsHere = tools?.names === null;
+  const most = testsHere ? PER_PAGE : wanted;
   // This is one statement, so that an entry committed in between cannot displace another.
   const rows = await db.all<AuditRow & { reach: string | null; steps: number; seen: number }>(
     `WITH ${parts}
      SELECT r.*, c.* FROM (SELECT (SELECT min(step) FROM steps) AS reach, (SELECT count(*) FROM steps) AS steps,
        (SELECT count(*) FROM chunk) AS seen) AS r
-     LEFT JOIN chunk AS c ON ${['c.id >= $1 AND c.id < $2', ...tests].join(' AND ')} ORDER BY c.id DESC LIMIT ${param(wanted)}`,
+     LEFT JOIN chunk AS c ON ${['c.id >= $1 AND c.id < $2', ...tests].join(' AND ')} ORDER BY c.id DESC LIMIT ${param(most)}`,
     params,
   );
   const [first] = rows;
   if (first === undefined) throw new Error('the search returned no row');
   const found = rows
-    .filter(row => row.id !== null)
+    .filter(row => row.id !== null && (!testsHere || tools.matches(row)))
     .map(({ reach: _, steps: __, seen: ___, ...row }) => entryOf(row));
-  return { found, seen: first.seen + first.steps, reach: first.steps < size ? null : first.reach };
+  const seen = first.seen + first.steps;
+  if (testsHere && rows.length === most) return { found, seen, reach: rows.at(-1)?.id ?? null };
+  return { found, seen, reach: first.steps < size ? null : first.reach };
+}
+
+/** The slots to read, as the table `steps`. */
+function stepsOf(
+  lead: NonNullable<Lead>,
+  low: string,
+  size: number,
+  param: (value: Value) => string,
+): string {
+  if ('tag' in lead)
+    return `steps AS (SELECT DISTINCT slot AS step FROM audit_slots WHERE tag = ${param(lead.tag)}
+      AND slot >= ${param(slotOf(low))} AND slot < $2 ORDER BY slot DESC LIMIT ${size})`;
+  const given = padded(lead.slots).map(slot => `(${param(slot)})`);
+  return `given (step) AS (VALUES ${given.join(', ')}), steps AS (SELECT DISTINCT step FROM given LIMIT ${MOST})`;
+}
+
+function isAmong(names: readonly ToolName[], param: (value: Value) => string): string {
+  const values = padded(names.map((_, index) => index)).map(index => {
+    const { toolName, serverName } = names[index] as ToolName;
+    return `(${param(toolName)}, ${param(serverName)})`;
+  });
+  return `(c."toolName", c."serverName") IN (VALUES ${values.join(', ')})`;
 }
 
 export const hasTag = (tag: string): string =>

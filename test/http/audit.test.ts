@@ -89,6 +89,11 @@ for (const engine of await engines()) {
         ['tool=s__a', entry => entry['toolName'] === 'a' && entry['serverName'] === 's'],
         ['tool=other__a__b', entry => entry['toolName'] === 'a__b' && entry['serverName'] === 'other'],
         [`tool=${encodeURIComponent('=1+1')}`, entry => entry['toolName'] === '=1+1'],
+        ['tool=OTHER', entry => entry['serverName'] === 'other'],
+        ['tool=s__*', entry => entry['serverName'] === 's'],
+        ['tool=*a*', entry => /a/i.test(`${entry['serverName']}__${entry['toolName']}`)],
+        ['tool=sum(', entry => entry['toolName'] === '@SUM(A1)'],
+        ['tool=nobody', () => false],
         ['surface=check', () => true],
         ['surface=mcp', () => false],
         [`decision=deny&keyId=${keyId}`, e => e['decision'] === 'deny' && e['keyId'] === keyId],
@@ -104,6 +109,17 @@ for (const engine of await engines()) {
       expect(await list(`to=${at}`)).toEqual(all.filter(entry => entry.at < at));
       const offset = new Date(Date.parse(at) + 3_600_000).toISOString().replace('Z', '+01:00');
       expect(await list(`to=${encodeURIComponent(offset)}`)).toEqual(all.filter(entry => entry.at < at));
+    });
+
+    test('suggests full names, the best first, and bounds what is asked', async () => {
+      const suggested = async (like: string) =>
+        (await service.admin('GET', `/audit/tools?like=${encodeURIComponent(like)}`)).body.tools;
+      expect((await suggested('A')).slice(0, 4)).toEqual(['other__a', 'other__a__b', 's__a', 's__a__b']);
+      expect(await suggested('OTHER')).toEqual(['other__a', 'other__a__b']);
+      expect(await suggested('other__*b')).toEqual(['other__a__b']);
+      expect(await suggested('%')).toEqual([]);
+      expect((await service.admin('GET', '/audit/tools')).body.tools.length).toBeGreaterThan(5);
+      expect((await service.admin('GET', `/audit/tools?like=${'x'.repeat(301)}`)).status).toBe(400);
     });
 
     test('exports as JSON lines, the same entries in the same order', async () => {

@@ -66,7 +66,7 @@ function withFilter(made: Command, times: boolean): Command {
     .option('--session-id <id>', 'of this session')
     .option('--person <person>', 'for whom the call was made, by e-mail or id')
     .addOption(new Option('--decision <decision>', 'with this decision').choices(DECISIONS))
-    .option('--tool <tool>', 'of this tool, by full or bare name')
+    .option('--tool <tool>', 'of this tool: a name, a part of names, or a pattern with *')
     .addOption(new Option('--surface <surface>', 'from this surface').choices(SURFACES))
     .addOption(
       new Option('--shadow <decision>', "with this decision of the key's shadow policy").choices(SHADOWS),
@@ -91,6 +91,7 @@ function searchCommand(io: IO): Command {
   const examples = [
     'toolgate audit search --decision deny --from 24h',
     'toolgate audit search --tool deploy --all --json',
+    "toolgate audit search --tool 'github__*'",
     'toolgate audit search --person ann@example.com',
   ];
   const made = command('search', 'Search the audit log, newest first.', examples);

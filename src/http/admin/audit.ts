@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { DECISIONS } from '../../core/decide.ts';
 import { shownEntry } from '../../core/entry.ts';
 import { GuardError } from '../../core/errors.ts';
+import { bestNames, MAX_SEARCH } from '../../core/name-search.ts';
 import { SHADOWS } from '../../core/shadow.ts';
 import { SURFACES } from '../../core/surface.ts';
 import { findAudit } from '../../store/audit.ts';
@@ -12,9 +13,12 @@ import type { AuditEntry } from '../../store/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../store/audit-search.ts';
 import type { Queries } from '../../store/db.ts';
 import { findOutcome, OUTCOMES, type OutcomeRecord } from '../../store/outcomes.ts';
+import { findNames, findSearchedTools } from '../../store/tool-names.ts';
 import { before, iso, isoTime, list, page, timeIn, uuid } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
 import { stream } from '../stream.ts';
+
+const MOST_SUGGESTED = 20;
 
 export const auditFilter = {
   from: timeIn.optional(),
@@ -23,11 +27,28 @@ export const auditFilter = {
   sessionId: uuid.optional(),
   personId: uuid.optional().meta({ description: 'The operator for whom the session of the call acts.' }),
   decision: z.enum(DECISIONS).optional(),
-  tool: z.string().min(1).max(300).optional().meta({ description: 'A full name, or a bare tool name.' }),
+  tool: z
+    .string()
+    .min(1)
+    .max(MAX_SEARCH)
+    .optional()
+    .meta({ description: 'A full name, or a bare tool name.' }),
   surface: z.enum(SURFACES).optional(),
   shadow: z.enum(SHADOWS).optional().meta({
     description:
       "What the key's shadow policy decided, or `differs`: it decided otherwise than the policy of the key.",
+  }),
+};
+
+/** The filters of whoever may see the whole log, and so may know which tools there are in it. */
+const wholeLogFilter = {
+  ...auditFilter,
+  tool: auditFilter.tool.meta({
+    description:
+      'A full name, or a bare tool name: exactly that tool. If there is no such tool, or with `*` (any characters): ' +
+      'every tool whose name contains the text or matches the pattern, in upper or lower case. A pattern with `__` is ' +
+      'compared with full names only, others also with bare tool names.',
+    example: 'github__*',
   }),
 };
 
@@ -85,11 +106,38 @@ export const auditRoutes: Route[] = [
     description:
       'A page ends after some ten thousand entries have been searched. If few of them match, it has fewer than `limit` ' +
       'entries, or none, and still a `nextCursor` to continue with.',
-    query: z.strictObject({ ...page, ...auditFilter }),
+    query: z.strictObject({ ...page, ...wholeLogFilter }),
     answers: { 200: { description: 'Entries.', schema: list('entries', entry) } },
     handle: async ({ services, query }) => {
-      const { entries, next } = await searchAudit(services.deps.db, query, query.limit, before(query));
+      const { db } = services.deps;
+      const filter = await withTools(db, query);
+      const { entries, next } = await searchAudit(db, filter, query.limit, before(query));
       return Response.json({ entries: entries.map(showEntry), nextCursor: next });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/audit/tools',
+    access: 'view',
+    tag: 'audit',
+    summary: 'Suggest tools that the audit log knows',
+    description: 'For a search by `tool`: names that begin with the text come first.',
+    query: z.strictObject({
+      like: z
+        .string()
+        .max(MAX_SEARCH)
+        .default('')
+        .meta({ description: 'A part of a name, or a pattern with `*`.' }),
+    }),
+    answers: {
+      200: {
+        description: `At most ${MOST_SUGGESTED} full names.`,
+        schema: z.object({ tools: z.array(z.string()) }),
+      },
+    },
+    handle: async ({ services: { deps }, query: { like } }) => {
+      const { names } = await findNames(deps.db, like);
+      return Response.json({ tools: bestNames(like, names, MOST_SUGGESTED) });
     },
   }),
   route({
@@ -112,7 +160,7 @@ export const auditRoutes: Route[] = [
     access: 'view',
     tag: 'audit',
     summary: 'Stream the audit log, newest first',
-    query: z.strictObject({ ...auditFilter, format: z.enum(['jsonl', 'csv']).default('jsonl') }),
+    query: z.strictObject({ ...wholeLogFilter, format: z.enum(['jsonl', 'csv']).default('jsonl') }),
     answers: { 200: { description: 'One entry per line.', type: 'application/jsonl' } },
     handle: incoming => {
       holdOpen(incoming);
@@ -129,6 +177,12 @@ export const auditRoutes: Route[] = [
     },
   }),
 ];
+
+async function withTools(db: Queries, filter: AuditFilter): Promise<AuditFilter> {
+  const { tool, ...others } = filter;
+  const tools = tool === undefined ? null : await findSearchedTools(db, tool);
+  return tools === null ? filter : { ...others, tools };
+}
 
 type Cell = string | number | null | undefined;
 
@@ -172,8 +226,9 @@ async function* lines(
   write: (row: AuditEntry) => string,
 ): AsyncGenerator<string> {
   if (head !== '') yield head;
+  const wanted = await withTools(db, filter);
   for (let from: string | null = before({}); from !== null; ) {
-    const { entries, next } = await searchAudit(db, filter, EXPORT_PAGE, from);
+    const { entries, next } = await searchAudit(db, wanted, EXPORT_PAGE, from);
     if (entries.length > 0) yield entries.map(write).join('');
     from = next;
   }
