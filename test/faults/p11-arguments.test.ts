@@ -48,9 +48,9 @@ const ECHOED: Patch = {
 /** Only a few characters of the arguments. */
 const REASONED: Patch = {
   file: 'src/guard/check/cases.ts',
-  find: 'const considered = consider(policy, call, principal.scope, situation);',
-  replace: `const considered = consider(policy, call, principal.scope, situation);
-  if (considered.passedOver !== '') considered.passedOver += JSON.stringify(args).slice(0, 24);`,
+  find: 'const considered = consider(policy, request.call, request.principal.scope, situation);',
+  replace: `const considered = consider(policy, request.call, request.principal.scope, situation);
+  if (considered.passedOver !== '') considered.passedOver += JSON.stringify(request.args).slice(0, 24);`,
 };
 /** What approvers are asked, in the log. */
 const ASKED: Patch = {

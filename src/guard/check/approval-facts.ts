@@ -1,7 +1,7 @@
 // Reads, inside the audit transaction, what a call depends on whose rule asks for approval: the grants, the approvals
 // that can be spent, and how many approvals are open. It compares them with the call.
 
-import type { Drift, Freedom } from '../../core/decide.ts';
+import type { Drift, Freedom, HandedTo } from '../../core/decide.ts';
 import { hasMore } from '../../core/policy.ts';
 import { knowsRepeats } from '../../core/surface.ts';
 import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../store/approvals.ts';
@@ -34,6 +34,13 @@ export interface Asking extends Asked {
   /** The person in whose name the call is made; null if it is made in nobody's. */
   person: PersonFacts | null;
   drift: Drift | null;
+}
+
+/** Who takes care of the call instead of approvers. A rule that names its approvers is not put to somebody else. */
+export function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | null {
+  return handedTo === undefined || (handedTo === 'terminal' && rule.approvers !== undefined)
+    ? null
+    : handedTo;
 }
 
 /** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */

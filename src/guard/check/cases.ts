@@ -1,5 +1,5 @@
 // Turns the requests of a group into cases: each with its key, the policy version that decides it, and the rule of it that
-// applies. Conditions are evaluated here, once for each call.
+// applies, and the same of the shadow of the key. Conditions are evaluated here, once for each call and policy.
 
 import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { type Considered, consider } from '../../core/consider.ts';
@@ -14,9 +14,10 @@ import type { Deps } from '../deps.ts';
 import type { Annotations } from './annotations.ts';
 import { LATER } from './commit.ts';
 import { CredentialFacts, DefinitionFacts } from './facts.ts';
-import { type LimitTime, type Metered, readTime } from './limits.ts';
+import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
+import { considerShadow } from './shadow.ts';
 
 /** A request whose credential is valid, with what was found about it. */
 export interface Case {
@@ -28,6 +29,8 @@ export interface Case {
   considered: Considered;
   /** What it counts for, if the rule that applies has a limit. */
   metered: Metered | null;
+  /** What was found about the call by the shadow of the key; null if none judges it. */
+  shadow: Considered | null;
 }
 
 /** What one group remembers for the next. */
@@ -64,10 +67,12 @@ export async function readGroup(
     const { key, person } = live;
     const policy = policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));
-    return { request, key, person, policy };
+    return { request, key, person, policy, shadow: shadowOf(key, policies) };
   });
   const reading = read.filter(
-    each => !(each instanceof GuardError) && each.policy.readsAnnotations,
+    each =>
+      !(each instanceof GuardError) &&
+      (each.policy.readsAnnotations || each.shadow?.readsAnnotations === true),
   ) as Ready[];
   if (reading.length > 0)
     await annotations.load(
@@ -78,20 +83,23 @@ export async function readGroup(
     each instanceof GuardError ? each : LATER,
   );
   let steps = 0;
+  let shadowSteps = 0;
   for (const index of inTurns(requests)) {
     const each = read[index] as Ready | GuardError;
     if (each instanceof GuardError || (steps > MOST_STEPS && each.policy.compiled.size > 0)) continue;
     const drift = toolDrift !== 'allow' && definitions.changed(each.request) ? toolDrift : null;
-    const found = caseOf(each, drift, annotations, now);
+    const found = caseOf(each, drift, annotations, now, steps + shadowSteps <= MOST_STEPS);
     cases[index] = found;
     steps += found.considered.steps;
+    shadowSteps += found.shadow?.steps ?? 0;
   }
   return { cases, definitions, now, limitTime };
 }
 
 /**
  * Conditions of a group take so many steps, and at most those of one more call, before the rest of it is decided in the
- * next group. A thousand calls with arguments that take long would otherwise hold up everybody for seconds.
+ * next group. A thousand calls with arguments that take long would otherwise hold up everybody for seconds. No call is put
+ * off for the steps of a shadow: once they are taken, shadows with conditions judge nothing more in this group.
  */
 const MOST_STEPS = 20_000;
 
@@ -113,17 +121,41 @@ interface Ready {
   key: KeyFacts;
   person: PersonFacts | null;
   policy: CompiledPolicy;
+  shadow: CompiledPolicy | null;
 }
 
+function shadowOf(key: KeyFacts, policies: CompiledPolicies): CompiledPolicy | null {
+  const { shadowPolicyId, shadowPolicyVersion } = key;
+  if (shadowPolicyId === null || shadowPolicyVersion === null) return null;
+  return policies.get(shadowPolicyId, shadowPolicyVersion);
+}
+
+/** `room`: whether a shadow may still evaluate conditions. */
 function caseOf(
-  { request, key, person, policy }: Ready,
+  ready: Ready,
   drift: Drift | null,
   annotations: Annotations,
   now: number,
+  room: boolean,
 ): Case {
-  const { principal, call, args, surface } = request;
+  const { request, key, person, policy } = ready;
+  const judging = ready.shadow !== null && (room || ready.shadow.compiled.size === 0) ? ready.shadow : null;
+  const situation = situationOf(ready, policy, annotations, now);
+  const considered = consider(policy, request.call, request.principal.scope, situation);
+  const shadow = judging && considerShadow(judging, request, situationOf(ready, judging, annotations, now));
+  return { request, key, person, drift, considered, metered: meteredBy(considered, key.id), shadow };
+}
+
+/** What one of its policies may know. */
+function situationOf(
+  { request, key, person }: Ready,
+  { readsAnnotations }: CompiledPolicy,
+  annotations: Annotations,
+  now: number,
+): Situation {
+  const { principal, args, surface } = request;
   const { sessionId, sessionLabel = '' } = principal;
-  const situation: Situation = {
+  return {
     now,
     surface,
     args,
@@ -131,15 +163,8 @@ function caseOf(
     keyName: key.name,
     session: sessionId === null ? null : { id: sessionId, label: sessionLabel },
     person,
-    annotations: policy.readsAnnotations ? annotations.of(request) : null,
+    annotations: readsAnnotations ? annotations.of(request) : null,
   };
-  const considered = consider(policy, call, principal.scope, situation);
-  return { request, key, person, drift, considered, metered: meteredBy(considered, key.id) };
-}
-
-function meteredBy({ meter, policy }: Considered, keyId: string): Metered | null {
-  if (meter === null || meter.subject === null) return null;
-  return { meter: meter as Metered['meter'], policyId: policy.id, keyId };
 }
 
 function unreadable({ policyId, policyVersion }: KeyFacts): Error {

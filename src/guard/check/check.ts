@@ -9,7 +9,6 @@ import {
   type Decided,
   decide,
   type Facts,
-  type HandedTo,
   unfreedBy,
 } from '../../core/decide.ts';
 import { detailsOf } from '../../core/details.ts';
@@ -22,7 +21,7 @@ import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
 import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
 import { Annotations } from './annotations.ts';
-import { ApprovalFacts, type Asking } from './approval-facts.ts';
+import { ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
 import { type Case, type Group, type GroupMemory, readGroup } from './cases.ts';
 import { type GroupWork, LATER, MOVED, type Outcome } from './commit.ts';
 import { DefinitionFacts } from './facts.ts';
@@ -31,6 +30,7 @@ import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
 import type { CheckRequest, Verdict } from './request.ts';
 import { ruleDigest } from './rule-digest.ts';
+import { Shadows } from './shadow.ts';
 
 const PENDING_MESSAGE =
   'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
@@ -77,9 +77,12 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const group = await readGroup(this.#deps, tx, requests, this.#memory, !this.#movesMetered);
     const metered = this.#metered(group);
     const { limitTime } = group;
-    const limits =
-      metered.length > 0 && limitTime !== null ? await LimitFacts.read(tx, metered, limitTime) : null;
-    const askers = group.cases.filter(each => isCase(each) && asks(each, limits)) as Case[];
+    const cases = group.cases.filter(isCase);
+    const [limits, shadows] = await Promise.all([
+      metered.length > 0 && limitTime !== null ? LimitFacts.read(tx, metered, limitTime) : null,
+      Shadows.read(tx, cases, group.now),
+    ]);
+    const askers = cases.filter(each => asks(each, limits));
     const asking = askers.length > 0 ? await this.#asking(tx, askers, group.definitions) : NONE_ASKING;
     const approvals =
       asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], group.now) : null;
@@ -91,10 +94,14 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       else {
         const question = asking.get(each);
         const usedUp = each.metered !== null && limits?.isUsedUp(each.metered) === true;
+        const shadow = shadows.judge(each, question, approvals);
+        const written = entries.length;
         const result =
           approvals === null || question === undefined
             ? decideByRule(each, usedUp, entries)
             : await this.#decideAsking(tx, each, question, approvals, usedUp, entries, group.now);
+        const entry = entries[written];
+        if (entry !== undefined) entry.shadow = shadow;
         if (each.metered !== null && !unsent(each) && 'decision' in result && result.decision === 'allow')
           limits?.count(each.metered, Math.max(entries.at(-1)?.at ?? 0, this.#deps.now()));
         results.push(result);
@@ -218,13 +225,6 @@ function unsent({ request }: Case): boolean {
 function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): boolean {
   const usedUp = metered !== null && limits?.mayBeUsedUp(metered) === true;
   return asksForApproval(considered, { drift, usedUp });
-}
-
-/** A rule that names its approvers is not put to somebody else. */
-function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | null {
-  return handedTo === undefined || (handedTo === 'terminal' && rule.approvers !== undefined)
-    ? null
-    : handedTo;
 }
 
 function decideCase({ considered, drift }: Case, about: Omit<Facts, 'drift'>): Decided {

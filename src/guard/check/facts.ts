@@ -38,9 +38,14 @@ export class CredentialFacts {
     return new CredentialFacts(keys, sessions, people);
   }
 
-  /** The policy versions that apply to these keys. */
-  policyVersions(): Iterable<Pick<KeyFacts, 'policyId' | 'policyVersion'>> {
-    return this.#keys.values();
+  /** The policy versions that apply to these keys, and those of their shadows. */
+  *policyVersions(): Iterable<Pick<KeyFacts, 'policyId' | 'policyVersion'>> {
+    for (const key of this.#keys.values()) {
+      yield key;
+      const { shadowPolicyId, shadowPolicyVersion } = key;
+      if (shadowPolicyId !== null && shadowPolicyVersion !== null)
+        yield { policyId: shadowPolicyId, policyVersion: shadowPolicyVersion };
+    }
   }
 
   /** The key and the person, or null if the credential is no longer valid. */

@@ -6,7 +6,7 @@
 // still counts, and is counted by the later one, so that it counts longer. A wrong clock thus never opens a place early.
 
 import type { CompiledLimit } from '../../core/compiled-policy.ts';
-import type { Meter } from '../../core/consider.ts';
+import type { Considered, Meter } from '../../core/consider.ts';
 import { countsUntil, identityOf, unitsAllowed } from '../../core/limit.ts';
 import type { Transaction } from '../../store/db.ts';
 import { addCounts, type Counted, type LimitCount, usedOf } from '../../store/limits.ts';
@@ -64,6 +64,20 @@ export class LimitFacts {
     return new LimitFacts(byCall, time.aheadMs);
   }
 
+  /** As `read`, without the locks: for what only looks at limits and never counts. */
+  static async glance(
+    tx: Transaction,
+    metered: readonly Metered[],
+    now: number,
+  ): Promise<Pick<LimitFacts, 'isUsedUp'>> {
+    const { accounts, byCall } = accountsOf(metered);
+    const used = await usedOf(tx, accounts, now);
+    accounts.forEach((account, index) => {
+      account.used = used[index] as number;
+    });
+    return new LimitFacts(byCall, 0);
+  }
+
   /** Whether the limit has no room for this call. */
   isUsedUp(metered: Metered): boolean {
     const { used } = this.#of(metered);
@@ -108,6 +122,12 @@ export class LimitFacts {
   #of(metered: Metered): Account {
     return this.#accounts.get(metered) as Account;
   }
+}
+
+/** What a call counts for, if the rule that applies has a limit. */
+export function meteredBy({ meter, policy }: Considered, keyId: string): Metered | null {
+  if (meter === null || meter.subject === null) return null;
+  return { meter: meter as Metered['meter'], policyId: policy.id, keyId };
 }
 
 function accountsOf(metered: readonly Metered[]): { accounts: Account[]; byCall: Map<Metered, Account> } {
