@@ -35,8 +35,8 @@ describe.if(hasBrowser())('the first steps', () => {
         async page => {
           await page.goto('/dashboard');
           await stepsDone(page, 2);
-          await isDone(page, 'An operator');
-          await isDone(page, 'A key for an agent');
+          await isDone(page, 'Have an operator');
+          await isDone(page, 'Make a key');
           await expectUsable(page);
           await page.getByRole('button', { name: 'Dismiss' }).click();
           await steps(page).waitFor({ state: 'detached' });
@@ -61,10 +61,10 @@ describe.if(hasBrowser())('the first steps', () => {
       await stepsDone(page, 2);
       await page.locator('.liveness.on').first().waitFor({ state: 'attached' });
       for (const [step, link, title] of [
-        ['A policy of your own', 'write another', 'New policy'],
-        ['The first call', 'audit log', 'Audit'],
-        ['The first answer', 'Approvals', 'Approvals'],
-        ['A webhook', 'register its address', 'Webhooks'],
+        ['Write a policy', 'write another', 'New policy'],
+        ['Make the first call', 'audit log', 'Audit'],
+        ['Answer the first', 'Approvals', 'Approvals'],
+        ['Register a webhook', 'register its address', 'Webhooks'],
       ] as const) {
         await page
           .locator('.checklist li')
@@ -81,12 +81,12 @@ describe.if(hasBrowser())('the first steps', () => {
       await page.getByRole('link', { name: 'Audit' }).first().click();
       await page.getByRole('link', { name: 'Overview' }).first().click();
       await stepsDone(page, 4);
-      await isDone(page, 'A policy of your own');
-      await isDone(page, 'A webhook');
+      await isDone(page, 'Write a policy');
+      await isDone(page, 'Register a webhook');
       const { referenceId } = (await service.check(key, 'mail', 'send')).body;
       await stepsDone(page, 6);
-      await isDone(page, 'A client is connected');
-      await isDone(page, 'The first call');
+      await isDone(page, 'Connect a client');
+      await isDone(page, 'Make the first call');
       await service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'approve' });
       await steps(page).waitFor({ state: 'detached' });
       const asked: string[] = [];

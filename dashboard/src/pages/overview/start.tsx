@@ -65,7 +65,7 @@ function Step({ name, about, isDone }: StepProps & { isDone: boolean }) {
       </span>
       <span>
         <b>{name}</b>
-        <span class="unseen">{isDone ? ' (done)' : ' (to do)'}</span>
+        {isDone ? <span class="unseen"> (done)</span> : '.'}
         {!isDone && <span class="soft"> {about()}</span>}
       </span>
     </li>
@@ -75,16 +75,16 @@ function Step({ name, about, isDone }: StepProps & { isDone: boolean }) {
 const STEPS: StepProps[] = [
   {
     id: 'operator',
-    name: 'An operator',
+    name: 'Have an operator',
     about: () => (
       <>
-        You are {me.value?.email}. <a href="/dashboard/operators">Invite others</a>.
+        That is you, {me.value?.email}. <a href="/dashboard/operators">Invite others</a>.
       </>
     ),
   },
   {
     id: 'policy',
-    name: 'A policy of your own',
+    name: 'Write a policy of your own',
     about: () => (
       <>
         Its rules say which calls are allowed, denied, or wait for a person.{' '}
@@ -95,7 +95,7 @@ const STEPS: StepProps[] = [
   },
   {
     id: 'key',
-    name: 'A key for an agent',
+    name: 'Make a key for an agent',
     about: () => (
       <>
         <a href="/dashboard/keys?new">Make one</a>: it is shown once.
@@ -104,7 +104,7 @@ const STEPS: StepProps[] = [
   },
   {
     id: 'client',
-    name: 'A client is connected',
+    name: 'Connect a client',
     about: () => (
       <>
         <code>toolgate connect</code> does it for most agents; a <a href="/dashboard/keys?new">new key</a>{' '}
@@ -114,7 +114,7 @@ const STEPS: StepProps[] = [
   },
   {
     id: 'call',
-    name: 'The first call',
+    name: 'Make the first call',
     about: () => (
       <>
         It appears in the <a href="/dashboard/audit">audit log</a> as soon as it is decided.
@@ -123,7 +123,7 @@ const STEPS: StepProps[] = [
   },
   {
     id: 'approval',
-    name: 'The first answer to an approval',
+    name: 'Answer the first approval',
     about: () => (
       <>
         Give a tool the action <code>require_approval</code>, let the agent call it, and answer under{' '}
@@ -133,7 +133,7 @@ const STEPS: StepProps[] = [
   },
   {
     id: 'webhook',
-    name: 'A webhook',
+    name: 'Register a webhook',
     about: () => (
       <>
         Another program can learn what waits and what was answered:{' '}
