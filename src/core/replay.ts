@@ -1,15 +1,14 @@
 // What a draft of a policy would have decided about a call in the audit log. Arguments, time, session and surface of the
 // call are not known any more, so the answer may be that it depends on them. Whether it does is found by going through
-// every way in which the draft's rules may have come out, with what the record proves (recorded.ts); what follows from
-// each way is asked of `decide`, as everywhere. Limits are left out. docs/replay.md explains the outcomes to people.
+// every way in which the draft's rules may have come out (possibilities.ts), with what the record proves (recorded.ts);
+// what follows from each way is asked of `decide`, as everywhere. Limits are left out. docs/replay.md explains the outcomes to people.
 
 import type { CompiledPolicy } from './compiled-policy.ts';
-import { type Considered, whatFollows } from './consider.ts';
 import { type Decision, decide, type Facts } from './decide.ts';
 import { joinName } from './name.ts';
-import type { Rule } from './policy.ts';
+import { possibilities } from './possibilities.ts';
 import { type RecordedCall, readReason, type Told } from './reasons.ts';
-import { FAILS, FALSE, provenBy, provesNothing, TRUE, textOf, type Ways, waysOfRule } from './recorded.ts';
+import { provenBy, provesNothing, textOf } from './recorded.ts';
 import { scopeOfRecollection } from './situation.ts';
 
 export interface About {
@@ -24,8 +23,16 @@ export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: Abou
   // No policy allows what is outside a session's scope, and none decides about what the key's setting forwards.
   if (told.cause === 'scope' || told.cause === 'relayed') return call.decision;
   if (recorded !== null && sameFor(draft, recorded, call)) return call.decision;
+  const { serverName, toolName, personId } = call;
+  const scope = scopeOfRecollection({
+    serverName,
+    toolName,
+    keyName: about.keyName,
+    inPersonsName: personId !== null,
+  });
+  const proven = recorded === null ? provesNothing() : provenBy(call, recorded, told);
   const outcomes = new Set<Decision>();
-  for (const found of possibilities(draft, call, about, told)) {
+  for (const found of possibilities(draft, { serverName, toolName }, proven, scope)) {
     const { decision } = decide(found, NO_FACTS);
     const isLimited = draft.rules[found.index]?.limit !== undefined;
     for (const each of compared(decision, isLimited, call, told)) outcomes.add(each);
@@ -35,7 +42,7 @@ export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: Abou
   return outcome;
 }
 
-const NO_FACTS: Facts = { drift: null, freedom: null, approvalLimit: null, usedUp: false };
+export const NO_FACTS: Facts = { drift: null, freedom: null, approvalLimit: null, usedUp: false };
 
 /** Whether both policies have the same rules for the tool, apart from amounts of limits and from what people see. */
 function sameFor(draft: CompiledPolicy, recorded: CompiledPolicy, call: RecordedCall): boolean {
@@ -53,55 +60,6 @@ function sameRule(draft: CompiledPolicy, index: number, recorded: CompiledPolicy
   if ((a.limit === undefined) !== (b.limit === undefined)) return false;
   const [x, y] = [draft.compiled.get(index), recorded.compiled.get(other ?? -1)];
   return x === undefined || y === undefined ? x === y : textOf(x, a) === textOf(y, b);
-}
-
-/** What may have been found about the call, one example for each rule of the draft that may apply. */
-function* possibilities(
-  draft: CompiledPolicy,
-  call: RecordedCall,
-  { recorded, keyName }: About,
-  told: Told,
-): Iterable<Considered> {
-  const { serverName, toolName, personId } = call;
-  const scope = scopeOfRecollection({ serverName, toolName, keyName, inPersonsName: personId !== null });
-  const proven = recorded === null ? provesNothing() : provenBy(call, recorded, told);
-  const name = joinName(serverName, toolName);
-  const found = (index: number, held: number | null): Considered => ({
-    policy: draft,
-    call: { serverName, toolName },
-    name,
-    inScope: true,
-    index,
-    failed: null,
-    held: held === null ? null : { index: held, condition: 0, passedOver: '' },
-    meter: null,
-    unmetered: false,
-    passedOver: '',
-    steps: 0,
-  });
-  /** The rules that may hold the call when the next rule is looked at; null for none. At most one rule is an example. */
-  let holders: readonly (number | null)[] = [null];
-  for (const index of draft.index.candidatesFor(name, toolName)) {
-    const rule = draft.rules[index] as Rule;
-    const follows = followsOf(rule, waysOfRule(draft.compiled.get(index), rule, proven, scope));
-    if (follows.has('applies')) for (const held of holders) yield found(index, held);
-    const passes = follows.has('passed over') ? holders : [];
-    const after = follows.has('holds') ? [...passes.filter(each => each === null), index] : passes;
-    if (after.length === 0) return;
-    holders = after;
-  }
-  for (const held of holders) yield found(-1, held);
-}
-
-const RESULTS: readonly [Ways, boolean | null][] = [
-  [TRUE, true],
-  [FALSE, false],
-  [FAILS, null],
-];
-
-function followsOf({ action }: Rule, ways: Ways): Set<ReturnType<typeof whatFollows>> {
-  const possible = RESULTS.filter(([way]) => (ways & way) !== 0);
-  return new Set(possible.map(([, applies]) => whatFollows(action, applies)));
 }
 
 /**

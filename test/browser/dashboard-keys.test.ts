@@ -102,6 +102,40 @@ describe.if(hasBrowser())('keys', () => {
     await upstream.stop();
   });
 
+  test('each tool of a key says what the policy says about it, in a word too', async () => {
+    const names = ['get', 'send', 'remove', 'pay', 'other'];
+    const upstream = new RecordingUpstream({ tools: names.map(name => ({ ...ECHO, name })) });
+    const { keyId, policyId } = await service.newKey([
+      { tool: 'bank__get', action: 'allow' },
+      { tool: 'bank__send', action: 'require_approval' },
+      { tool: 'bank__remove', action: 'deny' },
+      { tool: 'bank__pay', action: 'allow', when: 'args.amount < 10' },
+    ]);
+    await connect(service, keyId, 'bank', upstream.url);
+    const { connectedTools } = (await service.admin('GET', `/keys/${keyId}/connected-tools`)).body;
+    await service.admin('POST', `/keys/${keyId}/connected-tools/${connectedTools[0].id}/test`);
+    const said = async (page: Page, name: string, word: string) =>
+      page.locator('.chip').filter({ hasText: name }).getByText(word, { exact: true }).waitFor();
+    for (const options of [{}, { ...PHONE, ...DARK }]) {
+      await use(async page => {
+        await page.goto(`/dashboard/keys/${keyId}`);
+        await said(page, 'get', 'allowed');
+        await said(page, 'send', 'asks');
+        await said(page, 'remove', 'denied');
+        await said(page, 'pay', 'depends');
+        await said(page, 'other', 'denied');
+        await page.getByText('by its arguments, its caller, the time or a limit').waitFor();
+        await expectUsable(page);
+      }, options);
+    }
+    await service.admin('PUT', `/policies/${policyId}`, { rules: [{ tool: '*', action: 'allow' }] });
+    await use(async page => {
+      await page.goto(`/dashboard/keys/${keyId}`);
+      for (const name of names) await said(page, name, 'allowed');
+    });
+    await upstream.stop();
+  });
+
   test('a server that is added is contacted, and the page says what was found', async () => {
     const upstream = new RecordingUpstream({ tools: [ECHO, { ...ECHO, name: 'look' }] });
     const { keyId } = await service.newKey([], { name: 'with servers' });

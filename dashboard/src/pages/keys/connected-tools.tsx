@@ -1,5 +1,6 @@
 // The MCP servers of a key: their state, the tools they offer, and which of those changed since they were accepted.
-// connect.tsx adds one; edit.tsx changes one; contact.ts contacts one; drift.tsx compares definitions.
+// connect.tsx adds one; edit.tsx changes one; contact.ts contacts one; tools.tsx shows its tools; drift.tsx compares
+// definitions.
 
 import { useEffect } from 'preact/hooks';
 import { announce } from '../../announce.ts';
@@ -10,14 +11,18 @@ import { SignInActions, SignInState } from '../../components/server-sign-in.tsx'
 import { Empty, Shown } from '../../components/states.tsx';
 import { Badge, Named, type Tone } from '../../components/text.tsx';
 import { useList } from '../../load.ts';
-import type { ConnectedTool } from '../../resources.ts';
+import type { ConnectedTool, Key } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { Connect } from './connect.tsx';
 import { type Contacts, type Found, foundWords, isReachable, useContacts } from './contact.ts';
 import { Drift } from './drift.tsx';
 import { Edit } from './edit.tsx';
+import { Tools } from './tools.tsx';
+import { type Foresee, useOutlook } from './use-outlook.ts';
 
-export function ConnectedTools({ keyId }: { keyId: string }) {
+export function ConnectedTools({ of: key }: { of: Key }) {
+  const keyId = key.id;
+  const outlook = useOutlook(key);
   const list = useList<ConnectedTool>(`/keys/${keyId}/connected-tools`, 'connectedTools');
   const contacts = useContacts(keyId, list.reload);
   const added = (server: ConnectedTool) => {
@@ -37,7 +42,14 @@ export function ConnectedTools({ keyId }: { keyId: string }) {
       >
         <ul class="servers">
           {list.data?.map(tool => (
-            <Server key={tool.id} keyId={keyId} tool={tool} contacts={contacts} reload={list.reload} />
+            <Server
+              key={tool.id}
+              keyId={keyId}
+              tool={tool}
+              outlook={outlook}
+              contacts={contacts}
+              reload={list.reload}
+            />
           ))}
         </ul>
       </Shown>
@@ -54,11 +66,12 @@ const HEALTH: Record<ConnectedTool['health']['state'], [Tone, string]> = {
 interface ServerProps {
   keyId: string;
   tool: ConnectedTool;
+  outlook: Foresee | null;
   contacts: Contacts;
   reload: () => void;
 }
 
-function Server({ keyId, tool, contacts, reload }: ServerProps) {
+function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
   const [tone, word] = HEALTH[tool.health.state];
   const found = contacts.found[tool.id];
   /** Without a sign-in there is no connection that could be well or not. */
@@ -91,7 +104,7 @@ function Server({ keyId, tool, contacts, reload }: ServerProps) {
           <Named text={tool.health.error} />
         </p>
       )}
-      <Tools of={tool} />
+      <Tools of={tool} outlook={outlook} />
       {drifted.map(({ name }) => (
         <Drift key={name} keyId={keyId} connectedToolId={tool.id} toolName={name} onAccepted={reload} />
       ))}
@@ -109,23 +122,6 @@ function useToolsAfterSignIn(tool: ConnectedTool, { found, contact }: Contacts):
   useEffect(() => {
     if (unknown) contact(tool);
   }, [unknown]);
-}
-
-function Tools({ of: tool }: { of: ConnectedTool }) {
-  if (tool.tools.length === 0) {
-    const how = isReachable(tool) ? 'test it, or let a client connect.' : 'somebody has to sign in first.';
-    return <p class="soft">Its tools are not known yet: {how}</p>;
-  }
-  return (
-    <p class="cluster">
-      {tool.tools.map(({ name, drifted }) => (
-        <code key={name} class={drifted ? 'chip drifted' : 'chip'}>
-          <Named text={name} />
-          {drifted && ' (changed)'}
-        </code>
-      ))}
-    </p>
-  );
 }
 
 interface ActionsProps {

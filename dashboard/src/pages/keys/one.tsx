@@ -80,7 +80,7 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
         <Facts facts={facts} />
       </Panel>
       <OpenTo of={key} reload={reload} />
-      <ConnectedTools keyId={key.id} />
+      <ConnectedTools of={key} />
       <Sessions keyId={key.id} />
     </Page>
   );
