@@ -15,6 +15,7 @@ import type { AuditEntry } from '../resources.ts';
 import { Details } from './audit/details.tsx';
 import { FilterBar } from './audit/filter-bar.tsx';
 import { addressOf, askedOf, type Filters, filtersIn, isAmong } from './audit/filters.ts';
+import { ExactOnly, isMeant, useMeaning } from './audit/tool-filter.tsx';
 
 /** The most entries on the page at once; older ones need a click. */
 const MOST_SHOWN = 500;
@@ -25,6 +26,7 @@ export default function Audit() {
   const filters = filtersIn(query);
   const asked = useAsked(filters);
   const list = useList<AuditEntry>('/audit', 'entries', asked);
+  const meaning = useMeaning(filters.tool);
   const [waiting, setWaiting] = useState(0);
   const reload = () => {
     setWaiting(0);
@@ -33,7 +35,7 @@ export default function Audit() {
   useLive({
     gap: reload,
     verdict: entry => {
-      if (!isAmong(entry, filters)) return;
+      if (!isAmong(entry, filters) || !isMeant(filters.tool, meaning, entry)) return;
       if (window.scrollY > NEAR_TOP) setWaiting(count => count + 1);
       else list.change(entries => withNew(entries, entry));
     },
@@ -47,6 +49,7 @@ export default function Audit() {
       actions={<Export query={queryOf(asked)} />}
     >
       <FilterBar filters={filters} change={changed => route(addressOf(changed))} />
+      <ExactOnly filters={filters} meaning={meaning} />
       {waiting > 0 && (
         <button
           type="button"
@@ -67,6 +70,7 @@ export default function Audit() {
             rows={list.data ?? []}
             keyOf={entry => entry.id}
             current={entry => entry.id === opened}
+            compact
           />
           <More more={list.more} />
         </Shown>

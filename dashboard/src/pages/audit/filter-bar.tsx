@@ -6,6 +6,7 @@ import { visible } from '../../../../src/core/visible.ts';
 import { Field } from '../../components/field.tsx';
 import { keyName, keys, loadKeys, loadPeople, people, personName } from '../../names.ts';
 import { type Filters, fromLocalInput, localInput, SPAN_NAMES } from './filters.ts';
+import { ToolFilter } from './tool-filter.tsx';
 
 interface FilterBarProps {
   filters: Filters;
@@ -42,13 +43,7 @@ export function FilterBar({ filters, change }: FilterBarProps) {
   return (
     <search aria-label="Audit log">
       <form class="filters" onSubmit={event => event.preventDefault()}>
-        <Text
-          label="Tool"
-          value={filters.tool}
-          set={set('tool')}
-          placeholder="github__create_issue"
-          hint="A full name or a bare one."
-        />
+        <ToolFilter value={filters.tool ?? ''} set={set('tool')} />
         <Choice label="Decision" options={DECISIONS} value={filters.decision} set={set('decision')} />
         <Choice label="Key" options={keyOptions(filters.keyId)} value={filters.keyId} set={set('keyId')} />
         <Choice label="Time" options={SPAN_NAMES} value={filters.within} set={span} />
@@ -107,21 +102,14 @@ interface ControlProps {
   set: (value: string) => void;
 }
 
-function Text({
-  label,
-  value = '',
-  set,
-  placeholder,
-  hint,
-}: ControlProps & { placeholder?: string; hint?: string }) {
+function Text({ label, value = '', set }: ControlProps) {
   return (
-    <Field label={label} {...(hint === undefined ? {} : { hint })}>
+    <Field label={label}>
       {ties => (
         <input
           {...ties}
           type="search"
           value={value}
-          placeholder={placeholder}
           spellcheck={false}
           autocomplete="off"
           onChange={event => set(event.currentTarget.value.trim())}

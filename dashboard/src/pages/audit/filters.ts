@@ -50,13 +50,12 @@ export function askedOf({ within, ...filters }: Filters, now: number): Query {
   return span === undefined ? filters : { ...filters, from: new Date(now - span).toISOString() };
 }
 
-/** Whether a new entry matches the filters. */
+/** Whether a new entry matches the filters, except the one by tool. */
 export function isAmong(entry: AuditEntry, filters: Filters): boolean {
-  const { tool, decision, keyId, personId, sessionId, surface, from, to } = filters;
+  const { decision, keyId, personId, sessionId, surface, from, to } = filters;
   const same = (wanted: string | undefined, is: string | null | undefined) =>
     wanted === undefined || wanted === is;
   return (
-    (same(tool, entry.toolName) || same(tool, `${entry.serverName}__${entry.toolName}`)) &&
     same(decision, entry.decision) &&
     same(keyId, entry.keyId) &&
     same(personId, entry.personId) &&
