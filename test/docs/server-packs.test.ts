@@ -21,6 +21,8 @@ interface Tool {
 /** For each pack, the names of its servers, and the files that list their tools. */
 const PACKS: Record<string, Record<string, string[]>> = {
   filesystem: { filesystem: ['server-filesystem'] },
+  postgres: { postgres: ['server-postgres', 'postgres-mcp', 'henkey-postgres-mcp-server'] },
+  slack: { slack: ['server-slack', 'slack-mcp-server'] },
   github: { github: ['github-mcp-server', 'server-github'] },
 };
 
@@ -44,6 +46,17 @@ function argumentsOf({ when = [], ask = '', show = [] }: Rule): string[] {
   const allowed = lists.flatMap(list => list.split(',').map(name => name.trim().replaceAll('"', '')));
   const asked = [...ask.matchAll(/\{(\w+)/g)].map(found => found[1] ?? '');
   return [...read, ...allowed, ...asked, ...(show === 'all' ? [] : show)];
+}
+
+/** The tools that a rule for a whole server lists in its conditions. */
+function listedTools({ when = [] }: Rule): string[] {
+  const lists = [
+    ...[when]
+      .flat()
+      .join('\n')
+      .matchAll(/tool\.name in \[(.*?)\]/g),
+  ].map(found => found[1] ?? '');
+  return lists.flatMap(list => list.split(',').map(name => name.trim().replaceAll('"', '')));
 }
 
 const isCertain = ({ when, during }: Rule) => when === undefined && during === undefined;
@@ -76,6 +89,8 @@ describe.each(Object.entries(PACKS))('%s', (pack, servers) => {
   test('no rule names a tool that no server has, or another server', () => {
     const known = new Set([...named, ...Object.keys(servers).map(server => `${server}__*`)]);
     expect(rules.map(rule => rule.tool).filter(tool => !known.has(tool))).toEqual([]);
+    const bare = new Set(named.map(name => name.slice(name.indexOf('__') + 2)));
+    expect(rules.flatMap(listedTools).filter(name => !bare.has(name))).toEqual([]);
   });
 
   test('a rule for one tool reads only arguments that the tool has', () => {
