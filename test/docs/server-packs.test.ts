@@ -22,6 +22,13 @@ interface Tool {
 const PACKS: Record<string, Record<string, string[]>> = {
   filesystem: { filesystem: ['server-filesystem'] },
   postgres: { postgres: ['server-postgres', 'postgres-mcp', 'henkey-postgres-mcp-server'] },
+  mail: { gmail: ['server-gmail-autoauth-mcp'], email: ['email-mcp'] },
+  payments: { stripe: ['stripe-mcp'], paypal: ['paypal-agent-toolkit'] },
+  browser: {
+    playwright: ['playwright-mcp'],
+    puppeteer: ['server-puppeteer'],
+    'chrome-devtools': ['chrome-devtools-mcp'],
+  },
   slack: { slack: ['server-slack', 'slack-mcp-server'] },
   github: { github: ['github-mcp-server', 'server-github'] },
 };
