@@ -3,7 +3,7 @@
 import type { Line } from '../../../src/core/diff.ts';
 import { visible } from '../../../src/core/visible.ts';
 
-const MEANING = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
+const MEANING = { ' ': 'unchanged', '-': 'removed', '+': 'added' } as const;
 
 export function Difference({ lines }: { lines: readonly Line[] }) {
   if (lines.every(({ mark }) => mark === ' ')) return <p>Both are the same.</p>;

@@ -17,8 +17,9 @@ import { Connect } from './connect.tsx';
 import { type Contacts, type Found, foundWords, isReachable, useContacts } from './contact.ts';
 import { Drift } from './drift.tsx';
 import { Edit } from './edit.tsx';
+import type { Foresee } from './foresee.ts';
 import { Tools } from './tools.tsx';
-import { type Foresee, useOutlook } from './use-outlook.ts';
+import { useOutlook } from './use-outlook.ts';
 
 export function ConnectedTools({ of: key }: { of: Key }) {
   const keyId = key.id;

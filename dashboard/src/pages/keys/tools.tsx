@@ -4,7 +4,7 @@ import type { Outlook } from '../../../../src/core/outlook.ts';
 import { Named } from '../../components/text.tsx';
 import type { ConnectedTool } from '../../resources.ts';
 import { isReachable } from './contact.ts';
-import type { Foresee } from './use-outlook.ts';
+import type { Foresee } from './foresee.ts';
 
 const WORDS: Record<Outlook, string> = {
   allow: 'allowed',

@@ -1,12 +1,10 @@
 // What the policy of a key says about a tool. The evaluator is large, so it is loaded only when tools are shown.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { Outlook } from '../../../../src/core/outlook.ts';
 import { useLive } from '../../live.ts';
 import { useGet } from '../../load.ts';
 import type { Key, WholePolicy } from '../../resources.ts';
-
-export type Foresee = (serverName: string, toolName: string) => Outlook;
+import type { Foresee } from './foresee.ts';
 
 /** Null until the policy is known. */
 export function useOutlook({ policyId, name }: Key): Foresee | null {
