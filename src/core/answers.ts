@@ -143,6 +143,22 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'POST /admin/v1/policies/{id}/replay': {
+    from: string;
+    to: string;
+    calls: number;
+    changed: number;
+    depends: number;
+    changes: {
+      serverName: string;
+      toolName: string;
+      keyId: string;
+      from: 'allow' | 'deny' | 'pending';
+      to: 'allow' | 'deny' | 'pending';
+      calls: number;
+      examples: string[];
+    }[];
+  };
   'GET /admin/v1/limits': {
     limits: {
       policyId: string;

@@ -14,7 +14,8 @@ import { scopeOfRecollection } from './situation.ts';
 export interface About {
   /** The policy version that decided the call; null if it cannot be read any more. */
   recorded: CompiledPolicy | null;
-  keyName: string;
+  /** Null if it is not known, because the key was renamed since. */
+  keyName: string | null;
 }
 
 export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: About): Decision | 'depends' {

@@ -86,7 +86,7 @@ const NOT_KNOWN = new Failure('It is not known any more.');
 
 /** What is known of a call when it is over: its names, its key, and whether it was made in a person's name. */
 export interface Recollection extends Pick<ToolCall, 'serverName' | 'toolName'> {
-  keyName: string;
+  keyName: string | null;
   inPersonsName: boolean;
 }
 
@@ -98,7 +98,7 @@ export function scopeOfRecollection({ serverName, toolName, keyName, inPersonsNa
   return {
     args: NOT_KNOWN,
     tool: { server: serverName, name: toolName, annotations: NOT_KNOWN },
-    key: { name: keyName },
+    key: { name: keyName ?? NOT_KNOWN },
     session: NOT_KNOWN,
     person: inPersonsName ? NOT_KNOWN : {},
     surface: NOT_KNOWN,

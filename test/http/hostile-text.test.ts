@@ -90,6 +90,7 @@ const BODIES: Record<string, object> = {
   },
   'POST /admin/v1/policies': { name: 'p', description: 'd', ...RULES },
   'PUT /admin/v1/policies/:id': { name: 'p', description: 'd', ...RULES },
+  'POST /admin/v1/policies/:id/replay': RULES,
   'POST /admin/v1/limits/reset': { policyId: UUID, name: 'sends', subject: UUID },
   'POST /admin/v1/keys': { name: 'k', policyId: UUID, notify: { emails: [EMAIL] }, openTo: ['group:dev'] },
   'PATCH /admin/v1/keys/:id': {

@@ -16,11 +16,10 @@ import {
   markPolicyDeleted,
   type PolicyRecord,
   type PolicyVersion,
-  policyVersionRules,
-  readRulesColumn,
   updatePolicy,
 } from '../../store/policies.ts';
 import { recordChange } from '../changes.ts';
+import { compiledVersion } from '../compiled-version.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { POLICIES_LOCK } from '../locks.ts';
@@ -160,16 +159,6 @@ export class CompiledPolicies {
   }
 }
 
-async function compiledVersion(db: Queries, id: string, version: number): Promise<CompiledPolicy | null> {
-  const stored = await policyVersionRules(db, id, version);
-  if (stored === null) return null;
-  try {
-    return compilePolicy({ id, version, name: stored.name, ...readRulesColumn(stored.rules) });
-  } catch {
-    return null;
-  }
-}
-
 export function noSuchPolicy(): GuardError {
   return new GuardError('not_found', 'There is no policy with this id.');
 }
@@ -178,6 +167,12 @@ function version(policy: PolicyRecord, content: Content, actor: Actor): PolicyVe
   const { rules, limits = {}, text = null } = content;
   const { version, name, updatedAt } = policy;
   return { version, name, rules, limits, text, createdAt: updatedAt, createdBy: actor };
+}
+
+/** Makes a draft of a policy ready for decisions. It is refused with the same words as if it were saved. */
+export function compileDraft(deps: Deps, { id, name }: PolicyRecord, draft: Content): CompiledPolicy {
+  requireUsable(deps, draft);
+  return compilePolicy({ id, name, version: 0, rules: draft.rules, limits: draft.limits ?? {} });
 }
 
 /** Refuses a policy by which no call could be decided or nobody would be told, wherever it comes from. */

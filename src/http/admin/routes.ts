@@ -17,6 +17,7 @@ import { oauthClientRoutes } from './oauth-clients.ts';
 import { operatorRoutes } from './operators.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { policyRoutes } from './policies.ts';
+import { replayRoutes } from './replay.ts';
 import { sealRoutes } from './seals.ts';
 import { serverSignInRoutes } from './server-sign-ins.ts';
 import { sessionAdminRoutes } from './sessions.ts';
@@ -29,6 +30,7 @@ import { webhookRoutes } from './webhooks.ts';
 
 export const adminRoutes: Route[] = [
   ...policyRoutes,
+  ...replayRoutes,
   ...limitRoutes,
   ...keyRoutes,
   ...connectedToolRoutes,

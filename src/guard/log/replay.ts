@@ -1,0 +1,158 @@
+// Tries a draft of a policy with the calls that the policy decided: how many of them would have been decided otherwise,
+// which, and of how many that depends on what is not recorded. It works on counts by context, so its work grows with the
+// number of different calls and not with the length of the log. core/replay.ts finds the outcome of each.
+
+import type { CompiledPolicy } from '../../core/compiled-policy.ts';
+import type { Decision } from '../../core/decide.ts';
+import { outcomeOf } from '../../core/replay.ts';
+import { renamedKeys } from '../../store/changes.ts';
+import type { Queries } from '../../store/db.ts';
+import { listKeyNames } from '../../store/keys.ts';
+import { compiledVersion } from '../compiled-version.ts';
+import type { Deps } from '../deps.ts';
+import { type CountedCall, type CountedCalls, countedCalls, newestCalls } from './counted-calls.ts';
+import { nextTurn } from './turns.ts';
+
+export interface Change {
+  serverName: string;
+  toolName: string;
+  keyId: string;
+  from: Decision;
+  to: Decision;
+  calls: number;
+  /** The ids of the newest of these calls. */
+  examples: string[];
+}
+
+export interface Replay {
+  /** What was counted; see CountedCalls. */
+  from: number;
+  to: number;
+  calls: number;
+  changed: number;
+  depends: number;
+  /** The most frequent ones first. */
+  changes: Change[];
+}
+
+/** Callers choose tool names, so the number of changes is unlimited. Only so many are listed; `changed` counts all. */
+const MOST_CHANGES = 1000;
+const MOST_EXAMPLES = 5;
+/** How long outcomes are computed before the event loop gets a turn. */
+const SLICE_MS = 4;
+/** How many names of keys one statement looks up. */
+const KEYS_AT_ONCE = 512;
+
+/** The id of the draft is that of the policy whose calls are tried. `from` and `to` are times, as for countedCalls. */
+export async function replay(deps: Deps, draft: CompiledPolicy, from: number, to: number): Promise<Replay> {
+  const counted = await countedCalls(deps, { policyId: draft.id }, from, to);
+  const changes = new Changes();
+  let depends = counted.others;
+  const keyNames = await namesOf(deps.db, counted);
+  for await (const { call, outcome } of outcomes(deps, draft, counted.calls, keyNames)) {
+    if (outcome === 'depends') depends += call.count;
+    else if (outcome !== call.decision) changes.add(call, outcome);
+  }
+  const listed = changes.mostFrequent();
+  const groups = listed.map(each => each.of);
+  const examples = await newestCalls(deps, groups, counted.from, counted.to, MOST_EXAMPLES);
+  return {
+    from: counted.from,
+    to: counted.to,
+    calls: sum(counted.calls) + counted.others,
+    changed: changes.total,
+    depends,
+    changes: listed.map((each, at) => shown(each, examples[at] ?? [])),
+  };
+}
+
+interface Outcome {
+  call: CountedCall;
+  outcome: Decision | 'depends';
+}
+
+/** The calls of one version come after those of another, so that only one recorded version is in memory at a time. */
+async function* outcomes(
+  { db }: Deps,
+  draft: CompiledPolicy,
+  calls: readonly CountedCall[],
+  keyNames: ReadonlyMap<string, string>,
+): AsyncGenerator<Outcome> {
+  let begun = performance.now();
+  for (const [version, some] of Map.groupBy(calls, call => call.policyVersion)) {
+    const recorded = await compiledVersion(db, draft.id, version);
+    const known = new Map<string, Outcome['outcome']>();
+    for (const call of some) {
+      const text = textOf(call);
+      const keyName = keyNames.get(call.keyId) ?? null;
+      const outcome = known.get(text) ?? outcomeOf(draft, call, { recorded, keyName });
+      known.set(text, outcome);
+      yield { call, outcome };
+      if (performance.now() - begun < SLICE_MS) continue;
+      await nextTurn();
+      begun = performance.now();
+    }
+  }
+}
+
+/** All that an outcome depends on: calls of different people, or judged by different shadows, have the same. */
+function textOf({ keyId, serverName, toolName, decision, reason, ruleIndex, personId }: CountedCall): string {
+  const who = personId === null ? 'nobody' : 'somebody';
+  return `${keyId}\n${who}\n${serverName}\n${toolName}\n${decision}\n${ruleIndex}\n${reason}`;
+}
+
+/** The names that keys had in the whole period. It leaves out those that were renamed since it began. */
+async function namesOf(db: Queries, { calls, from }: CountedCalls): Promise<Map<string, string>> {
+  const ids = [...new Set(calls.map(call => call.keyId))];
+  const names = new Map<string, string>();
+  for (let at = 0; at < ids.length; at += KEYS_AT_ONCE) {
+    for (const [id, name] of await listKeyNames(db, ids.slice(at, at + KEYS_AT_ONCE))) names.set(id, name);
+    await nextTurn();
+  }
+  for (const id of await renamedKeys(db, from)) names.delete(id);
+  return names;
+}
+
+interface Changed {
+  to: Decision;
+  /** All have the same key, tool and decision. */
+  of: CountedCall[];
+  calls: number;
+}
+
+/** The calls whose decision changes, in groups of the same key, tool and decisions. */
+class Changes {
+  total = 0;
+  readonly #groups = new Map<string, Changed>();
+
+  add(call: CountedCall, to: Decision): void {
+    this.total += call.count;
+    const name = `${nameOf(call)}\n${to}`;
+    const group = this.#groups.get(name);
+    if (group === undefined) this.#groups.set(name, { to, of: [call], calls: call.count });
+    else {
+      group.of.push(call);
+      group.calls += call.count;
+    }
+  }
+
+  mostFrequent(): Changed[] {
+    const named = [...this.#groups].toSorted(
+      ([a, one], [b, other]) => other.calls - one.calls || (a < b ? -1 : 1),
+    );
+    return named.slice(0, MOST_CHANGES).map(([, group]) => group);
+  }
+}
+
+function nameOf({ serverName, toolName, keyId, decision }: CountedCall): string {
+  return `${serverName}\n${toolName}\n${keyId}\n${decision}`;
+}
+
+function shown({ of, to, calls }: Changed, examples: string[]): Change {
+  const { serverName, toolName, keyId, decision: from } = of[0] as CountedCall;
+  return { serverName, toolName, keyId, from, to, calls, examples };
+}
+
+function sum(calls: readonly CountedCall[]): number {
+  return calls.reduce((all, { count }) => all + count, 0);
+}
