@@ -22,6 +22,29 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   ];
 }
 
+/** Equal lines that are left out. */
+export interface Skipped {
+  mark: '…';
+  count: number;
+}
+
+/** The lines without the equal ones that are further than `around` lines from every change. */
+export function nearChanges(lines: readonly Line[], around: number): (Line | Skipped)[] {
+  const near = new Set<number>();
+  for (const [at, { mark }] of lines.entries()) {
+    if (mark === ' ') continue;
+    for (let beside = at - around; beside <= at + around; beside++) near.add(beside);
+  }
+  const shown: (Line | Skipped)[] = [];
+  for (const [at, line] of lines.entries()) {
+    const last = shown.at(-1);
+    if (near.has(at)) shown.push(line);
+    else if (last?.mark === '…') last.count++;
+    else shown.push({ mark: '…', count: 1 });
+  }
+  return shown;
+}
+
 function marked(mark: Line['mark'], texts: readonly string[]): Line[] {
   return texts.map(text => ({ mark, text }));
 }

@@ -219,7 +219,7 @@ describe.if(hasBrowser())('before a policy is saved', () => {
       for (const tool of ['merge', 'close'])
         ids.push((await service.check(key, 'github', tool)).body.toolCallId);
       await use(async page => {
-        for (const [at, name] of ['Deny this tool', 'Ask this tool'].entries()) {
+        for (const [at, name] of ['Deny this tool', 'Ask about this tool'].entries()) {
           await page.goto(`/dashboard/audit?entry=${ids[at]}`);
           await page.getByRole('link', { name }).click();
           await page

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { diffLines, type Line } from '../../src/core/diff.ts';
+import { diffLines, type Line, nearChanges } from '../../src/core/diff.ts';
 
 const sideOf = (lines: readonly Line[], gone: '-' | '+') =>
   lines.filter(({ mark }) => mark !== gone).map(({ text }) => text);
@@ -62,4 +62,19 @@ test('what both ends share is set aside, however long it is', () => {
   expect(changed([...shared, 'old'], [...shared, 'new'])).toEqual([gone, came]);
   expect(changed([...shared, 'old', ...shared], [...shared, 'new', ...shared])).toEqual([gone, came]);
   expect(changed([...shared, ...shared], [...shared, 'new', ...shared])).toEqual([came]);
+});
+
+test('equal lines far from every change are counted', () => {
+  const near = (marks: string, around: number) =>
+    nearChanges(
+      marks.split('').map((mark, at) => ({ mark: mark === '.' ? ' ' : mark, text: `${at}` }) as Line),
+      around,
+    )
+      .map(line => (line.mark === '…' ? `(${line.count})` : line.text))
+      .join(' ');
+  expect(near('......+..-.......', 2)).toBe('(4) 4 5 6 7 8 9 10 11 (5)');
+  expect(near('+....-', 1)).toBe('0 1 (2) 4 5');
+  expect(near('+..-', 1)).toBe('0 1 2 3');
+  expect(near('...', 1)).toBe('(3)');
+  expect(near('-+', 3)).toBe('0 1');
 });

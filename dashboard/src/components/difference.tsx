@@ -1,21 +1,36 @@
-// Shows removed and added lines, marked by colour, by sign and in words.
+// Shows removed and added lines, marked by colour, by sign and in words. Equal lines far from every change are counted.
 
-import type { Line } from '../../../src/core/diff.ts';
+import { type Line, nearChanges, type Skipped } from '../../../src/core/diff.ts';
 import { visible } from '../../../src/core/visible.ts';
 
 const MEANING = { ' ': 'unchanged', '-': 'removed', '+': 'added' } as const;
+/** So many equal lines are shown above and below a change. */
+const AROUND = 3;
 
 export function Difference({ lines }: { lines: readonly Line[] }) {
   if (lines.every(({ mark }) => mark === ' ')) return <p>Both are the same.</p>;
   return (
     <div class="diff">
-      {lines.map(({ mark, text }, at) => (
-        <div key={at} class={MEANING[mark]}>
-          <span aria-hidden="true">{mark}</span>
-          {mark !== ' ' && <span class="unseen">{MEANING[mark]}: </span>}
-          <code>{visible(text)}</code>
-        </div>
+      {nearChanges(lines, AROUND).map((line, at) => (
+        <Row key={at} line={line} />
       ))}
+    </div>
+  );
+}
+
+function Row({ line }: { line: Line | Skipped }) {
+  if (line.mark === '…')
+    return (
+      <div class="soft">
+        <span aria-hidden="true">…</span>
+        {line.count === 1 ? '1 equal line' : `${line.count} equal lines`}
+      </div>
+    );
+  return (
+    <div class={MEANING[line.mark]}>
+      <span aria-hidden="true">{line.mark}</span>
+      {line.mark !== ' ' && <span class="unseen">{MEANING[line.mark]}: </span>}
+      <code>{visible(line.text)}</code>
     </div>
   );
 }

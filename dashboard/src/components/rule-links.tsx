@@ -8,7 +8,7 @@ import { mayAdminister } from '../session.ts';
 
 const ACTION_NAMES: [Action, string][] = [
   ['allow', 'Allow'],
-  ['require_approval', 'Ask'],
+  ['require_approval', 'Ask about'],
   ['deny', 'Deny'],
 ];
 

@@ -171,7 +171,7 @@ function SaveDialog({ policy, unsaved, open, close, reload, children }: SaveDial
       <div class="stack">
         <p>It decides from that moment on.</p>
         {children}
-        <details>
+        <details class="save-difference">
           <summary>Show the difference from version {policy.version}</summary>
           <Difference lines={diffLines(linesOf(policy.text), linesOf(unsaved.draft.text))} />
         </details>

@@ -46,7 +46,7 @@ export function ReplayOf({ replayed: { answer, loading, error, again }, span, se
       </div>
       {answer !== null && <Since answer={answer} />}
       {answer !== null && answer.is.changes.length > 0 && <Changes changes={answer.is.changes} />}
-      <p class="soft small">Limits are left out, and so are arguments, which are not recorded.</p>
+      <p class="soft small">These are the calls that this policy decided. Limits are left out.</p>
     </section>
   );
 }

@@ -77,6 +77,12 @@ const LOOK = EditorView.theme({
     color: 'var(--accent)',
     whiteSpace: 'nowrap',
   },
+  // On a phone the text needs the room.
+  '@media (max-width: 40rem)': {
+    '.cm-rule-numbers': { minWidth: '0', padding: '0 0.2em', fontSize: '0.7em', lineHeight: '2.29' },
+    '.cm-gutter-lint': { width: '0.8em' },
+    '.cm-lineNumbers .cm-gutterElement': { padding: '0 2px', minWidth: '0' },
+  },
   '.cm-added': { backgroundColor: 'var(--allow-tint)', boxShadow: 'inset 3px 0 var(--allow)' },
 });
 

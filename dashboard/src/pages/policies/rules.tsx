@@ -47,8 +47,9 @@ export function Rules({ shown, draft, name, readOnly, onText, onDraft, children 
     // A text that is broken right now keeps the numbers that it had.
     if (draft.lines.length > 0 || draft.policy !== null) editor.current?.number(draft.lines);
   };
-  useEffect(describe, [draft]);
+  // The numbers of rules belong to lines, so the text comes first.
   useEffect(() => editor.current?.setText(shown.text, shown.added), [shown]);
+  useEffect(describe, [draft]);
   const opened = (made: Editor) => {
     editor.current = made;
     made.setText(shown.text, shown.added);
