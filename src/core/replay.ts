@@ -78,9 +78,12 @@ function compared(
   if (decision === 'deny') return ['deny'];
   if (cause === 'unread') return [decision, same];
   if (cause === 'drift') return [same];
+  // A limit comes before what holds the call.
+  if (cause === 'limit' && isLimited) return [same];
   if (decision === 'pending') return asked || unseen || cause === 'unmetered' ? [same] : ['pending'];
   if (noPlace) return [same];
-  if (cause === 'limit' || cause === 'unmetered') return [isLimited ? same : 'allow'];
+  if (cause === 'limit') return ['allow'];
+  if (cause === 'unmetered') return [isLimited ? same : 'allow'];
   if (cause === 'limit or drift') return isLimited ? [same] : ['allow', same];
   return unseen && isLimited ? ['allow', same] : ['allow'];
 }
