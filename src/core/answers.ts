@@ -263,6 +263,9 @@ export interface Answers {
     createdAt: string;
     revokedAt: string | null;
   };
+  'POST /admin/v1/keys/{id}/suggest': {
+    text: string;
+  };
   'GET /admin/v1/keys/{id}/connected-tools': {
     connectedTools: {
       id: string;

@@ -223,10 +223,10 @@ export interface Earlier {
 /** The most questions that are counted. */
 const MOST_EARLIER = 10_000;
 
-/** How the questions about a tool of a key ended that were asked after an id, this one not counted. */
+/** How the questions about a tool of a key ended that were asked after an id, and before the one that is given. */
 export async function earlierApprovals(
   db: Queries,
-  { id, keyId, serverName, toolName }: ApprovalRecord,
+  { id, keyId, serverName, toolName }: Pick<ApprovalRecord, 'id' | 'keyId' | 'serverName' | 'toolName'>,
   after: string,
 ): Promise<Earlier> {
   const [row] = await db.all<Earlier>(

@@ -201,6 +201,16 @@ export async function countDrifted(db: Queries, keyIds: readonly string[]): Prom
   return new Map(rows.map(({ keyId, count }) => [keyId, count]));
 }
 
+/** The names of the tools of a Connected Tool whose definitions are known. */
+export async function listToolNames(db: Queries, connectedToolId: string, limit: number): Promise<string[]> {
+  const rows = await db.all<{ toolName: string }>(
+    `SELECT tool_name AS "toolName" FROM tool_definitions WHERE connected_tool_id = $1
+     ORDER BY tool_name LIMIT $2`,
+    [connectedToolId, limit],
+  );
+  return rows.map(row => row.toolName);
+}
+
 /** Pins the definition that is seen first; one that is already pinned stays. */
 export function pinDefinition(
   tx: Transaction,

@@ -99,6 +99,7 @@ const BODIES: Record<string, object> = {
     notify: { slackWebhookUrl: 'https://example.com/' },
     openTo: ['person:ann@example.com'],
   },
+  'POST /admin/v1/keys/:id/suggest': { from: '2026-10-01T00:00:00Z' },
   'POST /admin/v1/keys/:id/connected-tools': {
     name: 'up',
     transport: 'http',

@@ -25,6 +25,7 @@ import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
 import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
+import { suggestRoutes } from './suggest.ts';
 import { toolDefinitionRoutes } from './tool-definitions.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -33,6 +34,7 @@ export const adminRoutes: Route[] = [
   ...replayRoutes,
   ...limitRoutes,
   ...keyRoutes,
+  ...suggestRoutes,
   ...connectedToolRoutes,
   ...toolDefinitionRoutes,
   ...editConnectedToolRoutes,

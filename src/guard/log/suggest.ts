@@ -1,0 +1,107 @@
+// Suggests a policy for a key from what is counted of its calls. core/suggest.ts writes it; here is what it is told: the
+// calls, what people answered, and the tools that the key's servers offer.
+
+import type { CompiledPolicy } from '../../core/compiled-policy.ts';
+import { seenCall } from '../../core/decided-by.ts';
+import { GuardError } from '../../core/errors.ts';
+import { SeenTools } from '../../core/seen-tools.ts';
+import { type Seen, suggestedPolicy, UNUSED_MS } from '../../core/suggest.ts';
+import type { Outcomes } from '../../core/suggestion-remarks.ts';
+import { earlierApprovals } from '../../store/approvals.ts';
+import { firstIdAt } from '../../store/audit.ts';
+import { listConnectedTools, listToolNames } from '../../store/connected-tools.ts';
+import type { Queries } from '../../store/db.ts';
+import { findKey, type KeyRecord } from '../../store/keys.ts';
+import { findPolicy } from '../../store/policies.ts';
+import { compiledVersion } from '../compiled-version.ts';
+import type { Deps } from '../deps.ts';
+import { noSuchKey } from '../keys.ts';
+import { type CountedCall, countedCalls } from './counted-calls.ts';
+import { inTurn, nextTurn } from './turns.ts';
+
+/** Of all servers together. */
+const MOST_OFFERED = 10_000;
+/** For so many tools it is read what people answered: those about which they were asked most often. */
+const MOST_ASKED = 200;
+/** So many calls are looked at before checks get a turn. */
+const CALLS_AT_ONCE = 1000;
+
+/** The text of a policy for what the key did since a time. */
+export async function suggestPolicy(deps: Deps, keyId: string, from: number): Promise<string> {
+  const key = await findKey(deps.db, keyId);
+  if (key === null) throw noSuchKey();
+  return inTurn(() => suggestion(deps, key, from));
+}
+
+async function suggestion(deps: Deps, key: KeyRecord, from: number): Promise<string> {
+  const { db, now } = deps;
+  const policy = await currentPolicy(db, key.policyId);
+  const to = now();
+  const seen = await seenSince(deps, key.id, policy, from, to);
+  const unusedFrom = to - UNUSED_MS;
+  const longer = unusedFrom < from ? await seenSince(deps, key.id, policy, unusedFrom, to) : seen;
+  const outcomes = await outcomesOf(db, key.id, seen);
+  const offered = await offeredTo(db, key.id);
+  return suggestedPolicy({ ...seen, keyName: key.name, policy, outcomes, longer, offered });
+}
+
+async function currentPolicy(db: Queries, id: string): Promise<CompiledPolicy> {
+  const record = await findPolicy(db, id);
+  const policy = record && (await compiledVersion(db, id, record.version));
+  if (policy !== null) return policy;
+  throw new GuardError('conflict', 'The policy of this key cannot be read, and a suggestion begins with it.');
+}
+
+type Counted = Pick<Seen, 'from' | 'to' | 'tools' | 'untold'>;
+
+/** The calls of the key. Those of one policy version are looked at together, so that it is read once. */
+async function seenSince(
+  deps: Deps,
+  keyId: string,
+  policy: CompiledPolicy,
+  since: number,
+  until: number,
+): Promise<Counted> {
+  const { from, to, calls, others } = await countedCalls(deps, { keyId }, since, until);
+  const tools = new SeenTools();
+  for (const group of Map.groupBy(calls, versionOf).values()) {
+    const [{ policyId, policyVersion }] = group as [CountedCall];
+    const recorded = await compiledVersion(deps.db, policyId, policyVersion);
+    for (const [at, call] of group.entries()) {
+      const seen = seenCall(call, recorded, policy);
+      if (seen !== null) tools.add(seen);
+      if (at % CALLS_AT_ONCE === 0) await nextTurn();
+    }
+  }
+  return { from, to, tools, untold: others };
+}
+
+const versionOf = ({ policyId, policyVersion }: CountedCall): string => `${policyId} ${policyVersion}`;
+
+/** What people answered about the tools of the key, in the time that was counted. */
+async function outcomesOf(db: Queries, keyId: string, { tools, from, to }: Counted): Promise<Outcomes[]> {
+  const asked = tools
+    .sorted()
+    .filter(tool => tool.counts.pending > 0)
+    .sort((a, b) => b.counts.pending - a.counts.pending)
+    .slice(0, MOST_ASKED);
+  const outcomes: Outcomes[] = [];
+  for (const { serverName, toolName } of asked) {
+    const before = { id: firstIdAt(to), keyId, serverName, toolName };
+    const { approved, denied, timedOut } = await earlierApprovals(db, before, firstIdAt(from));
+    outcomes.push({ serverName, toolName, approved, refused: denied + timedOut });
+    await nextTurn();
+  }
+  return outcomes;
+}
+
+/** The tools that the servers of the key offer. */
+async function offeredTo(db: Queries, keyId: string): Promise<Seen['offered']> {
+  const offered: { serverName: string; toolName: string }[] = [];
+  for (const { id, name: serverName } of await listConnectedTools(db, keyId)) {
+    const names = await listToolNames(db, id, MOST_OFFERED - offered.length);
+    offered.push(...names.map(toolName => ({ serverName, toolName })));
+    await nextTurn();
+  }
+  return offered;
+}

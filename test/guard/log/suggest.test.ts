@@ -1,0 +1,159 @@
+// What a suggestion is made from: the calls of one key since a time, rules of earlier versions, what people answered,
+// and what was not used for a longer time.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { DAY, HOUR } from '../../../src/core/buckets.ts';
+import type { Rule } from '../../../src/core/policy.ts';
+import { parsePolicy } from '../../../src/core/policy-file.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
+import { rollUp } from '../../../src/guard/log/rollups.ts';
+import { suggestPolicy } from '../../../src/guard/log/suggest.ts';
+import { insertApproval } from '../../../src/store/approvals.ts';
+import { insertAudit } from '../../../src/store/audit.ts';
+import type { AuditEntry } from '../../../src/store/audit-entry.ts';
+import { insertConnectedTool, pinDefinition } from '../../../src/store/connected-tools.ts';
+import { insertKey } from '../../../src/store/keys.ts';
+import { insertPolicy, insertPolicyVersion, updatePolicy } from '../../../src/store/policies.ts';
+import {
+  approvalRecord,
+  auditEntry,
+  idAt,
+  keyRecord,
+  NOW,
+  openStore,
+  type TestStore,
+} from '../../store/stores.ts';
+import { engines } from '../../support/service.ts';
+import { depsAt } from '../deps.ts';
+
+const FIRST: Rule[] = [
+  { tool: 'old__*', action: 'allow' },
+  { tool: 'github__*', action: 'allow' },
+];
+const SECOND: Rule[] = [
+  { tool: 'pay__*', action: 'require_approval', show: 'all' },
+  { tool: 'github__*', action: 'allow' },
+  { tool: 'slack__*', action: 'allow' },
+];
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let deps: Deps;
+    let serial = 0;
+
+    beforeEach(async () => {
+      store = await openStore(engine);
+      deps = depsAt(store.db, () => NOW);
+      const about = { id: 'policy-1', name: 'prod', description: '', createdAt: NOW, updatedAt: NOW };
+      await insertPolicy(store.db, { ...about, version: 1 });
+      for (const [at, rules] of [FIRST, SECOND].entries()) {
+        const version = { version: at + 1, name: 'prod', rules, limits: {}, text: null };
+        await insertPolicyVersion(store.db, 'policy-1', { ...version, createdAt: NOW, createdBy: 'admin' });
+      }
+      await updatePolicy(store.db, { ...about, version: 2 });
+      await insertKey(store.db, keyRecord({ id: 'key-1', name: 'ci' }), 'hash-1');
+    });
+    afterEach(() => store.close());
+
+    const call = (at: number, more: Partial<AuditEntry>) => {
+      const entry = auditEntry({ id: idAt(at, serial++), at, policyVersion: 2, ruleIndex: 1, ...more });
+      const allows = `Rule ${entry.ruleIndex} of policy "prod" allows ${entry.serverName}__${entry.toolName}.`;
+      return { ...entry, reason: more.reason ?? allows };
+    };
+    const write = async (...entries: AuditEntry[]) => {
+      await store.db.transaction({}, tx => insertAudit(tx, entries));
+      while (await rollUp(deps));
+    };
+    const since = async (ms: number) => suggestPolicy(deps, 'key-1', NOW - ms);
+    const rules = (text: string) => parsePolicy(text).policy?.rules.map(rule => [rule.tool, rule.action]);
+
+    test('only calls of this key since the time that is asked for, whichever version decided', async () => {
+      await write(
+        call(NOW - 40 * DAY, { toolName: 'long_ago' }),
+        call(NOW - 2 * DAY, { toolName: 'list' }),
+        call(NOW - 2 * DAY, { toolName: 'list', policyVersion: 1 }),
+        call(NOW - 2 * DAY, { serverName: 'old', toolName: 'gone', policyVersion: 1, ruleIndex: 0 }),
+        call(NOW - HOUR, { toolName: 'other_key', keyId: 'key-2' }),
+        call(NOW - 1000, { toolName: 'just_now' }),
+      );
+      const text = await since(30 * DAY);
+      expect(rules(text)).toEqual([
+        ['github__just_now', 'allow'],
+        ['github__list', 'allow'],
+      ]);
+      expect(text).toContain('  # 2 calls: 2 allowed.\n  - { tool: "github__list"');
+      expect(text).toContain('#   "old__gone" (1 call)');
+      expect(rules(await since(50 * DAY))).toContainEqual(['github__long_ago', 'allow']);
+    });
+
+    test('rules and tools that are unused for as long as calls are counted, at most 90 days', async () => {
+      await store.db.transaction({}, async tx => {
+        await insertConnectedTool(tx, {
+          id: 'tool-1',
+          keyId: 'key-1',
+          name: 'github',
+          transport: 'http',
+          target: 'https://mcp.example.com/',
+          headersEncrypted: null,
+          oauthEncrypted: null,
+          oauthAs: null,
+          createdAt: NOW,
+          updatedAt: null,
+        });
+        for (const toolName of ['list', 'create'])
+          pinDefinition(tx, {
+            connectedToolId: 'tool-1',
+            toolName,
+            digest: 'd',
+            definition: '{}',
+            seenAt: NOW,
+          });
+      });
+      await write(call(NOW - 40 * DAY, { toolName: 'list' }));
+      const short = await since(30 * DAY);
+      expect(short).toContain(
+        `# Rules of the policy "prod" that decided no call of this key in 40 days, which is as far back as its calls are counted:
+#   rule 0: { tool: "pay__*", action: require_approval, show: all }
+#   rule 2: { tool: "slack__*", action: allow }
+`,
+      );
+      expect(short).toContain('counted:\n#   "github__create"\n');
+      await write(call(NOW - 1000, { toolName: 'create' }));
+      expect(await since(30 * DAY)).not.toContain('Tools of its servers');
+    });
+
+    test('says 90 days only if calls are counted as far back', async () => {
+      await write(call(NOW - 100 * DAY, { serverName: 'slack', toolName: 'post', ruleIndex: 2 }));
+      expect(await since(30 * DAY)).toContain(
+        'decided no call of this key in 90 days:\n#   rule 0: { tool: "pay__*", action: require_approval, show: all }\n#   rule 1',
+      );
+      expect(await since(120 * DAY)).not.toContain('#   rule 2');
+    });
+
+    test('what people always approved', async () => {
+      const reason = 'Rule 0 of policy "prod" requires approval for pay__refund.';
+      const asked = {
+        serverName: 'pay',
+        toolName: 'refund',
+        decision: 'pending',
+        ruleIndex: 0,
+        reason,
+      } as const;
+      const times = Array.from({ length: 6 }, (_, at) => NOW - (at + 1) * HOUR);
+      await write(...times.map(at => call(at, asked)));
+      const approve = (at: number, more: object) =>
+        store.db.transaction({}, async tx => {
+          const id = idAt(at, serial++);
+          const about = { id, keyId: 'key-1', serverName: 'pay', toolName: 'refund', createdAt: at };
+          insertApproval(tx, approvalRecord({ ...about, ...more }), `token ${id}`);
+        });
+      for (const at of times) await approve(at, { status: 'approved' });
+      await approve(NOW - 60 * DAY, { status: 'denied' });
+      const remark = '# Asked 6 times, always approved. To ask no more, change the rule that asks to:';
+      expect(await since(30 * DAY)).toContain(remark);
+      await approve(NOW - HOUR / 2, { status: 'timed_out' });
+      expect(await since(30 * DAY)).not.toContain('always approved');
+    });
+  });
+}
