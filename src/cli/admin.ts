@@ -1,5 +1,6 @@
 // Finds a resource of /admin/v1 by its name or id. http.ts sends the requests; service-options.ts finds the token.
 
+import { suggestion } from '../core/condition/condition.ts';
 import { normalEmail } from '../core/email.ts';
 import type { Key, Operator, Policy } from '../core/resources.ts';
 import { CliError, EXIT } from './exit.ts';
@@ -22,6 +23,8 @@ export async function policyId(http: Http, nameOrId: string): Promise<string> {
     'policy',
     nameOrId,
     policies.filter(each => each.name === nameOrId),
+    BY_ID,
+    policies.map(each => each.name),
   ).id;
 }
 
@@ -66,13 +69,20 @@ interface Named {
 
 const BY_ID = 'Use the id of the one you mean in place of its name:';
 
-export function theOne<T extends Named>(what: string, name: string, found: readonly T[], advice = BY_ID): T {
+/** `known` are the names that may have been meant, if there is none with this one. */
+export function theOne<T extends Named>(
+  what: string,
+  name: string,
+  found: readonly T[],
+  advice = BY_ID,
+  known: readonly string[] = [],
+): T {
   const [first, ...others] = found;
   if (first === undefined) {
     const list = what === 'policy' ? 'policies' : 'keys';
     throw new CliError(
       EXIT.failed,
-      `There is no ${what} named "${name}"; \`toolgate ${list} list\` shows those there are.`,
+      `There is no ${what} named "${name}"; \`toolgate ${list} list\` shows those there are.${suggestion(name, known)}`,
     );
   }
   if (others.length === 0) return first;

@@ -27,6 +27,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [OFFLINE, 'simulate', 'what a policy file says about a tool', () => import('./commands/simulate.ts')],
   [OFFLINE, 'test', 'compare a policy with the decisions you want', () => import('./commands/test.ts')],
   [ADMIN, 'policies', 'read, apply and compare policies', () => import('./commands/policies.ts')],
+  [ADMIN, 'replay', 'what a policy would have changed', () => import('./commands/replay.ts')],
   [ADMIN, 'keys', 'create, change and revoke keys', () => import('./commands/keys.ts')],
   [ADMIN, 'tools', 'the MCP servers behind a key’s proxy', () => import('./commands/tools.ts')],
   [ADMIN, 'approvals', 'calls that wait for approval', () => import('./commands/approvals.ts')],

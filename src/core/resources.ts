@@ -39,6 +39,8 @@ export type AuditEntry = Answers['GET /admin/v1/audit']['entries'][number];
 export type WholeAuditEntry = Answers['GET /admin/v1/audit/{id}'];
 export type Checkpoint = Answers['GET /admin/v1/audit/checkpoints']['checkpoints'][number];
 export type Proof = Answers['GET /admin/v1/audit/{id}/proof'];
+/** What a draft would have changed. */
+export type Replay = Answers['POST /admin/v1/policies/{id}/replay'];
 export type Stats = Answers['GET /admin/v1/stats'];
 export type Change = Answers['GET /admin/v1/changes']['changes'][number];
 export type Settings = Answers['GET /admin/v1/settings'];
