@@ -266,6 +266,22 @@ export interface Answers {
   'POST /admin/v1/keys/{id}/suggest': {
     text: string;
   };
+  'GET /admin/v1/keys/{id}/shadow': {
+    policyId: string;
+    policyVersion: number;
+    from: string;
+    to: string;
+    calls: number;
+    agreements: number;
+    differences: {
+      serverName: string;
+      toolName: string;
+      from: 'allow' | 'deny' | 'pending';
+      to: 'allow' | 'deny' | 'pending';
+      calls: number;
+      examples: string[];
+    }[];
+  };
   'GET /admin/v1/keys/{id}/connected-tools': {
     connectedTools: {
       id: string;

@@ -35,6 +35,8 @@ export type WebhookWithSecret = Answers['POST /admin/v1/webhooks'];
 export type WebhookTest = Answers['POST /admin/v1/webhooks/{id}/test'];
 export type Delivery = Answers['GET /admin/v1/webhooks/{id}/deliveries']['deliveries'][number];
 export type Attempt = Delivery['attempts'][number];
+/** What the shadow of a key said, compared with what was decided. */
+export type ShadowReport = Answers['GET /admin/v1/keys/{id}/shadow'];
 export type AuditEntry = Answers['GET /admin/v1/audit']['entries'][number];
 export type WholeAuditEntry = Answers['GET /admin/v1/audit/{id}'];
 export type Checkpoint = Answers['GET /admin/v1/audit/checkpoints']['checkpoints'][number];

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 
+const DENIED = { serverName: 's', from: 'allow', to: 'deny' };
+
 for (const engine of await engines()) {
   describe(engine, () => {
     let service: TestService;
@@ -78,6 +80,56 @@ for (const engine of await engines()) {
         policyId: other,
         shadowPolicyId: strict,
       });
+    });
+
+    test('the report compares the calls that this shadow judged', async () => {
+      const { id, key } = await newKey({ shadowPolicyId: strict });
+      const report = async (query = '') => (await service.admin('GET', `/keys/${id}/shadow${query}`)).body;
+      expect(await report()).toMatchObject({ policyId: strict, calls: 0, agreements: 0, differences: [] });
+      const made: string[] = [];
+      for (const tool of ['a', 'a', 'b']) made.push((await service.check(key, 's', tool)).body.toolCallId);
+      await patch(id, { policyId: other });
+      await service.check(key, 's', 'a');
+      const found = await report('?from=2020-01-01T00:00:00Z');
+      expect(found).toEqual({
+        policyId: strict,
+        policyVersion: 1,
+        from: expect.stringMatching(/:00\.000Z$/),
+        to: expect.stringMatching(/:00\.000Z$/),
+        calls: 4,
+        agreements: 1,
+        differences: [
+          { ...DENIED, toolName: 'a', calls: 2, examples: [made[1], made[0]] },
+          { ...DENIED, toolName: 'b', calls: 1, examples: [made[2]] },
+        ],
+      });
+      // Calls that another shadow judged, or none, do not count.
+      await patch(id, { shadowPolicyId: policyId });
+      await service.check(key, 's', 'c');
+      expect(await report()).toMatchObject({ policyId, calls: 1, agreements: 0 });
+      await patch(id, { shadowPolicyId: null });
+      expectProblem(await service.admin('GET', `/keys/${id}/shadow`), 409, 'conflict');
+      const unknown = await service.admin('GET', `/keys/${Bun.randomUUIDv7()}/shadow`);
+      expectProblem(unknown, 404, 'not_found');
+      const wrong = await service.admin('GET', `/keys/${id}/shadow?from=yesterday`);
+      expectProblem(wrong, 400, 'invalid_input', ['/from']);
+    });
+
+    test('what a shadow said is in the entry, in both exports and in the filters', async () => {
+      const { id, key } = await newKey({ shadowPolicyId: strict });
+      const { toolCallId } = (await service.check(key, 's', 'x')).body;
+      const shadow = { policyId: strict, policyVersion: 1, decision: 'deny', ruleIndex: 0 };
+      expect((await service.admin('GET', `/audit/${toolCallId}`)).body.shadow).toEqual(shadow);
+      const list = async (filter: string) =>
+        (await service.admin('GET', `/audit?keyId=${id}&shadow=${filter}`)).body.entries;
+      for (const filter of ['deny', 'differs'])
+        expect(await list(filter)).toMatchObject([{ id: toolCallId, shadow }]);
+      for (const filter of ['allow', 'pending']) expect(await list(filter)).toEqual([]);
+      const csv = (await service.admin('GET', `/audit/export?format=csv&keyId=${id}`)).text;
+      expect(csv).toEndWith(`,${strict},1,deny,0\r\n`);
+      const line = (await service.admin('GET', `/audit/export?keyId=${id}&shadow=differs`)).text;
+      expect(JSON.parse(line).shadow).toEqual(shadow);
+      expectProblem(await service.admin('GET', '/audit?shadow=maybe'), 400, 'invalid_input', ['/shadow']);
     });
 
     test('a policy that is a shadow of live keys cannot be deleted', async () => {

@@ -15,6 +15,7 @@ import { aheadOrNever } from '../moment.ts';
 import { printJson, time } from '../print.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 import { table } from '../table.ts';
+import { shadowCommand } from './keys-shadow.ts';
 
 interface Fields extends AdminOptions {
   name?: string;
@@ -32,7 +33,14 @@ export function build(io: IO): Command {
     'keys',
     'Create, change and revoke the keys that agents ask with.',
     ['toolgate keys list', 'toolgate keys create ci --policy prod', 'toolgate keys revoke ci'],
-    [listCommand(io), showCommand(io), createCommand(io), updateCommand(io), revokeCommand(io)],
+    [
+      listCommand(io),
+      showCommand(io),
+      createCommand(io),
+      updateCommand(io),
+      shadowCommand(io),
+      revokeCommand(io),
+    ],
   );
 }
 

@@ -10,19 +10,9 @@ import type { Queries } from '../../store/db.ts';
 import { listKeyNames } from '../../store/keys.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
-import { type CountedCall, type CountedCalls, countedCalls, newestCalls } from './counted-calls.ts';
+import { type CountedCall, type CountedCalls, countedCalls } from './counted-calls.ts';
+import { type Difference, Differences } from './differences.ts';
 import { nextTurn } from './turns.ts';
-
-export interface Change {
-  serverName: string;
-  toolName: string;
-  keyId: string;
-  from: Decision;
-  to: Decision;
-  calls: number;
-  /** The ids of the newest of these calls. */
-  examples: string[];
-}
 
 export interface Replay {
   /** What was counted; see CountedCalls. */
@@ -32,12 +22,9 @@ export interface Replay {
   changed: number;
   depends: number;
   /** The most frequent ones first. */
-  changes: Change[];
+  changes: Difference[];
 }
 
-/** Callers choose tool names, so the number of changes is unlimited. Only so many are listed; `changed` counts all. */
-const MOST_CHANGES = 1000;
-const MOST_EXAMPLES = 5;
 /** How long outcomes are computed before the event loop gets a turn. */
 const SLICE_MS = 4;
 /** How many names of keys one statement looks up. */
@@ -46,23 +33,20 @@ const KEYS_AT_ONCE = 512;
 /** The id of the draft is that of the policy whose calls are tried. `from` and `to` are times, as for countedCalls. */
 export async function replay(deps: Deps, draft: CompiledPolicy, from: number, to: number): Promise<Replay> {
   const counted = await countedCalls(deps, { policyId: draft.id }, from, to);
-  const changes = new Changes();
+  const changes = new Differences();
   let depends = counted.others;
   const keyNames = await namesOf(deps.db, counted);
   for await (const { call, outcome } of outcomes(deps, draft, counted.calls, keyNames)) {
     if (outcome === 'depends') depends += call.count;
     else if (outcome !== call.decision) changes.add(call, outcome);
   }
-  const listed = changes.mostFrequent();
-  const groups = listed.map(each => each.of);
-  const examples = await newestCalls(deps, groups, counted.from, counted.to, MOST_EXAMPLES);
   return {
     from: counted.from,
     to: counted.to,
     calls: sum(counted.calls) + counted.others,
     changed: changes.total,
     depends,
-    changes: listed.map((each, at) => shown(each, examples[at] ?? [])),
+    changes: await changes.listed(deps, counted.from, counted.to),
   };
 }
 
@@ -111,46 +95,6 @@ async function namesOf(db: Queries, { calls, from }: CountedCalls): Promise<Map<
   }
   for (const id of await renamedKeys(db, from)) names.delete(id);
   return names;
-}
-
-interface Changed {
-  to: Decision;
-  /** All have the same key, tool and decision. */
-  of: CountedCall[];
-  calls: number;
-}
-
-/** The calls whose decision changes, in groups of the same key, tool and decisions. */
-class Changes {
-  total = 0;
-  readonly #groups = new Map<string, Changed>();
-
-  add(call: CountedCall, to: Decision): void {
-    this.total += call.count;
-    const name = `${nameOf(call)}\n${to}`;
-    const group = this.#groups.get(name);
-    if (group === undefined) this.#groups.set(name, { to, of: [call], calls: call.count });
-    else {
-      group.of.push(call);
-      group.calls += call.count;
-    }
-  }
-
-  mostFrequent(): Changed[] {
-    const named = [...this.#groups].toSorted(
-      ([a, one], [b, other]) => other.calls - one.calls || (a < b ? -1 : 1),
-    );
-    return named.slice(0, MOST_CHANGES).map(([, group]) => group);
-  }
-}
-
-function nameOf({ serverName, toolName, keyId, decision }: CountedCall): string {
-  return `${serverName}\n${toolName}\n${keyId}\n${decision}`;
-}
-
-function shown({ of, to, calls }: Changed, examples: string[]): Change {
-  const { serverName, toolName, keyId, decision: from } = of[0] as CountedCall;
-  return { serverName, toolName, keyId, from, to, calls, examples };
 }
 
 function sum(calls: readonly CountedCall[]): number {

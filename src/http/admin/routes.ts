@@ -23,6 +23,7 @@ import { serverSignInRoutes } from './server-sign-ins.ts';
 import { sessionAdminRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
+import { shadowRoutes } from './shadow.ts';
 import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
 import { suggestRoutes } from './suggest.ts';
@@ -35,6 +36,7 @@ export const adminRoutes: Route[] = [
   ...limitRoutes,
   ...keyRoutes,
   ...suggestRoutes,
+  ...shadowRoutes,
   ...connectedToolRoutes,
   ...toolDefinitionRoutes,
   ...editConnectedToolRoutes,

@@ -17,7 +17,8 @@ import type { Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { timeOfId } from '../../../src/guard/ids.ts';
 import { createKey } from '../../../src/guard/keys.ts';
-import { type Change, type Replay, replay } from '../../../src/guard/log/replay.ts';
+import type { Difference } from '../../../src/guard/log/differences.ts';
+import { type Replay, replay } from '../../../src/guard/log/replay.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { mintSession } from '../../../src/guard/sessions.ts';
 import { findAudit, insertAudit } from '../../../src/store/audit.ts';
@@ -181,7 +182,7 @@ function bruteForce(
   entries: readonly Entry[],
   outcomes: ReadonlyMap<string, Decision | 'depends'>,
 ): Omit<Replay, 'from' | 'to'> {
-  const changes = new Map<string, Change>();
+  const changes = new Map<string, Difference>();
   let [changed, depends] = [0, 0];
   for (const { id, serverName, toolName, keyId, decision } of entries) {
     const to = outcomes.get(id) as Decision | 'depends';
@@ -190,7 +191,7 @@ function bruteForce(
     changed++;
     const name = JSON.stringify([serverName, toolName, keyId, decision, to]);
     const group = { serverName, toolName, keyId, from: decision, to, calls: 0, examples: [] };
-    const change: Change = changes.get(name) ?? group;
+    const change: Difference = changes.get(name) ?? group;
     change.calls++;
     if (change.examples.length < 5) change.examples.push(id);
     changes.set(name, change);

@@ -1,0 +1,70 @@
+// toolgate keys shadow: where the shadow of a key agrees with the key's policy and where it does not, and how it becomes
+// the policy of the key.
+
+import type { Command } from 'commander';
+import { joinName } from '../../core/name.ts';
+import type { Key, ShadowReport } from '../../core/resources.ts';
+import { visible } from '../../core/visible.ts';
+import { keyId, policyNames } from '../admin.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { command } from '../help.ts';
+import type { Http } from '../http.ts';
+import { type IO, say } from '../io.ts';
+import { ago } from '../moment.ts';
+import { printJson, time, word } from '../print.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
+import { table } from '../table.ts';
+
+interface Options extends AdminOptions {
+  since?: string;
+  promote?: boolean;
+}
+
+export function shadowCommand(io: IO): Command {
+  const examples = [
+    'toolgate keys update ci --shadow strict',
+    'toolgate keys shadow ci --since 7d',
+    'toolgate keys shadow ci --promote',
+  ];
+  const what = 'Compare what the shadow of a key said about its calls with what was decided.';
+  const made = command('shadow', what, examples)
+    .argument('<key>', 'its name or id')
+    .option('--since <when>', 'not before: a time, or how long ago (7d)', ago)
+    .option('--promote', 'make the shadow the policy of the key; it then has no shadow');
+  return withAdmin(made).action(async (nameOrId: string, options: Options) => {
+    const http = asAdmin(io, options);
+    const id = await keyId(http, nameOrId);
+    if (options.promote) return promote(io, http, id, options);
+    const report = await http.get<ShadowReport>(`/keys/${id}/shadow`, { from: options.since });
+    if (options.json) return printJson(io, report);
+    print(io, report, (await policyNames(http)).get(report.policyId) ?? report.policyId);
+  });
+}
+
+function print(io: IO, report: ShadowReport, policy: string): void {
+  const { calls, agreements, differences } = report;
+  const shadow = `The shadow "${policy}" (version ${report.policyVersion})`;
+  const judged =
+    calls === 0
+      ? 'has judged no calls yet.'
+      : `has judged ${calls} calls since ${time(report.from)}: ${agreements} as they were decided, ${calls - agreements} otherwise.`;
+  say(io, `${shadow} ${judged}`);
+  if (differences.length === 0) return;
+  const rows = differences.map(each => [
+    visible(joinName(each.serverName, each.toolName)),
+    word(io.stdout, each.from),
+    word(io.stdout, each.to),
+    String(each.calls),
+    each.examples[0] ?? '-',
+  ]);
+  io.stdout.write(table([['TOOL', 'DECIDED', 'SHADOW', 'CALLS', 'NEWEST'], ...rows]));
+}
+
+async function promote(io: IO, http: Http, id: string, { json }: Options): Promise<void> {
+  const { shadowPolicyId } = await http.get<Key>(`/keys/${id}`);
+  if (shadowPolicyId === null) throw new CliError(EXIT.failed, 'This key has no shadow.');
+  const key = await http.patch<Key>(`/keys/${id}`, { policyId: shadowPolicyId, shadowPolicyId: null });
+  if (json) return printJson(io, key);
+  const policy = (await policyNames(http)).get(key.policyId) ?? key.policyId;
+  say(io, `Key "${key.name}" uses policy "${policy}" from now on, and has no shadow.`);
+}

@@ -1,0 +1,94 @@
+// The report of a shadow equals a plain scan of the log: calls of the key that this shadow judged, in the period that was
+// counted, whatever other shadows and keys there are.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { DAY, HOUR } from '../../../src/core/buckets.ts';
+import { DECISIONS } from '../../../src/core/decide.ts';
+import { createPolicy } from '../../../src/guard/check/policies.ts';
+import type { Deps } from '../../../src/guard/deps.ts';
+import { createKey } from '../../../src/guard/keys.ts';
+import { rollUp } from '../../../src/guard/log/rollups.ts';
+import { shadowReport } from '../../../src/guard/log/shadow-report.ts';
+import { insertAudit } from '../../../src/store/audit.ts';
+import type { AuditEntry } from '../../../src/store/audit-entry.ts';
+import { NOW, openStore, type TestStore } from '../../store/stores.ts';
+import { random, SEED } from '../../support/faults.ts';
+import { engines } from '../../support/service.ts';
+import { depsAt } from '../deps.ts';
+import { entryAt } from './scanned.ts';
+
+const ENTRIES = 300;
+
+for (const engine of await engines()) {
+  describe(engine, () => {
+    let store: TestStore;
+    let deps: Deps;
+    let keyId: string;
+    let shadowId: string;
+    const next = random(SEED);
+    const pick = <T>(...some: readonly T[]): T => some[Math.floor(next() * some.length)] as T;
+
+    beforeEach(async () => {
+      store = await openStore(engine);
+      deps = depsAt(store.db, () => NOW);
+      const made = async (name: string) =>
+        (await createPolicy(deps, 'admin', { name, description: '', rules: [] })).id;
+      shadowId = await made('shadow');
+      const key = { name: 'k', policyId: await made('real'), shadowPolicyId: shadowId, expiresAt: null };
+      const input = { ...key, requireSignInToApprove: false, notify: null, forward: [] };
+      keyId = (await createKey(deps, 'admin', input)).key.id;
+    });
+    afterEach(() => store.close());
+
+    function made(at: number): AuditEntry {
+      const policyId = pick(shadowId, shadowId, 'another');
+      const shadow = {
+        policyId,
+        policyVersion: pick(1, 2),
+        decision: pick(...DECISIONS),
+        ruleIndex: pick(null, 0),
+      };
+      return { ...entryAt(at, next), keyId: pick(keyId, keyId, 'other'), shadow: pick(null, shadow, shadow) };
+    }
+
+    test('counts, differences and their newest examples', async () => {
+      const entries = Array.from({ length: ENTRIES }, () => made(NOW - Math.floor(next() * 3 * DAY)));
+      await store.db.transaction({}, tx => insertAudit(tx, entries));
+      for (const counted of [false, true]) {
+        if (counted) while (await rollUp(deps));
+        for (const asked of [0, NOW - DAY, NOW - HOUR]) {
+          const report = await shadowReport(deps, keyId, asked, NOW);
+          const judged = entries.filter(
+            each =>
+              each.keyId === keyId &&
+              each.shadow?.policyId === shadowId &&
+              each.at >= report.from &&
+              each.at < report.to,
+          );
+          const differing = judged.filter(each => each.shadow?.decision !== each.decision);
+          expect(report).toMatchObject({
+            policyId: shadowId,
+            policyVersion: 1,
+            calls: judged.length,
+            agreements: judged.length - differing.length,
+          });
+          const groups = Map.groupBy(differing, ({ serverName, toolName, decision, shadow }) =>
+            [serverName, toolName, decision, shadow?.decision].join(),
+          );
+          const wanted = [...groups].map(([name, all]) => {
+            const ids = all.map(each => each.id).sort();
+            return [name, all.length, ids.toReversed().slice(0, 5)];
+          });
+          const found = report.differences.map(({ serverName, toolName, from, to, calls, examples }) => [
+            [serverName, toolName, from, to].join(),
+            calls,
+            examples,
+          ]);
+          expect(found.toSorted()).toEqual(wanted.toSorted());
+          const counts = report.differences.map(each => each.calls);
+          expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+        }
+      }
+    });
+  });
+}
