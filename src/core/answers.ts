@@ -840,6 +840,18 @@ export interface Answers {
       durationMs: number;
       at: string;
     } | null;
+    context: {
+      keyName: string | null;
+      policyName: string | null;
+      policyCurrentVersion: number | null;
+      sessionLabel: string | null;
+      approval: {
+        status: 'pending' | 'approved' | 'denied' | 'timed_out';
+        decidedBy: string | null;
+        decidedAt: string | null;
+        note: string | null;
+      } | null;
+    };
   };
   'GET /admin/v1/audit/sealing': {
     publicKey: string;

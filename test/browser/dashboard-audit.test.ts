@@ -175,9 +175,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
         .getByRole('link', { name: /^Waiting now/ })
         .getByText('Open the inbox')
         .waitFor();
-      expect(await page.getByRole('img').getAttribute('aria-label')).toMatch(
-        /\d+ allowed, \d+ waited, \d+ denied/,
-      );
+      await page.getByRole('group', { name: /\d+ allowed, \d+ waited, \d+ denied/ }).waitFor();
       await page.getByText('Figures').click();
       await looksRight(page);
       await page.getByLabel('Window').selectOption('Last 7 days');

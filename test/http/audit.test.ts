@@ -111,6 +111,39 @@ for (const engine of await engines()) {
       expect(await list(`to=${encodeURIComponent(offset)}`)).toEqual(all.filter(entry => entry.at < at));
     });
 
+    test('an entry says what its ids stand for, and what became of the question', async () => {
+      const { key, keyId, policyId } = await service.newKey([{ tool: '*', action: 'require_approval' }], {
+        name: 'asking',
+      });
+      const session = (await service.json('POST', '/v1/sessions', key, { label: 'a run' })).body;
+      const { toolCallId, referenceId } = (await service.check(session.token, 's', 'asked')).body;
+      const context = async () => (await service.admin('GET', `/audit/${toolCallId}`)).body.context;
+      const policy = (await service.admin('GET', `/policies/${policyId}`)).body;
+      const waiting = { status: 'pending', decidedBy: null, decidedAt: null, note: null };
+      expect(await context()).toEqual({
+        keyName: 'asking',
+        policyName: policy.name,
+        policyCurrentVersion: 1,
+        sessionLabel: 'a run',
+        approval: waiting,
+      });
+      const answer = { action: 'deny', note: 'Not today.' };
+      await service.admin('POST', `/approvals/${referenceId}/resolve`, answer);
+      expect((await context()).approval).toEqual({
+        status: 'denied',
+        decidedBy: 'admin',
+        decidedAt: expect.any(String),
+        note: 'Not today.',
+      });
+      const plain = (await service.admin('GET', `/audit/${all[0]?.id}`)).body.context;
+      expect([plain.sessionLabel, plain.approval]).toEqual([null, null]);
+      // The ids stay in the log when the policy is gone.
+      const other = (await service.admin('POST', '/policies', { name: 'next', rules: [] })).body.id;
+      await service.admin('PATCH', `/keys/${keyId}`, { policyId: other });
+      await service.admin('DELETE', `/policies/${policyId}`);
+      expect(await context()).toMatchObject({ keyName: 'asking', policyName: null });
+    });
+
     test('suggests full names, the best first, and bounds what is asked', async () => {
       const suggested = async (like: string) =>
         (await service.admin('GET', `/audit/tools?like=${encodeURIComponent(like)}`)).body.tools;

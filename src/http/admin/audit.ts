@@ -17,6 +17,7 @@ import { findNames, findSearchedTools } from '../../store/tool-names.ts';
 import { before, iso, isoTime, list, page, timeIn, uuid } from '../fields.ts';
 import { holdOpen, type Route, route } from '../route.ts';
 import { stream } from '../stream.ts';
+import { contextOf, entryContext } from './audit-context.ts';
 
 const MOST_SUGGESTED = 20;
 
@@ -145,13 +146,16 @@ export const auditRoutes: Route[] = [
     path: '/admin/v1/audit/:id',
     access: 'view',
     tag: 'audit',
-    summary: 'Read one entry, and the outcome of the call',
-    answers: { 200: { description: 'The entry.', schema: entry.extend({ forwarded }) } },
+    summary: 'Read one entry, the outcome of the call, and what its ids stand for',
+    answers: {
+      200: { description: 'The entry.', schema: entry.extend({ forwarded, context: entryContext }) },
+    },
     handle: async ({ services: { deps }, params }) => {
       const row = await findAudit(deps.db, params['id'] ?? '');
       if (row === null) throw new GuardError('not_found', 'There is no audit entry with this id.');
       const forwarded = showOutcome(await findOutcome(deps.db, row.id));
-      return Response.json({ ...showEntry(row), forwarded });
+      const context = await contextOf(deps.db, row);
+      return Response.json({ ...showEntry(row), forwarded, context });
     },
   }),
   route({

@@ -6,10 +6,11 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/page.tsx';
 import { RuleLinks } from '../../components/rule-links.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
-import { DecisionBadge, Id, Named, Time, Tool } from '../../components/text.tsx';
+import { DecisionBadge, Id, Named, StatusBadge, Time, Tool } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
 import { keyName, personName } from '../../names.ts';
 import type { WholeAuditEntry } from '../../resources.ts';
+import { By } from '../approvals/facts.tsx';
 import { addressOf, type Filters } from './filters.ts';
 import { Sealed } from './sealed.tsx';
 
@@ -31,22 +32,24 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
 
 function factsOf(entry: WholeAuditEntry): Fact[] {
   const { serverName, toolName, keyId, sessionId, personId } = entry;
-  const { policyId, policyVersion, ruleIndex, referenceId } = entry;
+  const { policyId, policyVersion, ruleIndex, referenceId, context } = entry;
   const tool = `${serverName}__${toolName}`;
   return [
     ['Decision', <DecisionBadge key="" decision={entry.decision} />],
     ['Tool', <Like key="" filters={{ tool }} what={<Tool serverName={serverName} toolName={toolName} />} />],
     ['Reason', <Named key="" text={entry.reason} />],
     ['Time', <Exact key="" at={entry.at} />],
-    ['Key', <Like key="" filters={{ keyId }} what={<Named text={keyName(keyId)} />} />],
+    ['Key', <Key key="" id={keyId} name={context.keyName} />],
     ...(personId === undefined ? [] : [['Person', <Person key="" id={personId} />] as Fact]),
-    ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} />],
+    ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} label={context.sessionLabel} />],
     ['Surface', surfaceName(entry.surface)],
-    ['Policy', <Policy key="" id={policyId} version={policyVersion} />],
+    ['Policy', <Policy key="" id={policyId} version={policyVersion} context={context} />],
     ['Rule', ruleIndex === null ? 'none' : ruleIndex],
+    ...(referenceId === null
+      ? []
+      : [['Approval', <Approval key="" id={referenceId} approval={context.approval} />] as Fact]),
     ['Evaluated in', `${entry.latencyMs} ms`],
     ...(entry.surface === 'mcp' ? [['Forwarded', forwardedOf(entry.forwarded)] as Fact] : []),
-    ...(referenceId === null ? [] : [['Approval', <Id key="" id={referenceId} />] as Fact]),
     ['Tool call id', <Id key="" id={entry.id} />],
     ['Sealed', <Sealed key="" id={entry.id} />],
   ];
@@ -65,18 +68,66 @@ function Person({ id }: { id: string }) {
   return <Like filters={{ personId: id }} what={<Named text={personName(id)} />} />;
 }
 
-function Session({ id }: { id: string }) {
+function Key({ id, name }: { id: string; name: string | null }) {
   return (
     <>
-      <Id id={id} /> <a href={addressOf({ sessionId: id })}>show all</a>
+      <a href={`/dashboard/keys/${id}`}>
+        <Named text={name ?? keyName(id)} />
+      </a>{' '}
+      <a href={addressOf({ keyId: id })}>show all</a>
     </>
   );
 }
 
-function Policy({ id, version }: { id: string; version: number }) {
+function Session({ id, label }: { id: string; label: string | null }) {
   return (
     <>
-      <a href={`/dashboard/policies/${id}`}>Policy</a>, version {version}
+      {label !== null && label !== '' && <Named text={label} />} <Id id={id} />{' '}
+      <a href={addressOf({ sessionId: id })}>show all</a>
+    </>
+  );
+}
+
+type Context = WholeAuditEntry['context'];
+
+/** An older version leads to what was changed since. */
+function Policy({ id, version, context }: { id: string; version: number; context: Context }) {
+  const { policyName, policyCurrentVersion } = context;
+  if (policyName === null) return <>one that was deleted, version {version}</>;
+  return (
+    <>
+      <a href={`/dashboard/policies/${id}`}>
+        <Named text={policyName} />
+      </a>
+      ,{' '}
+      {version === policyCurrentVersion ? (
+        `version ${version}`
+      ) : (
+        <a href={`/dashboard/policies/${id}?compare=${version}`}>version {version}</a>
+      )}
+    </>
+  );
+}
+
+/** The question that the call asked, or whose answer permitted it. */
+function Approval({ id, approval }: { id: string; approval: Context['approval'] }) {
+  if (approval === null) return <Id id={id} />;
+  const { status, decidedBy, decidedAt, note } = approval;
+  return (
+    <>
+      <StatusBadge status={status} />
+      {decidedAt !== null && status !== 'timed_out' && (
+        <>
+          {' '}
+          by <By by={decidedBy} />, <Time at={decidedAt} />
+        </>
+      )}{' '}
+      <a href={`/dashboard/approvals/${id}`}>open</a>
+      {note !== null && (
+        <blockquote class="note">
+          <Named text={note} />
+        </blockquote>
+      )}
     </>
   );
 }

@@ -1,26 +1,19 @@
-// Verdicts over time as stacked columns, drawn as SVG in the colours of the style sheet. The values of a column are
-// shown above the chart for the pointer, and in a table for everybody.
+// Verdicts over time as stacked columns in the colours of the style sheet. The values of a column are shown above the
+// chart while it is pointed at or has the focus, and in a table for everybody.
 
 import { useState } from 'preact/hooks';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/text.tsx';
-import type { Stats } from '../../resources.ts';
+import type { Decision, Stats } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
+import { Bars } from './bars.tsx';
 import { DECISIONS, type Slice, sum, WORDS, written } from './stats.ts';
-
-const HEIGHT = 100;
-/** The share of a slice's width that its column takes; the rest is the gap to the next. */
-const COLUMN = 0.76;
 
 export function Chart({ stats }: { stats: Stats }) {
   const { series, to } = stats;
   const [pointed, setPointed] = useState<number | null>(null);
   const top = niceTop(Math.max(1, ...series.map(sum)));
   const ends = series.map((_, index) => series[index + 1]?.at ?? to);
-  const point = (event: PointerEvent) => {
-    const { left, width } = (event.currentTarget as Element).getBoundingClientRect();
-    setPointed(Math.min(series.length - 1, Math.floor(((event.clientX - left) / width) * series.length)));
-  };
   return (
     <figure class="chart">
       <figcaption>
@@ -33,23 +26,13 @@ export function Chart({ stats }: { stats: Stats }) {
           <span>{written(top / 2)}</span>
           <span>0</span>
         </span>
-        <svg
-          viewBox={`0 0 ${series.length} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`Verdicts over time: ${DECISIONS.map(each => `${stats.totals[each]} ${WORDS[each].toLowerCase()}`).join(', ')}`}
-          onPointerMove={point}
-          onPointerLeave={() => setPointed(null)}
-        >
-          <path
-            class="grid"
-            d={`M0 0H${series.length}M0 ${HEIGHT / 2}H${series.length}M0 ${HEIGHT}H${series.length}`}
-          />
-          {pointed !== null && <rect class="pointed" x={pointed} y={0} width={1} height={HEIGHT} />}
-          {DECISIONS.map((decision, level) => (
-            <path key={decision} class={decision} d={columns(series, level, top)} />
-          ))}
-        </svg>
+        <Bars
+          series={series}
+          ends={series.map((_, index) => series[index + 1]?.at)}
+          top={top}
+          label={`Verdicts over time: ${DECISIONS.map(each => `${stats.totals[each]} ${WORDS[each].toLowerCase()}`).join(', ')}`}
+          point={setPointed}
+        />
         <Moments series={series} />
       </div>
       <Figures series={series} ends={ends} />
@@ -76,20 +59,6 @@ function Moments({ series }: { series: Slice[] }) {
       ))}
     </span>
   );
-}
-
-/** The part of every column that belongs to one decision, as one path. */
-function columns(series: Slice[], level: number, top: number): string {
-  const below = (slice: Slice, levels: number) =>
-    DECISIONS.slice(0, levels).reduce((count, each) => count + slice[each], 0);
-  const y = (count: number) => HEIGHT - (count / top) * HEIGHT;
-  return series
-    .map((slice, index) => {
-      const [low, high] = [y(below(slice, level)), y(below(slice, level + 1))];
-      if (low === high) return '';
-      return `M${index + (1 - COLUMN) / 2} ${low}V${high}h${COLUMN}V${low}z`;
-    })
-    .join('');
 }
 
 /** The next of 2, 4, 6, 10, 20, 40 …, so that half of it is a whole number too. */
@@ -142,10 +111,15 @@ function Figures({ series, ends }: { series: Slice[]; ends: string[] }) {
           ...DECISIONS.map(decision => ({
             head: WORDS[decision],
             kind: 'number' as const,
-            cell: (row: Slice) => written(row[decision]),
+            cell: (row: Slice & { end: string }) => <Count of={row} decision={decision} />,
           })),
         ]}
       />
     </details>
   );
+}
+
+function Count({ of: row, decision }: { of: Slice & { end: string }; decision: Decision }) {
+  if (row[decision] === 0) return <>0</>;
+  return <a href={addressOf({ decision, from: row.at, to: row.end })}>{written(row[decision])}</a>;
 }
