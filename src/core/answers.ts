@@ -159,6 +159,14 @@ export interface Answers {
       examples: string[];
     }[];
   };
+  'GET /admin/v1/packs': {
+    packs: {
+      name: string;
+      title: string;
+      description: string;
+      text: string;
+    }[];
+  };
   'GET /admin/v1/limits': {
     limits: {
       policyId: string;

@@ -6,6 +6,8 @@ import type { Answers } from './answers.ts';
 export type Policy = Answers['GET /admin/v1/policies']['policies'][number];
 export type WholePolicy = Answers['GET /admin/v1/policies/{id}'];
 export type PolicyVersion = Answers['GET /admin/v1/policies/{id}/versions']['versions'][number];
+/** A policy to begin with. */
+export type Pack = Answers['GET /admin/v1/packs']['packs'][number];
 /** What a subject has used of a limit. */
 export type UsedLimit = Answers['GET /admin/v1/limits']['limits'][number];
 export type Key = Answers['GET /admin/v1/keys']['keys'][number];

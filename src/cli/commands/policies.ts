@@ -11,6 +11,7 @@ import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say, shownFile } from '../io.ts';
 import { type ListOptions, printList, wholeNumber, withList } from '../list.ts';
+import { newCommand } from '../new-policy.ts';
 import { linesOf, type NamedPolicy, policyBody, readPolicy, textDiffers } from '../policy-file.ts';
 import { printJson, time } from '../print.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
@@ -24,7 +25,7 @@ export function build(io: IO): Command {
       'toolgate policies diff prod.yaml',
       'toolgate policies apply prod.yaml',
     ],
-    [listCommand(io), getCommand(io), applyCommand(io), diffCommand(io), deleteCommand(io)],
+    [newCommand(io), listCommand(io), getCommand(io), applyCommand(io), diffCommand(io), deleteCommand(io)],
   );
 }
 

@@ -15,6 +15,7 @@ import { myRoutes } from './me.ts';
 import { notificationRoutes } from './notifications.ts';
 import { oauthClientRoutes } from './oauth-clients.ts';
 import { operatorRoutes } from './operators.ts';
+import { packRoutes } from './packs.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { policyRoutes } from './policies.ts';
 import { replayRoutes } from './replay.ts';
@@ -33,6 +34,7 @@ import { webhookRoutes } from './webhooks.ts';
 export const adminRoutes: Route[] = [
   ...policyRoutes,
   ...replayRoutes,
+  ...packRoutes,
   ...limitRoutes,
   ...keyRoutes,
   ...suggestRoutes,

@@ -1,0 +1,63 @@
+// The packs as data: all files of the folder are there, with what they say about themselves, and their texts can be given
+// other names for servers and for the policy.
+
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PACKS, serversIn, withName, withServers } from '../../src/core/packs.ts';
+import { parsePolicy } from '../../src/core/policy-file.ts';
+import { ROOT } from '../support/service.ts';
+
+const policyOf = (text: string) => {
+  const { policy } = parsePolicy(text);
+  if (policy === null) throw new Error('the text is no policy');
+  return policy;
+};
+
+test('every policy of the folder is a pack, word by word', () => {
+  const files = readdirSync(join(ROOT, 'packs')).filter(name => /^[a-z-]+\.yaml$/.test(name));
+  expect(PACKS.map(pack => `${pack.name}.yaml`)).toEqual(files.sort());
+  for (const { name, text } of PACKS)
+    expect(text).toBe(readFileSync(join(ROOT, 'packs', `${name}.yaml`), 'utf8'));
+});
+
+test('a pack says in one line and in one paragraph what it is for', () => {
+  for (const { name, title, description, text } of PACKS) {
+    expect([name, policyOf(text).name]).toEqual([name, name]);
+    expect([name, policyOf(text).description]).toEqual([name, title]);
+    expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z][^#]{80,500}\.$/)]);
+  }
+});
+
+test('a server gets another name in every rule, and other servers keep theirs', () => {
+  for (const { name, text } of PACKS) {
+    for (const server of serversIn(text)) {
+      const before = policyOf(text).rules;
+      const after = policyOf(withServers(text, new Map([[server, 'my.own-1']]))).rules;
+      const own = (tool: string) => tool.replace(new RegExp(`^${server}__`), 'my.own-1__');
+      expect([name, after.map(rule => rule.tool)]).toEqual([name, before.map(rule => own(rule.tool))]);
+    }
+  }
+  const mail = PACKS.find(pack => pack.name === 'mail')?.text ?? '';
+  const swapped = withServers(
+    mail,
+    new Map([
+      ['gmail', 'email'],
+      ['email', 'gmail'],
+    ]),
+  );
+  expect(serversIn(swapped)).toEqual(['email', 'gmail']);
+  expect(swapped).toContain('email__create_filter');
+  expect(withServers('my-email__x, email__y', new Map([['email', 'a']]))).toBe('my-email__x, a__y');
+});
+
+test('the policy gets another name, whatever its characters', () => {
+  for (const { name: usual, text } of PACKS) {
+    expect(withName(text, usual)).toBe(text);
+    for (const name of ['prod', 'a: "b" # $& c', "it's"]) {
+      const policy = policyOf(withName(text, name));
+      expect({ ...policy, name: null }).toEqual({ ...policyOf(text), name: null });
+      expect(policy.name).toBe(name);
+    }
+  }
+});

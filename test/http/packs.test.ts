@@ -1,0 +1,30 @@
+// GET /admin/v1/packs: the packs of this program, each of which the service takes as a policy.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { PACKS } from '../../src/core/packs.ts';
+import { newPerson } from '../operators/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+test('all packs, for whoever may look', async () => {
+  const reply = await service.admin('GET', '/packs');
+  expect(reply.status).toBe(200);
+  expect(reply.body).toEqual({ packs: PACKS });
+  const { cookie } = await newPerson(service, 'viewer');
+  const seen = await fetch(`${service.url}/admin/v1/packs`, { headers: { cookie } });
+  expect([seen.status, await seen.json()]).toEqual([200, { packs: PACKS }]);
+});
+
+test('each is taken as it is, comments included', async () => {
+  for (const { name, text, title } of PACKS) {
+    const made = await service.admin('POST', '/policies', { text });
+    expect([name, made.status]).toEqual([name, 201]);
+    const { body } = await service.admin('GET', `/policies/${made.body.id}`);
+    expect(body).toMatchObject({ name, description: title, text });
+  }
+});
