@@ -68,12 +68,21 @@ export interface Filled {
   to: number;
 }
 
+/** The policy that decided the entries. */
+interface Decided {
+  id: string;
+  name: string;
+}
+
 const KEYS = 20;
 const TOOLS = 100;
 const PER_SESSION = 5000;
 
-/** Makes entries of twenty keys with five tools each, in sessions; one of 50 is denied, one of 10 comes over MCP. */
-export async function fillVaried(databaseUrl: string, entries: number): Promise<Filled> {
+/**
+ * Makes entries of twenty keys with five tools each, in sessions; one of 50 is denied, one of 10 comes over MCP. All of
+ * them were decided by version 1 of one policy.
+ */
+export async function fillVaried(databaseUrl: string, entries: number, policy: Decided): Promise<Filled> {
   const engine = databaseUrl.startsWith('sqlite:') ? SQLITE : POSTGRES;
   const sql = new SQL(databaseUrl, { max: 1 });
   const to = Date.now() - 60_000;
@@ -93,7 +102,7 @@ export async function fillVaried(databaseUrl: string, entries: number): Promise<
     for (const statement of engine.begin) await sql.unsafe(statement);
     const contexts: string[] = [];
     for (const [n, tool] of tools.entries())
-      contexts.push(await context(sql, n, keyIds[n % KEYS] as string, tool));
+      contexts.push(await context(sql, n, keyIds[n % KEYS] as string, tool, policy));
     const time = `(${from} + ${STEP_MS} * s.n)`;
     const id = `substr(${engine.hex(time)}, 1, 8) || '-' || substr(${engine.hex(time)}, 9, 4) || '-7000-8000-' || ${engine.hex('s.n')}`;
     await sql.unsafe(
@@ -125,10 +134,11 @@ export async function fillVaried(databaseUrl: string, entries: number): Promise<
 }
 
 /** A row for the statement above: the number of the tool, its context, and the tags. */
-async function context(sql: SQL, n: number, keyId: string, tool: string): Promise<string> {
+async function context(sql: SQL, n: number, keyId: string, tool: string, policy: Decided): Promise<string> {
+  const reason = `Rule 0 of policy "${policy.name}" allows github__${tool}.`;
   const [row] = await sql.unsafe(
     `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index)
-     VALUES ('bench ${n}', '${keyId}', 'github', '${tool}', 'Rule 0 allows it.', '${keyId}', 1, 0) RETURNING id`,
+     VALUES ('bench ${n}', '${keyId}', 'github', '${tool}', '${reason}', '${policy.id}', 1, 0) RETURNING id`,
   );
   return `(${n}, ${row.id}, ${keyTag(keyId)}, ${toolTag(tool)})`;
 }

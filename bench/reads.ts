@@ -1,4 +1,4 @@
-// Measures the cost of reading a long audit log: pages by every kind of filter, statistics and an export, over HTTP,
+// Measures the cost of reading a long audit log: pages by every kind of filter, statistics, replays and an export, over HTTP,
 // with ten million entries of many keys, tools and sessions. It prints medians, and fails only when an answer is wrong.
 
 import * as fs from 'node:fs';
@@ -13,7 +13,7 @@ const USAGE = `Usage: npm run bench:reads -- [options]
 
   --entries <n>      length of the log (10000000)
   --engines <names>  sqlite, postgres, or both by comma (sqlite,postgres)
-  --wait <seconds>   how long to wait until the log is counted; statistics are left out if it is not by then (1200)
+  --wait <seconds>   how long to wait until the log is counted; statistics and replays are left out if it is not by then (1200)
   --help             print this
 `;
 const ADMIN_TOKEN = 'bench-admin-token-of-more-than-32-characters';
@@ -55,9 +55,11 @@ async function onPostgres(): Promise<void> {
 
 async function measure(engine: string, databaseUrl: string): Promise<void> {
   // The first start creates the tables.
-  await (await open(engine, databaseUrl)).stop();
+  const first = await open(engine, databaseUrl);
+  const policy = await newPolicy(first, 'read', [{ tool: '*', action: 'allow' }]);
+  await first.stop();
   const begun = performance.now();
-  const filled = await fillVaried(databaseUrl, entries);
+  const filled = await fillVaried(databaseUrl, entries, policy);
   console.log(`\n${engine}, ${entries.toLocaleString('en')} entries, filled in ${seconds(begun)} s`);
   const server = await open(engine, databaseUrl);
   try {
@@ -65,6 +67,7 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
     for (const [what, query] of Object.entries(requests(filled))) {
       if (counted || !query.startsWith('stats')) await time(server, what, query);
     }
+    if (counted) await replayed(server, policy.id);
     await time(server, 'an approval with its context', `approvals/${await heldCall(server)}`);
     await search(server, 'a pair that never meets, to the end', neverMet(filled));
     await exported(server);
@@ -122,15 +125,26 @@ function neverMet({ keyIds, tools }: Filled): string {
   return `audit?limit=50&keyId=${keyIds[0]}&tool=${tools[1]}`;
 }
 
-async function time(server: Server, what: string, query: string): Promise<void> {
+function time(server: Server, what: string, query: string): Promise<void> {
+  return repeat(what, () => get(server, query));
+}
+
+async function repeat(what: string, work: () => Promise<unknown>): Promise<void> {
   const times: number[] = [];
-  for (let n = 0; n < TIMES; n++) {
-    const begun = performance.now();
-    await get(server, query);
-    times.push(performance.now() - begun);
-  }
+  for (let n = 0; n < TIMES; n++) times.push(await timeOf(work));
+  line(what, spread(times));
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+}
+
+/** The median, and in brackets the shortest and the longest time. */
+function spread(times: number[]): string {
   times.sort((a, b) => a - b);
-  line(what, `${times[TIMES >> 1]?.toFixed(1)} ms (${times[0]?.toFixed(1)}-${times.at(-1)?.toFixed(1)})`);
+  return `${times[times.length >> 1]?.toFixed(1)} ms (${times[0]?.toFixed(1)}-${times.at(-1)?.toFixed(1)})`;
 }
 
 async function search(server: Server, what: string, query: string): Promise<void> {
@@ -178,14 +192,54 @@ async function lag(server: Server): Promise<number> {
 /** Makes a call that waits for approval, and returns its referenceId. */
 async function heldCall(server: Server): Promise<string> {
   const rules = [{ tool: '*', action: 'require_approval' }];
-  const policy = await post<{ id: string }>(server, '/admin/v1/policies', ADMIN_TOKEN, {
-    name: 'held',
-    rules,
-  });
-  const named = { name: 'held', policyId: policy.id };
-  const { key } = await post<{ key: string }>(server, '/admin/v1/keys', ADMIN_TOKEN, named);
+  const policy = await newPolicy(server, 'held', rules);
+  const key = await newKey(server, 'held', policy.id);
   const call = { serverName: 'server', toolName: 'tool' };
   return (await post<{ referenceId: string }>(server, '/v1/check', key, call)).referenceId;
+}
+
+interface Policy {
+  id: string;
+  name: string;
+}
+
+function newPolicy(server: Server, name: string, rules: object[]): Promise<Policy> {
+  return post(server, '/admin/v1/policies', ADMIN_TOKEN, { name, rules });
+}
+
+async function newKey(server: Server, name: string, policyId: string): Promise<string> {
+  const made = await post<{ key: string }>(server, '/admin/v1/keys', ADMIN_TOKEN, { name, policyId });
+  return made.key;
+}
+
+/** Replays drafts over the whole log, alone and while checks are made one after another. */
+async function replayed(server: Server, policyId: string): Promise<void> {
+  const drafts = {
+    'replay that changes every call': [{ tool: '*', action: 'deny' }],
+    'replay that reads arguments': [{ tool: '*', action: 'allow', when: 'args.amount < 5' }],
+  };
+  const ask = (rules: object[]) =>
+    post(server, `/admin/v1/policies/${policyId}/replay`, ADMIN_TOKEN, { rules });
+  for (const [what, rules] of Object.entries(drafts)) await repeat(what, () => ask(rules));
+  const key = await newKey(server, 'busy', policyId);
+  const check = () => post(server, '/v1/check', key, { serverName: 'server', toolName: 'tool' });
+  line('a check', spread(await whileOf(() => Bun.sleep(2000), check)));
+  const replays = async () => {
+    for (let n = 0; n < TIMES; n++) for (const rules of Object.values(drafts)) await ask(rules);
+  };
+  line('a check during replays', spread(await whileOf(replays, check)));
+}
+
+/** The times of `work`, which is done again and again until the other has ended. */
+async function whileOf(other: () => Promise<void>, work: () => Promise<unknown>): Promise<number[]> {
+  let ended = false;
+  const end = other().finally(() => {
+    ended = true;
+  });
+  const times: number[] = [];
+  while (!ended) times.push(await timeOf(work));
+  await end;
+  return times;
 }
 
 async function post<Answer>(server: Server, address: string, token: string, body: unknown): Promise<Answer> {
