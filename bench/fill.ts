@@ -157,7 +157,9 @@ interface Engine {
  * measurement.
  */
 const COUNTED = `INSERT INTO marks (name, at)
-  SELECT 'rolled up', max(at) / 60000 * 60000 FROM audit_entries WHERE true
+  SELECT name, max(at) / 60000 * 60000 FROM audit_entries
+    CROSS JOIN (SELECT 'rolled up' AS name UNION ALL SELECT 'contexts counted to') AS counted
+  GROUP BY name
   ON CONFLICT (name) DO UPDATE SET at = excluded.at`;
 
 /** Marks the log as sealed, as on a service that is up to date. */

@@ -10,6 +10,7 @@ const ENTRIES = 2000;
 /** The last minute is never counted yet: 750 entries at most. */
 const UNCOUNTED = `SELECT count(*) AS count FROM audit_entries
   WHERE at >= (SELECT at FROM marks WHERE name = 'rolled up')`;
+const MARKS = "SELECT at FROM marks WHERE name IN ('rolled up', 'contexts counted to')";
 
 test.each(await engines())('a log that was filled is read as it is, %s', async engine => {
   const first = await startService({ engine });
@@ -22,6 +23,8 @@ test.each(await engines())('a log that was filled is read as it is, %s', async e
   expect(told).toEqual([0, ENTRIES]);
   const [left] = await sql<{ count: number }>(first.databaseUrl, UNCOUNTED);
   expect(Number(left?.count)).toBeLessThan(ENTRIES / 2);
+  const marks = await sql<{ at: number }>(first.databaseUrl, MARKS);
+  expect(marks).toEqual([marks[0], marks[0]] as typeof marks);
 
   const second = await startService({ databaseUrl: first.databaseUrl, dataDir: first.dataDir });
   try {
