@@ -12,6 +12,8 @@ export type Pack = Answers['GET /admin/v1/packs']['packs'][number];
 export type UsedLimit = Answers['GET /admin/v1/limits']['limits'][number];
 export type Key = Answers['GET /admin/v1/keys']['keys'][number];
 export type KeyWithSecret = Answers['POST /admin/v1/keys'];
+/** A policy from what a key did. */
+export type Suggestion = Answers['POST /admin/v1/keys/{id}/suggest'];
 export type NotifyTargets = NonNullable<Key['notify']>;
 /** A session as the key that made it sees it, with its token and without. */
 export type NewSession = Answers['POST /v1/sessions'];

@@ -15,7 +15,9 @@ test('a rule for a tool, above another or at the end', () => {
 });
 
 test('the suggestion for a key', () => {
-  expect(askedIn({ suggest: '0b5e-1' })).toEqual({ kind: 'suggestion', keyId: '0b5e-1' });
+  const suggestion = { kind: 'suggestion', keyId: '0b5e-1' };
+  expect(askedIn({ suggest: '0b5e-1' })).toEqual({ ...suggestion, last: '' } as never);
+  expect(askedIn({ suggest: '0b5e-1', last: '7 days' })).toEqual({ ...suggestion, last: '7 days' } as never);
 });
 
 test('nothing, on every other address', () => {

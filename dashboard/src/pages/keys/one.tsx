@@ -1,7 +1,9 @@
-// One key: what it may do, its sessions, and the MCP servers behind its proxy.
+// One key: what it may do, its sessions, and the MCP servers behind its proxy; its shadow; a policy from its calls. The
+// address says which of the three is shown.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
 import { queryOf, Refusal, remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
@@ -19,6 +21,8 @@ import { NotifyShown } from './notify.tsx';
 import { OpenTo } from './open-to.tsx';
 import { Expiry, KeyState, LastUse, PolicyLink } from './parts.tsx';
 import { Sessions } from './sessions.tsx';
+import { Shadow } from './shadow.tsx';
+import { Suggest } from './suggest.tsx';
 
 export function OneKey({ id }: { id: string }) {
   const { data, error, reload } = useGet<Key>(`/keys/${id}`);
@@ -43,12 +47,26 @@ export function OneKey({ id }: { id: string }) {
 
 const isUnknown = (error: Error | null) => error instanceof Refusal && error.status === 404;
 
+/** The parts of the page, by the parameter of its address. */
+const VIEWS = [
+  ['', 'Key'],
+  ['shadow', 'Shadow'],
+  ['suggest', 'Suggest a policy'],
+] as const;
+
 function Known({ of: key, reload }: { of: Key; reload: () => void }) {
   const policies = useList<Policy>('/policies', 'policies', { limit: 1000 });
-  const policy = policies.data?.find(each => each.id === key.policyId);
+  const { query } = useLocation();
+  const view = VIEWS.find(([name]) => name === query['view'])?.[0] ?? '';
+  const policyLink = (id: string) => (
+    <PolicyLink id={id} policy={policies.data?.find(each => each.id === id)} />
+  );
   const facts: [string, ComponentChildren][] = [
     ['State', <KeyState key="" of={key} />],
-    ['Policy', <PolicyLink key="" id={key.policyId} policy={policy} />],
+    ['Policy', policyLink(key.policyId)],
+    ...(key.shadowPolicyId === null
+      ? []
+      : [['Shadow', policyLink(key.shadowPolicyId)] as [string, ComponentChildren]]),
     ['Last used', <LastUse key="" at={key.lastUsedAt} />],
     ['Expires', <Expiry key="" of={key} />],
     ['Approvals', key.requireSignInToApprove ? 'need a signed-in operator' : 'by link, or by an operator'],
@@ -76,12 +94,29 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
         </>
       }
     >
-      <Panel title="About it">
-        <Facts facts={facts} />
-      </Panel>
-      <OpenTo of={key} reload={reload} />
-      <ConnectedTools of={key} />
-      <Sessions keyId={key.id} />
+      <nav class="tabs" aria-label="This key">
+        {VIEWS.map(([name, title]) => (
+          <a
+            key={name}
+            href={`/dashboard/keys/${key.id}${queryOf({ view: name })}`}
+            aria-current={name === view ? 'page' : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      {view === 'shadow' && <Shadow of={key} policies={policies.data ?? []} reload={reload} />}
+      {view === 'suggest' && <Suggest of={key} />}
+      {view === '' && (
+        <>
+          <Panel title="About it">
+            <Facts facts={facts} />
+          </Panel>
+          <OpenTo of={key} reload={reload} />
+          <ConnectedTools of={key} />
+          <Sessions keyId={key.id} />
+        </>
+      )}
     </Page>
   );
 }

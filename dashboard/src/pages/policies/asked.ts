@@ -6,14 +6,15 @@ import { ACTIONS, type Action } from '../../../../src/core/policy.ts';
 
 export type Asked =
   | { kind: 'rule'; action: Action; tool: string; above: number | null; version: number | null }
-  | { kind: 'suggestion'; keyId: string }
+  /** `last` is the time to look at, if the link names one. */
+  | { kind: 'suggestion'; keyId: string; last: string }
   /** A link that cannot be followed, and a sentence that says why. */
   | { kind: 'wrong'; why: string };
 
 export function askedIn(query: Readonly<Record<string, string>>): Asked | null {
-  const { add, tool = '', above, of, suggest } = query;
+  const { add, tool = '', above, of, suggest, last = '' } = query;
   if (add !== undefined) return ruleOf(add, tool, above, of);
-  if (suggest !== undefined) return suggestionOf(suggest);
+  if (suggest !== undefined) return suggestionOf(suggest, last);
   return null;
 }
 
@@ -26,9 +27,9 @@ function ruleOf(action: string, tool: string, above: string | undefined, of: str
   return { kind: 'rule', action, tool, above: countOf(above), version: countOf(of) };
 }
 
-function suggestionOf(keyId: string): Asked {
+function suggestionOf(keyId: string, last: string): Asked {
   if (!/^[\w-]{1,64}$/.test(keyId)) return wrong('The link names no key. Nothing was suggested.');
-  return { kind: 'suggestion', keyId };
+  return { kind: 'suggestion', keyId, last };
 }
 
 function isAction(text: string): text is Action {

@@ -9,6 +9,7 @@ import { get, Refusal } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Difference } from '../../components/difference.tsx';
 import { Panel } from '../../components/page.tsx';
+import type { Span } from '../../components/span-choice.tsx';
 import { Problem } from '../../components/states.tsx';
 import { Ago, Named } from '../../components/text.tsx';
 import { keyName } from '../../names.ts';
@@ -20,8 +21,8 @@ import { KeptDrafts } from './kept-drafts.ts';
 import { replacePolicy } from './replace.ts';
 import { ReplayOf } from './replay.tsx';
 import { Rules } from './rules.tsx';
-import { SUGGESTED_SPAN, useAsked } from './use-asked.ts';
-import { type Span, useReplay } from './use-replay.ts';
+import { useAsked } from './use-asked.ts';
+import { useReplay } from './use-replay.ts';
 import { type Origin, type Unsaved, useUnsaved } from './use-unsaved.ts';
 import { useWarning } from './warning.ts';
 
@@ -130,7 +131,7 @@ function Came({ origin, discard }: { origin: Origin; discard: (() => void) | und
       return (
         <UnsavedNotice discard={discard}>
           This text was made from what the key <Named text={keyName(origin.keyId)} /> called in the last{' '}
-          {SUGGESTED_SPAN}. Nothing is saved yet.
+          {origin.span}. Nothing is saved yet.
         </UnsavedNotice>
       );
   }

@@ -2,13 +2,14 @@
 // with links to entries of the audit log.
 
 import { useState } from 'preact/hooks';
+import { CHANGE_COLUMNS, TOOL_COLUMN } from '../../components/changed-calls.tsx';
+import { type Span, SpanChoice } from '../../components/span-choice.tsx';
 import { Problem } from '../../components/states.tsx';
 import { type Column, Table } from '../../components/table.tsx';
-import { DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
+import { Named, Time } from '../../components/text.tsx';
 import { keyName } from '../../names.ts';
-import { addressOf } from '../audit/filters.ts';
 import { type ReplayAnswer, replayWords } from './replay-words.ts';
-import { type Replayed, SPANS, type Span, useReplay } from './use-replay.ts';
+import { type Replayed, useReplay } from './use-replay.ts';
 
 /** For an older version, which asks by itself. */
 export function Replay({ policyId, asked }: { policyId: string; asked: object }) {
@@ -28,16 +29,7 @@ export function ReplayOf({ replayed: { answer, loading, error, again }, span, se
     <section class="replay" aria-label="Replay">
       <header>
         <h3>Replay of recorded calls</h3>
-        <label>
-          <span class="unseen">Replay the last</span>
-          <select value={span} onChange={event => setSpan(event.currentTarget.value as Span)}>
-            {Object.keys(SPANS).map(each => (
-              <option key={each} value={each}>
-                Last {each}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SpanChoice label="Replay the last" span={span} setSpan={setSpan} />
       </header>
       <div aria-live="polite" aria-busy={loading}>
         {loading && <p class="soft">Replaying the last {span}…</p>}
@@ -86,28 +78,7 @@ function Changes({ changes }: { changes: readonly Change[] }) {
 }
 
 const COLUMNS: Column<Change>[] = [
-  { head: 'Tool', cell: ({ serverName, toolName }) => <Tool serverName={serverName} toolName={toolName} /> },
+  TOOL_COLUMN,
   { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
-  {
-    head: 'Change',
-    cell: ({ from, to }) => (
-      <span class="turn">
-        <DecisionBadge decision={from} /> → <DecisionBadge decision={to} />
-      </span>
-    ),
-  },
-  { head: 'Calls', kind: 'number', cell: ({ calls }) => calls.toLocaleString('en') },
-  {
-    head: 'Examples',
-    cell: ({ examples }) => (
-      <span class="cluster">
-        {examples.map((id, at) => (
-          <a key={id} href={addressOf({}, id)}>
-            <span class="unseen">Audit entry </span>
-            {at + 1}
-          </a>
-        ))}
-      </span>
-    ),
-  },
+  ...CHANGE_COLUMNS,
 ];

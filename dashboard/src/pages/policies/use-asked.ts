@@ -5,15 +5,15 @@ import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { visible } from '../../../../src/core/visible.ts';
 import { post } from '../../api.ts';
+import { isSpan, type Span, since } from '../../components/span-choice.tsx';
 import type { WholePolicy } from '../../resources.ts';
 import { mayAdminister, me } from '../../session.ts';
 import { type Asked, askedIn } from './asked.ts';
-import { SPANS, type Span } from './use-replay.ts';
 import type { Unsaved } from './use-unsaved.ts';
 import { withRule } from './with-rule.ts';
 
-/** A suggestion is made from this much of the past, and replayed over the same. */
-export const SUGGESTED_SPAN: Span = '30 days';
+/** Unless the link says otherwise, a suggestion is made from this much of the past. It is replayed over the same. */
+const SUGGESTED_SPAN: Span = '30 days';
 
 export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: Span) => void): void {
   const { query, path, route } = useLocation();
@@ -35,7 +35,7 @@ export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: 
         addRule(asked);
         break;
       case 'suggestion':
-        suggest(asked.keyId).catch(unsaved.fail);
+        suggest(asked.keyId, isSpan(asked.last) ? asked.last : SUGGESTED_SPAN).catch(unsaved.fail);
         break;
     }
   }
@@ -54,10 +54,9 @@ export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: 
     unsaved.show(changed.text, { origin: { kind: 'rule', said, isNew }, added });
   }
 
-  async function suggest(keyId: string): Promise<void> {
-    const from = new Date(Date.now() - SPANS[SUGGESTED_SPAN]).toISOString();
-    const { text } = await post<{ text: string }>(`/keys/${keyId}/suggest`, { from });
-    setSpan(SUGGESTED_SPAN);
-    unsaved.replaceWith(text, { kind: 'suggested', keyId });
+  async function suggest(keyId: string, span: Span): Promise<void> {
+    const { text } = await post<{ text: string }>(`/keys/${keyId}/suggest`, { from: since(span) });
+    setSpan(span);
+    unsaved.replaceWith(text, { kind: 'suggested', keyId, span });
   }
 }

@@ -3,15 +3,8 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { post } from '../../api.ts';
+import { SPANS, type Span } from '../../components/span-choice.tsx';
 import type { ReplayAnswer } from './replay-words.ts';
-
-/** The times that can be chosen, by what a person reads. */
-export const SPANS = {
-  '24 hours': 86_400_000,
-  '7 days': 7 * 86_400_000,
-  '30 days': 30 * 86_400_000,
-} as const;
-export type Span = keyof typeof SPANS;
 
 export interface Replayed {
   /** The latest answer. It may be about an earlier text while `loading`. */

@@ -12,7 +12,7 @@ import type { ShownText } from './rules.tsx';
 export type Origin =
   | { kind: 'restored' }
   | { kind: 'rule'; said: string; isNew: boolean }
-  | { kind: 'suggested'; keyId: string }
+  | { kind: 'suggested'; keyId: string; span: string }
   | { kind: 'failed'; error: Error };
 
 interface Edited {
