@@ -83,6 +83,7 @@ describe.if(hasBrowser())('before a policy decides', () => {
       async page => {
         await page.goto(path);
         await page.getByText('1 of 1 call would be decided otherwise').waitFor();
+        for (const name of ['Promote', 'End']) expect(await button(page, name).count()).toBe(0);
         await expectUsable(page);
       },
       { ...PHONE, ...DARK },
