@@ -74,9 +74,8 @@ function header({ keyName, policy, from, to, untold }: Seen, tools: readonly See
   ];
 }
 
-/** To the minute, in UTC. */
 function time(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16)}Z`;
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
 function toolRules(tool: SeenTool, policy: IndexedPolicy, outcomes: remarks.Outcomes | undefined): ToolRules {

@@ -76,7 +76,7 @@ test('one rule for each tool that was called, by server and name, with counts an
     { serverName: 'github', toolName: 'create_issue' },
   ];
   expect(suggest(policy, calls, { outcomes, offered })).toBe(
-    `# Suggested for the key "ci" from what it did between 2026-10-17T00:00Z and 2026-11-16T00:00Z: 1,657 calls of 4 tools.
+    `# Suggested for the key "ci" from what it did between 2026-10-17T00:00:00Z and 2026-11-16T00:00:00Z: 1,657 calls of 4 tools.
 # Each rule is one of the policy "prod", version 3, for one tool. All other tools are denied.
 limits:
   "small": { calls: 20, within: 1h }

@@ -15,6 +15,7 @@ import { newCommand } from '../new-policy.ts';
 import { linesOf, type NamedPolicy, policyBody, readPolicy, textDiffers } from '../policy-file.ts';
 import { printJson, time } from '../print.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
+import { suggestCommand } from './policies-suggest.ts';
 
 export function build(io: IO): Command {
   return group(
@@ -25,7 +26,15 @@ export function build(io: IO): Command {
       'toolgate policies diff prod.yaml',
       'toolgate policies apply prod.yaml',
     ],
-    [newCommand(io), listCommand(io), getCommand(io), applyCommand(io), diffCommand(io), deleteCommand(io)],
+    [
+      newCommand(io),
+      suggestCommand(io),
+      listCommand(io),
+      getCommand(io),
+      applyCommand(io),
+      diffCommand(io),
+      deleteCommand(io),
+    ],
   );
 }
 
