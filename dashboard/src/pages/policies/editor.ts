@@ -122,7 +122,11 @@ export function openEditor(host: HTMLElement, { text, label, readOnly, onChange 
     number: lines => view.dispatch({ effects: numberRules.of(lines) }),
     setText: (changed, added) => {
       if (changed !== view.state.doc.toString())
-        view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: changed } });
+        view.dispatch({
+          changes: { from: 0, to: view.state.doc.length, insert: changed },
+          // Undo takes back this change alone, and not what was typed right before it, too.
+          userEvent: 'replace',
+        });
       view.dispatch({ effects: markAdded.of(added) });
       if (added === null) return;
       const anchor = offset(view, added.first, 1);

@@ -13,6 +13,7 @@ import { mayAdminister, me } from '../../session.ts';
 import { Unsaved } from './conflict.tsx';
 import { contentOf, draftOf } from './draft.ts';
 import { type KeptDraft, KeptDrafts } from './kept-drafts.ts';
+import { PackChoice } from './pack-choice.tsx';
 import { Rules, type ShownText } from './rules.tsx';
 import { useWarning } from './warning.ts';
 
@@ -73,6 +74,7 @@ export function NewPolicy() {
       <form class="stack" onSubmit={create}>
         <Panel title="About it">
           <div class="stack">
+            <PackChoice onChosen={text => setShown({ text, added: null })} />
             <Field label="Name" hint={named === null ? NAME_HINT : IN_TEXT}>
               {ties => (
                 <input
