@@ -23,27 +23,35 @@ const FIRST_SLOTS = 16;
 /** How many entries and slots are read for one group: about 10 ms on SQLite, in pieces. */
 const PER_GROUP = 4096;
 
-/** The ids of at most `most` entries, newest first. They are fewer if the bounded work found no more. */
-export async function newestEntries(db: Queries, group: EntryGroup, most: number): Promise<string[]> {
+/**
+ * The ids of at most `most` entries, newest first, and how many entries and slots were read for them. There are fewer ids
+ * if the bounded work found no more.
+ */
+export async function newestEntries(
+  db: Queries,
+  group: EntryGroup,
+  most: number,
+): Promise<{ ids: string[]; seen: number }> {
   const { keyId, toolName, decision, from, to } = group;
   const tags = [keyTag(keyId), toolTag(toolName), decisionTag(decision)].filter(tag => tag !== null);
   const low = firstIdAt(from);
   const ids: string[] = [];
   let before = firstIdAt(to);
   let size = FIRST_SLOTS;
-  for (let seen = 0; seen < PER_GROUP && ids.length < most; ) {
+  let seen = 0;
+  while (seen < PER_GROUP && ids.length < most) {
     const lead = (await chooseLead(db, tags, { low, before, size })) as number;
     const others = tags.filter(tag => tag !== lead);
     const chunk = await readChunk(db, group, lead, others, { low, before, size }, most - ids.length);
     ids.push(...chunk.ids);
+    seen += chunk.seen;
     if (chunk.reach === null) break;
     before = chunk.reach;
-    seen += chunk.seen;
     size = nextSize(size, chunk.seen);
     // SQLite answers without a turn of the event loop, so other requests get one here.
     await new Promise(setImmediate);
   }
-  return ids;
+  return { ids, seen };
 }
 
 async function readChunk(

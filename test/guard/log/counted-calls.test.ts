@@ -21,7 +21,7 @@ import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
 import { entryAt } from './scanned.ts';
 
-type Logged = Omit<CountedCall, 'count' | 'until' | 'shadow'> & { id: string };
+type Logged = Omit<CountedCall, 'count' | 'until'> & { id: string };
 
 for (const engine of await engines()) {
   describe(engine, () => {
@@ -45,25 +45,36 @@ for (const engine of await engines()) {
       policyVersion: pick(1, 2),
       ruleIndex: pick(null, 0, 1),
       personId: pick(null, 'person-1'),
+      shadow: pick(null, {
+        policyId: 'policy-3',
+        policyVersion: 1,
+        decision: 'deny',
+        ruleIndex: pick(null, 0),
+      }),
     });
     const write = (...times: number[]) => store.db.transaction({}, tx => insertAudit(tx, times.map(made)));
     const rollOn = async () => {
       while (await rollUp(deps));
     };
-    const log = () =>
-      store.db.all<Logged>(
+    async function log(): Promise<Logged[]> {
+      const rows = await store.db.all<Omit<Logged, 'shadow'> & { by: string | null; rule: number | null }>(
         `SELECT e.id, e.context, e.decision, c.key_id AS "keyId", c.server_name AS "serverName",
            c.tool_name AS "toolName", c.reason, c.policy_id AS "policyId", c.policy_version AS "policyVersion",
-           c.rule_index AS "ruleIndex", c.person_id AS "personId"
+           c.rule_index AS "ruleIndex", c.person_id AS "personId", c.shadow_policy_id AS "by", c.shadow_rule_index AS "rule"
          FROM audit_entries e JOIN audit_contexts c ON c.id = e.context ORDER BY e.id DESC`,
       );
+      return rows.map(({ by, rule, ...row }) => ({
+        ...row,
+        shadow: by === null ? null : { policyId: by, policyVersion: 1, decision: 'deny', ruleIndex: rule },
+      }));
+    }
     const named = (calls: readonly (Omit<Logged, 'id'> & { count: number })[]) =>
       Object.fromEntries(
         calls.map(({ count, ...call }) => {
           const { context, keyId, serverName, toolName, reason, policyId, policyVersion } = call;
-          const { ruleIndex, personId, decision } = call;
+          const { ruleIndex, personId, decision, shadow } = call;
           const all = [context, keyId, serverName, toolName, reason, policyId, policyVersion, ruleIndex];
-          return [JSON.stringify([...all, personId, decision]), count];
+          return [JSON.stringify([...all, personId, decision, shadow]), count];
         }),
       );
 
