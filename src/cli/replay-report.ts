@@ -2,9 +2,10 @@
 // --fail-on, which says which changes end the command with exit code 1.
 
 import { InvalidArgumentError } from 'commander';
+import { ceilTo, keptSpan } from '../core/buckets.ts';
 import { DECISIONS, type Decision } from '../core/decide.ts';
 import { joinName } from '../core/name.ts';
-import type { Replay } from '../core/resources.ts';
+import type { Policy, Replay } from '../core/resources.ts';
 import { codeOf, markdownTable } from './markdown.ts';
 import { time } from './print.ts';
 
@@ -59,15 +60,33 @@ export function replaySummary(replay: Replay): string {
     : `Of ${counted(calls)} ${span}, ${changed.toLocaleString('en')} would change: ${list}.`;
 }
 
-/** What the replay does not know. */
-export function replayLimits({ depends }: Replay): string {
-  const known = 'Limits are left out.';
-  if (depends === 0) return known;
-  const they =
-    depends === 1
-      ? 'Whether 1 call would change depends'
-      : `Whether ${counted(depends)} would change depends`;
-  return `${they} on arguments, times or people, which the log does not keep. ${known}`;
+/** The start of the first period that is counted for itself, and in which no earlier version decided. */
+export function firstWhole(savedAt: string, now: number): string {
+  const saved = Date.parse(savedAt);
+  const first = ceilTo(saved, keptSpan(now - saved));
+  // A version that was just saved has none yet. All of its first minute is better than nothing.
+  return first < now ? new Date(first).toISOString() : savedAt;
+}
+
+/**
+ * What one has to know to read it. `current` is the current version, or null if only its own calls were replayed:
+ * earlier versions may have said what the current one does not say any more either.
+ */
+export function remarksOf(
+  { from, calls, changed, depends }: Replay,
+  current: Pick<Policy, 'version' | 'updatedAt'> | null,
+): string[] {
+  if (calls === 0) return [];
+  const remarks = ['Limits are left out.'];
+  if (depends > 0)
+    remarks.unshift(
+      `Whether ${counted(depends)} would change depends on arguments, times or people, which the log does not keep.`,
+    );
+  if (changed > 0 && current !== null && current.version > 1 && from < current.updatedAt)
+    remarks.push(
+      `Calls before ${time(current.updatedAt)} were decided by earlier versions of the policy; --since current leaves them out.`,
+    );
+  return remarks;
 }
 
 /** GitHub takes comments of at most 65,536 characters. */
@@ -75,7 +94,7 @@ const MOST_ROWS = 50;
 
 /** `names` are those of the keys, by id. */
 export function replayMarkdown(
-  { draft, policy }: { draft: string; policy: string },
+  { draft, policy, remarks }: { draft: string; policy: string; remarks: readonly string[] },
   replay: Replay,
   names: ReadonlyMap<string, string>,
   failing: readonly Failing[],
@@ -92,7 +111,7 @@ export function replayMarkdown(
   const more = changes.length - rows.length;
   return [
     `### Replay of ${codeOf(draft)} for the policy ${codeOf(policy)}\n`,
-    `${replaySummary(replay).replaceAll('->', '→')} ${replayLimits(replay)}\n`,
+    `${[replaySummary(replay).replaceAll('->', '→'), ...remarks].join(' ')}\n`,
     ...(rows.length === 0 ? [] : [markdownTable(['Change', 'Calls', 'Tool', 'Key'], rows)]),
     ...(more > 0 ? [`and ${more} more lines.\n`] : []),
   ].join('\n');

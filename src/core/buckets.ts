@@ -12,6 +12,10 @@ export function floorTo(ms: number, span: number): number {
   return Math.floor(ms / span) * span;
 }
 
+export function ceilTo(ms: number, span: number): number {
+  return Math.ceil(ms / span) * span;
+}
+
 /** A run of whole buckets of one span. */
 interface Piece {
   span: Span;
@@ -27,20 +31,25 @@ export function pieces(from: number, to: number, longest: number): Piece[] {
 
 function cut(from: number, to: number, level: number): Piece[] {
   const span = SPANS[level] as Span;
-  const start = Math.ceil(from / span) * span;
+  const start = ceilTo(from, span);
   const end = floorTo(to, span);
   if (level === 0) return start < end ? [{ span, from: start, to: end }] : [];
   if (start >= end) return cut(from, to, level - 1);
   return [...cut(from, start, level - 1), { span, from: start, to: end }, ...cut(end, to, level - 1)];
 }
 
-/** How long buckets of each span are kept; buckets of a day are kept forever. `windowStart` relies on it. */
+/** How long buckets of each span are kept; buckets of a day are kept forever. `keptSpan` relies on it. */
 export const KEPT: Readonly<Partial<Record<Span, number>>> = { [MINUTE]: 3 * DAY, [HOUR]: 100 * DAY };
+
+/** The shortest buckets that are certainly kept of a time so long ago. */
+export function keptSpan(age: number): Span {
+  if (age <= 2 * DAY) return MINUTE;
+  return age <= 93 * DAY ? HOUR : DAY;
+}
 
 /** The beginning of a window, rounded down to the start of a bucket that is still kept. */
 export function windowStart(now: number, window: number): number {
-  const span = window <= 2 * DAY ? MINUTE : window <= 93 * DAY ? HOUR : DAY;
-  return floorTo(now - window, span);
+  return floorTo(now - window, keptSpan(window));
 }
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080].map(each => each * MINUTE);

@@ -5,8 +5,9 @@ import { expect, test } from 'bun:test';
 import { codeOf } from '../../src/cli/markdown.ts';
 import {
   failsOn,
+  firstWhole,
   readFailing,
-  replayLimits,
+  remarksOf,
   replayMarkdown,
   replaySummary,
   unlisted,
@@ -64,7 +65,7 @@ test('no name is read as Markdown, as HTML, as a mention or as a link', () => {
 });
 
 test('each change is one line of the table, whatever it is called', () => {
-  const about = { draft: 'a|b.yaml', policy: '@all' };
+  const about = { draft: 'a|b.yaml', policy: '@all', remarks: [] };
   const text = replayMarkdown(about, answer(HOSTILE), new Map([['k', 'key | @here']]), readFailing('any'));
   const rows = text.split('\n').filter(line => line.startsWith('|'));
   expect(rows.length).toBe(HOSTILE.length + 2);
@@ -75,7 +76,7 @@ test('each change is one line of the table, whatever it is called', () => {
 test('a comment stays below the size that a comment may have', () => {
   const names = Array.from({ length: 1000 }, (_, at) => `${'@'.repeat(120)}${at}`);
   const text = replayMarkdown(
-    { draft: 'd', policy: 'p' },
+    { draft: 'd', policy: 'p', remarks: [] },
     answer(names),
     new Map([['k', '|'.repeat(120)]]),
     [],
@@ -111,9 +112,31 @@ test('a list that is not complete is said to be so', () => {
   expect(replaySummary(cut)).toBe(
     'Of 1,200 calls from 2026-11-01T00:00:00Z to 2026-11-16T12:00:00Z, 31 would change: 1 deny -> allow, 30 that are not listed.',
   );
-  expect(replayLimits(cut)).toBe(
-    'Whether 1 call would change depends on arguments, times or people, which the log does not keep. Limits are left out.',
-  );
-  expect(replayLimits(answer([]))).toBe('Limits are left out.');
   expect(replaySummary(answer([], { calls: 1 }))).toContain('Of 1 call from');
+});
+
+const LATER = { version: 2, updatedAt: '2026-11-02T00:00:00.000Z' };
+
+test('the remarks say what is not known, and when earlier versions decided', () => {
+  const one = answer(['t'], { depends: 1 });
+  const depends =
+    'Whether 1 call would change depends on arguments, times or people, which the log does not keep.';
+  expect(remarksOf(one, { version: 3, updatedAt: SPAN.from })).toEqual([depends, 'Limits are left out.']);
+  expect(remarksOf(one, null)).toEqual([depends, 'Limits are left out.']);
+  expect(remarksOf(answer(['t']), LATER)).toEqual([
+    'Limits are left out.',
+    'Calls before 2026-11-02T00:00:00Z were decided by earlier versions of the policy; --since current leaves them out.',
+  ]);
+  expect(remarksOf(answer([]), LATER)).toEqual(['Limits are left out.']);
+  expect(remarksOf(answer(['t']), { ...LATER, version: 1 })).toEqual(['Limits are left out.']);
+  expect(remarksOf(answer([], { calls: 0 }), null)).toEqual([]);
+});
+
+test('the calls of the current version begin after it was saved', () => {
+  const now = Date.parse('2026-11-16T12:00:30Z');
+  expect(firstWhole('2026-11-16T11:30:10.500Z', now)).toBe('2026-11-16T11:31:00.000Z');
+  // Of older calls only hours and days are counted.
+  expect(firstWhole('2026-11-10T11:30:10.500Z', now)).toBe('2026-11-10T12:00:00.000Z');
+  expect(firstWhole('2026-03-10T11:30:10.500Z', now)).toBe('2026-03-11T00:00:00.000Z');
+  expect(firstWhole('2026-11-16T12:00:10.500Z', now)).toBe('2026-11-16T12:00:10.500Z');
 });

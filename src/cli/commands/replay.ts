@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import { joinName } from '../../core/name.ts';
 import { MAX_TEXT } from '../../core/policy.ts';
-import type { Replay } from '../../core/resources.ts';
+import type { Replay, WholePolicy } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { keyNames, policyId } from '../admin.ts';
 import { EXIT, usageError } from '../exit.ts';
@@ -19,13 +19,17 @@ import {
   changeText,
   type Failing,
   failsOn,
+  firstWhole,
   readFailing,
-  replayLimits,
+  remarksOf,
   replayMarkdown,
   replaySummary,
   unlisted,
 } from '../replay-report.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
+
+/** Stands for the time when the current version was saved. */
+const CURRENT = 'current';
 
 interface Options extends AdminOptions {
   policy?: string;
@@ -45,7 +49,7 @@ export function build(io: IO): Command {
       'Exit code: 0 fine, 1 a change that --fail-on names or a draft with errors, 3 no answer.',
     [
       'toolgate replay draft.yaml --policy prod --since 30d',
-      "toolgate replay draft.yaml --policy prod --since 30d --fail-on 'deny->allow'",
+      "toolgate replay draft.yaml --policy prod --since current --fail-on 'deny->allow'",
       'toolgate replay draft.yaml --policy prod --since 30d --markdown > comment.md',
       'toolgate replay --policy prod --version 3',
     ],
@@ -55,8 +59,8 @@ export function build(io: IO): Command {
     .option('--version <n>', 'an earlier version in place of a file', wholeNumber(999_999_999))
     .option(
       '--since <when>',
-      'calls not before: a time, or how long ago (30d); else all that are counted',
-      ago,
+      'calls not before: a time, how long ago (30d), or current: since the current version; else all',
+      since,
     )
     .option('--until <when>', 'calls before: a time, or how long ago (1h)', ago)
     .option(
@@ -68,27 +72,40 @@ export function build(io: IO): Command {
   return withAdmin(made).action((file: string | undefined, options: Options) => replay(io, file, options));
 }
 
+function since(text: string): string {
+  return text === CURRENT ? text : ago(text);
+}
+
 async function replay(io: IO, file: string | undefined, options: Options): Promise<void> {
-  const { version, since, until, failOn = [] } = options;
+  const { version, until, failOn = [] } = options;
   if ((file === undefined) === (version === undefined))
     throw usageError('Give either a policy file or --version.');
   if (options.json && options.markdown) throw usageError('Give either --json or --markdown.');
   const draft = file === undefined ? null : await readPolicy(io, file, EXIT.failed);
-  const policy = options.policy ?? draft?.name ?? null;
-  if (policy === null) throw usageError('Say which policy is meant with --policy.');
+  const named = options.policy ?? draft?.name ?? null;
+  if (named === null) throw usageError('Say which policy is meant with --policy.');
   const http = asAdmin(io, options);
-  const answer = await http.post<Replay>(`/policies/${await policyId(http, policy)}/replay`, {
+  const path = `/policies/${await policyId(http, named)}`;
+  const current = await http.get<WholePolicy>(path);
+  const { name, updatedAt } = current;
+  const from = options.since === CURRENT ? firstWhole(updatedAt, Date.now()) : options.since;
+  const answer = await http.post<Replay>(`${path}/replay`, {
     ...(draft === null ? { version } : contentOf(draft)),
-    ...(since !== undefined && { from: since }),
+    ...(from !== undefined && { from }),
     ...(until !== undefined && { to: until }),
   });
   const failed = answer.changes.filter(change => failsOn(change, failOn));
   if (options.json) printJson(io, answer);
   else {
     const names = await keyNames(http);
-    const shown = { draft: file === undefined ? `version ${version}` : shownFile(file), policy };
-    if (options.markdown) io.stdout.write(replayMarkdown(shown, answer, names, failOn));
-    else print(io, answer, names);
+    const remarks = remarksOf(answer, options.since === CURRENT ? null : current);
+    const about = {
+      draft: file === undefined ? `version ${version}` : shownFile(file),
+      policy: name,
+      remarks,
+    };
+    if (options.markdown) io.stdout.write(replayMarkdown(about, answer, names, failOn));
+    else print(io, answer, names, remarks);
   }
   const wrong = failOn.length === 0 ? null : (forbidden(failed) ?? incomplete(answer));
   if (wrong !== null) say(io, `toolgate: ${wrong}`);
@@ -114,7 +131,7 @@ function contentOf({ text, rules, limits }: NamedPolicy) {
   return text !== null && text.length <= MAX_TEXT ? { text } : { rules, limits };
 }
 
-function print(io: IO, answer: Replay, names: ReadonlyMap<string, string>): void {
+function print(io: IO, answer: Replay, names: ReadonlyMap<string, string>, remarks: readonly string[]): void {
   const columns: Column<Change>[] = [
     ['CHANGE', ({ from, to }, output) => `${word(output, from)} -> ${word(output, to)}`],
     ['CALLS', ({ calls }) => String(calls)],
@@ -124,5 +141,5 @@ function print(io: IO, answer: Replay, names: ReadonlyMap<string, string>): void
   ];
   if (answer.changes.length > 0) printTable(io, answer.changes, columns, '');
   say(io, replaySummary(answer));
-  if (answer.calls > 0) say(io, replayLimits(answer));
+  for (const remark of remarks) say(io, remark);
 }

@@ -2,7 +2,7 @@
 // its session and its exact time, and how often there was such a call. It costs a few thousand rows instead of a scan of
 // the log. newestCalls finds examples of such calls in the log.
 
-import { DAY, floorTo, HOUR, MINUTE, pieces } from '../../core/buckets.ts';
+import { ceilTo, DAY, floorTo, keptSpan, MINUTE, pieces } from '../../core/buckets.ts';
 import type { Decision } from '../../core/decide.ts';
 import { nextAuditId, tallies } from '../../store/audit-tally.ts';
 import {
@@ -78,12 +78,12 @@ async function countedPeriod(
   from: number,
   to: number,
 ): Promise<{ from: number; to: number }> {
-  const end = Math.min(ceilTo(to, keptSpan(now, to)), ceilTo(now + 1, MINUTE));
+  const end = Math.min(ceilTo(to, keptSpan(now - to)), ceilTo(now + 1, MINUTE));
   const counted = (await readMark(db, CONTEXTS_FROM)) ?? (await readMark(db, ROLLED_UP)) ?? 0;
   const oldest = await oldestCounted(db);
   const start = Math.max(
-    floorTo(from, keptSpan(now, from)),
-    ceilTo(counted, keptSpan(now, counted)),
+    floorTo(from, keptSpan(now - from)),
+    ceilTo(counted, keptSpan(now - counted)),
     oldest ?? end,
   );
   return { from: Math.min(start, end), to: end };
@@ -95,16 +95,6 @@ async function oldestCounted(db: Queries): Promise<number | null> {
   if (oldest !== null) return oldest;
   const first = await nextAuditId(db, 0);
   return first === null ? null : floorTo(timeOfId(first), MINUTE);
-}
-
-/** The shortest buckets that are certainly kept of a time. core/buckets.ts says how long they are kept. */
-function keptSpan(now: number, at: number): number {
-  if (now - at <= 2 * DAY) return MINUTE;
-  return now - at <= 93 * DAY ? HOUR : DAY;
-}
-
-function ceilTo(ms: number, span: number): number {
-  return Math.ceil(ms / span) * span;
 }
 
 /** Counts by context and decision. */
