@@ -47,6 +47,7 @@ const PROMISES: Record<string, string> = {
   P24: 'In no window do more calls commit than a limit allows, and what is counted equals what the log allows',
   P25: 'What approvers are shown of a call is seen by whoever may answer it, until it ends, and by nobody else',
   P27: 'Nothing outside the store delays a check',
+  P28: 'A shadow changes nothing, and what is recorded of it is the verdict of a version that was current',
 };
 
 /** The longest ones start first, so that none of them runs alone at the end. */
