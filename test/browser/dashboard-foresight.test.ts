@@ -179,6 +179,121 @@ describe.if(hasBrowser())('before a policy is saved', () => {
     });
   });
 
+  describe('a replay', () => {
+    const TEXT = '- { tool: a__x, action: deny }\n- { tool: "a__*", action: allow }\n';
+
+    /** A policy that has denied three calls and allowed two. */
+    async function recorded(name: string) {
+      const made = await service.newKey([], { name });
+      await service.admin('PUT', `/policies/${made.policyId}`, { text: TEXT });
+      const ids: string[] = [];
+      for (const tool of ['x', 'y', 'x', 'y', 'x'])
+        ids.push((await service.check(made.key, 'a', tool)).body.toolCallId);
+      return { ...made, ids };
+    }
+
+    test('says which recorded calls a draft changes, with links to their entries, also in the dialog', async () => {
+      const { policyId, ids } = await recorded('replayed agent');
+      for (const options of [{}, { ...DARK, ...PHONE }])
+        await use(async page => {
+          await open(page, policyId);
+          await write(page, TEXT.replace('deny', 'allow').replace('a__*', 'a__y*'));
+          const line = 'Last 7 days: 3 of 5 calls change: 3 deny → allow.';
+          const replay = page.getByRole('region', { name: 'Replay' });
+          await replay.getByText(line).waitFor();
+          await replay.getByText('Limits are left out.').waitFor();
+          await replay.getByText('Show the calls that change').click();
+          const row = replay.getByRole('table').getByRole('row').nth(1);
+          expect(await row.textContent()).toMatch(/^a__xreplayed agentdeny → allow3/);
+          const links = await row.getByRole('link').all();
+          expect(await Promise.all(links.map(link => link.getAttribute('href')))).toEqual(
+            [4, 2, 0].map(at => `/dashboard/audit?entry=${ids[at]}`),
+          );
+          await expectUsable(page);
+          await button(page, 'Save as version 3').click();
+          await page.getByRole('dialog').getByText(line).waitFor();
+          await expectUsable(page);
+          await page.keyboard.press('Escape');
+          await replay.getByText('Show the calls that change').press('Enter');
+          await row.getByRole('link').first().click();
+          await page.getByRole('dialog', { name: 'Audit entry' }).getByText('a__x').first().waitFor();
+        }, options);
+    });
+
+    test('is made before a roll back, and for the time that was chosen', async () => {
+      const { policyId } = await recorded('rolled back agent');
+      await use(async page => {
+        await open(page, policyId);
+        await button(page, 'Roll back').click();
+        const dialog = page.getByRole('dialog', { name: 'Roll back to version 1?' });
+        await dialog.getByText('Last 7 days: 2 of 5 calls change: 2 allow → deny.').waitFor();
+        await expectUsable(page);
+        const asked = page.waitForRequest('**/replay');
+        await dialog.getByLabel('Replay the last').selectOption('Last 30 days');
+        const { from, version } = (await asked).postDataJSON();
+        expect(version).toBe(1);
+        const days = (Date.now() - Date.parse(from)) / 86_400_000;
+        expect(Math.round(days)).toBe(30);
+        await dialog.getByText('Last 30 days: 2 of 5 calls change').waitFor();
+      });
+    });
+
+    test('tells apart what the saved version changes already', async () => {
+      const { policyId } = await recorded('changed agent');
+      await service.admin('PUT', `/policies/${policyId}`, { text: TEXT.replace('deny', 'require_approval') });
+      await use(async page => {
+        await open(page, policyId);
+        await write(page, '[]');
+        const replay = page.getByRole('region', { name: 'Replay' });
+        await replay.getByText('Last 7 days: 2 of 5 calls change: 2 allow → deny.').waitFor();
+        await replay.getByText('3 of 5 change already with the saved version 3').waitFor();
+      });
+    });
+
+    test('that fails says so and can be made again; without calls there is nothing to replay', async () => {
+      const { policyId } = await service.newKey([]);
+      await use(async page => {
+        let isDown = true;
+        await page.route('**/replay', route => (isDown ? route.abort() : route.continue()));
+        await open(page, policyId);
+        await write(page, '- { tool: b, action: allow }');
+        const replay = page.getByRole('region', { name: 'Replay' });
+        await replay.getByRole('alert').getByText('The service cannot be reached.').waitFor();
+        await expectUsable(page);
+        isDown = false;
+        await replay.getByRole('button', { name: 'Try again' }).click();
+        await replay.getByText('no call that this policy decided is recorded yet').waitFor();
+        await write(page, '- { tool: b, action: maybe }');
+        await replay.waitFor({ state: 'detached' });
+      });
+    });
+  });
+
+  test('a suggestion for a key is an unsaved text, for which an earlier draft is set aside', async () => {
+    const { policyId, keyId, key } = await service.newKey([{ tool: 'a__*', action: 'allow' }], {
+      name: 'suggested for',
+    });
+    const saved = await textOf(policyId);
+    for (const tool of ['x', 'y']) await service.check(key, 'a', tool);
+    await use(async page => {
+      await open(page, policyId);
+      await write(page, '# mine\n[]');
+      await page.getByText('Not saved yet.').waitFor();
+      await open(page, policyId, `?suggest=${keyId}`);
+      await page
+        .getByText('This text was made from what the key suggested for called in the last 30 days.')
+        .waitFor();
+      const text = await written(page);
+      expect(text).toMatch(/a__x.*a__y/s);
+      expect(text).not.toContain('a__*');
+      await page.getByText('Last 30 days: none of 2 calls changes.').waitFor();
+      await expectUsable(page);
+      expect(await textOf(policyId)).toBe(saved);
+      await button(page, 'Bring it back').click();
+      await page.locator('.cm-line').getByText('# mine').waitFor();
+    });
+  });
+
   describe('a link from a call', () => {
     test('that a rule denied puts a rule above that one, which decides once it is saved', async () => {
       const { policyId, key } = await service.newKey([]);
@@ -242,6 +357,7 @@ describe.if(hasBrowser())('before a policy is saved', () => {
       const { referenceId } = (await service.check(key, 'github', 'merge')).body;
       await use(async page => {
         await page.goto(`/dashboard/approvals/${referenceId}`);
+        await page.getByRole('link', { name: 'Deny this tool' }).waitFor();
         await expectUsable(page);
         await page.getByRole('link', { name: 'Deny this tool' }).click();
         await page.getByText('Rule 0 (deny for github__merge) was added').waitFor();

@@ -22,7 +22,7 @@ import { replacePolicy } from './replace.ts';
 import { ReplayOf } from './replay.tsx';
 import { Rules } from './rules.tsx';
 import { useAsked } from './use-asked.ts';
-import { useReplay } from './use-replay.ts';
+import { useReplays } from './use-replay.ts';
 import { type Origin, type Unsaved, useUnsaved } from './use-unsaved.ts';
 import { useWarning } from './warning.ts';
 
@@ -45,9 +45,9 @@ export function Editing({ policy, reload }: EditingProps) {
     [changed, draft],
   );
   useAsked(policy, unsaved, setSpan);
-  const replayed = useReplay(policy.id, asked, span);
+  const replays = useReplays(policy, asked, span);
   const [isSaving, setSaving] = useState(false);
-  const replay = asked !== null && <ReplayOf replayed={replayed} span={span} setSpan={setSpan} />;
+  const replay = asked !== null && <ReplayOf replays={replays} span={span} setSpan={setSpan} />;
   return (
     <Panel
       title="Rules"
@@ -126,6 +126,12 @@ function Came({ origin, discard }: { origin: Origin; discard: (() => void) | und
         <UnsavedNotice discard={discard}>
           <Named text={origin.said} /> {origin.isNew && 'Nothing is saved yet.'}
         </UnsavedNotice>
+      );
+    case 'suggesting':
+      return (
+        <p class="soft" role="status">
+          Making a text from the calls of the key <Named text={keyName(origin.keyId)} />…
+        </p>
       );
     case 'suggested':
       return (

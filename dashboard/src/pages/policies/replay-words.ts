@@ -1,28 +1,10 @@
 // What a replay came to, in one sentence or two: how many of the recorded calls a draft would decide otherwise.
 
-import type { Decision } from '../../resources.ts';
-
-/** The answer of the service. */
-export interface ReplayAnswer {
-  from: string;
-  to: string;
-  calls: number;
-  changed: number;
-  depends: number;
-  changes: {
-    serverName: string;
-    toolName: string;
-    keyId: string;
-    from: Decision;
-    to: Decision;
-    calls: number;
-    examples: string[];
-  }[];
-}
+import type { Replay } from '../../resources.ts';
 
 const COUNT = new Intl.NumberFormat('en');
 
-export function replayWords(span: string, answer: ReplayAnswer): string {
+export function replayWords(span: string, answer: Replay): string {
   const { calls, changed, depends } = answer;
   if (calls === 0) return `Last ${span}: no call that this policy decided is recorded yet.`;
   const among = `${COUNT.format(calls)} ${calls === 1 ? 'call' : 'calls'}`;
@@ -33,13 +15,35 @@ export function replayWords(span: string, answer: ReplayAnswer): string {
   return `Last ${span}: ${said}.${dependWords(depends)}`;
 }
 
+/**
+ * What the saved version would decide otherwise than was recorded, because older versions decided some of the calls. It
+ * tells apart what a draft changes. Null if there is nothing of that.
+ */
+export function savedWords(version: number, { calls, changed }: Replay): string | null {
+  if (changed === 0) return null;
+  return `${COUNT.format(changed)} of ${COUNT.format(calls)} change already with the saved version ${version}, because older versions decided them.`;
+}
+
+/** For how many calls the saved version makes the same change. */
+export function savedCalls(saved: Replay, change: Replay['changes'][number]): number {
+  const same = saved.changes.find(
+    ({ serverName, toolName, keyId, from, to }) =>
+      serverName === change.serverName &&
+      toolName === change.toolName &&
+      keyId === change.keyId &&
+      from === change.from &&
+      to === change.to,
+  );
+  return same?.calls ?? 0;
+}
+
 function dependWords(depends: number): string {
   if (depends === 0) return '';
-  return ` ${COUNT.format(depends)} ${depends === 1 ? 'depends' : 'depend'} on arguments, which are not recorded.`;
+  return ` ${COUNT.format(depends)} ${depends === 1 ? 'depends' : 'depend'} on what is not recorded, such as arguments.`;
 }
 
 /** How many calls go from which decision to which, the most first. */
-function kindsOf({ changes }: ReplayAnswer): string {
+function kindsOf({ changes }: Replay): string {
   const kinds = new Map<string, number>();
   for (const { from, to, calls } of changes) {
     const kind = `${from} → ${to}`;

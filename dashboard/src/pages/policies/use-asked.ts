@@ -17,25 +17,26 @@ const SUGGESTED_SPAN: Span = '30 days';
 
 export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: Span) => void): void {
   const { query, path, route } = useLocation();
+  const fail = (error: Error) => unsaved.say({ kind: 'failed', error });
   useEffect(() => {
     const asked = askedIn(query);
     // Until it is known who is signed in, nobody may edit.
     if (asked === null || me.value === null) return;
     route(path, true);
-    if (!mayAdminister.value) unsaved.fail(new Error('Only admins can change policies.'));
+    if (!mayAdminister.value) fail(new Error('Only admins can change policies.'));
     else follow(asked);
   }, [query]);
 
   function follow(asked: Asked): void {
     switch (asked.kind) {
       case 'wrong':
-        unsaved.fail(new Error(asked.why));
+        fail(new Error(asked.why));
         break;
       case 'rule':
         addRule(asked);
         break;
       case 'suggestion':
-        suggest(asked.keyId, isSpan(asked.last) ? asked.last : SUGGESTED_SPAN).catch(unsaved.fail);
+        suggest(asked.keyId, isSpan(asked.last) ? asked.last : SUGGESTED_SPAN).catch(fail);
         break;
     }
   }
@@ -45,9 +46,7 @@ export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: 
     const changed = withRule(text, text === policy.text ? policy.version : null, asked);
     if (changed === null) {
       const rule = `The rule (${asked.action} for ${visible(asked.tool)})`;
-      unsaved.fail(
-        new Error(`${rule} could not be added to this text. Mend its errors, or write it by hand.`),
-      );
+      fail(new Error(`${rule} could not be added to this text. Mend its errors, or write it by hand.`));
       return;
     }
     const { said, added, isNew } = changed;
@@ -55,6 +54,7 @@ export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: 
   }
 
   async function suggest(keyId: string, span: Span): Promise<void> {
+    unsaved.say({ kind: 'suggesting', keyId });
     const { text } = await post<{ text: string }>(`/keys/${keyId}/suggest`, { from: since(span) });
     setSpan(span);
     unsaved.replaceWith(text, { kind: 'suggested', keyId, span });

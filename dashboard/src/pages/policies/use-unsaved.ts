@@ -12,6 +12,7 @@ import type { ShownText } from './rules.tsx';
 export type Origin =
   | { kind: 'restored' }
   | { kind: 'rule'; said: string; isNew: boolean }
+  | { kind: 'suggesting'; keyId: string }
   | { kind: 'suggested'; keyId: string; span: string }
   | { kind: 'failed'; error: Error };
 
@@ -33,7 +34,8 @@ export interface Unsaved extends Edited {
   show: (text: string, more: { origin: Origin | null; added?: AddedLines | null }) => void;
   /** Shows a text that was made from the current version, and sets aside what somebody has changed. */
   replaceWith: (text: string, origin: Origin) => void;
-  fail: (error: Error) => void;
+  /** Says something about the text without changing it. */
+  say: (origin: Origin) => void;
   /** Shows the saved text again. With `keep`, the unsaved one is set aside. */
   leave: (keep: boolean) => void;
   bringBack: () => void;
@@ -94,7 +96,7 @@ export function useUnsaved(policy: WholePolicy, drafts: KeptDrafts | null): Unsa
         origin,
         aside: typed.current === policy.text ? edited.aside : keepAside(current()),
       }),
-    fail: error => setEdited(before => ({ ...before, origin: { kind: 'failed', error } })),
+    say: origin => setEdited(before => ({ ...before, origin })),
     leave: isKept =>
       put(policy.text, policy.version, { aside: isKept ? keepAside(current()) : edited.aside }),
     bringBack: () => {

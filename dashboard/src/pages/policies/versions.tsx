@@ -14,7 +14,7 @@ import { useList } from '../../load.ts';
 import type { PolicyVersion, WholePolicy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { linesOf } from './draft.ts';
-import { Replay } from './replay.tsx';
+import { ReplayOfVersion } from './replay.tsx';
 
 interface VersionsProps {
   policy: WholePolicy;
@@ -90,7 +90,7 @@ function columns(
               >
                 <div class="stack">
                   <p>Its text becomes version {policy.version + 1} and decides from that moment on.</p>
-                  <Replay policyId={policy.id} asked={{ version: each.version }} />
+                  <ReplayOfVersion policy={policy} version={each.version} />
                 </div>
               </Confirm>
             )}
