@@ -5,8 +5,8 @@ import { searchAudit } from './audit-search.ts';
 import { padded, type Queries } from './db.ts';
 import { AFTER_HEX, keyTag } from './slots.ts';
 
-/** How many keys one statement looks up; these take about 2 ms on SQLite. */
-const CHUNK = 64;
+/** How many keys one statement looks up; these take about 1 ms on SQLite, even where slots are full. */
+const CHUNK = 32;
 
 /** When each of these keys was last checked; keys that never were, or not within the retention, are left out. */
 export async function findLastUses(db: Queries, keyIds: readonly string[]): Promise<Map<string, number>> {

@@ -83,7 +83,7 @@ describe.if(hasBrowser())('before a policy decides', () => {
       async page => {
         await page.goto(path);
         await page.getByText('1 of 1 call would be decided otherwise').waitFor();
-        for (const name of ['Promote', 'End']) expect(await button(page, name).count()).toBe(0);
+        for (const name of ['Promote', 'End the shadow']) expect(await button(page, name).count()).toBe(0);
         await expectUsable(page);
       },
       { ...PHONE, ...DARK },
@@ -91,7 +91,7 @@ describe.if(hasBrowser())('before a policy decides', () => {
     );
     await use(async page => {
       await page.goto(path);
-      await button(page, 'End').click();
+      await button(page, 'End the shadow').click();
       await page.getByRole('dialog').getByRole('button', { name: 'End' }).click();
       await page.getByText('This key has no shadow').waitFor();
     }, PHONE);

@@ -74,7 +74,7 @@ function Known({ of: key, shadowId, policies, reload, mayChange }: KnownProps) {
         aside={
           mayChange && (
             <div class="actions">
-              <Confirm label="End" title="End the shadow?" run={stop}>
+              <Confirm label="End the shadow" title="End the shadow?" action="End" run={stop}>
                 <Named text={nameOf(shadowId)} /> judges no further calls of this key. What it said stays in
                 the audit log.
               </Confirm>
@@ -133,14 +133,16 @@ function Report({ of: { calls, agreements, differences, from }, span }: { of: Sh
   const more = differences.length - MOST_ROWS;
   return (
     <>
-      <p class="replay-line" role="status">
-        {reportWords(calls, agreements)}
-      </p>
-      {Date.parse(from) > Date.now() - SPANS[span] + SLACK_MS && (
-        <p class="soft small">
-          Calls are counted since <Time at={from} />.
+      <div>
+        <p class="replay-line" role="status">
+          {reportWords(calls, agreements)}
         </p>
-      )}
+        {Date.parse(from) > Date.now() - SPANS[span] + SLACK_MS && (
+          <p class="soft small">
+            Calls are counted since <Time at={from} />.
+          </p>
+        )}
+      </div>
       {differences.length > 0 && (
         <Table
           caption="Calls that the shadow decides otherwise"
