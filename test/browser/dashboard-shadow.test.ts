@@ -59,6 +59,16 @@ describe.if(hasBrowser())('before a policy decides', () => {
       await expectUsable(page);
       await row.getByRole('link', { name: 'Audit entry 1' }).click();
       await page.waitForURL('**/dashboard/audit?entry=*');
+      const entry = page.getByRole('dialog', { name: 'Audit entry' });
+      await entry.getByText(`by ${strict.policyName}, version 1, rule 1`).waitFor();
+      await expectUsable(page);
+      await page.goBack();
+      await page.getByRole('link', { name: 'All of them in the audit log' }).click();
+      await heading(page, 'Audit');
+      expect(await page.getByLabel('Shadow').inputValue()).toBe('differs');
+      await page.locator('tbody tr').nth(2).waitFor();
+      expect(await page.locator('tbody tr').count()).toBe(3);
+      await expectUsable(page);
       await page.goBack();
       await button(page, 'Promote').click();
       const dialog = page.getByRole('dialog', { name: 'Promote the shadow?' });

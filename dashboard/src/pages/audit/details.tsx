@@ -9,7 +9,7 @@ import { Loading, Problem } from '../../components/states.tsx';
 import { DecisionBadge, Id, Named, StatusBadge, Time, Tool } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
 import { keyName, personName } from '../../names.ts';
-import type { WholeAuditEntry } from '../../resources.ts';
+import type { WholeAuditEntry, WholePolicy } from '../../resources.ts';
 import { By } from '../approvals/facts.tsx';
 import { addressOf, type Filters } from './filters.ts';
 import { Sealed } from './sealed.tsx';
@@ -45,6 +45,7 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Surface', surfaceName(entry.surface)],
     ['Policy', <Policy key="" id={policyId} version={policyVersion} context={context} />],
     ['Rule', ruleIndex === null ? 'none' : ruleIndex],
+    ...(entry.shadow === undefined ? [] : [['Shadow', <Shadow key="" of={entry.shadow} />] as Fact]),
     ...(referenceId === null
       ? []
       : [['Approval', <Approval key="" id={referenceId} approval={context.approval} />] as Fact]),
@@ -105,6 +106,24 @@ function Policy({ id, version, context }: { id: string; version: number; context
       ) : (
         <a href={`/dashboard/policies/${id}?compare=${version}`}>version {version}</a>
       )}
+    </>
+  );
+}
+
+/** What the shadow of the key said, which changed nothing. */
+function Shadow({
+  of: { policyId, policyVersion, decision, ruleIndex },
+}: {
+  of: NonNullable<WholeAuditEntry['shadow']>;
+}) {
+  const { data } = useGet<WholePolicy>(`/policies/${policyId}`);
+  return (
+    <>
+      <DecisionBadge decision={decision} /> by{' '}
+      <a href={`/dashboard/policies/${policyId}`}>
+        <Named text={data?.name ?? `${policyId.slice(0, 8)}…`} />
+      </a>
+      , version {policyVersion}, {ruleIndex === null ? 'no rule' : `rule ${ruleIndex}`}
     </>
   );
 }

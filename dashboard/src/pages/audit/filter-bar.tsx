@@ -26,6 +26,8 @@ const ANY_SURFACE: Options = [
   ...SURFACES.map((each): [string, string] => [each, surfaceName(each)]),
 ];
 
+const SHADOWS: Options = [['', 'Any, or none'], ['differs', 'Decides otherwise'], ...DECISIONS.slice(1)];
+
 export function FilterBar({ filters, change }: FilterBarProps) {
   useEffect(() => {
     loadKeys().catch(() => {});
@@ -58,6 +60,7 @@ export function FilterBar({ filters, change }: FilterBarProps) {
             />
             <Text label="Session id" value={filters.sessionId} set={set('sessionId')} />
             <Choice label="Surface" options={ANY_SURFACE} value={filters.surface} set={set('surface')} />
+            <Choice label="Shadow" options={SHADOWS} value={filters.shadow} set={set('shadow')} />
             <Moment label="From" value={filters.from} set={set('from')} />
             <Moment label="To" value={filters.to} set={set('to')} />
           </div>
@@ -93,8 +96,8 @@ function withChosen(known: Options, chosen: string | undefined, nameOf: (id: str
 }
 
 /** Whether one of the filters is set that are folded away. */
-const isRare = ({ personId, sessionId, surface, from, to }: Filters): boolean =>
-  [personId, sessionId, surface, from, to].some(each => each !== undefined);
+const isRare = ({ personId, sessionId, surface, shadow, from, to }: Filters): boolean =>
+  [personId, sessionId, surface, shadow, from, to].some(each => each !== undefined);
 
 interface ControlProps {
   label: string;

@@ -13,6 +13,7 @@ const NAMES = [
   'personId',
   'sessionId',
   'surface',
+  'shadow',
   'within',
   'from',
   'to',
@@ -52,7 +53,7 @@ export function askedOf({ within, ...filters }: Filters, now: number): Query {
 
 /** Whether a new entry matches the filters, except the one by tool. */
 export function isAmong(entry: AuditEntry, filters: Filters): boolean {
-  const { decision, keyId, personId, sessionId, surface, from, to } = filters;
+  const { decision, keyId, personId, sessionId, surface, shadow, from, to } = filters;
   const same = (wanted: string | undefined, is: string | null | undefined) =>
     wanted === undefined || wanted === is;
   return (
@@ -61,9 +62,14 @@ export function isAmong(entry: AuditEntry, filters: Filters): boolean {
     same(personId, entry.personId) &&
     same(sessionId, entry.sessionId) &&
     same(surface, entry.surface) &&
+    (shadow === 'differs' ? differs(entry) : same(shadow, entry.shadow?.decision)) &&
     (from === undefined || Date.parse(entry.at) >= Date.parse(from)) &&
     (to === undefined || Date.parse(entry.at) < Date.parse(to))
   );
+}
+
+function differs({ decision, shadow }: AuditEntry): boolean {
+  return shadow !== undefined && shadow.decision !== decision;
 }
 
 /** A time as <input type="datetime-local"> shows it, in the reader's time zone. */

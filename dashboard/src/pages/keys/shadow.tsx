@@ -14,6 +14,7 @@ import { Named, Time } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
 import type { Key, Policy, ShadowReport } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
+import { addressOf } from '../audit/filters.ts';
 import { PolicyLink } from './parts.tsx';
 import { Promote } from './promote.tsx';
 import { SetShadow } from './set-shadow.tsx';
@@ -45,6 +46,9 @@ export function Shadow({ of: key, policies, reload }: ShadowProps) {
     );
   return <Known of={key} shadowId={key.shadowPolicyId} {...{ policies, reload, mayChange }} />;
 }
+
+/** The same times, as the audit log's address names them. */
+const WITHIN: Record<Span, string> = { '24 hours': '24h', '7 days': '7d', '30 days': '30d' };
 
 interface KnownProps extends ShadowProps {
   shadowId: string;
@@ -105,10 +109,15 @@ function Known({ of: key, shadowId, policies, reload, mayChange }: KnownProps) {
         {report.data !== undefined && (
           <div class={report.loading ? 'stack read again' : 'stack read'} aria-busy={report.loading}>
             <Report of={report.data} span={span} />
-            <p>
+            <p class="actions">
               <button type="button" class="plain small" onClick={() => choose(span)}>
                 Compare again
               </button>
+              {report.data.differences.length > 0 && (
+                <a href={addressOf({ keyId: key.id, shadow: 'differs', within: WITHIN[span] })}>
+                  All of them in the audit log
+                </a>
+              )}
             </p>
           </div>
         )}
