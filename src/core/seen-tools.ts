@@ -3,6 +3,7 @@
 
 import type { Decision } from './decide.ts';
 import { joinName } from './name.ts';
+import type { RuleIndex } from './rule-index.ts';
 
 /**
  * What decided a call: the rule of the current policy with this number, no rule, or something that the current policy does
@@ -23,7 +24,10 @@ export interface SeenCall {
 export interface SeenTool {
   serverName: string;
   toolName: string;
+  calls: number;
   counts: Record<Decision, number>;
+  /** The rules of the current policy that match it, in order. */
+  candidates: readonly number[];
   /** The rules of the current policy that decided calls of it. */
   rules: Set<number>;
   /** Whether some other rule had a say about some call, which one is not known. */
@@ -34,9 +38,15 @@ export interface SeenTool {
 
 export class SeenTools {
   readonly #tools = new Map<string, SeenTool>();
+  readonly #index: RuleIndex;
+
+  constructor(index: RuleIndex) {
+    this.#index = index;
+  }
 
   add({ serverName, toolName, decision, count, by, held }: SeenCall): void {
     const tool = this.#tool(serverName, toolName);
+    tool.calls += count;
     tool.counts[decision] += count;
     if (typeof by === 'number') tool.rules.add(by);
     if (by === 'other') tool.others += count;
@@ -47,17 +57,29 @@ export class SeenTools {
     return this.#tools.has(joinName(serverName, toolName));
   }
 
-  /** By server, then by name. */
-  sorted(): SeenTool[] {
-    return [...this.#tools.values()].sort(byName);
+  all(): Iterable<SeenTool> {
+    return this.#tools.values();
+  }
+
+  /** Those that were called most often come first. */
+  mostCalled(): SeenTool[] {
+    return [...this.#tools.values()].sort((a, b) => b.calls - a.calls || byName(a, b));
   }
 
   #tool(serverName: string, toolName: string): SeenTool {
     const name = joinName(serverName, toolName);
     const known = this.#tools.get(name);
     if (known !== undefined) return known;
-    const counts = { allow: 0, deny: 0, pending: 0 };
-    const tool = { serverName, toolName, counts, rules: new Set<number>(), unsure: false, others: 0 };
+    const tool: SeenTool = {
+      serverName,
+      toolName,
+      calls: 0,
+      counts: { allow: 0, deny: 0, pending: 0 },
+      candidates: this.#index.candidatesFor(name, toolName),
+      rules: new Set(),
+      unsure: false,
+      others: 0,
+    };
     this.#tools.set(name, tool);
     return tool;
   }
@@ -68,12 +90,9 @@ interface Named {
   toolName: string;
 }
 
+/** By server, then by name. */
 export function byName(a: Named, b: Named): number {
   return compare(a.serverName, b.serverName) || compare(a.toolName, b.toolName);
 }
 
 const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
-
-export function callsOf({ counts }: SeenTool): number {
-  return counts.allow + counts.deny + counts.pending;
-}

@@ -4,10 +4,10 @@
 
 import { DAY } from './buckets.ts';
 import { joinName } from './name.ts';
-import type { Rule } from './policy.ts';
+import type { Policy, Rule } from './policy.ts';
 import { limitLine, ruleLine } from './policy-text.ts';
-import { byName, callsOf, type SeenTool, type SeenTools } from './seen-tools.ts';
-import { type IndexedPolicy, keptRules, rulesFor } from './suggested-rules.ts';
+import { byName, type SeenTool, type SeenTools } from './seen-tools.ts';
+import { keptRules, rulesFor } from './suggested-rules.ts';
 import * as remarks from './suggestion-remarks.ts';
 import { fitting, limitsOf, type ToolRules } from './suggestion-size.ts';
 import { safeJson } from './visible.ts';
@@ -22,7 +22,7 @@ export interface SeenPeriod {
 export interface Seen extends SeenPeriod {
   keyName: string;
   /** The policy that the key has now. */
-  policy: IndexedPolicy;
+  policy: Policy;
   /** Calls of which it is not known what was called. */
   untold: number;
   /** What became of the questions of the key in this time. */
@@ -36,14 +36,15 @@ export interface Seen extends SeenPeriod {
 /** The time for which something has to be unused before a remark says so, if calls are counted as far back as that. */
 export const UNUSED_MS = 90 * DAY;
 
-export function suggestedPolicy(seen: Seen): string {
+/** It yields often: whoever calls it can let others have a turn, because thousands of tools take some time. */
+export function* suggestedPolicy(seen: Seen): Generator<void, string> {
   const { policy } = seen;
-  const tools = seen.tools.sorted();
-  const [ruled, unruled] = parted(tools, tool => keptRules(tool, policy).length > 0);
+  const tools = seen.tools.mostCalled();
+  const [ruled, unruled] = yield* parted(tools, tool => keptRules(tool, policy).length > 0);
   const asked = new Map(seen.outcomes.map(each => [joinName(each.serverName, each.toolName), each]));
   const write = (tool: SeenTool) =>
     toolRules(tool, policy, asked.get(joinName(tool.serverName, tool.toolName)));
-  const { kept, left } = fitting(ruled, write, policy.limits);
+  const { kept, left } = yield* fitting(ruled, write, policy.limits);
   const lines = [
     ...comments('', header(seen, tools)),
     ...limitLines(policy, kept),
@@ -64,7 +65,7 @@ const LEFT_OUT =
 const UNMATCHED = 'No rule allowed or asked about any call of these tools. They stay denied:';
 
 function header({ keyName, policy, from, to, untold }: Seen, tools: readonly SeenTool[]): string[] {
-  const calls = tools.reduce((sum, tool) => sum + callsOf(tool), 0);
+  const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
   const what = `${remarks.counted(calls, 'call')} of ${remarks.counted(tools.length, 'tool')}`;
   const unknown = `${remarks.counted(untold, 'further call')} cannot be told apart any more, so rules for them may be missing.`;
   return [
@@ -78,7 +79,7 @@ function time(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-function toolRules(tool: SeenTool, policy: IndexedPolicy, outcomes: remarks.Outcomes | undefined): ToolRules {
+function toolRules(tool: SeenTool, policy: Policy, outcomes: remarks.Outcomes | undefined): ToolRules {
   const rules = rulesFor(tool, policy);
   const about = [remarks.callsRemark(tool), ...remarks.approvedRemark(rules, outcomes)];
   return { tool, rules, lines: [...comments('  ', about), ...rules.map(ruleLine)] };
@@ -92,7 +93,7 @@ function ruleLines(kept: readonly ToolRules[]): string[] {
   });
 }
 
-function limitLines({ limits = {} }: IndexedPolicy, kept: readonly ToolRules[]): string[] {
+function limitLines({ limits = {} }: Policy, kept: readonly ToolRules[]): string[] {
   const named = new Set(limitsOf(kept.flatMap(({ rules }) => rules)));
   const lines = Object.entries(limits).flatMap(([name, limit]) =>
     named.has(name) ? [limitLine(name, limit)] : [],
@@ -101,18 +102,17 @@ function limitLines({ limits = {} }: IndexedPolicy, kept: readonly ToolRules[]):
 }
 
 function unusedRules({ policy, longer }: Seen): string[] {
-  const used = new Set(longer.tools.sorted().flatMap(tool => usedRules(tool, policy)));
+  const used = new Set<number>();
+  for (const { unsure, candidates, rules } of longer.tools.all()) {
+    for (const index of rules) used.add(index);
+    if (unsure) for (const index of candidates) used.add(index);
+  }
   const unused = [...policy.rules.keys()].filter(index => !used.has(index));
   return remarks.listed(
     `Rules of the policy ${safeJson(policy.name)} that decided no call of this key ${duration(longer)}:`,
     unused,
     index => `rule ${index}: ${remarks.ruleText(policy.rules[index] as Rule)}`,
   );
-}
-
-/** The rules that decided calls of a tool, or may have. */
-function usedRules(tool: SeenTool, policy: IndexedPolicy): readonly number[] {
-  return tool.unsure ? [...keptRules(tool, policy), ...tool.rules] : [...tool.rules];
 }
 
 function unusedTools({ offered, longer }: Seen): string[] {
@@ -136,8 +136,11 @@ function comments(indent: string, lines: readonly string[]): string[] {
   return lines.map(line => `${indent}# ${line}`);
 }
 
-function parted<T>(all: readonly T[], belongs: (each: T) => boolean): [T[], T[]] {
+function* parted<T>(all: readonly T[], belongs: (each: T) => boolean): Generator<void, [T[], T[]]> {
   const parts: [T[], T[]] = [[], []];
-  for (const each of all) parts[belongs(each) ? 0 : 1].push(each);
+  for (const each of all) {
+    parts[belongs(each) ? 0 : 1].push(each);
+    yield;
+  }
   return parts;
 }

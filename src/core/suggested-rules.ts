@@ -2,15 +2,11 @@
 // the policy did, and let through no call that the policy would not.
 
 import { exactRule } from './exact-rule.ts';
-import { joinName } from './name.ts';
 import { conditionsOf, type Policy, type Rule } from './policy.ts';
-import type { RuleIndex } from './rule-index.ts';
 import type { SeenTool } from './seen-tools.ts';
 
-export type IndexedPolicy = Policy & { index: RuleIndex };
-
 /** Empty where no rule decided anything about the tool. */
-export function rulesFor(tool: SeenTool, policy: IndexedPolicy): Rule[] {
+export function rulesFor(tool: SeenTool, policy: Policy): Rule[] {
   return keptRules(tool, policy).map(index => narrowed(policy.rules[index] as Rule, tool));
 }
 
@@ -19,8 +15,8 @@ export function rulesFor(tool: SeenTool, policy: IndexedPolicy): Rule[] {
  * rule that denies or asks, or that has a limit, a rule below it would decide about further calls. Whatever no recorded
  * call needs is left out, because what no rule matches is denied.
  */
-export function keptRules(tool: SeenTool, { rules, index }: IndexedPolicy): readonly number[] {
-  const candidates = index.candidatesFor(joinName(tool.serverName, tool.toolName), tool.toolName);
+export function keptRules(tool: SeenTool, { rules }: Policy): readonly number[] {
+  const { candidates } = tool;
   if (tool.unsure) return candidates;
   const last = candidates.findLastIndex(each => tool.rules.has(each));
   return candidates.slice(0, last + 1).filter(each => tool.rules.has(each) || isGuard(rules[each] as Rule));

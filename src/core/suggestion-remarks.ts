@@ -5,7 +5,7 @@ import { DAY, HOUR } from './buckets.ts';
 import { joinName } from './name.ts';
 import type { Rule } from './policy.ts';
 import { ruleLine } from './policy-text.ts';
-import { callsOf, type SeenTool } from './seen-tools.ts';
+import type { SeenTool } from './seen-tools.ts';
 import { safeJson } from './visible.ts';
 
 /** What became of the questions about a tool that are no longer open. */
@@ -39,7 +39,7 @@ export function callsRemark(tool: SeenTool): string {
   const shown = parts.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
   const old =
     tool.others === 0 ? '' : ` ${number(tool.others)} of them by rules that the policy no longer has.`;
-  return `${counted(callsOf(tool), 'call')}: ${shown.join(', ')}.${old}`;
+  return `${counted(tool.calls, 'call')}: ${shown.join(', ')}.${old}`;
 }
 
 /** What to change if people approve every call of a tool; empty otherwise. */
@@ -78,7 +78,7 @@ export function listed<T>(sentence: string, items: readonly T[], line: (item: T)
 }
 
 export function toolLine(tool: SeenTool): string {
-  return `${nameText(tool)} (${counted(callsOf(tool), 'call')})`;
+  return `${nameText(tool)} (${counted(tool.calls, 'call')})`;
 }
 
 export function nameText({ serverName, toolName }: { serverName: string; toolName: string }): string {

@@ -4,7 +4,7 @@
 import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { seenCall } from '../../core/decided-by.ts';
 import { GuardError } from '../../core/errors.ts';
-import { SeenTools } from '../../core/seen-tools.ts';
+import { byName, SeenTools } from '../../core/seen-tools.ts';
 import { type Seen, suggestedPolicy, UNUSED_MS } from '../../core/suggest.ts';
 import type { Outcomes } from '../../core/suggestion-remarks.ts';
 import { earlierApprovals } from '../../store/approvals.ts';
@@ -23,8 +23,8 @@ import { inTurn, nextTurn } from './turns.ts';
 const MOST_OFFERED = 10_000;
 /** For so many tools it is read what people answered: those about which they were asked most often. */
 const MOST_ASKED = 200;
-/** So many calls are looked at before checks get a turn. */
-const CALLS_AT_ONCE = 1000;
+/** How long something is computed before checks get a turn. */
+const SLICE_MS = 4;
 
 /** The text of a policy for what the key did since a time. */
 export async function suggestPolicy(deps: Deps, keyId: string, from: number): Promise<string> {
@@ -42,7 +42,11 @@ async function suggestion(deps: Deps, key: KeyRecord, from: number): Promise<str
   const longer = unusedFrom < from ? await seenSince(deps, key.id, policy, unusedFrom, to) : seen;
   const outcomes = await outcomesOf(db, key.id, seen);
   const offered = await offeredTo(db, key.id);
-  return suggestedPolicy({ ...seen, keyName: key.name, policy, outcomes, longer, offered });
+  const steps = suggestedPolicy({ ...seen, keyName: key.name, policy, outcomes, longer, offered });
+  const slices = new Slices();
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) await slices.next();
+  return step.value;
 }
 
 async function currentPolicy(db: Queries, id: string): Promise<CompiledPolicy> {
@@ -63,14 +67,15 @@ async function seenSince(
   until: number,
 ): Promise<Counted> {
   const { from, to, calls, others } = await countedCalls(deps, { keyId }, since, until);
-  const tools = new SeenTools();
+  const tools = new SeenTools(policy.index);
+  const slices = new Slices();
   for (const group of Map.groupBy(calls, versionOf).values()) {
     const [{ policyId, policyVersion }] = group as [CountedCall];
     const recorded = await compiledVersion(deps.db, policyId, policyVersion);
-    for (const [at, call] of group.entries()) {
+    for (const call of group) {
       const seen = seenCall(call, recorded, policy);
       if (seen !== null) tools.add(seen);
-      if (at % CALLS_AT_ONCE === 0) await nextTurn();
+      await slices.next();
     }
   }
   return { from, to, tools, untold: others };
@@ -80,10 +85,9 @@ const versionOf = ({ policyId, policyVersion }: CountedCall): string => `${polic
 
 /** What people answered about the tools of the key, in the time that was counted. */
 async function outcomesOf(db: Queries, keyId: string, { tools, from, to }: Counted): Promise<Outcomes[]> {
-  const asked = tools
-    .sorted()
+  const asked = [...tools.all()]
     .filter(tool => tool.counts.pending > 0)
-    .sort((a, b) => b.counts.pending - a.counts.pending)
+    .sort((a, b) => b.counts.pending - a.counts.pending || byName(a, b))
     .slice(0, MOST_ASKED);
   const outcomes: Outcomes[] = [];
   for (const { serverName, toolName } of asked) {
@@ -104,4 +108,16 @@ async function offeredTo(db: Queries, keyId: string): Promise<Seen['offered']> {
     await nextTurn();
   }
   return offered;
+}
+
+/** Work that is done in slices, between which checks get a turn. */
+class Slices {
+  #begun = performance.now();
+
+  /** Must be awaited after each small piece of the work. */
+  async next(): Promise<void> {
+    if (performance.now() - this.#begun < SLICE_MS) return;
+    await nextTurn();
+    this.#begun = performance.now();
+  }
 }
