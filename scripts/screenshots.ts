@@ -68,6 +68,19 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   history: page => open(page, '/approvals?view=history'),
   grants: page => open(page, '/approvals?view=grants'),
   audit: page => open(page, '/audit'),
+  search: async page => {
+    await open(page, '/audit');
+    await page.getByRole('combobox', { name: 'Tool' }).fill('merge');
+    await page.getByRole('listbox').waitFor();
+    await page.keyboard.press('ArrowDown');
+  },
+  entry: async page => {
+    await open(page, '/audit?decision=pending');
+    await page.locator('tbody a').first().click();
+    await page.getByRole('dialog').getByText('Evaluated in').waitFor();
+  },
+  changes: page => open(page, '/changes'),
+  notifications: page => open(page, '/notifications'),
   policies: page => open(page, '/policies'),
   policy: async page => {
     await openRow(page, '/policies', 'support-desk');

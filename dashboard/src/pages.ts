@@ -61,10 +61,22 @@ export const PAGES: PageEntry[] = [
     component: page(() => import('./pages/webhooks.tsx')),
   },
   {
+    path: '/notifications',
+    name: 'Notifications',
+    icon: 'M5 13.5V9a5 5 0 0 1 10 0v4.5l1.5 1.5h-13zM8.5 17.5h3',
+    component: page(() => import('./pages/notifications.tsx')),
+  },
+  {
     path: '/operators',
     name: 'Operators',
     icon: 'M7.5 9a3 3 0 1 0-.01 0M2.5 17c0-3.2 2.2-5 5-5s5 1.8 5 5M13 3.4a3 3 0 0 1 0 5.2M14.5 12.3c1.9.6 3 2.3 3 4.7',
     component: page(() => import('./pages/operators.tsx')),
+  },
+  {
+    path: '/changes',
+    name: 'Changes',
+    icon: 'M4 10a6 6 0 1 1 2 4.5M4 10l-2-2M4 10l2-2M10 7v3.5l2.5 1.5',
+    component: page(() => import('./pages/changes.tsx')),
   },
   {
     path: '/settings',

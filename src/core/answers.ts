@@ -697,6 +697,26 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'GET /admin/v1/notifications/channels': {
+    channels: {
+      name: string;
+      type: 'email' | 'slack' | 'http' | 'terminal' | 'teams' | 'unknown';
+      target: string | null;
+      state: 'ok' | 'failing' | 'unused';
+      sent: number;
+      waiting: number;
+      failed: number;
+      lastSentAt: string | null;
+      lastErrorAt: string | null;
+      lastError: string | null;
+    }[];
+  };
+  'POST /admin/v1/notifications/channels/{name}/test': {
+    results: {
+      type: 'email' | 'slack' | 'http' | 'terminal' | 'teams' | 'unknown';
+      error: string | null;
+    }[];
+  };
   'GET /admin/v1/webhooks': {
     webhooks: {
       id: string;

@@ -51,6 +51,9 @@ export type Proof = Answers['GET /admin/v1/audit/{id}/proof'];
 export type Replay = Answers['POST /admin/v1/policies/{id}/replay'];
 export type Stats = Answers['GET /admin/v1/stats'];
 export type Change = Answers['GET /admin/v1/changes']['changes'][number];
+/** A channel by which people are told about waiting calls, and how it does. */
+export type NotificationChannel = Answers['GET /admin/v1/notifications/channels']['channels'][number];
+export type NotificationTest = Answers['POST /admin/v1/notifications/channels/{name}/test'];
 export type Settings = Answers['GET /admin/v1/settings'];
 export type Setting = Settings['settings'][number];
 export type Operator = Answers['GET /admin/v1/operators']['operators'][number];

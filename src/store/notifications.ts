@@ -5,7 +5,8 @@ import type { Queries, Transaction } from './db.ts';
 import { CHANGE_MESSAGE } from './posted-messages.ts';
 
 /** The ways in which a link can reach a person; `unknown` is that of a named channel which this replica does not know. */
-export type ChannelKind = 'email' | 'slack' | 'http' | 'terminal' | 'teams' | 'unknown';
+export const CHANNEL_KINDS = ['email', 'slack', 'http', 'terminal', 'teams', 'unknown'] as const;
+export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
 export type NotificationStatus = 'pending' | 'sent' | 'failed' | 'dropped';
 export const NOTIFICATION_STATUSES = ['pending', 'sent', 'failed', 'dropped'] as const;
@@ -142,6 +143,29 @@ export function listNotifications(
        attempts, next_attempt_at AS "nextAttemptAt", last_error AS "lastError", created_at AS "createdAt",
        attempted_at AS "attemptedAt"
      FROM notifications WHERE ${conditions} ORDER BY id DESC LIMIT $2`,
+    params,
+  );
+}
+
+/** How a message did. */
+export interface SentMessage {
+  status: NotificationStatus;
+  /** When it was last tried to be sent; null if it was not yet. */
+  attemptedAt: number | null;
+  lastError: string | null;
+}
+
+/** The newest messages of a channel. Those for which nobody named a channel went to `null`. */
+export function listNewestOf(
+  db: Queries,
+  channelName: string | null,
+  channel: ChannelKind,
+  limit: number,
+): Promise<SentMessage[]> {
+  const params = channelName === null ? [channel, limit] : [channel, limit, channelName];
+  return db.all(
+    `SELECT status, attempted_at AS "attemptedAt", last_error AS "lastError" FROM notifications
+     WHERE channel_name ${channelName === null ? 'IS NULL' : '= $3'} AND channel = $1 ORDER BY id DESC LIMIT $2`,
     params,
   );
 }

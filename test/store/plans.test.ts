@@ -26,7 +26,7 @@ import { findLastUses } from '../../src/store/key-uses.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
 import { newestEntries } from '../../src/store/newest-entries.ts';
-import { insertNotification, listNotifications } from '../../src/store/notifications.ts';
+import { insertNotification, listNewestOf, listNotifications } from '../../src/store/notifications.ts';
 import * as oauth from '../../src/store/oauth.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import * as passkeys from '../../src/store/passkeys.ts';
@@ -97,6 +97,8 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'nonces that have ended': db => proofs.removeOldNonces(db, 0),
   'messages about an approval': db =>
     listNotifications(db, { status: null, approvalId: idAt(NOW, 7) }, 51, 'z'),
+  'newest messages of a channel': db => listNewestOf(db, 'desk', 'http', 100),
+  'newest messages without a channel': db => listNewestOf(db, null, 'http', 100),
   'messages that have to be changed': db => anyChangeDue(db, NOW),
   'a message of an approval': db => isPosted(db, idAt(NOW, 7), 'C1/1.1'),
   'names of the tools of a server': db => listToolNames(db, idAt(NOW, 7), 100),
@@ -354,7 +356,8 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       await proofs.insertProof(tx, proofRecord({ approvalId: id }));
       await proofs.replaceNonce(tx, nonceOf(id));
       const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
-      insertNotification(tx, { id, ...about, tokenEncrypted: 't' });
+      const channelName = n % 50 === 0 ? 'desk' : null;
+      insertNotification(tx, { id, ...about, channelName, tokenEncrypted: 't' });
       pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
       if (n % 100 === 7) markDrift(tx, id, 't', { digest: 'e', definition: '{}', at: 0 });
       await insertConnectedTool(tx, {

@@ -1,9 +1,12 @@
-// /admin/v1/notifications: whether the messages with approval links were sent, so that a failing channel is noticed.
+// /admin/v1/notifications: whether the messages with approval links were sent, so that a failing channel is noticed, and
+// how each channel does.
 
 import { z } from 'zod';
-import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
+import { channelHealth, NEWEST, testChannel } from '../../guard/approvals/notify/health.ts';
+import type { NotifySettings } from '../../guard/approvals/notify/notify.ts';
+import { CHANNEL_KINDS, listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route, type Services } from '../route.ts';
 
 const notification = z.object({
   id: uuid,
@@ -17,6 +20,34 @@ const notification = z.object({
   lastError: z.string().nullable(),
   createdAt: isoTime,
 });
+
+const channel = z.object({
+  name: z.string(),
+  type: z.enum(CHANNEL_KINDS),
+  target: z
+    .string()
+    .nullable()
+    .meta({ description: 'Where it leads: masked addresses, or the host of a URL.' }),
+  state: z
+    .enum(['ok', 'failing', 'unused'])
+    .meta({ description: 'Whether the newest attempt to send a message succeeded.' }),
+  sent: z.int().meta({ description: `How many of its newest ${NEWEST} messages were sent.` }),
+  waiting: z.int(),
+  failed: z.int(),
+  lastSentAt: isoTime.nullable(),
+  lastErrorAt: isoTime.nullable(),
+  lastError: z.string().nullable(),
+});
+
+const result = z.object({ type: z.enum(CHANNEL_KINDS), error: z.string().nullable() });
+
+/** Only the worker prints. */
+const nothing = () => {};
+
+function notifySettings({ config, targetRules, slack }: Services, request: Request): NotifySettings {
+  const publicUrl = config.publicUrl ?? new URL(request.url).origin;
+  return { ...config, publicUrl, rules: targetRules, slack, print: nothing };
+}
 
 export const notificationRoutes: Route[] = [
   route({
@@ -48,6 +79,40 @@ export const notificationRoutes: Route[] = [
           }),
         ),
       );
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/v1/notifications/channels',
+    access: 'view',
+    tag: 'approvals (administration)',
+    summary: 'List the channels of notifications, and how they do',
+    description:
+      '`default` stands for the settings of the service, and for the addresses that keys have of their own; it is listed ' +
+      'once for each of its types.',
+    answers: { 200: { description: 'Channels.', schema: z.object({ channels: z.array(channel) }) } },
+    handle: async ({ services, request }) => {
+      const channels = await channelHealth(services.deps, notifySettings(services, request));
+      const shown = channels.map(each => ({
+        ...each,
+        lastSentAt: isoOrNull(each.lastSentAt),
+        lastErrorAt: isoOrNull(each.lastErrorAt),
+      }));
+      return Response.json({ channels: shown });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/v1/notifications/channels/:name/test',
+    access: 'admin',
+    tag: 'approvals (administration)',
+    summary: 'Send a test message by a channel now, and see whether it was taken',
+    answers: {
+      200: { description: 'One result for each type.', schema: z.object({ results: z.array(result) }) },
+    },
+    handle: async ({ services, request, params }) => {
+      const settings = notifySettings(services, request);
+      return Response.json({ results: await testChannel(services.deps, settings, params['name'] ?? '') });
     },
   }),
 ];

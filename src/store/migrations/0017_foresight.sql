@@ -28,3 +28,6 @@ CREATE TABLE context_rollups (
 
 -- The list of keys counts the tools that changed; they are few.
 CREATE INDEX tool_definitions_changed ON tool_definitions (connected_tool_id) WHERE changed_digest IS NOT NULL;
+
+-- How a channel has done with its newest messages.
+CREATE INDEX notifications_channel ON notifications (channel_name, channel, id);

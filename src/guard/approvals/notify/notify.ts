@@ -163,12 +163,13 @@ async function prepared(
     reviewFirst: shows && details === null,
   };
   return async () => {
-    await send(settings, route, message);
+    await sendBy(settings, route, message);
     return undefined;
   };
 }
 
-async function send(
+/** Throws a short sentence without secrets if the receiver did not take the message. */
+export async function sendBy(
   settings: NotifySettings,
   { channel, rules }: Route,
   message: NotificationMessage,

@@ -28,7 +28,7 @@ const OPERATORS_OWN: TargetRules = { allowPrivate: true };
 /** A sentence that says what is wrong, if the notification has no address. */
 export function routeOf(
   settings: RouteSettings,
-  { channel: kind, channelName: name }: LeasedNotification,
+  { channel: kind, channelName: name }: Pick<LeasedNotification, 'channel' | 'channelName'>,
   notify: KeyNotify | null,
 ): Route | string {
   if (name !== null && name !== DEFAULT_CHANNEL) {

@@ -1,0 +1,55 @@
+// Changes: who changed what in the administration, newest first, with links to what was changed.
+
+import { answeredBy } from '../../../src/core/approval.ts';
+import { Page } from '../components/page.tsx';
+import { Empty, Shown } from '../components/states.tsx';
+import { type Column, More, Table } from '../components/table.tsx';
+import { Named, Time } from '../components/text.tsx';
+import { useList } from '../load.ts';
+import type { Change } from '../resources.ts';
+import { nameOf, placeOf, restOf, whatHappened } from './changes/words.ts';
+
+const COLUMNS: Column<Change>[] = [
+  { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+  { head: 'Who', cell: ({ actor }) => <Named text={answeredBy(actor)} /> },
+  { head: 'What', cell: change => <Named text={whatHappened(change.action)} /> },
+  { head: 'Which', cell: change => <Which of={change} /> },
+  {
+    head: 'Details',
+    kind: 'wide',
+    cell: change => restOf(change).map(each => <Rest key={each} text={each} />),
+  },
+];
+
+export default function Changes() {
+  const list = useList<Change>('/changes', 'changes');
+  return (
+    <Page title="Changes" lead="Who changed what: policies, keys, operators, and answers to questions.">
+      <section class="panel" aria-label="Changes">
+        <Shown of={list} empty={<Empty title="Nothing has been changed yet" />}>
+          <Table
+            caption="Changes, newest first"
+            columns={COLUMNS}
+            rows={list.data ?? []}
+            keyOf={each => each.id}
+          />
+          <More more={list.more} />
+        </Shown>
+      </section>
+    </Page>
+  );
+}
+
+function Which({ of: change }: { of: Change }) {
+  const place = placeOf(change);
+  const name = <Named text={nameOf(change) ?? `${change.target.slice(0, 8)}…`} />;
+  return place === null ? name : <a href={place}>{name}</a>;
+}
+
+function Rest({ text }: { text: string }) {
+  return (
+    <p class="soft small">
+      <Named text={text} />
+    </p>
+  );
+}

@@ -1,0 +1,76 @@
+// What a change says to people: what was done to what, where that can be looked at, and what else is known about it.
+
+import { safeJson } from '../../../../src/core/visible.ts';
+import type { Change } from '../../resources.ts';
+
+/** The past of the verbs that do not only get a "d" or "ed". */
+const DONE: Record<string, string> = {
+  update: 'changed',
+  reset: 'reset',
+  setup: 'set up',
+  deny: 'denied',
+  withdraw: 'withdrawn',
+  redeliver: 'sent again',
+  vote: 'approved by one of several',
+  role: 'given another role',
+  groups: 'put into other groups',
+  password: 'given a new password',
+  'rotate-secret': 'given a new secret',
+  'sign-in': 'signed in to',
+  'sign-out': 'signed out of',
+};
+
+/** `policy.update` as "Policy changed". */
+export function whatHappened(action: string): string {
+  const [noun = '', verb = ''] = action.split('.');
+  const thing = noun.replaceAll('-', ' ');
+  return `${thing.charAt(0).toUpperCase()}${thing.slice(1)} ${DONE[verb] ?? past(verb)}`;
+}
+
+const past = (verb: string): string => (verb.endsWith('e') ? `${verb}d` : `${verb}ed`);
+
+/** The page of what was changed; null if it has none any more. */
+export function placeOf({ action, target, detail }: Change): string | null {
+  const [noun, verb] = action.split('.');
+  if (verb === 'delete') return null;
+  const within = (path: string, id: unknown) => (typeof id === 'string' ? `/dashboard/${path}/${id}` : null);
+  switch (noun) {
+    case 'policy':
+    case 'limit':
+      return within('policies', target);
+    case 'key':
+      return within('keys', target);
+    case 'webhook':
+      return within('webhooks', target);
+    case 'approval':
+      return within('approvals', target);
+    case 'grant':
+      return within('approvals', detail['referenceId']);
+    case 'delivery':
+      return within('webhooks', detail['webhookId']);
+    case 'session':
+    case 'connected-tool':
+      return within('keys', detail['keyId']);
+    case 'operator':
+      return '/dashboard/operators';
+    default:
+      return null;
+  }
+}
+
+/** What it is called, if the change says so. */
+export function nameOf({ detail }: Change): string | null {
+  const name = [detail['name'], detail['email'], detail['label'], detail['host']].find(
+    each => typeof each === 'string' && each !== '',
+  );
+  return (name as string | undefined) ?? null;
+}
+
+const NAMED = new Set(['name', 'email', 'label', 'host']);
+
+/** What else is known, as `field: value`. */
+export function restOf({ detail }: Change): string[] {
+  return Object.entries(detail)
+    .filter(([field, value]) => !NAMED.has(field) && value !== null)
+    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : safeJson(value)}`);
+}
