@@ -13,8 +13,8 @@ const NAMED: [RegExp, string][] = [
     'core/cases core/decide core/reasons core/strictness core/trace core/pattern core/lint faults/p14 faults/p15',
   ],
   [
-    /^core\/(sentences|reasons|recorded|replay|situation)/,
-    'core/reasons core/read-reasons core/replay core/situation',
+    /^core\/(sentences|reasons|recorded|replay|possibilities|situation)/,
+    'core/reasons core/read-reasons core/replay core/replay-random core/situation',
   ],
   [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
   [

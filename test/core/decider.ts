@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type * as compiled from '../../src/core/compiled-policy.ts';
 import type * as consideration from '../../src/core/consider.ts';
 import type * as decision from '../../src/core/decide.ts';
+import type { RecordedCall } from '../../src/core/reasons.ts';
 import type { Situation, ToolCall } from '../../src/core/situation.ts';
 
 /** A call with a key, without a session and without arguments. */
@@ -44,4 +45,14 @@ export async function deciderIn(root = join(import.meta.dir, '../..')): Promise<
       return decide(about, { drift: null, freedom: null, approvalLimit: null, usedUp: false, ...facts });
     },
   };
+}
+
+/** What the audit log says about a call. */
+export function recordOf(
+  { serverName, toolName }: ToolCall,
+  { decision, reason, ruleIndex }: decision.Decided,
+  personId: string | null = null,
+): RecordedCall {
+  const about = { keyId: 'k', policyId: 'p', policyVersion: 1, personId };
+  return { ...about, serverName, toolName, decision, reason, ruleIndex };
 }

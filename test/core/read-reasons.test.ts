@@ -3,9 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../src/core/policy.ts';
-import { type RecordedCall, readPassedOver, readReason, type Told } from '../../src/core/reasons.ts';
+import { readPassedOver, readReason, type Told } from '../../src/core/reasons.ts';
 import type { ToolCall } from '../../src/core/situation.ts';
-import { deciderIn, type Facts } from './decider.ts';
+import { deciderIn, type Facts, recordOf } from './decider.ts';
 
 const core = await deciderIn();
 
@@ -248,7 +248,7 @@ for (const [what, rule, { call: flags, ...facts }, told] of ROWS) {
             { serverName: 's', toolName, ...flags },
             { ...facts, situation: { args } },
           );
-          const call = recordOf(toolName, decided);
+          const call = recordOf({ serverName: 's', toolName }, decided);
           const { rest, ...read } = readReason(call, policy);
           expect([decided.reason, read]).toEqual([decided.reason, told]);
           if (rest === null || above.length === 0) continue;
@@ -260,11 +260,7 @@ for (const [what, rule, { call: flags, ...facts }, told] of ROWS) {
   });
 }
 
-function recordOf(toolName: string, decided: ReturnType<typeof core.decide>): RecordedCall {
-  const { decision, reason, ruleIndex } = decided;
-  const about = { keyId: 'k', policyId: 'p', policyVersion: 1, personId: null };
-  return { ...about, serverName: 's', toolName, decision, reason, ruleIndex };
-}
+const CALL = { serverName: 's', toolName: 't' };
 
 test('the rules that were passed over are told in every kind of reason that can go on', () => {
   const policy = core.compilePolicy({
@@ -285,7 +281,7 @@ test('the rules that were passed over are told in every kind of reason that can 
       { serverName: 's', toolName: 't' },
       { ...facts, situation: { args: {} } },
     );
-    const { rest } = readReason(recordOf('t', decided), policy);
+    const { rest } = readReason(recordOf(CALL, decided), policy);
     expect([...readPassedOver(rest, [0, 2, 3], policy)]).toEqual([...PASSED_OVER]);
   }
 });
@@ -297,7 +293,7 @@ test('a reason that is not to be expected tells nothing', () => {
     version: 1,
     rules: [{ tool: '*', action: 'allow' }],
   });
-  const base = recordOf('t', core.decide(policy, { serverName: 's', toolName: 't' }));
+  const base = recordOf(CALL, core.decide(policy, CALL));
   const causes = [
     readReason({ ...base, reason: 'Because.' }, policy),
     readReason({ ...base, ruleIndex: 7 }, policy),

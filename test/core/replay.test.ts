@@ -1,18 +1,14 @@
-// What a draft would have decided about recorded calls. Random policies, drafts and calls are compared with the decision
-// that the draft really makes, because the test knows the arguments; a table says what the draft does to each kind of
-// record.
+// What a draft would have decided about recorded calls of each kind. replay-random.test.ts compares random ones with what
+// the draft really decides.
 
 import { expect, test } from 'bun:test';
 import type { CompiledPolicy } from '../../src/core/compiled-policy.ts';
-import type { Decided, Decision } from '../../src/core/decide.ts';
+import type { Decision } from '../../src/core/decide.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { ACTIONS, type Limits, type Rule } from '../../src/core/policy.ts';
-import type { RecordedCall } from '../../src/core/reasons.ts';
+import type { Limits, Rule } from '../../src/core/policy.ts';
 import { outcomeOf } from '../../src/core/replay.ts';
-import type { Situation, ToolCall } from '../../src/core/situation.ts';
-import { figures, SEED } from '../support/faults.ts';
-import { deciderIn, type Facts } from './decider.ts';
-import { type Random, seeded } from './oracle.ts';
+import type { ToolCall } from '../../src/core/situation.ts';
+import { deciderIn, type Facts, recordOf } from './decider.ts';
 
 const core = await deciderIn();
 
@@ -21,20 +17,8 @@ const LIMITS: Limits = {
   others: { calls: 9, each: 'day' },
   asking: { calls: 3, each: 'day', beyond: 'require_approval' },
 };
-/** A rule with this one is passed over if the arguments have no amount to add up. */
-const SUMS: Limits = { sums: { sum: 'args.n', atMost: 100, each: 'day' } };
 const compile = (rules: readonly Rule[], version = 1): CompiledPolicy =>
-  core.compilePolicy({ id: 'p', name: 'prod', version, rules, limits: { ...LIMITS, ...SUMS } });
-
-function recordOf(
-  call: ToolCall,
-  { decision, reason, ruleIndex }: Decided,
-  personId: string | null = null,
-): RecordedCall {
-  const { serverName, toolName } = call;
-  const about = { keyId: 'k', policyId: 'p', policyVersion: 1, personId };
-  return { ...about, serverName, toolName, decision, reason, ruleIndex };
-}
+  core.compilePolicy({ id: 'p', name: 'prod', version, rules, limits: LIMITS });
 
 const CALL = { serverName: 's', toolName: 't' };
 
@@ -197,126 +181,4 @@ test('a version that cannot be read proves nothing', () => {
   expect(outcome('allow', ALLOW)).toBe('allow');
   expect(outcome('allow', ASK)).toBe('depends');
   expect(outcome('pending', ASK)).toBe('pending');
-});
-
-/** Small enough that random calls make each of them true, false or fail. */
-const CONDITIONS = [
-  'args.a',
-  '!args.a',
-  'args.b',
-  'has(args.c)',
-  'args.n > 1',
-  'args.n > 1 || args.a',
-  'session.label == "run"',
-  'has(person.email)',
-  'key.name == "agent" && args.b',
-  'surface == "mcp"',
-];
-const HOURS = ['mon-fri', 'sat-sun', '08:00-18:00 Europe/Berlin', 'mon-sun'];
-const TOOLS = ['*', 's__*', 's__t', 't', 's__u'];
-
-const pick = <T>(random: Random, items: readonly T[]): T => items[random(items.length)] as T;
-
-function randomRule(random: Random, limits: Limits = LIMITS): Rule {
-  const when = Array.from({ length: [0, 1, 1, 2][random(4)] as number }, () => pick(random, CONDITIONS));
-  const action = pick(random, ACTIONS);
-  return {
-    tool: pick(random, TOOLS),
-    action,
-    ...(when.length > 0 && { when: when.length === 1 && random(2) === 0 ? when[0] : when }),
-    ...(random(4) === 0 && { during: pick(random, HOURS) }),
-    ...(action === 'allow' && random(5) === 0 && { limit: pick(random, Object.keys(limits)) }),
-    ...(action === 'require_approval' && random(4) === 0 && { approvers: { group: 'ops', count: 2 } }),
-    ...(action === 'deny' && random(3) === 0 && { reason: 'Rule 0 did not apply: condition 0 is false.' }),
-  };
-}
-
-/** The policy after a few edits, as people make them. */
-function edited(random: Random, rules: readonly Rule[]): Rule[] {
-  const draft = [...rules];
-  for (let edits = random(3); edits >= 0; edits--) {
-    const at = random(draft.length + 1);
-    const old = draft[at];
-    const way = random(4);
-    if (old === undefined || way === 0) draft.splice(at, 0, randomRule(random));
-    else if (way === 1) draft.splice(at, 1);
-    else if (way === 2)
-      draft[at] = { tool: old.tool, action: pick(random, ACTIONS), ...('when' in old && { when: old.when }) };
-    else draft.splice(random(draft.length), 0, ...draft.splice(at, 1));
-  }
-  return draft;
-}
-
-function randomSituation(random: Random): Partial<Situation> {
-  const args: JsonObject = {};
-  for (const name of ['a', 'b', 'c']) if (random(4) > 0) args[name] = random(2) === 0;
-  if (random(4) > 0) args['n'] = random(4);
-  return {
-    args,
-    now: Date.UTC(2026, 2, 1 + random(7), random(24)),
-    surface: pick(random, ['check', 'mcp']),
-    session: random(2) === 0 ? null : { id: 'x', label: pick(random, ['run', 'other']) },
-    person: random(2) === 0 ? null : { email: 'a@example.com', groups: [] },
-  };
-}
-
-const RUNS = 20_000;
-
-test('what the replay knows is what the draft decides, over random policies, drafts and calls', () => {
-  const random = seeded(SEED);
-  const seen = { known: 0, changed: 0, depends: 0 };
-  const wrong: string[] = [];
-  for (let run = 0; run < RUNS; run++) {
-    const rules = Array.from({ length: random(6) }, () => randomRule(random));
-    const draftRules =
-      random(5) === 0 ? Array.from({ length: random(5) }, () => randomRule(random)) : edited(random, rules);
-    const [policy, draft] = [compile(rules), compile(draftRules, 2)];
-    const given = { situation: randomSituation(random) };
-    const decided = core.decide(policy, CALL, given);
-    const real = core.decide(draft, CALL, given).decision;
-    const record = recordOf(CALL, decided, given.situation.person ? 'someone' : null);
-    const outcome = outcomeOf(draft, record, { recorded: policy, keyName: 'agent' });
-    if (outcome === 'depends') seen.depends++;
-    else if (outcome === real) seen.known++;
-    else wrong.push(`${outcome}, not ${real}: ${JSON.stringify([record, rules, draftRules, given])}`);
-    if (outcome !== 'depends' && outcome !== decided.decision) seen.changed++;
-  }
-  figures('replay', { seed: SEED, operations: RUNS, violations: wrong.length, ...seen });
-  expect(wrong.slice(0, 3)).toEqual([]);
-  // Otherwise the comparison says little.
-  expect(seen.known).toBeGreaterThan(RUNS / 2);
-  expect(seen.changed).toBeGreaterThan(RUNS / 20);
-  expect(seen.depends).toBeGreaterThan(RUNS / 50);
-});
-
-test('an unchanged policy changes nothing, and depends on nothing that the reason tells', () => {
-  const random = seeded(SEED + 1);
-  const facts: Given[] = [
-    {},
-    { freedom: FREED },
-    { repeats: DENIED },
-    { drift: 'deny' },
-    { drift: 'require_approval' },
-    { usedUp: true },
-    { approvalLimit: 'this key already has 20 open approvals' },
-    { call: { noPlace: 'full' } },
-    { handedTo: 'terminal' },
-    { call: { unseen: true } },
-  ];
-  for (let run = 0; run < RUNS / 2; run++) {
-    const rules = Array.from({ length: random(6) }, () => randomRule(random, { ...LIMITS, ...SUMS }));
-    const { call: flags, ...given } = pick(random, facts);
-    const about = { ...given, situation: randomSituation(random) };
-    const policy = compile(rules);
-    const decided = core.decide(policy, { ...CALL, ...flags }, about);
-    const record = recordOf(CALL, decided, about.situation.person ? 'someone' : null);
-    const outcome = (draft: CompiledPolicy) =>
-      outcomeOf(draft, record, { recorded: policy, keyName: 'agent' });
-    const what = JSON.stringify([record, rules, about]);
-    expect([what, outcome(compile(rules, 2))]).toEqual([what, decided.decision]);
-    // The same with a rule more that says what would happen without it, so that the rules have to be gone through.
-    const again = outcome(compile([...rules, { tool: '*', action: 'deny' }], 2));
-    const isHeld = decided.reason.includes('could not be evaluated') || decided.reason.startsWith('A person');
-    if (!flags?.unseen && !isHeld) expect([what, again]).toEqual([what, decided.decision]);
-  }
 });
