@@ -19,6 +19,8 @@ import { type Engine, ROOT } from '../support/service.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+type Principal = CheckRequest['principal'];
+
 interface Content {
   rules: Rule[];
   limits?: Limits;
@@ -69,9 +71,12 @@ interface Call {
   args: Json;
   caller: number;
   surface: 'check' | 'mcp';
-  /** Of the approvals so far, the one that the call names. */
-  names: number | null;
+  /** Of the last approvals, the one whose call is made again instead, with its name. */
+  again: number | null;
 }
+
+/** How many of the newest approvals are answered and named. */
+const RECENT = 6;
 
 export type Step =
   | { kind: 'calls'; calls: Call[] }
@@ -88,14 +93,14 @@ export function nextStep(chance: () => number): Step {
     args: tool === 'busy' ? { list: new Array(60).fill(1) } : { amount: upTo(9) },
     caller: upTo(3),
     surface: pick(['check', 'check', 'mcp']),
-    names: chance() < 0.4 ? upTo(1000) : null,
+    again: chance() < 0.4 ? upTo(RECENT) : null,
   });
   const kind = chance();
   if (kind < 0.05) return { kind: 'calls', calls: Array.from({ length: 12 }, () => call('busy')) };
   if (kind < 0.55)
     return { kind: 'calls', calls: Array.from({ length: 1 + upTo(6) }, () => call(pick(TOOLS))) };
   if (kind < 0.75)
-    return { kind: 'answer', which: upTo(1000), how: pick(['approve', 'approve', 'grant', 'deny']) };
+    return { kind: 'answer', which: upTo(RECENT), how: pick(['approve', 'approve', 'grant', 'deny']) };
   if (kind < 0.85) return { kind: 'pass', ms: upTo(90) * MINUTE };
   if (kind < 0.97) return { kind: 'version', of: pick(['real', 'shadow']), content: pick(CONTENTS) };
   return { kind: 'shows', readOnlyHint: chance() < 0.5 };
@@ -123,8 +128,9 @@ export class World {
   readonly #deps: Deps;
   readonly #work: { decideGroup: (tx: never, requests: CheckRequest[]) => Promise<unknown[]> };
   readonly #clock: { now: number };
-  readonly #references: string[] = [];
-  #principals: CheckRequest['principal'][] = [];
+  /** The approvals so far, newest first, with the calls that they are about. */
+  readonly #asked: { referenceId: string; call: Call }[] = [];
+  #principals: Principal[] = [];
   #policies = { real: '', shadow: '' };
   #toolId = '';
   #keyId = '';
@@ -163,9 +169,8 @@ export class World {
     this.#keyId = await key('watched', this.#policies.real);
     const counting = await key('counting', this.#policies.shadow);
     const owner = { kind: 'key' as const, keyId: this.#keyId, sessionId: null, scope: null };
-    const { session } = await mintSession(deps, owner, { label: 'run', ttlMinutes: 1440, scopeTools: null });
-    const run = { ...owner, kind: 'session' as const, sessionId: session.id, sessionLabel: 'run' };
-    this.#principals = [owner, run, { ...owner, keyId: counting }];
+    this.#principals = [owner, { ...owner, keyId: counting }];
+    await this.#newSession();
     await createWebhook(deps, 'admin', { allowPrivate: true }, {
       url: 'http://127.0.0.1:9/',
       keyId: null,
@@ -175,6 +180,15 @@ export class World {
     this.#toolId = (await connectTool(deps, 'admin', { allowPrivate: true }, this.#keyId, tool)).id;
     await this.#shows(true);
     if (shadowed) await changeKey(deps, 'admin', this.#keyId, { shadowPolicyId: this.#policies.shadow });
+  }
+
+  /** Callers: the key with the shadow, the key that really uses that policy, and a session of the first. */
+  async #newSession(): Promise<void> {
+    const [owner, counting] = this.#principals as [Principal, Principal];
+    const input = { label: 'run', ttlMinutes: 1440, scopeTools: null };
+    const { session } = await mintSession(this.#deps, owner, input);
+    const run = { ...owner, kind: 'session' as const, sessionId: session.id, sessionLabel: 'run' };
+    this.#principals = [owner, counting, run];
   }
 
   #shows(readOnlyHint: boolean): Promise<unknown> {
@@ -192,6 +206,7 @@ export class World {
         return this.#answer(step.which, step.how);
       case 'pass':
         this.#clock.now += step.ms;
+        await this.#newSession();
         return '';
       case 'version': {
         const id = this.#policies[step.of];
@@ -205,32 +220,37 @@ export class World {
   }
 
   async #decide(calls: readonly Call[]): Promise<string> {
-    const requests = calls.map(call => this.#request(call));
+    const made = calls.map(call => this.#made(call));
+    const requests = made.map(({ call, referenceId }) => this.#request(call, referenceId));
     const results = await this.#store.db.transaction({}, tx => this.#work.decideGroup(tx as never, requests));
-    for (const each of results) {
+    results.forEach((each, index) => {
       const { decision, referenceId } = each as Verdict;
-      if (decision === 'pending' && referenceId !== undefined && !this.#references.includes(referenceId))
-        this.#references.push(referenceId);
-    }
+      if (decision === 'pending' && referenceId !== undefined)
+        this.#asked.unshift({ referenceId, call: made[index]?.call as Call });
+    });
     return this.#named(results.map(shownResult));
   }
 
-  #request({ tool, args, caller, surface, names }: Call): CheckRequest {
-    const known = this.#references.length;
+  #made(call: Call): { call: Call; referenceId: string | null } {
+    const asked = call.again === null ? undefined : this.#asked[call.again];
+    return asked ?? { call, referenceId: null };
+  }
+
+  #request({ tool, args, caller, surface }: Call, referenceId: string | null): CheckRequest {
     return {
-      principal: this.#principals[caller] as CheckRequest['principal'],
+      principal: this.#principals[caller] as Principal,
       surface,
       call: { serverName: 'prod', toolName: tool },
       args,
-      referenceId: names === null || known === 0 ? null : (this.#references[names % known] ?? null),
+      referenceId,
       startedAt: performance.now(),
       ...(surface === 'mcp' && { connectedToolId: this.#toolId }),
     };
   }
 
   async #answer(which: number, how: 'approve' | 'grant' | 'deny'): Promise<string> {
-    if (this.#references.length === 0) return '';
-    const referenceId = this.#references[which % this.#references.length] as string;
+    const referenceId = this.#asked[which]?.referenceId;
+    if (referenceId === undefined) return '';
     const answer =
       how === 'deny'
         ? ({ action: 'deny', note: 'No.', grantMs: null } as const)
