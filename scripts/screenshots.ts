@@ -93,6 +93,11 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   },
   keys: page => open(page, '/keys'),
   key: page => openRow(page, '/keys', 'coding agent'),
+  shadow: page => openView(page, 'Shadow'),
+  suggest: async page => {
+    await openView(page, 'Suggest a policy');
+    await page.getByLabel('The suggested policy').waitFor();
+  },
   servers: page => openRow(page, '/keys', 'support agent'),
   'add-server': async page => {
     await openRow(page, '/keys', 'support agent');
@@ -135,6 +140,12 @@ async function openRow(page: Page, path: string, name: string): Promise<void> {
   await open(page, path);
   await page.getByRole('link', { name, exact: true }).click();
   await page.waitForURL(`**${path}/*`);
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
+}
+
+async function openView(page: Page, name: string): Promise<void> {
+  await openRow(page, '/keys', 'coding agent');
+  await page.getByRole('link', { name, exact: true }).click();
   await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
