@@ -62,7 +62,7 @@ export function* suggestedPolicy(seen: Seen): Generator<void, string> {
 const NO_RULES = ['  # No rule decided about any call.', '  - { tool: "*", action: deny }'];
 const LEFT_OUT =
   'These tools were called less often and are left out, because a policy cannot be longer. They are denied here:';
-const UNMATCHED = 'No rule allowed or asked about any call of these tools. They stay denied:';
+const UNMATCHED = 'No rule applied to the calls of these tools. They stay denied:';
 
 function header({ keyName, policy, from, to, untold }: Seen, tools: readonly SeenTool[]): string[] {
   const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);

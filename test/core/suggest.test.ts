@@ -95,7 +95,7 @@ rules:
   - { tool: "pay__refund", action: allow, when: "args.amount <= 50", limit: "small" }
   - { tool: "pay__refund", action: require_approval, show: ["amount"], approvers: { group: "Finance" } }
 
-# No rule allowed or asked about any call of these tools. They stay denied:
+# No rule applied to the calls of these tools. They stay denied:
 #   "shell__run" (2 calls)
 
 # Rules of the policy "prod" that decided no call of this key in 90 days:
@@ -131,7 +131,7 @@ describe('keeps', () => {
   test('all rules for a tool if it is not known which of them decided', () => {
     const text = suggest(guarded, [call('a__t', 'other', 'allow', 7)]);
     expect(rulesIn(text)?.map(rule => rule.action)).toEqual(['allow', 'deny', 'allow']);
-    expect(text).toContain('# 7 calls: 7 allowed. 7 of them by rules that the policy no longer has.');
+    expect(text).toContain('# 7 calls: 7 allowed. 7 of them were decided before the policy had these rules.');
     expect(text).not.toContain('decided no call');
   });
 
