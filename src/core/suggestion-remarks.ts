@@ -38,7 +38,9 @@ export function callsRemark(tool: SeenTool): string {
   ] as const;
   const shown = parts.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
   const old =
-    tool.others === 0 ? '' : ` ${number(tool.others)} of them were decided before the policy had these rules.`;
+    tool.others === 0
+      ? ''
+      : ` ${number(tool.others)} of them were decided before the policy had these rules.`;
   return `${counted(tool.calls, 'call')}: ${shown.join(', ')}.${old}`;
 }
 
