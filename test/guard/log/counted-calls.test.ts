@@ -15,7 +15,7 @@ import { retire } from '../../../src/guard/log/retention.ts';
 import { countAgain, RECHECK_AGES, rollUp } from '../../../src/guard/log/rollups.ts';
 import { insertAudit } from '../../../src/store/audit.ts';
 import type { AuditEntry } from '../../../src/store/audit-entry.ts';
-import { NOW, openStore, type TestStore } from '../../store/stores.ts';
+import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
@@ -152,8 +152,9 @@ for (const engine of await engines()) {
 
     test(`the past of an older store is caught up, and until then the answer says so (seed ${SEED})`, async () => {
       const times = Array.from({ length: 300 }, () => NOW + Math.floor(next() * 12 * DAY));
-      await write(...times);
       clock = NOW + 12 * DAY + 5 * HOUR + 7 * MINUTE;
+      // Also in the day and the hour of the upgrade.
+      await write(...times, clock - 3 * HOUR, clock - 3 * MINUTE);
       await rollOn();
       await forgetContexts();
       const upgraded = floorTo(clock - 10_000, MINUTE);
@@ -241,6 +242,22 @@ for (const engine of await engines()) {
       expect(groups.length).toBeGreaterThan(50);
       expect(await newestCalls(deps, groups, from, to, 5)).toEqual(expected);
       expect(await newestCalls(deps, [[]], from, to, 5)).toEqual([[]]);
+    });
+
+    test('an old example is found although thousands of newer calls have its key and tool', async () => {
+      const old = { ...made(NOW), reason: 'One reason.' };
+      for (let hour = 0; hour < 10; hour++) {
+        const newer = Array.from({ length: 600 }, (_, n) => {
+          const at = NOW + (hour + 1) * HOUR + n;
+          return { ...old, at, id: idAt(at, n), reason: 'Another reason.' };
+        });
+        await store.db.transaction({}, tx => insertAudit(tx, hour === 0 ? [old, ...newer] : newer));
+      }
+      clock = NOW + DAY;
+      await rollOn();
+      const { calls } = await countedCalls(deps, {}, 0, clock);
+      const group = calls.filter(call => call.reason === old.reason);
+      expect(await newestCalls(deps, [group], 0, clock, 5)).toEqual([[old.id]]);
     });
   });
 }
