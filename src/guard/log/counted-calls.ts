@@ -155,10 +155,10 @@ function passes(context: SharedContext, { policyId, keyId }: CallFilter): boolea
 const MOST_CONTEXTS = 256;
 /**
  * How many entries and slots are read for all groups together, where each group counts for PER_GROUP of them at least. It
- * is enough for 640 groups, and takes some hundred milliseconds. Groups that come later have no examples.
+ * is enough for 200 groups, and takes some hundred milliseconds. Groups that come later have no examples.
  */
 const MOST_READ = 64_000;
-const PER_GROUP = 100;
+const PER_GROUP = 320;
 
 /**
  * The newest entries of each group of calls, as ids, newest first and at most `most` each. The calls of a group have the

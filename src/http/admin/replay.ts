@@ -38,7 +38,10 @@ const replayed = z.object({
         calls: z.int(),
         examples: z
           .array(uuid)
-          .meta({ description: 'The toolCallId of the newest of these calls, at most five.' }),
+          .meta({
+            description:
+              'The toolCallId of the newest of these calls: at most five, and none beyond the 200 most frequent changes.',
+          }),
       }),
     )
     .meta({ description: 'The most frequent first, at most a thousand.' }),
