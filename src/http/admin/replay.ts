@@ -36,12 +36,10 @@ const replayed = z.object({
         from: decision,
         to: decision,
         calls: z.int(),
-        examples: z
-          .array(uuid)
-          .meta({
-            description:
-              'The toolCallId of the newest of these calls: at most five, and none beyond the 200 most frequent changes.',
-          }),
+        examples: z.array(uuid).meta({
+          description:
+            'The toolCallId of the newest of these calls: at most five, and none beyond the 200 most frequent changes.',
+        }),
       }),
     )
     .meta({ description: 'The most frequent first, at most a thousand.' }),
