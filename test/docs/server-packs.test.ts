@@ -10,6 +10,7 @@ import { compilePolicy } from '../../src/core/compiled-policy.ts';
 import type { Rule } from '../../src/core/policy.ts';
 import { simulate } from '../../src/core/simulate.ts';
 import { captured } from '../cli/captured.ts';
+import type { Case } from '../support/cases.ts';
 import { ROOT } from '../support/service.ts';
 
 interface Tool {
@@ -66,6 +67,18 @@ function listedTools({ when = [] }: Rule): string[] {
   return lists.flatMap(list => list.split(',').map(name => name.trim().replaceAll('"', '')));
 }
 
+/** The rule without each of its conditions, and without its limit. */
+function weakened({ when, ...rule }: Rule): Rule[] {
+  const conditions = when === undefined ? [] : [when].flat();
+  const fewer = conditions.map((_, index) => {
+    const rest = conditions.toSpliced(index, 1);
+    return rest.length === 0 ? rule : { ...rule, when: rest };
+  });
+  if (rule.limit === undefined) return fewer;
+  const { limit: _, show: __, ...unlimited } = rule;
+  return [...fewer, when === undefined ? unlimited : { ...unlimited, when }];
+}
+
 const isCertain = ({ when, during }: Rule) => when === undefined && during === undefined;
 
 describe.each(Object.entries(PACKS))('%s', (pack, servers) => {
@@ -86,6 +99,27 @@ describe.each(Object.entries(PACKS))('%s', (pack, servers) => {
     const { calls, failures } = JSON.parse(io.out);
     expect(failures).toEqual([]);
     expect(calls).toBeGreaterThan(30);
+  });
+
+  test('no condition and no limit could be left out without a case that notices', () => {
+    const whole = parse(readFileSync(join(FOLDER, `${pack}.yaml`), 'utf8'));
+    const { calls } = parse(readFileSync(join(FOLDER, `${pack}.cases.yaml`), 'utf8')) as { calls: Case[] };
+    const isNoticed = (changed: Rule[]) => {
+      const policy = compilePolicy({ id: 'p', version: 1, ...whole, rules: changed });
+      return calls.some(({ server, tool, args, used, want }) => {
+        const call = { serverName: server, toolName: tool };
+        const amounts = Object.fromEntries(
+          Object.entries(used ?? {}).map(([name, of]) => [name, String(of)]),
+        );
+        return simulate(policy, call, { at: 0, args, used: amounts }).decision !== want.decision;
+      });
+    };
+    const unnoticed = rules.flatMap((rule, index) =>
+      weakened(rule)
+        .filter(each => !isNoticed(rules.with(index, each)))
+        .map(each => [rule.tool, each.when, each.limit]),
+    );
+    expect(unnoticed).toEqual([]);
   });
 
   test('every tool has a rule of its own that decides in any case', () => {

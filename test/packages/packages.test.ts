@@ -129,6 +129,9 @@ describe('the executable, in an empty folder, with a bare environment', () => {
     writeFileSync(join(folder, 'p.yaml'), 'name: p\nrules:\n  - { tool: get_*, action: allow }\n');
     expect(await bare(folder, 'lint', 'p.yaml')).toMatchObject({ code: 0 });
     expect((await bare(folder, 'simulate', 'p.yaml', 'a__get_b')).stdout).toContain('allow');
+    expect((await bare(folder, 'policies', 'new', '--from', 'github', '--print')).stdout).toContain(
+      'github__get_me',
+    );
     expect((await bare(folder, 'chek')).code).toBe(64);
     expect((await bare(folder, '--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
