@@ -90,6 +90,7 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await page.getByLabel('Try a tool').fill('payments__refund');
     await page.getByLabel('Arguments').fill('{ "amount": 60, "currency": "EUR" }');
     await page.getByText('args.amount is 60').first().waitFor();
+    await page.locator('.replay-line').waitFor();
   },
   keys: page => open(page, '/keys'),
   key: page => openRow(page, '/keys', 'coding agent'),
