@@ -1,7 +1,7 @@
 // What a draft of a policy would have decided about a call in the audit log. Arguments, time, session and surface of the
 // call are not known any more, so the answer may be that it depends on them. Whether it does is found by going through
 // every way in which the draft's rules may have come out (possibilities.ts), with what the record proves (recorded.ts);
-// what follows from each way is asked of `decide`, as everywhere. Limits are left out. docs/replay.md explains the outcomes to people.
+// what follows from each way is asked of `decide`, as everywhere. Limits are left out. docs/replay.md explains it to people.
 
 import type { CompiledPolicy } from './compiled-policy.ts';
 import { type Decision, decide, type Facts } from './decide.ts';
