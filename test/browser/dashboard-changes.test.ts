@@ -66,7 +66,7 @@ describe.if(hasBrowser())('changes and notifications', () => {
         async page => {
           await page.goto('/dashboard/changes');
           await heading(page, 'Changes');
-          await row(page, 'Approval denied', 'the admin token').waitFor();
+          await row(page, 'Call denied', 'the admin token').waitFor();
           await row(page, 'Operator invited', viewer.email).waitFor();
           await expectUsable(page);
           await row(page, 'Key created', 'asking agent').getByRole('link', { name: 'asking agent' }).click();

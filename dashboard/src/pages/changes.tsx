@@ -14,11 +14,7 @@ const COLUMNS: Column<Change>[] = [
   { head: 'Who', cell: ({ actor }) => <Named text={answeredBy(actor)} /> },
   { head: 'What', cell: change => <Named text={whatHappened(change.action)} /> },
   { head: 'Which', cell: change => <Which of={change} /> },
-  {
-    head: 'Details',
-    kind: 'wide',
-    cell: change => restOf(change).map(each => <Rest key={each} text={each} />),
-  },
+  { head: 'Details', cell: change => <Rest of={change} /> },
 ];
 
 export default function Changes() {
@@ -32,6 +28,7 @@ export default function Changes() {
             columns={COLUMNS}
             rows={list.data ?? []}
             keyOf={each => each.id}
+            compact
           />
           <More more={list.more} />
         </Shown>
@@ -46,10 +43,14 @@ function Which({ of: change }: { of: Change }) {
   return place === null ? name : <a href={place}>{name}</a>;
 }
 
-function Rest({ text }: { text: string }) {
+function Rest({ of: change }: { of: Change }) {
   return (
-    <p class="soft small">
-      <Named text={text} />
-    </p>
+    <div>
+      {restOf(change).map(each => (
+        <p key={each} class="soft small">
+          <Named text={each} />
+        </p>
+      ))}
+    </div>
   );
 }

@@ -53,19 +53,27 @@ const COLUMNS: Column<NotificationChannel>[] = [
     head: 'State',
     cell: ({ state }) => <Badge tone={STATES[state][0]}>{STATES[state][1]}</Badge>,
   },
-  { head: 'Sent', kind: 'number', cell: ({ sent }) => sent },
-  { head: 'Waiting', kind: 'number', cell: ({ waiting }) => waiting },
-  { head: 'Given up', kind: 'number', cell: ({ failed }) => failed },
+  { head: 'Messages', cell: channel => countsOf(channel) },
   { head: 'Last sent', cell: ({ lastSentAt }) => (lastSentAt === null ? 'never' : <Ago at={lastSentAt} />) },
-  { head: 'Last error', kind: 'wide', cell: channel => <LastError of={channel} /> },
+  { head: 'Last error', cell: channel => <LastError of={channel} /> },
 ];
+
+/** What there is none of is left out. */
+function countsOf({ sent, waiting, failed }: NotificationChannel): string {
+  const counts = [
+    [sent, 'sent'],
+    [waiting, 'waiting'],
+    [failed, 'given up'],
+  ] as const;
+  return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`])).join(', ') || 'none';
+}
 
 function LastError({ of: { lastError, lastErrorAt } }: { of: NotificationChannel }) {
   if (lastError === null || lastErrorAt === null) return <>none</>;
   return (
-    <>
+    <div>
       <Named text={lastError} />, <Ago at={lastErrorAt} />
-    </>
+    </div>
   );
 }
 

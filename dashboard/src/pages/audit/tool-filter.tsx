@@ -64,7 +64,11 @@ export function ExactOnly({ filters, meaning }: { filters: Filters; meaning: Mea
   if (tool === undefined || !meaning.exact || !meaning.others) return null;
   return (
     <p class="soft">
-      Only calls of the tool <Named text={tool} /> itself.{' '}
+      Only calls of{' '}
+      <b>
+        <Named text={tool} />
+      </b>{' '}
+      itself are shown.{' '}
       <a href={addressOf({ ...filters, tool: `*${tool}*` })}>Show all tools whose names contain it</a>
     </p>
   );

@@ -3,15 +3,20 @@
 import { safeJson } from '../../../../src/core/visible.ts';
 import type { Change } from '../../resources.ts';
 
+/** What happens to an approval is about the call that waits for it. */
+const PHRASES: Record<string, string> = {
+  'approval.approve': 'Call approved',
+  'approval.deny': 'Call denied',
+  'approval.vote': 'Vote to approve a call',
+};
+
 /** The past of the verbs that do not only get a "d" or "ed". */
 const DONE: Record<string, string> = {
   update: 'changed',
   reset: 'reset',
   setup: 'set up',
-  deny: 'denied',
   withdraw: 'withdrawn',
   redeliver: 'sent again',
-  vote: 'approved by one of several',
   role: 'given another role',
   groups: 'put into other groups',
   password: 'given a new password',
@@ -22,6 +27,8 @@ const DONE: Record<string, string> = {
 
 /** `policy.update` as "Policy changed". */
 export function whatHappened(action: string): string {
+  const phrase = PHRASES[action];
+  if (phrase !== undefined) return phrase;
   const [noun = '', verb = ''] = action.split('.');
   const thing = noun.replaceAll('-', ' ');
   return `${thing.charAt(0).toUpperCase()}${thing.slice(1)} ${DONE[verb] ?? past(verb)}`;
@@ -68,9 +75,17 @@ export function nameOf({ detail }: Change): string | null {
 
 const NAMED = new Set(['name', 'email', 'label', 'host']);
 
-/** What else is known, as `field: value`. */
+/** What else is known, as `field: value`; ids and other long values only begin here. */
 export function restOf({ detail }: Change): string[] {
   return Object.entries(detail)
     .filter(([field, value]) => !NAMED.has(field) && value !== null)
-    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : safeJson(value)}`);
+    .map(([field, value]) => `${field}: ${short(typeof value === 'string' ? value : safeJson(value))}`);
+}
+
+const MOST_CHARS = 60;
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}$/;
+
+function short(text: string): string {
+  if (ID.test(text)) return `${text.slice(0, 8)}…`;
+  return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;
 }

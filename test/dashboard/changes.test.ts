@@ -1,0 +1,48 @@
+// What the page for changes says about a change, and where it leads.
+
+import { describe, expect, test } from 'bun:test';
+import { nameOf, placeOf, restOf, whatHappened } from '../../dashboard/src/pages/changes/words.ts';
+
+const ID = '01a1dd48-5e8b-775f-a10d-5b326348fd31';
+const change = (action: string, detail: Record<string, unknown> = {}) => ({
+  id: ID,
+  at: '2026-11-16T12:00:00.000Z',
+  actor: 'admin',
+  action,
+  target: ID,
+  detail,
+});
+
+describe('what happened, and where', () => {
+  const cases: [string, Record<string, unknown>, string, string | null][] = [
+    ['policy.update', {}, 'Policy changed', `/dashboard/policies/${ID}`],
+    ['policy.delete', {}, 'Policy deleted', null],
+    ['key.revoke', {}, 'Key revoked', `/dashboard/keys/${ID}`],
+    ['approval.deny', {}, 'Call denied', `/dashboard/approvals/${ID}`],
+    ['grant.revoke', { referenceId: 'r' }, 'Grant revoked', '/dashboard/approvals/r'],
+    ['connected-tool.sign-in', { keyId: 'k' }, 'Connected tool signed in to', '/dashboard/keys/k'],
+    ['session.revoke', {}, 'Session revoked', null],
+    ['operator.invite', {}, 'Operator invited', '/dashboard/operators'],
+    ['passkey.add', {}, 'Passkey added', null],
+    ['unheard-of.move', {}, 'Unheard of moved', null],
+  ];
+  for (const [action, detail, what, place] of cases) {
+    test(action, () => {
+      expect(whatHappened(action)).toBe(what);
+      expect(placeOf(change(action, detail))).toBe(place);
+    });
+  }
+});
+
+test('a name is shown as a name, and the rest in short', () => {
+  const made = change('key.create', {
+    name: 'agent',
+    policyId: ID,
+    rules: 3,
+    none: null,
+    long: 'x'.repeat(99),
+  });
+  expect(nameOf(made)).toBe('agent');
+  expect(nameOf(change('key.create', { name: 7 }))).toBeNull();
+  expect(restOf(made)).toEqual(['policyId: 01a1dd48…', 'rules: 3', `long: ${'x'.repeat(60)}…`]);
+});
