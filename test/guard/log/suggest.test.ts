@@ -23,6 +23,7 @@ import {
   openStore,
   type TestStore,
 } from '../../store/stores.ts';
+import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
 
@@ -154,6 +155,23 @@ for (const engine of await engines()) {
       expect(await since(30 * DAY)).toContain(remark);
       await approve(NOW - HOUR / 2, { status: 'timed_out' });
       expect(await since(30 * DAY)).not.toContain('always approved');
+    });
+
+    test('is refused if the policy cannot be read, and for a key that there is not', async () => {
+      await store.db.run("UPDATE policy_versions SET rules = '{' WHERE version = 2", []);
+      expect(await refusal(since(DAY))).toMatchObject({ code: 'conflict' });
+      expect(await refusal(suggestPolicy(deps, 'key-2', NOW))).toMatchObject({ code: 'not_found' });
+    });
+
+    test('says of how many calls nothing else is known', async () => {
+      await write(...Array.from({ length: 2500 }, (_, at) => call(NOW - HOUR, { toolName: `t${at}` })));
+      const text = await since(DAY);
+      const kept = rules(text)?.length ?? 0;
+      expect(kept).toBeGreaterThan(500);
+      const further = (2500 - kept).toLocaleString('en-US');
+      expect(text).toContain(
+        `# ${further} further calls cannot be told apart any more, so rules for them may be missing.`,
+      );
     });
   });
 }
