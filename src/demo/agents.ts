@@ -19,6 +19,8 @@ export interface DemoServer {
 export interface DemoAgent {
   name: string;
   policy: string;
+  /** The policy that is its shadow, and since when. */
+  shadow?: { policy: string; daysAgo: number };
   daysAgo: number;
   requireSignInToApprove: boolean;
   surface: Surface;
@@ -43,6 +45,7 @@ export const AGENTS: DemoAgent[] = [
   {
     name: 'coding agent',
     policy: 'coding-agents',
+    shadow: { policy: 'coding-agents-strict', daysAgo: 5.14 },
     daysAgo: 26.02,
     requireSignInToApprove: false,
     surface: 'mcp',

@@ -121,10 +121,11 @@ async function addResidents(tx: Transaction, now: number): Promise<Resident[]> {
   const residents: Resident[] = [];
   for (const agent of AGENTS) {
     const policyAt = policies.get(agent.policy) as Resident['policyAt'];
-    const keyId = await addKey(tx, agent, policyAt(now).id, now);
+    const shadowAt = shadowOf(agent, policies, now);
+    const keyId = await addKey(tx, agent, policyAt(now).id, now, shadowAt(now)?.id);
     for (const server of agent.servers)
       await addServer(tx, server, keyId, daysBefore(now, agent.daysAgo), now);
-    residents.push({ agent, keyId, policyAt });
+    residents.push({ agent, keyId, policyAt, shadowAt });
   }
   const { policy, revokedDaysAgo, ...retired } = RETIRED;
   const policyId = policies.get(policy)?.(now).id ?? '';
@@ -132,6 +133,16 @@ async function addResidents(tx: Transaction, now: number): Promise<Resident[]> {
   await revokeKey(tx, id, daysBefore(now, revokedDaysAgo));
   await note(tx, 'key.revoke', id, daysBefore(now, revokedDaysAgo), { name: retired.name });
   return residents;
+}
+
+function shadowOf(
+  { shadow }: DemoAgent,
+  policies: ReadonlyMap<string, Resident['policyAt']>,
+  now: number,
+): Resident['shadowAt'] {
+  const policyAt = policies.get(shadow?.policy ?? '');
+  if (shadow === undefined || policyAt === undefined) return () => null;
+  return at => (at < daysBefore(now, shadow.daysAgo) ? null : policyAt(at));
 }
 
 function freeName(name: string, taken: ReadonlySet<string>): string {
@@ -173,15 +184,17 @@ async function addPolicy(
 
 async function addKey(
   tx: Transaction,
-  { name, daysAgo, requireSignInToApprove }: Pick<DemoAgent, 'name' | 'daysAgo' | 'requireSignInToApprove'>,
+  agent: Pick<DemoAgent, 'name' | 'daysAgo' | 'requireSignInToApprove' | 'shadow'>,
   policyId: string,
   now: number,
+  shadowPolicyId: string | null = null,
 ): Promise<string> {
+  const { name, daysAgo, requireSignInToApprove, shadow } = agent;
   const createdAt = daysBefore(now, daysAgo);
   const { hash, prefix } = mintToken('key');
   const id = idAt(createdAt);
   const rest = {
-    shadowPolicyId: null,
+    shadowPolicyId,
     notifyEncrypted: null,
     forward: [],
     openTo: [],
@@ -191,6 +204,11 @@ async function addKey(
   };
   await insertKey(tx, { id, name, prefix, policyId, requireSignInToApprove, ...rest }, hash);
   await note(tx, 'key.create', id, createdAt, { name, policyId });
+  if (shadow !== undefined && shadowPolicyId !== null)
+    await note(tx, 'key.update', id, daysBefore(now, shadow.daysAgo), {
+      changed: ['shadowPolicyId'],
+      shadowPolicyId,
+    });
   return id;
 }
 

@@ -64,6 +64,8 @@ const CODING: Rule[] = [
   allow('files__write_file'),
 ];
 
+const WRITES = ['files__write_file', 'github__create_pull_request'];
+
 const SUPPORT: Rule[] = [
   deny('tickets__delete_ticket', 'Tickets are closed, not deleted.'),
   allow('tickets__*'),
@@ -105,6 +107,20 @@ export const POLICIES: DemoPolicy[] = [
       {
         daysAgo: 3.27,
         rules: [...CODING, deny('ci__cancel_*', 'Other teams share these runners.'), allow('ci__*')],
+      },
+    ],
+  },
+  {
+    name: 'coding-agents-strict',
+    description: 'What coding-agents is to become: writing asks, and what nobody named is denied.',
+    versions: [
+      {
+        daysAgo: 5.16,
+        rules: [
+          ...CODING.filter(each => !WRITES.includes(each.tool)),
+          ask('files__write_file', 'A person looks at what is written.'),
+          ask('github__create_pull_request'),
+        ],
       },
     ],
   },

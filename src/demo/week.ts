@@ -35,6 +35,8 @@ export interface Resident {
   keyId: string;
   /** The version of its policy that was current at a time. */
   policyAt: (at: number) => CompiledPolicy;
+  /** The same of its shadow; null where it had none. */
+  shadowAt: (at: number) => CompiledPolicy | null;
 }
 
 /** The time that is `days` before `now`, in whole milliseconds. */
@@ -138,7 +140,10 @@ class Living implements Week {
       annotations: null,
     };
     const considered = consider(policy, { serverName, toolName }, null, situation);
-    const made = decide(considered, { drift: null, freedom, approvalLimit: null, usedUp: false });
+    const facts = { drift: null, freedom, approvalLimit: null, usedUp: false };
+    const made = decide(considered, facts);
+    const shadow = resident.shadowAt(at);
+    const judged = shadow && decide(consider(shadow, { serverName, toolName }, null, situation), facts);
     const entry: AuditEntry = {
       id: idAt(at),
       at,
@@ -155,7 +160,13 @@ class Living implements Week {
       ruleIndex: made.ruleIndex,
       referenceId: freedom?.referenceId ?? null,
       latencyMs: this.#latency(),
-      shadow: null,
+      shadow: shadow &&
+        judged && {
+          policyId: shadow.id,
+          policyVersion: shadow.version,
+          decision: judged.decision,
+          ruleIndex: judged.ruleIndex,
+        },
     };
     this.entries.push(entry);
     if (made.decision === 'allow') this.#count(considered, keyId, at);

@@ -93,6 +93,22 @@ function suite(engine: Engine): void {
     expect((await get(`/sessions?keyId=${coding.id}`)).sessions.length).toBeGreaterThan(0);
   });
 
+  test('a key has a shadow, which differs in some of its calls', async () => {
+    const { keys } = await get('/keys?limit=100');
+    const [key] = keys.filter((each: { shadowPolicyId: string | null }) => each.shadowPolicyId !== null);
+    expect(key.name).toBe('coding agent');
+    const { calls, agreements, differences } = await get(`/keys/${key.id}/shadow`);
+    expect(agreements).toBeGreaterThan(calls / 2);
+    expect(calls - agreements).toBeGreaterThan(50);
+    const tools = differences.map((each: Record<string, string>) => [
+      each['toolName'],
+      each['from'],
+      each['to'],
+    ]);
+    expect(tools).toContainEqual(['write_file', 'allow', 'pending']);
+    expect((await get('/audit?shadow=differs&limit=1')).entries).toHaveLength(1);
+  });
+
   test('the sign-in that was shown works, in each role', async () => {
     const { signIn: shown } = JSON.parse(first.out);
     expect((await signIn(service, shown.email, shown.password)).body.role).toBe('admin');
