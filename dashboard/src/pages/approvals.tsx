@@ -6,11 +6,11 @@ import { useLocation, useRoute } from 'preact-iso';
 import { Page } from '../components/page.tsx';
 import { lazy } from '../lazy.ts';
 import { pending } from '../pending.ts';
-import { Grants } from './approvals/grants.tsx';
-import { History } from './approvals/history.tsx';
 import { NotifyChoice } from './approvals/notify-choice.tsx';
 import { Waiting } from './approvals/waiting.tsx';
 
+const Grants = lazy(() => import('./approvals/grants.tsx').then(({ Grants }) => Grants));
+const History = lazy(() => import('./approvals/history.tsx').then(({ History }) => History));
 const OneApproval = lazy(() => import('./approvals/one.tsx').then(({ OneApproval }) => OneApproval));
 
 const VIEWS: Record<string, () => ComponentChildren> = {

@@ -7,6 +7,7 @@ import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
 import { Ago, Named } from '../components/text.tsx';
+import { lazy } from '../lazy.ts';
 import { useLive } from '../live.ts';
 import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
@@ -15,8 +16,10 @@ import { mayAdminister } from '../session.ts';
 import { Clients } from './keys/clients.tsx';
 import { FirstCall } from './keys/first-call.tsx';
 import { NewKey } from './keys/new.tsx';
-import { OneKey } from './keys/one.tsx';
 import { DriftCount, Expiry, KeyState, LastUse, PolicyLink } from './keys/parts.tsx';
+
+// The page of one key is large, and the list needs nothing of it.
+const OneKey = lazy(() => import('./keys/one.tsx').then(({ OneKey }) => OneKey));
 
 export default function Keys() {
   const id = useRoute().params['id'];
