@@ -101,16 +101,19 @@ export async function createKey(
   return key!;
 }
 
-/** Makes keys that share a policy. */
+/** Makes keys that share a policy, and a shadow if there is one. */
 export async function createKeys(
   url: string,
   policy: Policy,
   count: number,
+  shadow?: Policy,
 ): Promise<{ id: string; key: string }[]> {
   const { id: policyId } = await administer(url, 'policies', { name: 'bench', ...policy });
+  const judging = shadow && (await administer(url, 'policies', { name: 'shadow', ...shadow }));
+  const shadowPolicyId = judging?.id ?? null;
   return Promise.all(
     Array.from({ length: count }, (_, index) =>
-      administer(url, 'keys', { name: `bench-${index}`, policyId }),
+      administer(url, 'keys', { name: `bench-${index}`, policyId, shadowPolicyId }),
     ),
   );
 }

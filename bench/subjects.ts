@@ -1,5 +1,5 @@
 // The lines of the rounds: a bare echo server, a policy engine, and the service on each engine with few and many rules,
-// with conditions and limits, and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has
+// with conditions, limits and a shadow, and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has
 // the forwarded tool calls; rounds.ts measures the lines.
 
 import { fillAudit } from './fill.ts';
@@ -48,6 +48,8 @@ export interface Subject {
 interface Service {
   engine: Engine;
   policy: () => Policy;
+  /** The policy that judges the calls beside it. */
+  shadow?: () => Policy;
   /** The keys that share the policy and take turns. */
   keys: number;
   /** More than one process is possible only on PostgreSQL. */
@@ -89,6 +91,7 @@ function forEngine(engine: Engine): Subject[] {
     line('-rules', '10,000 rules', { policy: manyRules }),
     line('-stars', '10,000 rules like a*b', { policy: manyStars }),
     line('-conditions', '10 rules with conditions', { policy: conditions }),
+    line('-shadow', '10 rules, and a shadow with conditions', { shadow: conditions }),
     line('-many-conditions', '10,000 rules with conditions', { policy: manyConditions }),
     ...limitLines(engine, line),
     line('-entries', '1,000,000 entries', { entries: 1_000_000 }),
@@ -125,7 +128,7 @@ async function openService(subject: Subject, service: Service, place: Place): Pr
   const env = await settings(subject.name, service.engine, place);
   const command = script(...SERVE, ...(service.replicas > 1 ? ['--workers', String(service.replicas)] : []));
   let server = await start(subject.name, command, env, place);
-  const made = await createKeys(server.url, service.policy(), service.keys);
+  const made = await createKeys(server.url, service.policy(), service.keys, service.shadow?.());
   const keys = made.map(({ key }) => key);
   if (service.entries > 0) {
     // One real entry, which the fill multiplies.

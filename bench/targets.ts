@@ -47,6 +47,7 @@ export const TARGETS: Target[] = [
   ...['sqlite', 'postgres'].flatMap(engine =>
     [
       ['3 conditions against none', 'conditions', '', 1.15] as const,
+      ['a shadow with 3 conditions against none', 'shadow', '', 1.2] as const,
       ['10,000 rules with conditions against 10', 'many-conditions', '-conditions', 1.1] as const,
       ['a limit for each key against none', 'limits', '-keys', 1.3] as const,
       ['one limit for all keys against none', 'shared-limit', '-keys', 2] as const,
