@@ -59,7 +59,8 @@ export const replayRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/v1/policies/:id/replay',
-    access: 'view',
+    // Reading a large draft takes time in which checks wait, so it is for those who may also save one.
+    access: 'admin',
     tag: 'policies',
     summary: 'Try a draft of a policy with the recorded calls',
     description:
