@@ -28,8 +28,8 @@ export interface CountedCall extends SharedContext {
 
 export interface CountedCalls {
   /**
-   * What was counted. It begins later than asked where the log or its counts do not reach back, and is rounded to whole
-   * hours where minutes are no longer kept, and to whole days where hours are not.
+   * What was counted. It begins later than asked where the log or its counts do not reach back, or if there were too many
+   * different calls, and is rounded to whole hours where minutes are no longer kept, and to whole days where hours are not.
    */
   from: number;
   to: number;
@@ -48,27 +48,36 @@ export interface CallFilter {
 
 /** How many contexts one statement looks up. */
 const CONTEXTS_AT_ONCE = 512;
+/**
+ * Agents choose the names of tools, so the number of contexts is unlimited. If there are more than this, which take some
+ * 100 MB, only the newest days are counted. Contexts of other policies or keys take a tenth of that.
+ */
+const MOST_COUNTED = 100_000;
+const PER_OTHER = 0.1;
 
 export async function countedCalls(
   { db, now }: Deps,
   filter: CallFilter,
   from: number,
   to: number,
+  most = MOST_COUNTED,
 ): Promise<CountedCalls> {
   const period = await countedPeriod(db, now(), from, to);
-  const sums = new Sums();
+  const sums = new Sums(db, filter);
   const rolledUp = (await readMark(db, ROLLED_UP)) ?? 0;
-  for (const { span, from, to } of pieces(period.from, Math.min(period.to, rolledUp), DAY)) {
-    for await (const rows of contextCounts(db, span, from, to)) {
-      for (const { start, context, decision, count } of rows)
-        sums.add(context, decision, count, start + span);
-      await nextTurn();
+  for await (const rows of tallies(db, Math.max(period.from, rolledUp), period.to))
+    await sums.add(rows, period.to);
+  // The newest buckets come first, so that the oldest are left out if there are too many contexts.
+  for (const { span, from, to } of pieces(period.from, Math.min(period.to, rolledUp), DAY).reverse()) {
+    for (let start = to - span; start >= from; start -= span) {
+      if (sums.size > most) return { from: start + span, to: period.to, ...sums.all() };
+      for await (const rows of contextCounts(db, span, start, start + span)) {
+        await sums.add(rows, start + span);
+        await nextTurn();
+      }
     }
   }
-  for await (const rows of tallies(db, Math.max(period.from, rolledUp), period.to)) {
-    for (const { context, decision, count } of rows) sums.add(context, decision, count, period.to);
-  }
-  return { ...period, ...(await described(db, filter, sums)) };
+  return { ...period, ...sums.all() };
 }
 
 /** The period that can be counted. Its bounds are those of buckets that are still kept. */
@@ -97,51 +106,61 @@ async function oldestCounted(db: Queries): Promise<number | null> {
   return first === null ? null : floorTo(timeOfId(first), MINUTE);
 }
 
-/** Counts by context and decision. */
+/** Counts by context and decision, of the calls that pass a filter. */
 class Sums {
-  readonly #sums = { allow: new Map(), deny: new Map(), pending: new Map() } as Record<
-    Decision,
-    Map<number, { count: number; until: number }>
-  >;
+  readonly #db: Queries;
+  readonly #filter: CallFilter;
+  /** Null for a context that does not pass. */
+  readonly #known = new Map<number, SharedContext | null>();
+  readonly #calls = new Map<string, CountedCall>();
+  #passing = 0;
+  #others = 0;
 
-  add(context: number, decision: Decision, count: number, until: number): void {
-    const sum = this.#sums[decision].get(context);
-    if (sum === undefined) this.#sums[decision].set(context, { count, until });
+  constructor(db: Queries, filter: CallFilter) {
+    this.#db = db;
+    this.#filter = filter;
+  }
+
+  /** How much memory it takes, in contexts that pass. */
+  get size(): number {
+    return this.#passing + (this.#known.size - this.#passing) * PER_OTHER;
+  }
+
+  async add(rows: readonly { context: number; decision: Decision; count: number }[], until: number) {
+    await this.#look(rows.map(({ context }) => Math.abs(context)));
+    for (const { context, decision, count } of rows) {
+      const shared = this.#known.get(Math.abs(context)) ?? null;
+      if (shared === null) continue;
+      if (context < 0) this.#others += count;
+      else this.#count(shared, decision, count, until);
+    }
+  }
+
+  all(): Pick<CountedCalls, 'calls' | 'others'> {
+    return { calls: [...this.#calls.values()], others: this.#others };
+  }
+
+  #count(shared: SharedContext, decision: Decision, count: number, until: number): void {
+    const name = `${shared.context} ${decision}`;
+    const call = this.#calls.get(name);
+    if (call === undefined) this.#calls.set(name, { ...shared, decision, count, until });
     else {
-      sum.count += count;
-      sum.until = Math.max(sum.until, until);
+      call.count += count;
+      call.until = Math.max(call.until, until);
     }
   }
 
-  contexts(): number[] {
-    return [...new Set(Object.values(this.#sums).flatMap(sums => [...sums.keys()]))];
-  }
-
-  of(context: number): { decision: Decision; count: number; until: number }[] {
-    return (Object.keys(this.#sums) as Decision[]).flatMap(decision => {
-      const sum = this.#sums[decision].get(context);
-      return sum === undefined ? [] : [{ decision, ...sum }];
-    });
-  }
-}
-
-async function described(
-  db: Queries,
-  filter: CallFilter,
-  sums: Sums,
-): Promise<Pick<CountedCalls, 'calls' | 'others'>> {
-  const calls: CountedCall[] = [];
-  let others = 0;
-  const numbers = [...new Set(sums.contexts().map(Math.abs))];
-  for (let at = 0; at < numbers.length; at += CONTEXTS_AT_ONCE) {
-    const contexts = await findContexts(db, numbers.slice(at, at + CONTEXTS_AT_ONCE));
-    for (const each of contexts.filter(each => passes(each, filter))) {
-      for (const sum of sums.of(each.context)) calls.push({ ...each, ...sum });
-      for (const { count } of sums.of(-each.context)) others += count;
+  async #look(contexts: readonly number[]): Promise<void> {
+    const unknown = [...new Set(contexts.filter(each => !this.#known.has(each)))];
+    for (let at = 0; at < unknown.length; at += CONTEXTS_AT_ONCE) {
+      for (const each of await findContexts(this.#db, unknown.slice(at, at + CONTEXTS_AT_ONCE))) {
+        const mine = passes(each, this.#filter);
+        this.#known.set(each.context, mine ? each : null);
+        if (mine) this.#passing++;
+      }
+      await nextTurn();
     }
-    await nextTurn();
   }
-  return { calls, others };
 }
 
 function passes(context: SharedContext, { policyId, keyId }: CallFilter): boolean {

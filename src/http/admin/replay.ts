@@ -18,7 +18,7 @@ const decision = z.enum(DECISIONS);
 const replayed = z.object({
   from: isoTime.meta({
     description:
-      'What was counted. It begins later than asked where the log does not reach back. It is rounded to whole minutes, beyond 2 days to whole hours, and beyond 93 to whole days.',
+      'What was counted. It begins later than asked where the log does not reach back, or if there were more than 100,000 different calls. It is rounded to whole minutes, beyond 2 days to whole hours, and beyond 93 to whole days.',
   }),
   to: isoTime,
   calls: z.int().meta({ description: 'How many calls this policy decided in that time.' }),

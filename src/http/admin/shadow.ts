@@ -11,7 +11,8 @@ const report = z.object({
   policyId: uuid,
   policyVersion: z.int().meta({ description: 'The current version. Those before it are counted too.' }),
   from: isoTime.meta({
-    description: 'Since when calls are counted; later than asked if the log begins later.',
+    description:
+      'Since when calls are counted; later than asked if the log begins later, or if there were more than 100,000 different calls.',
   }),
   to: isoTime,
   calls: z.int().meta({ description: 'How many calls the shadow judged.' }),

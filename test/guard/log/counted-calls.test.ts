@@ -124,6 +124,35 @@ for (const engine of await engines()) {
       }
     });
 
+    test('of too many different calls only the newest days are counted, and the answer says so', async () => {
+      for (let day = 0; day < 6; day++)
+        await store.db.transaction({}, tx =>
+          insertAudit(
+            tx,
+            Array.from({ length: 10 }, (_, n) => {
+              const at = NOW + day * DAY + n;
+              return {
+                ...made(at),
+                id: idAt(at, n),
+                toolName: `tool-${day}-${n}`,
+                policyId: `policy-${n % 2}`,
+              };
+            }),
+          ),
+        );
+      clock = NOW + 6 * DAY;
+      await rollOn();
+      const whole = await countedCalls(deps, {}, 0, clock);
+      expect([whole.from, whole.calls.length]).toEqual([NOW, 60]);
+      const newest = await countedCalls(deps, {}, 0, clock, 19);
+      expect([newest.from, newest.calls.length]).toEqual([NOW + 4 * DAY, 20]);
+      // Calls of other policies count for less.
+      const ofOne = await countedCalls(deps, { policyId: 'policy-1' }, 0, clock, 16);
+      expect([ofOne.from, ofOne.calls.length]).toEqual([NOW + 3 * DAY, 15]);
+      const fewer = await countedCalls(deps, { policyId: 'policy-1' }, 0, clock, 15);
+      expect([fewer.from, fewer.to]).toEqual([NOW + 3 * DAY, newest.to]);
+    });
+
     test('what becomes visible late, or is written into the past, is counted by context too', async () => {
       await write(clock);
       clock += 2 * MINUTE;
