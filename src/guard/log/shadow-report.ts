@@ -10,12 +10,12 @@ import { type Difference, Differences } from './differences.ts';
 
 export interface ShadowReport {
   policyId: string;
-  /** The version of the shadow that judges calls now. Versions before it are counted too. */
+  /** The version of the shadow that judges calls now. What versions before it said is left out: it may be mended by now. */
   policyVersion: number;
   /** What was counted; see CountedCalls. */
   from: number;
   to: number;
-  /** How many calls the shadow judged. */
+  /** How many calls this version of the shadow judged. */
   calls: number;
   agreements: number;
   differences: Difference[];
@@ -32,7 +32,7 @@ export async function shadowReport(
   const differences = new Differences();
   let agreements = 0;
   for (const call of counted.calls) {
-    if (call.shadow?.policyId !== policyId) continue;
+    if (call.shadow?.policyId !== policyId || call.shadow.policyVersion !== version) continue;
     if (call.shadow.decision === call.decision) agreements += call.count;
     else differences.add(call, call.shadow.decision);
   }

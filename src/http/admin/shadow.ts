@@ -9,13 +9,15 @@ import { type Route, route } from '../route.ts';
 
 const report = z.object({
   policyId: uuid,
-  policyVersion: z.int().meta({ description: 'The current version. Those before it are counted too.' }),
+  policyVersion: z
+    .int()
+    .meta({ description: 'The current version. What earlier versions said is left out.' }),
   from: isoTime.meta({
     description:
       'Since when calls are counted; later than asked if the log begins later, or if there were more than 100,000 different calls.',
   }),
   to: isoTime,
-  calls: z.int().meta({ description: 'How many calls the shadow judged.' }),
+  calls: z.int().meta({ description: 'How many calls this version of the shadow judged.' }),
   agreements: z.int(),
   differences: z
     .array(

@@ -1,5 +1,5 @@
-// The report of a shadow equals a plain scan of the log: calls of the key that this shadow judged, in the period that was
-// counted, whatever other shadows and keys there are.
+// The report of a shadow equals a plain scan of the log: calls of the key that the current version of this shadow judged,
+// in the period that was counted, whatever other shadows and keys there are.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { DAY, HOUR } from '../../../src/core/buckets.ts';
@@ -62,6 +62,7 @@ for (const engine of await engines()) {
             each =>
               each.keyId === keyId &&
               each.shadow?.policyId === shadowId &&
+              each.shadow.policyVersion === 1 &&
               each.at >= report.from &&
               each.at < report.to,
           );

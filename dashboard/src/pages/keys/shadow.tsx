@@ -136,7 +136,8 @@ function Report({ of: { calls, agreements, differences, from }, span }: { of: Sh
   if (calls === 0)
     return (
       <Empty title={`The shadow judged no call in the last ${span}`}>
-        It judges every call of this key from the moment on at which it was set.
+        It judges every call of this key from the moment on at which it was set. What is counted begins anew
+        when the policy of the shadow is changed.
       </Empty>
     );
   const more = differences.length - MOST_ROWS;
