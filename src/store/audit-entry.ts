@@ -50,19 +50,16 @@ export interface ShadowRow {
 
 export type AuditRow = Omit<AuditEntry, 'shadow'> & ShadowRow;
 
-export function entryOf({
-  shadowPolicyId,
-  shadowPolicyVersion,
-  shadowDecision,
-  shadowRuleIndex,
-  ...rest
-}: AuditRow): AuditEntry {
-  const shadow = shadowOf({ shadowPolicyId, shadowPolicyVersion, shadowDecision, shadowRuleIndex });
-  return { ...rest, shadow };
+/** A row with its columns of a shadow put together. */
+export function withShadow<Row extends ShadowRow>(
+  row: Row,
+): Omit<Row, keyof ShadowRow> & { shadow: Shadow | null } {
+  const { shadowPolicyId, shadowPolicyVersion, shadowDecision, shadowRuleIndex, ...rest } = row;
+  return { ...rest, shadow: shadowOf(row) };
 }
 
 /** A part of a shadow counts as one, so that nobody can put it into a sealed entry unnoticed. */
-export function shadowOf(row: ShadowRow): Shadow | null {
+function shadowOf(row: ShadowRow): Shadow | null {
   const { shadowPolicyId, shadowPolicyVersion, shadowDecision, shadowRuleIndex } = row;
   if ((shadowPolicyId ?? shadowPolicyVersion ?? shadowDecision ?? shadowRuleIndex) === null) return null;
   return {

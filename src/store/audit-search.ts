@@ -10,7 +10,7 @@ import type { ToolName } from '../core/name-search.ts';
 import type { ShadowFilter } from '../core/shadow.ts';
 import type { Surface } from '../core/surface.ts';
 import { AUDIT_COLUMNS, ENTRY_COLUMNS, firstIdAt } from './audit.ts';
-import { type AuditEntry, type AuditRow, entryOf } from './audit-entry.ts';
+import { type AuditEntry, type AuditRow, withShadow } from './audit-entry.ts';
 import { padded, type Queries, type Value } from './db.ts';
 import { MergedSlots } from './merged-slots.ts';
 import {
@@ -241,7 +241,7 @@ async function readChunk(
   if (first === undefined) throw new Error('the search returned no row');
   const found = rows
     .filter(row => row.id !== null && (!testsHere || tools.matches(row)))
-    .map(({ reach: _, steps: __, seen: ___, ...row }) => entryOf(row));
+    .map(({ reach: _, steps: __, seen: ___, ...row }) => withShadow(row));
   const seen = first.seen + first.steps;
   if (testsHere && rows.length === most) return { found, seen, reach: rows.at(-1)?.id ?? null };
   return { found, seen, reach: first.steps < size ? null : first.reach };

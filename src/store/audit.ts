@@ -1,7 +1,7 @@
 // The audit log. In the service only the group commit writes it, and an entry is never changed. The id sorts by time,
 // so a period is a range of ids. audit-search.ts searches the log, audit-tally.ts counts it.
 
-import { type AuditEntry, type AuditRow, entryOf } from './audit-entry.ts';
+import { type AuditEntry, type AuditRow, withShadow } from './audit-entry.ts';
 import { type Context, ContextMemory } from './contexts.ts';
 import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
 import { SlotMemory } from './slots.ts';
@@ -48,7 +48,7 @@ function pushRow(params: Value[], entry: AuditEntry, context: number): void {
   );
 }
 
-/** The columns of an entry, as `entryOf` takes them. */
+/** The columns of an entry, as `withShadow` takes them. */
 export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface, server_name AS "serverName",
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
   rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs",
@@ -71,12 +71,12 @@ export async function listAuditSince(db: Queries, after: string, limit: number):
     `SELECT ${AUDIT_COLUMNS} FROM audit WHERE id > $1 ORDER BY id DESC LIMIT $2`,
     [after, limit],
   );
-  return rows.map(entryOf);
+  return rows.map(withShadow);
 }
 
 export async function findAudit(db: Queries, id: string): Promise<AuditEntry | null> {
   const [row] = await db.all<AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM audit WHERE id = $1`, [id]);
-  return row === undefined ? null : entryOf(row);
+  return row === undefined ? null : withShadow(row);
 }
 
 /** The smallest UUID of version 7 that can be made at or after a time. */

@@ -4,7 +4,7 @@
 
 import { DAY, floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
-import type { Shadow } from './audit-entry.ts';
+import { type Shadow, type ShadowRow, withShadow } from './audit-entry.ts';
 import { padded, placeholders, type Queries, rowInserts, type Transaction } from './db.ts';
 
 export interface ContextCount {
@@ -149,12 +149,7 @@ export interface SharedContext {
   shadow: Shadow | null;
 }
 
-interface ContextRow extends Omit<SharedContext, 'shadow'> {
-  shadowPolicyId: string | null;
-  shadowPolicyVersion: number;
-  shadowDecision: Decision;
-  shadowRuleIndex: number | null;
-}
+type ContextRow = Omit<SharedContext, 'shadow'> & ShadowRow;
 
 /** The contexts with these numbers. The caller bounds how many are read at once. */
 export async function findContexts(db: Queries, numbers: readonly number[]): Promise<SharedContext[]> {
@@ -169,20 +164,6 @@ export async function findContexts(db: Queries, numbers: readonly number[]): Pro
     ids,
   );
   return rows.map(withShadow);
-}
-
-function withShadow(row: ContextRow): SharedContext {
-  const { shadowPolicyId, shadowPolicyVersion, shadowDecision, shadowRuleIndex, ...context } = row;
-  const shadow =
-    shadowPolicyId === null
-      ? null
-      : {
-          policyId: shadowPolicyId,
-          policyVersion: shadowPolicyVersion,
-          decision: shadowDecision,
-          ruleIndex: shadowRuleIndex,
-        };
-  return { ...context, shadow };
 }
 
 /** Deletes short buckets that are no longer kept; the longer ones contain their sums. */

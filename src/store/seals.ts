@@ -3,7 +3,7 @@
 
 import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
 import { AUDIT_COLUMNS, ENTRY_COLUMNS } from './audit.ts';
-import { type AuditEntry, type AuditRow, entryOf } from './audit-entry.ts';
+import { type AuditEntry, type AuditRow, withShadow } from './audit-entry.ts';
 import { type Queries, rowInserts, type Transaction } from './db.ts';
 
 export interface Sealing {
@@ -73,7 +73,7 @@ export async function unsealedIn(db: Queries, after: string, end: string): Promi
      AND NOT EXISTS (SELECT 1 FROM seals WHERE seals.entry_id = audit.id) ORDER BY id`,
     [after, end],
   );
-  return rows.map(entryOf);
+  return rows.map(withShadow);
 }
 
 /** The first entry after an id, or null: the entry that sealing has to read next. */
@@ -176,7 +176,7 @@ export async function listSealed(db: Queries, from: number, limit: number): Prom
     seq,
     entryId,
     leafHash,
-    entry: row.id === null ? null : entryOf(row),
+    entry: row.id === null ? null : withShadow(row),
   }));
 }
 
