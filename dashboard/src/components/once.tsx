@@ -1,5 +1,5 @@
 // Shows something once that is never shown again: a key, a secret, a link. The dialog stays until somebody says that they
-// have stored it; neither Escape nor leaving the page loses it unasked.
+// have stored it; neither Escape nor going back nor leaving the page loses it unasked.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -21,6 +21,7 @@ interface OnceProps {
 export function Once({ title, secret, name, children, use, onClose }: OnceProps) {
   const [refused, setRefused] = useState(false);
   useAskedBeforeLeaving(secret !== null);
+  useStaying(secret !== null, () => setRefused(true));
   useEffect(() => setRefused(false), [secret]);
   return (
     <Dialog title={title} open={secret !== null} onClose={onClose} onRefused={() => setRefused(true)} wide>
@@ -53,5 +54,20 @@ function useAskedBeforeLeaving(shown: boolean): void {
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener('beforeunload', ask);
     return () => removeEventListener('beforeunload', ask);
+  }, [shown]);
+}
+
+/** The page gets a second entry in the browser's history, so that going back leads to the page itself. */
+function useStaying(shown: boolean, onBack: () => void): void {
+  useEffect(() => {
+    if (!shown) return;
+    const stay = () => history.pushState(null, '', location.href);
+    const back = () => {
+      stay();
+      onBack();
+    };
+    stay();
+    addEventListener('popstate', back);
+    return () => removeEventListener('popstate', back);
   }, [shown]);
 }
