@@ -40,7 +40,7 @@ describe.if(withBrowser)('hostile names', () => {
   let admin: Person;
   let upstream: RecordingUpstream;
   let receiver: Bun.Server<undefined>;
-  const ids = { policy: '', key: '', webhook: '', approval: '' };
+  const ids = { policy: '', key: '', webhook: '', approval: '', entry: '' };
   beforeAll(async () => {
     const env = { TOOLGATE_MAIL_FROM: shown(1) };
     receiver = Bun.serve({
@@ -73,7 +73,14 @@ describe.if(withBrowser)('hostile names', () => {
       label: hostile(11),
       scopeTools,
     });
-    await service.check(session.body.token, 's', name(12));
+    // A shadow that disagrees, so that the tools of its differences are shown.
+    const strict = await service.admin('POST', '/policies', {
+      name: hostile(15),
+      rules: [{ tool: '*', action: 'deny', reason: hostile(16) }],
+    });
+    await service.admin('PATCH', `/keys/${key.body.id}`, { shadowPolicyId: strict.body.id });
+    const checked = await service.check(session.body.token, 's', name(12));
+    ids.entry = checked.body.toolCallId;
     const held = await service.check(key.body.key, name(13), 'x');
     ids.approval = held.body.referenceId;
     const tool = await connect(service, key.body.id, 'up', upstream.url);
@@ -141,6 +148,101 @@ describe.if(withBrowser)('hostile names', () => {
       [shown(9), shown(11), shown(3), 'f14 \\u202e<img src=x onerror=pwned()>'],
     ),
   );
+  test(
+    'a shadow that says otherwise',
+    tells(() => `/keys/${ids.key}?view=shadow`, [shown(15), begins(13)]),
+  );
+  test(
+    'what a shadow becomes',
+    tells(
+      () => `/keys/${ids.key}?view=shadow`,
+      [],
+      async page => {
+        await page.getByRole('button', { name: 'Promote' }).click();
+        await page.getByRole('dialog').getByText(shown(15)).first().waitFor();
+      },
+    ),
+  );
+  test(
+    'a policy from the calls of a key',
+    tells(
+      () => `/keys/${ids.key}?view=suggest`,
+      [],
+      async page => {
+        const suggested = page.getByLabel('The suggested policy');
+        await suggested.waitFor();
+        const text = await suggested.inputValue();
+        expect(text).toContain('f13 ');
+        expect(text).not.toContain('\u202E');
+      },
+    ),
+  );
+  test(
+    'the same in the editor',
+    tells(
+      () => `/policies/${ids.policy}?suggest=${ids.key}`,
+      ['This text was made from what the key'],
+      async page => {
+        await page.locator('.cm-content').getByText('f13 ').first().waitFor();
+      },
+    ),
+  );
+  test(
+    'a link to the editor with a rule for a tool',
+    tells(
+      () => `/policies/${ids.policy}?add=allow&tool=${encodeURIComponent(`s__${hostile(17)}`)}&above=0`,
+      [`for s__${shown(17)}`],
+    ),
+  );
+  test(
+    'links to the editor that ask for something else',
+    tells(
+      () => `/policies/${ids.policy}?add=${encodeURIComponent(hostile(18))}&tool=x`,
+      ['unknown action'],
+      async page => {
+        await opened(page, `/policies/${ids.policy}?suggest=${encodeURIComponent(hostile(18))}`);
+        await page.getByText('The link names no key').waitFor();
+        await opened(page, `/policies/${ids.policy}?add=allow&tool=${encodeURIComponent(hostile(18))}`);
+        await page.getByText('not a tool').waitFor();
+        await opened(page, `/policies/${ids.policy}?add=${encodeURIComponent(hostile(18))}&tool=x`);
+      },
+    ),
+  );
+  test(
+    'one entry',
+    tells(() => `/audit?entry=${ids.entry}`, [begins(12), shown(9), shown(7), shown(11), shown(15)]),
+  );
+  test(
+    'the filter by tool',
+    tells(
+      () => '/audit',
+      [],
+      async page => {
+        await page.getByLabel('Tool', { exact: true }).fill('f13');
+        await page.getByRole('option').getByText(begins(13)).click();
+        await page.getByText(begins(13)).first().waitFor();
+      },
+    ),
+  );
+  test(
+    'changes',
+    tells(() => '/changes', [shown(7).slice(0, 40), shown(9).slice(0, 40), shown(15).slice(0, 40)]),
+  );
+  test(
+    'notifications',
+    tells(() => '/notifications', ['newest 100 messages']),
+  );
+  test('a page that does not exist', () =>
+    visit(browser, service, admin.cookie, async page => {
+      await page.addInitScript('window.pwned = () => { window.wasPwned = true; }');
+      for (const path of ['/nowhere/', '/dashboard/nowhere/', '/dashboard/keys/']) {
+        await page.goto(`${path}${encodeURIComponent(hostile(19))}?x=${encodeURIComponent(hostile(20))}`);
+        await page.getByRole('heading').first().waitFor();
+        expect(await page.locator(ALIVE).count()).toBe(0);
+        expect(await page.evaluate('window.wasPwned')).toBeUndefined();
+        expect(await page.content()).not.toContain('\u202E');
+      }
+    }));
   test(
     'webhooks',
     tells(() => '/webhooks', ['onerror=pwned()']),
@@ -214,6 +316,8 @@ describe.if(withBrowser)('the demo’s week', () => {
       '/policies',
       '/keys',
       '/webhooks',
+      '/changes',
+      '/notifications',
       '/operators',
       '/settings',
       '/account',
