@@ -64,7 +64,7 @@ function Unknown() {
   return (
     <Page title="Not found">
       <Empty title="There is no such page">
-        <a href="/dashboard">Go to the first page</a>
+        <a href="/dashboard">Go to the start page</a>
       </Empty>
     </Page>
   );

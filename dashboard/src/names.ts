@@ -1,12 +1,13 @@
-// Names for the ids in entries and approvals. Keys, people and sessions are loaded once, and again when an unknown id
+// Names for the ids in entries, approvals and changes. Keys, people, policies and sessions are loaded once, and again when an unknown id
 // appears.
 
 import { signal } from '@preact/signals';
 import { get } from './api.ts';
-import type { Key, Operator, Session } from './resources.ts';
+import type { Key, Operator, Policy, Session } from './resources.ts';
 
 export const keys = signal<Key[]>([]);
 export const people = signal<Operator[]>([]);
+const policies = signal<Policy[]>([]);
 const asked = new Set<string>();
 
 export async function loadKeys(): Promise<void> {
@@ -16,6 +17,10 @@ export async function loadKeys(): Promise<void> {
 /** Everybody who can sign in. */
 export async function loadPeople(): Promise<void> {
   people.value = await readAll<Operator>('/operators', 'operators');
+}
+
+async function loadPolicies(): Promise<void> {
+  policies.value = await readAll<Policy>('/policies', 'policies');
 }
 
 async function readAll<T>(path: string, name: string): Promise<T[]> {
@@ -37,6 +42,11 @@ export function keyName(id: string): string {
 /** The e-mail address of a person, or the start of their id until it is known, or if they were removed. */
 export function personName(id: string): string {
   return people.value.find(each => each.id === id)?.email ?? unknown(id, loadPeople);
+}
+
+/** The name of a policy, or the start of its id until the name is known, or if it was deleted. */
+export function policyName(id: string): string {
+  return policies.value.find(policy => policy.id === id)?.name ?? unknown(id, loadPolicies);
 }
 
 const underWay = new Set<() => Promise<void>>();

@@ -1,4 +1,4 @@
-// toolgate policies new: makes a policy of a pack, or prints the pack. The packs are those of this program, so that they
+// toolgate policies new: makes a policy from a pack, or prints the pack. The packs are those of this program, so that they
 // can be read without a service.
 
 import type { Command } from 'commander';
@@ -14,38 +14,38 @@ import { type AdminOptions, asAdmin, withAdmin } from './service-options.ts';
 interface NewOptions extends AdminOptions {
   from?: string;
   name?: string;
-  server: string[];
+  server?: string[];
   print?: boolean;
   list?: boolean;
 }
 
 export function newCommand(io: IO): Command {
-  const made = command('new', 'Make a policy of a pack: a policy to begin with.', [
+  const made = command('new', 'Make a policy from a pack: a policy to begin with.', [
     'toolgate policies new --list',
     'toolgate policies new --from github --print > github.yaml',
     'toolgate policies new --from github --name prod --server github=gh',
   ])
     .option('--from <pack>', 'the pack')
     .option('--name <name>', 'the name of the policy; else that of the pack')
-    .option('--server <usual=own>', 'your own name for a server of the pack; may be repeated', collect, [])
+    .option('--server <usual=own>', 'your own name for a server of the pack; may be repeated', collect)
     .option('--print', 'print the text, and make nothing')
     .option('--list', 'list the packs');
   return withAdmin(made).action(async (options: NewOptions) => {
     if (options.list) return listPacks(io, options);
     const pack = packNamed(options.from);
     const name = options.name ?? pack.name;
-    const own = new Map(options.server.map(words => renaming(pack, words)));
+    const own = new Map((options.server ?? []).map(words => renaming(pack, words)));
     const text = withName(withServers(pack.text, own), name);
     if (options.print && options.json) return printJson(io, { pack: pack.name, name, text });
     if (options.print) return void io.stdout.write(text);
     const policy = await asAdmin(io, options).post<WholePolicy>('/policies', { text });
     if (options.json) return printJson(io, policy);
-    say(io, `Policy "${name}" is made of the pack "${pack.name}", version ${policy.version}.`);
+    say(io, `Policy "${name}" is made from the pack "${pack.name}", version ${policy.version}.`);
     say(io, 'Its first comment says what to put in for names and folders of your own.');
   });
 }
 
-function collect(word: string, before: string[]): string[] {
+function collect(word: string, before: string[] = []): string[] {
   return [...before, word];
 }
 

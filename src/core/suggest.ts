@@ -66,11 +66,15 @@ const UNMATCHED = 'No rule applied to the calls of these tools. They stay denied
 
 function header({ keyName, policy, from, to, untold }: Seen, tools: readonly SeenTool[]): string[] {
   const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
-  const what = `${remarks.counted(calls, 'call')} of ${remarks.counted(tools.length, 'tool')}`;
+  const what =
+    calls === 0
+      ? 'no calls'
+      : `${remarks.counted(calls, 'call')} of ${remarks.counted(tools.length, 'tool')}`;
+  const rules = `Each rule is one of the policy ${safeJson(policy.name)}, version ${policy.version}, for one tool. All other tools are denied.`;
   const unknown = `${remarks.counted(untold, 'further call')} cannot be told apart any more, so rules for them may be missing.`;
   return [
     `Suggested for the key ${safeJson(keyName)} from what it did between ${time(from)} and ${time(to)}: ${what}.`,
-    `Each rule is one of the policy ${safeJson(policy.name)}, version ${policy.version}, for one tool. All other tools are denied.`,
+    calls === 0 ? 'So every tool is denied.' : rules,
     ...(untold > 0 ? [unknown] : []),
   ];
 }

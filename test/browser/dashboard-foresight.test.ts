@@ -72,6 +72,10 @@ describe.if(hasBrowser())('before a policy is saved', () => {
       await page.locator('.cm-content').waitFor();
       expect(await page.getByText('Your unsaved draft was restored.').count()).toBe(0);
       await write(page, mine);
+      await button(page, 'Discard the draft').click();
+      await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+      expect(await written(page)).toBe(saved);
+      await write(page, mine);
       await page.getByText('Not saved yet.').waitFor();
       await save(page, 2);
       expect(await textOf(policyId)).toBe(mine);
@@ -246,7 +250,7 @@ describe.if(hasBrowser())('before a policy is saved', () => {
         await write(page, '[]');
         const replay = page.getByRole('region', { name: 'Replay' });
         await replay.getByText('Last 7 days: 2 of 5 calls change: 2 allow → deny.').waitFor();
-        await replay.getByText('3 of 5 change already with the saved version 3').waitFor();
+        await replay.getByText('The saved version 3 alone changes 3 of 5').waitFor();
       });
     });
 

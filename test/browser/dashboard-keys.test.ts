@@ -102,6 +102,9 @@ describe.if(hasBrowser())('keys', () => {
     await use(async page => {
       await page.goto(`/dashboard/keys/${Bun.randomUUIDv7()}`);
       await page.getByText('There is no key with this id').waitFor();
+      await page.goto('/dashboard/policies/nowhere');
+      await page.getByText('There is no policy with this id').waitFor();
+      expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     });
     await upstream.stop();
   });

@@ -78,7 +78,7 @@ describe.if(hasBrowser())('people', () => {
       await heading(page, 'Your account');
       await page.goto(`/dashboard/keys/${keyId}`);
       await page.getByText('There is no such page').waitFor();
-      await page.getByRole('link', { name: 'Go to the first page' }).click();
+      await page.getByRole('link', { name: 'Go to the start page' }).click();
       await heading(page, 'My connections');
       expect(refused).toEqual([]);
 

@@ -45,7 +45,7 @@ describe.if(hasBrowser())('packs', () => {
         expect(await page.getByLabel('Name').inputValue()).toBe('');
         await expectUsable(page);
         await button(page, 'Use its text').click();
-        await page.getByText('It stands in the text below.').first().waitFor();
+        await page.getByText('The text below says it; change it there.').first().waitFor();
         expect(await page.getByLabel('Name').inputValue()).toBe('github');
         await page.getByText('No problems found.').waitFor();
         await expectUsable(page);

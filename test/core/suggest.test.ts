@@ -55,6 +55,17 @@ const call = (tool: string, by: SeenCall['by'], decision: Decision, count = 1): 
   return { serverName, toolName, by, decision, count, held: false };
 };
 
+test('without any call, every tool is denied', () => {
+  const text = suggest(policyOf([{ tool: '*', action: 'allow' }]), []);
+  expect(text.split('\n').slice(0, 5)).toEqual([
+    '# Suggested for the key "ci" from what it did between 2026-10-17T00:00:00Z and 2026-11-16T00:00:00Z: no calls.',
+    '# So every tool is denied.',
+    'rules:',
+    '  # No rule decided about any call.',
+    '  - { tool: "*", action: deny }',
+  ]);
+});
+
 test('one rule for each tool that was called, by server and name, with counts and remarks', () => {
   const policy = policyOf(
     [

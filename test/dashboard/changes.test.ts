@@ -44,5 +44,18 @@ test('a name is shown as a name, and the rest in short', () => {
   });
   expect(nameOf(made)).toBe('agent');
   expect(nameOf(change('key.create', { name: 7 }))).toBeNull();
-  expect(restOf(made)).toEqual(['policyId: 01a1dd48…', 'rules: 3', `long: ${'x'.repeat(60)}…`]);
+  expect(restOf(made)).toEqual(['policy: 01a1dd48…', 'rules: 3', `long: ${'x'.repeat(60)}…`]);
+});
+
+test('ids are shown as names, and times and fields in words', () => {
+  const names = { shadowPolicyId: (id: string) => `the name of ${id.slice(0, 4)}` };
+  const changed = change('key.update', {
+    changed: ['shadowPolicyId', 'expiresAt'],
+    shadowPolicyId: ID,
+    expiresAt: '2026-11-16T12:00:00.000Z',
+  });
+  const [fields, shadow, expires] = restOf(changed, names);
+  expect(fields).toBe('changed: shadow policy, expires at');
+  expect(shadow).toBe('shadow policy: the name of 01a1');
+  expect(expires).toMatch(/^expires at: Nov 1[567], 2026/);
 });

@@ -42,7 +42,7 @@ test('says that nothing is recorded', () => {
 test('says what the saved version changes already, as far as calls of older versions are recorded', () => {
   const saved = { from: '', to: '', calls: 9, changed: 3, depends: 0, changes: [change('deny', 'allow', 3)] };
   expect(savedWords(4, saved)).toBe(
-    '3 of 9 change already with the saved version 4, because older versions decided them.',
+    'The saved version 4 alone changes 3 of 9, because older versions decided them.',
   );
   expect(savedWords(4, { ...saved, changed: 0, changes: [] })).toBeNull();
   expect(savedCalls(saved, change('deny', 'allow', 5))).toBe(3);

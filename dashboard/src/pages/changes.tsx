@@ -6,8 +6,9 @@ import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
 import { Named, Time } from '../components/text.tsx';
 import { useList } from '../load.ts';
+import { keyName, personName, policyName } from '../names.ts';
 import type { Change } from '../resources.ts';
-import { nameOf, placeOf, restOf, whatHappened } from './changes/words.ts';
+import { type NamesOf, nameOf, placeOf, restOf, whatHappened } from './changes/words.ts';
 
 const COLUMNS: Column<Change>[] = [
   { head: 'Time', cell: ({ at }) => <Time at={at} /> },
@@ -39,14 +40,28 @@ export default function Changes() {
 
 function Which({ of: change }: { of: Change }) {
   const place = placeOf(change);
-  const name = <Named text={nameOf(change) ?? `${change.target.slice(0, 8)}…`} />;
+  const name = <Named text={nameOf(change) ?? nameByList(change) ?? `${change.target.slice(0, 8)}…`} />;
   return place === null ? name : <a href={place}>{name}</a>;
 }
+
+/** What it is called now, since not every change says the name. */
+function nameByList({ action, target }: Change): string | null {
+  if (action.startsWith('key.')) return keyName(target);
+  if (action.startsWith('policy.') || action.startsWith('limit.')) return policyName(target);
+  return null;
+}
+
+const NAMES: NamesOf = {
+  policyId: policyName,
+  shadowPolicyId: policyName,
+  keyId: keyName,
+  personId: personName,
+};
 
 function Rest({ of: change }: { of: Change }) {
   return (
     <div>
-      {restOf(change).map(each => (
+      {restOf(change, NAMES).map(each => (
         <p key={each} class="soft small">
           <Named text={each} />
         </p>

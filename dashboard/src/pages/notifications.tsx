@@ -45,10 +45,15 @@ const STATES: Record<NotificationChannel['state'], [Tone, string]> = {
   unused: ['plain', 'not used yet'],
 };
 
+/** What is said of types that have no address. */
+const NOWHERE: Partial<Record<NotificationChannel['type'], string>> = {
+  terminal: 'the output of the service',
+};
+
 const COLUMNS: Column<NotificationChannel>[] = [
   { head: 'Channel', cell: ({ name }) => <Named text={name} /> },
   { head: 'Type', cell: ({ type }) => type },
-  { head: 'To', cell: ({ target }) => (target === null ? '' : <Named text={target} />) },
+  { head: 'To', cell: ({ type, target }) => <Named text={target ?? NOWHERE[type] ?? ''} /> },
   {
     head: 'State',
     cell: ({ state }) => <Badge tone={STATES[state][0]}>{STATES[state][1]}</Badge>,

@@ -74,7 +74,7 @@ function Shown({ stats, window, name }: { stats: Stats; window: string; name: st
             note={
               total === 0
                 ? 'no verdicts'
-                : `${share(stats.totals[decision], total)} of ${written(total)} verdicts`
+                : `${share(stats.totals[decision], total)} of ${written(total)} ${total === 1 ? 'verdict' : 'verdicts'}`
             }
             href={addressOf({ decision, within: window })}
             tone={decision}

@@ -35,19 +35,23 @@ export function shadowCommand(io: IO): Command {
     const http = asAdmin(io, options);
     const id = await keyId(http, nameOrId);
     if (options.promote) return promote(io, http, id, options);
+    await shadowOf(http, id);
     const report = await http.get<ShadowReport>(`/keys/${id}/shadow`, { from: options.since });
     if (options.json) return printJson(io, report);
     print(io, report, (await policyNames(http)).get(report.policyId) ?? report.policyId);
   });
 }
 
+const count = (calls: number): string => calls.toLocaleString('en');
+
 function print(io: IO, report: ShadowReport, policy: string): void {
-  const { calls, agreements, differences } = report;
+  const { agreements, differences } = report;
+  const calls = report.calls === 1 ? '1 call' : `${count(report.calls)} calls`;
   const shadow = `The shadow "${policy}" (version ${report.policyVersion})`;
   const judged =
-    calls === 0
+    report.calls === 0
       ? 'has judged no calls yet.'
-      : `has judged ${calls} calls since ${time(report.from)}: ${agreements} as they were decided, ${calls - agreements} otherwise.`;
+      : `has judged ${calls} since ${time(report.from)}: ${count(agreements)} as decided, ${count(report.calls - agreements)} otherwise.`;
   say(io, `${shadow} ${judged}`);
   if (differences.length === 0) return;
   const rows = differences.map(each => [
@@ -60,10 +64,18 @@ function print(io: IO, report: ShadowReport, policy: string): void {
   io.stdout.write(table([['TOOL', 'DECIDED', 'SHADOW', 'CALLS', 'NEWEST'], ...rows]));
 }
 
+async function shadowOf(http: Http, id: string): Promise<string> {
+  const { name, shadowPolicyId } = await http.get<Key>(`/keys/${id}`);
+  if (shadowPolicyId !== null) return shadowPolicyId;
+  throw new CliError(
+    EXIT.failed,
+    `Key "${visible(name)}" has no shadow; \`toolgate keys update --shadow\` gives it one.`,
+  );
+}
+
 async function promote(io: IO, http: Http, id: string, { json }: Options): Promise<void> {
-  const { shadowPolicyId } = await http.get<Key>(`/keys/${id}`);
-  if (shadowPolicyId === null) throw new CliError(EXIT.failed, 'This key has no shadow.');
-  const key = await http.patch<Key>(`/keys/${id}`, { policyId: shadowPolicyId, shadowPolicyId: null });
+  const policyId = await shadowOf(http, id);
+  const key = await http.patch<Key>(`/keys/${id}`, { policyId, shadowPolicyId: null });
   if (json) return printJson(io, key);
   const policy = (await policyNames(http)).get(key.policyId) ?? key.policyId;
   say(io, `Key "${key.name}" uses policy "${policy}" from now on, and has no shadow.`);

@@ -43,7 +43,7 @@ interface Options extends AdminOptions {
 export function build(io: IO): Command {
   const made = command(
     'replay',
-    'Show what a policy would have changed about the calls that another version of it decided.\n\n' +
+    'Show which of the recorded calls of a policy a draft would have decided otherwise.\n\n' +
       'The audit log keeps no arguments, so the outcome of some calls cannot be known: they are counted apart. ' +
       'Limits are left out.\n\n' +
       'Exit code: 0 fine, 1 a change that --fail-on names or a draft with errors, 3 no answer.',

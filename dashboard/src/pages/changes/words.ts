@@ -75,17 +75,33 @@ export function nameOf({ detail }: Change): string | null {
 
 const NAMED = new Set(['name', 'email', 'label', 'host']);
 
-/** What else is known, as `field: value`; ids and other long values only begin here. */
-export function restOf({ detail }: Change): string[] {
+/** The names of what the ids in fields such as `policyId` stand for. */
+export type NamesOf = Record<string, (id: string) => string>;
+
+/** What else is known, as `field: value`; unknown ids and other long values only begin here. */
+export function restOf({ detail }: Change, names: NamesOf = {}): string[] {
   return Object.entries(detail)
     .filter(([field, value]) => !NAMED.has(field) && value !== null)
-    .map(([field, value]) => `${field}: ${short(typeof value === 'string' ? value : safeJson(value))}`);
+    .map(([field, value]) => `${wordsOf(field)}: ${shown(field, value, names)}`);
+}
+
+/** `shadowPolicyId` as "shadow policy". */
+function wordsOf(field: string): string {
+  return field.replace(/Id$/, '').replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`);
 }
 
 const MOST_CHARS = 60;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}$/;
+const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+const CLOCK = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+
+function shown(field: string, value: unknown, names: NamesOf): string {
+  if (field === 'changed' && Array.isArray(value)) return value.map(each => wordsOf(String(each))).join(', ');
+  if (typeof value !== 'string') return short(safeJson(value));
+  if (TIME.test(value)) return CLOCK.format(new Date(value));
+  return ID.test(value) ? (names[field]?.(value) ?? `${value.slice(0, 8)}…`) : short(value);
+}
 
 function short(text: string): string {
-  if (ID.test(text)) return `${text.slice(0, 8)}…`;
   return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;
 }

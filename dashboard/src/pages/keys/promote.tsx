@@ -22,7 +22,7 @@ export function Promote({ of: key, names, report, span, reload }: PromoteProps) 
   const [open, setOpen] = useState(false);
   const promote = async () => {
     await patch(`/keys/${key.id}`, { policyId: key.shadowPolicyId, shadowPolicyId: null });
-    announce(`${names.after} decides from now on.`);
+    announce(`The policy “${names.after}” decides from now on.`);
     reload();
   };
   return (
@@ -39,8 +39,9 @@ export function Promote({ of: key, names, report, span, reload }: PromoteProps) 
       >
         <div class="stack">
           <p>
-            From then on <Named text={names.after} /> decides the calls of this key, in place of{' '}
-            <Named text={names.before} />, which stays as it is. The key has no shadow after that.
+            The policy “<Named text={names.after} />” will decide the calls of this key, in place of “
+            <Named text={names.before} />
+            ”, which itself stays as it is. The key will have no shadow.
           </p>
           {report !== undefined && <Kinds of={report} span={span} />}
         </div>

@@ -32,6 +32,10 @@ export function Shadow({ of: key, policies, reload }: ShadowProps) {
       <Panel title="This key has no shadow">
         <div class="stack">
           <p>
+            <PolicyLink id={key.policyId} policy={policies.find(({ id }) => id === key.policyId)} /> decides
+            the calls of this key.
+          </p>
+          <p>
             A shadow is a second policy. It judges each call of this key too, with the arguments, and what it
             says is recorded beside the verdict. It changes nothing: the agent does not notice, nobody is
             asked, and no limit is counted.
@@ -136,8 +140,8 @@ function Report({ of: { calls, agreements, differences, from }, span }: { of: Sh
   if (calls === 0)
     return (
       <Empty title={`The shadow judged no call in the last ${span}`}>
-        It judges every call of this key from the moment on at which it was set. What is counted begins anew
-        when the policy of the shadow is changed.
+        It judges every call of this key from the moment it was set. What is counted begins anew when the
+        policy of the shadow is changed.
       </Empty>
     );
   const more = differences.length - MOST_ROWS;

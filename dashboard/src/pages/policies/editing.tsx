@@ -85,6 +85,11 @@ export function Editing({ policy, reload }: EditingProps) {
               >
                 Save as version {policy.version + 1}
               </button>
+              {changed && unsaved.origin === null && (
+                <button type="button" class="plain" onClick={() => unsaved.leave(false)}>
+                  Discard the draft
+                </button>
+              )}
               {changed && <span class="soft aligned">Not saved yet.</span>}
             </div>
           )}
@@ -136,8 +141,8 @@ function Came({ origin, discard }: { origin: Origin; discard: (() => void) | und
     case 'suggested':
       return (
         <UnsavedNotice discard={discard}>
-          This text was made from what the key <Named text={keyName(origin.keyId)} /> called in the last{' '}
-          {origin.span}. Nothing is saved yet.
+          This text was made from what the key “
+          <Named text={keyName(origin.keyId)} />” called in the last {origin.span}. Nothing is saved yet.
         </UnsavedNotice>
       );
   }

@@ -29,7 +29,7 @@ rules:
 `;
 
 const NAME_HINT = 'Unique; it appears in the reasons of verdicts.';
-const IN_TEXT = 'It stands in the text below.';
+const IN_TEXT = 'The text below says it; change it there.';
 
 export function NewPolicy() {
   const drafts = new KeptDrafts(me.value?.actor ?? '', 'new', sessionStorage);

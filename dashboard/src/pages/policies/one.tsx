@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { announce } from '../../announce.ts';
-import { remove } from '../../api.ts';
+import { Refusal, remove } from '../../api.ts';
 import { Confirm, FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Page, Panel } from '../../components/page.tsx';
@@ -23,9 +23,14 @@ import { Versions } from './versions.tsx';
 export function OnePolicy({ id }: { id: string }) {
   const { data, error, reload } = useGet<WholePolicy>(`/policies/${id}`);
   if (data === undefined) {
+    const isMissing = error instanceof Refusal && error.status === 404;
     return (
       <Page title="Policy" lead={<a href="/dashboard/policies">All policies</a>}>
-        <Problem error={error} retry={reload} />
+        {isMissing ? (
+          <Empty title="There is no policy with this id" />
+        ) : (
+          <Problem error={error} retry={reload} />
+        )}
         {error === null && <Loading />}
       </Page>
     );

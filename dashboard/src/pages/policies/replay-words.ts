@@ -21,7 +21,7 @@ export function replayWords(span: string, answer: Replay): string {
  */
 export function savedWords(version: number, { calls, changed }: Replay): string | null {
   if (changed === 0) return null;
-  return `${COUNT.format(changed)} of ${COUNT.format(calls)} change already with the saved version ${version}, because older versions decided them.`;
+  return `The saved version ${version} alone changes ${COUNT.format(changed)} of ${COUNT.format(calls)}, because older versions decided them.`;
 }
 
 /** For how many calls the saved version makes the same change. */
