@@ -35,7 +35,7 @@ describe.if(hasBrowser())('the first steps', () => {
         async page => {
           await page.goto('/dashboard');
           await stepsDone(page, 2);
-          await isDone(page, 'Have an operator');
+          await isDone(page, 'Create the first operator');
           await isDone(page, 'Make a key');
           await expectUsable(page);
           await page.getByRole('button', { name: 'Dismiss' }).click();

@@ -75,7 +75,7 @@ function Step({ name, about, isDone }: StepProps & { isDone: boolean }) {
 const STEPS: StepProps[] = [
   {
     id: 'operator',
-    name: 'Have an operator',
+    name: 'Create the first operator',
     about: () => (
       <>
         That is you, {me.value?.email}. <a href="/dashboard/operators">Invite others</a>.
