@@ -285,7 +285,7 @@ describe.if(hasBrowser())('before a policy is saved', () => {
       await page.getByText('Not saved yet.').waitFor();
       await open(page, policyId, `?suggest=${keyId}`);
       await page
-        .getByText('This text was made from what the key suggested for called in the last 30 days.')
+        .getByText('This text was made from what the key “suggested for” called in the last 30 days.')
         .waitFor();
       const text = await written(page);
       expect(text).toMatch(/a__x.*a__y/s);

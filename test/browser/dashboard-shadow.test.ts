@@ -72,7 +72,7 @@ describe.if(hasBrowser())('before a policy decides', () => {
       await page.goBack();
       await button(page, 'Promote').click();
       const dialog = page.getByRole('dialog', { name: 'Promote the shadow?' });
-      await dialog.getByText(`in place of ${policyName}`).waitFor();
+      await dialog.getByText(`in place of “${policyName}”`).waitFor();
       await dialog.getByText('2 calls').waitFor();
       await dialog.getByText('1 call:').waitFor();
       await expectUsable(page);
