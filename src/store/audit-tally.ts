@@ -16,7 +16,6 @@ export interface Tally {
   serverName: string;
   toolName: string;
   keyId: string;
-  policyId: string;
   count: number;
 }
 
@@ -25,7 +24,7 @@ function auditTally(db: Queries, from: string, to: string): Promise<Tally[]> {
   // Entries are counted by context first, because there are far fewer contexts than entries to look up.
   return db.all(
     `SELECT n.context, n.decision, n.latency_ms AS "latencyMs", c.server_name AS "serverName", c.tool_name AS "toolName",
-       c.key_id AS "keyId", c.policy_id AS "policyId", n.count FROM (
+       c.key_id AS "keyId", n.count FROM (
          SELECT context, decision, latency_ms, count(*) AS count FROM audit_entries WHERE id >= $1 AND id < $2
          GROUP BY context, decision, latency_ms) AS n
      JOIN audit_contexts c ON c.id = n.context`,

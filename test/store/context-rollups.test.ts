@@ -1,5 +1,5 @@
 // Counts by context: minutes are written anew, hours and days are their sums, and contexts beyond the bound are added up
-// by key and policy, so that totals stay exact.
+// by key, policy and shadow, so that totals stay exact.
 
 import { beforeEach, expect, test } from 'bun:test';
 import { DAY, HOUR, KEPT, MINUTE, type Span } from '../../src/core/buckets.ts';
@@ -25,17 +25,18 @@ await onEachEngine(store => {
     const rows = await store.db.all<{ context: number }>('SELECT context FROM audit_entries ORDER BY id');
     return rows.map(row => row.context);
   }
-  const count = (context: number, number: number, keyId = 'key-1'): rollups.ContextCount => ({
+  const count = (context: number, number: number): rollups.ContextCount => ({
     context,
-    keyId,
-    policyId: 'policy-1',
     decision: 'allow',
     count: number,
   });
-  const write = (...minutes: [start: number, counts: rollups.ContextCount[]][]) =>
-    store.db.transaction({}, tx => rollups.writeContextMinutes(tx, new Map(minutes)));
-  const sumUp = (from: number, to: number) =>
-    store.db.transaction({}, tx => rollups.sumUpContexts(tx, NOW + from, NOW + to));
+  type Minute = [start: number, counts: rollups.ContextCount[]];
+  async function writeAndSum(minutes: Minute[], from: number, to: number) {
+    const buckets = await rollups.contextBuckets(store.db, new Map(minutes), NOW + from, NOW + to);
+    await store.db.transaction({}, tx => rollups.writeContextBuckets(tx, buckets));
+  }
+  const write = (...minutes: Minute[]) => writeAndSum(minutes, 0, 0);
+  const sumUp = (from: number, to: number) => writeAndSum([], from, to);
   async function read(span: Span, from: number, to: number): Promise<Record<number, number>> {
     const sums: Record<number, number> = {};
     for await (const rows of rollups.contextCounts(store.db, span, NOW + from, NOW + to)) {
@@ -57,6 +58,17 @@ await onEachEngine(store => {
     expect(await read(MINUTE, 0, MINUTE)).toEqual({ [b]: 2 });
     expect(await read(MINUTE, MINUTE, 2 * MINUTE)).toEqual({ [a]: 7 });
     expect(await read(HOUR, 0, HOUR)).toEqual({ [a]: 12 });
+  });
+
+  test('minutes that are written at the same time are summed up in place of what was stored of them', async () => {
+    const [a = 0, b = 0] = await contexts(2);
+    await write([NOW, [count(a, 5)]], [NOW + MINUTE, [count(a, 7)]]);
+    await sumUp(0, DAY);
+    await writeAndSum([[NOW, [count(b, 2), count(a, 1)]]], 0, DAY);
+    for (const span of [HOUR, DAY] as const) expect(await read(span, 0, DAY)).toEqual({ [a]: 8, [b]: 2 });
+    // An hour that has not ended is not summed up.
+    await writeAndSum([[NOW + DAY, [count(b, 100)]]], 0, DAY + MINUTE);
+    expect(await read(HOUR, DAY, 2 * DAY)).toEqual({});
   });
 
   test('hours and days are the sums of what lies in them, made once they have ended', async () => {
@@ -85,9 +97,7 @@ await onEachEngine(store => {
     const all = await contexts(MOST_IN_MINUTE + 2);
     const other = all.at(-1) as number;
     // The first three are the rarest of their key; the other key's only context is rare too.
-    const counts = all.map((context, n) =>
-      context === other ? count(other, 1, 'key-2') : count(context, n < 3 ? 2 : 9),
-    );
+    const counts = all.map((context, n) => count(context, context === other ? 1 : n < 3 ? 2 : 9));
     await write([NOW, counts], [NOW + MINUTE, [count(all[1] as number, 5)]]);
     const kept = await read(MINUTE, 0, MINUTE);
     const rare = -(all[1] as number);
@@ -96,6 +106,37 @@ await onEachEngine(store => {
     await sumUp(0, HOUR);
     const hour = await read(HOUR, 0, HOUR);
     expect([hour[all[0] as number], hour[all[1] as number], hour[rare], hour[-other]]).toEqual([2, 5, 4, 1]);
+  });
+
+  test('contexts beyond the bound are told apart by what a shadow said', async () => {
+    const shadow = (n: number) =>
+      n < 2
+        ? null
+        : ({
+            policyId: 'policy-2',
+            policyVersion: 1,
+            decision: n < 4 ? 'deny' : 'allow',
+            ruleIndex: n,
+          } as const);
+    const entries = Array.from({ length: MOST_IN_MINUTE + 6 }, (_, n) =>
+      auditEntry({
+        id: idAt(NOW, n),
+        keyId: 'key-1',
+        toolName: `t-${n}`,
+        policyId: 'policy-1',
+        shadow: shadow(n),
+      }),
+    );
+    await store.db.transaction({}, tx => insertAudit(tx, entries));
+    const rows = await store.db.all<{ context: number }>('SELECT context FROM audit_entries ORDER BY id');
+    const all = rows.map(row => row.context);
+    await write([NOW, all.map((context, n) => count(context, n < 6 ? 1 : 9))]);
+    const kept = await read(MINUTE, 0, MINUTE);
+    const others = Object.entries(kept).filter(([context]) => Number(context) < 0);
+    const pairs = [all.slice(0, 2), all.slice(2, 4), all.slice(4, 6)];
+    expect(Object.fromEntries(others)).toEqual(
+      Object.fromEntries(pairs.map(pair => [-Math.min(...pair), 2])),
+    );
   });
 
   test('what is read comes in pages, and each row once', async () => {

@@ -1,4 +1,5 @@
-// The marks that say how far the audit log has been counted, and from when on it is kept. Their values are times.
+// The marks that say how far the audit log has been counted, and from when on it is kept. Their values are times,
+// but for WRITTEN.
 
 /** The mark before which all entries are in the roll-ups. Later ones are counted from the log itself. */
 export const ROLLED_UP = 'rolled up';
@@ -8,3 +9,8 @@ export const KEPT_FROM = 'audit kept from';
 export const CONTEXTS_FROM = 'contexts counted from';
 /** The mark up to which entries are counted by context. It equals ROLLED_UP, unless an older version counted last. */
 export const CONTEXTS_TO = 'contexts counted to';
+/**
+ * How often counts were written. Buckets are summed up before the transaction that writes them, which compares this mark:
+ * if another replica wrote meanwhile, the sums are thrown away.
+ */
+export const WRITTEN = 'rollups written';

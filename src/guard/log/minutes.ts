@@ -5,7 +5,7 @@ import { floorTo, latencyClass, MINUTE } from '../../core/buckets.ts';
 import type { Decision } from '../../core/decide.ts';
 import { joinName } from '../../core/name.ts';
 import { nextAuditId, type Tally, tallies } from '../../store/audit-tally.ts';
-import type { ContextCount } from '../../store/context-rollups.ts';
+import { type ContextCount, ContextSum } from '../../store/context-rollups.ts';
 import type { Queries } from '../../store/db.ts';
 import type { Count, Kind } from '../../store/rollups.ts';
 import { timeOfId } from '../ids.ts';
@@ -63,18 +63,15 @@ export async function countMinute(
 export class Counted {
   entries = 0;
   readonly #counts = new Map<string, Count>();
-  readonly #contexts = new Map<string, ContextCount>();
+  readonly #contexts = new ContextSum();
 
   add(rows: readonly Tally[]): void {
-    for (const { context, decision, latencyMs, serverName, toolName, keyId, policyId, count } of rows) {
+    for (const { context, decision, latencyMs, serverName, toolName, keyId, count } of rows) {
       this.entries += count;
       this.#count('latency', String(latencyClass(latencyMs)), decision, count);
       this.#count('tool', joinName(serverName, toolName), decision, count);
       this.#count('key', keyId, decision, count);
-      const id = `${context} ${decision}`;
-      const known = this.#contexts.get(id);
-      if (known === undefined) this.#contexts.set(id, { context, keyId, policyId, decision, count });
-      else known.count += count;
+      this.#contexts.add({ context, decision, count });
     }
   }
 
@@ -83,7 +80,7 @@ export class Counted {
   }
 
   contexts(): ContextCount[] {
-    return [...this.#contexts.values()];
+    return this.#contexts.counts();
   }
 
   #count(kind: Kind, name: string, decision: Decision, count: number): void {

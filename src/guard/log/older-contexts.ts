@@ -3,12 +3,12 @@
 
 import { DAY, floorTo } from '../../core/buckets.ts';
 import { nextAuditId } from '../../store/audit-tally.ts';
-import { sumUpContexts, writeContextMinutes } from '../../store/context-rollups.ts';
+import { contextBuckets, writeContextBuckets } from '../../store/context-rollups.ts';
 import { readMark, writeMark } from '../../store/marks.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';
-import { CONTEXTS_FROM, KEPT_FROM, ROLLED_UP } from './marks.ts';
+import { CONTEXTS_FROM, KEPT_FROM, ROLLED_UP, WRITTEN } from './marks.ts';
 import { countMinutes } from './minutes.ts';
 
 /** How far the day before the mark CONTEXTS_FROM has been counted. */
@@ -28,13 +28,16 @@ export async function countOlderContexts({ db }: Deps): Promise<boolean> {
   const day = floorTo(end - 1, DAY);
   const reached = (await readMark(db, REACHED)) ?? 0;
   const from = Math.max(reached > day && reached < end ? reached : day, kept);
+  const written = (await readMark(db, WRITTEN)) ?? 0;
   const { minutes, at } = await countMinutes(db, from, end);
+  const to = Math.min((await readMark(db, ROLLED_UP)) ?? 0, at < end ? at : day + DAY);
+  const buckets = await contextBuckets(db, minutes.contexts, from, to);
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
     // Another replica may have written these minutes first. What is being deleted was perhaps counted in part.
     if ((await readMark(tx, CONTEXTS_FROM)) !== end || ((await readMark(tx, KEPT_FROM)) ?? 0) > from) return;
-    await writeContextMinutes(tx, minutes.contexts);
-    const rolledUp = (await readMark(tx, ROLLED_UP)) ?? 0;
-    await sumUpContexts(tx, from, Math.min(rolledUp, at < end ? at : day + DAY));
+    if (((await readMark(tx, WRITTEN)) ?? 0) !== written) return;
+    await writeContextBuckets(tx, buckets);
+    await writeMark(tx, WRITTEN, written + 1);
     if (at < end) await writeMark(tx, REACHED, at);
     else await writeMark(tx, CONTEXTS_FROM, Math.max(day, kept));
   });

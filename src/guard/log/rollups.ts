@@ -5,14 +5,19 @@
 
 import { DAY, floorTo, HOUR, MINUTE } from '../../core/buckets.ts';
 import { countAudit, nextAuditId } from '../../store/audit-tally.ts';
-import { pruneContextRollups, sumUpContexts, writeContextMinutes } from '../../store/context-rollups.ts';
+import {
+  type ContextBucket,
+  contextBuckets,
+  pruneContextRollups,
+  writeContextBuckets,
+} from '../../store/context-rollups.ts';
 import type { Transaction } from '../../store/db.ts';
 import { readMark, writeMark } from '../../store/marks.ts';
 import { minuteTotals, pruneRollups, sumUp, writeMinutes } from '../../store/rollups.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';
-import { CONTEXTS_FROM, CONTEXTS_TO, KEPT_FROM, ROLLED_UP } from './marks.ts';
+import { CONTEXTS_FROM, CONTEXTS_TO, KEPT_FROM, ROLLED_UP, WRITTEN } from './marks.ts';
 import { countMinute, countMinutes, type Minutes, REST, STEP_MINUTES } from './minutes.ts';
 import { countOlderContexts } from './older-contexts.ts';
 
@@ -49,31 +54,35 @@ async function advance({ db, now }: Deps): Promise<boolean> {
   const horizon = floorTo(now() - LAG_MS, MINUTE);
   if (mark !== null && mark > horizon + CLOCK_JUMP_MS) await writeMark(db, ROLLED_UP, horizon);
   if (mark !== null && mark >= horizon) return false;
+  const written = await readMark(db, WRITTEN);
   const { minutes, at } = await countMinutes(db, mark ?? 0, horizon);
-  await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
+  const from = mark ?? Math.min(at, ...minutes.counts.keys());
+  const buckets = await contextBuckets(db, minutes.contexts, from, at);
+  return db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
     // Another replica may have written these minutes first.
-    if ((await readMark(tx, ROLLED_UP)) !== mark) return;
-    await write(tx, minutes, mark ?? Math.min(at, ...minutes.counts.keys()), at);
+    if ((await readMark(tx, ROLLED_UP)) !== mark || (await readMark(tx, WRITTEN)) !== written) return true;
+    await write(tx, minutes, buckets, from, at);
     await writeMark(tx, ROLLED_UP, at);
     // A version that knows no contexts may have counted before, also beside this one during an upgrade.
     const contextsTo = (await readMark(tx, CONTEXTS_TO)) ?? -1;
     if (contextsTo < (mark ?? 0)) await writeMark(tx, CONTEXTS_FROM, mark ?? 0);
     await writeMark(tx, CONTEXTS_TO, at);
+    return at < horizon;
   });
-  return at < horizon;
 }
 
 /** Writes minutes, and sums up the hours and days that end after `from` and not after `to`. */
 async function write(
   tx: Transaction,
-  { counts, contexts }: Minutes,
+  { counts }: Minutes,
+  buckets: readonly ContextBucket[],
   from: number,
   to: number,
 ): Promise<void> {
   await writeMinutes(tx, counts);
   await sumUp(tx, from, to);
-  await writeContextMinutes(tx, contexts);
-  await sumUpContexts(tx, from, to);
+  await writeContextBuckets(tx, buckets);
+  await writeMark(tx, WRITTEN, ((await readMark(tx, WRITTEN)) ?? 0) + 1);
 }
 
 async function recheck(deps: Deps, age: number): Promise<boolean> {
@@ -91,7 +100,8 @@ async function recheck(deps: Deps, age: number): Promise<boolean> {
   const until = Math.min(end, from + STEP_MINUTES * MINUTE);
   const counted = await minuteTotals(db, from, until);
   const { to, entries } = stretch(counted, from, until);
-  if ((await countAudit(db, from, to, REST)) !== entries) await mend(deps, counted, from, to);
+  if ((await countAudit(db, from, to, REST)) !== entries && !(await mend(deps, counted, from, to)))
+    return true;
   await writeMark(db, name, to);
   return to < end;
 }
@@ -111,23 +121,33 @@ function stretch(
   return { to, entries };
 }
 
+/** Counts those minutes again that have other entries than were counted. False if another replica wrote meanwhile. */
 async function mend(
   deps: Deps,
   counted: ReadonlyMap<number, number>,
   from: number,
   to: number,
-): Promise<void> {
-  const { db } = deps;
+): Promise<boolean> {
   for (let start = from; start < to; start += MINUTE) {
-    if ((await countAudit(db, start, start + MINUTE)) === (counted.get(start) ?? 0)) continue;
-    await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
-      if (start < ((await readMark(tx, KEPT_FROM)) ?? 0)) return;
-      const minutes: Minutes = { counts: new Map(), contexts: new Map() };
-      await countMinute(tx, minutes, start, 0);
-      const mark = (await readMark(tx, ROLLED_UP)) ?? 0;
-      await write(tx, minutes, start, Math.min(mark, floorTo(start, DAY) + DAY));
-    });
+    if ((await countAudit(deps.db, start, start + MINUTE)) === (counted.get(start) ?? 0)) continue;
+    if (!(await mendMinute(deps, start))) return false;
   }
+  return true;
+}
+
+async function mendMinute({ db }: Deps, start: number): Promise<boolean> {
+  const written = await readMark(db, WRITTEN);
+  const minutes: Minutes = { counts: new Map(), contexts: new Map() };
+  await countMinute(db, minutes, start, REST);
+  const to = Math.min((await readMark(db, ROLLED_UP)) ?? 0, floorTo(start, DAY) + DAY);
+  const buckets = await contextBuckets(db, minutes.contexts, start, to);
+  return db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
+    // What is being deleted was perhaps counted in part.
+    if (start < ((await readMark(tx, KEPT_FROM)) ?? 0)) return true;
+    if ((await readMark(tx, WRITTEN)) !== written) return false;
+    await write(tx, minutes, buckets, start, to);
+    return true;
+  });
 }
 
 /** Makes all minutes since `from` be counted again, after entries were written with a time in the past. */

@@ -173,6 +173,36 @@ for (const engine of await engines()) {
       );
     });
 
+    test('what another replica counts while hours are summed up is not lost', async () => {
+      await write(NOW, NOW + MINUTE);
+      clock += 2 * HOUR;
+      await rollOn();
+      await write(NOW + MINUTE + 1);
+      clock = NOW + Math.max(...RECHECK_AGES) + HOUR;
+      // The first moves the mark, the second writes a minute and sums up its hour.
+      let transactions = 0;
+      const slow: Deps = {
+        ...deps,
+        db: {
+          all: (...params: Parameters<TestStore['db']['all']>) => store.db.all(...params),
+          run: (...params: Parameters<TestStore['db']['run']>) => store.db.run(...params),
+          async transaction(...params: Parameters<TestStore['db']['transaction']>) {
+            if (++transactions === 2) {
+              await write(NOW + 1);
+              await rollOn();
+            }
+            return store.db.transaction(...params);
+          },
+        } as unknown as Deps['db'],
+      };
+      while (await rollUp(slow));
+      clock += 10 * DAY;
+      await rollOn();
+      expect(transactions).toBe(2);
+      const found = await expectEqualToScan({}, 0, clock);
+      expect(found.calls.reduce((sum, each) => sum + each.count, 0)).toBe(4);
+    });
+
     /** A store as an older version leaves it: counted, but not by context. */
     async function forgetContexts(): Promise<void> {
       await store.db.run('DELETE FROM context_rollups');
