@@ -173,7 +173,8 @@ async function addedUp(db: Queries, counts: readonly ContextCount[]): Promise<Co
 async function ownersOf(db: Queries, numbers: readonly number[]): Promise<Map<number, string>> {
   const ids = padded(numbers);
   const rows = await db.all<{ id: number; owner: string }>(
-    `SELECT id, key_id || ' ' || policy_id || ' ' || coalesce(shadow_policy_id || ' ' || shadow_decision, '') AS owner
+    `SELECT id, key_id || ' ' || policy_id || ' ' ||
+       coalesce(shadow_policy_id || ' ' || shadow_policy_version || ' ' || shadow_decision, '') AS owner
      FROM audit_contexts WHERE id IN (${placeholders(ids.length)})`,
     ids,
   );

@@ -39,6 +39,8 @@ export interface CountedCalls {
    * day had more than ten thousand different contexts (or an hour or a minute correspondingly fewer).
    */
   others: number;
+  /** The same further calls, by what their shadows said and what was decided. Their tools and reasons mean nothing. */
+  unnamed: CountedCall[];
 }
 
 export interface CallFilter {
@@ -113,8 +115,8 @@ class Sums {
   /** Null for a context that does not pass. */
   readonly #known = new Map<number, SharedContext | null>();
   readonly #calls = new Map<string, CountedCall>();
+  readonly #unnamed = new Map<string, CountedCall>();
   #passing = 0;
-  #others = 0;
 
   constructor(db: Queries, filter: CallFilter) {
     this.#db = db;
@@ -131,23 +133,21 @@ class Sums {
     for (const { context, decision, count } of rows) {
       const shared = this.#known.get(Math.abs(context)) ?? null;
       if (shared === null) continue;
-      if (context < 0) this.#others += count;
-      else this.#count(shared, decision, count, until);
+      const calls = context < 0 ? this.#unnamed : this.#calls;
+      const name = `${context} ${decision}`;
+      const call = calls.get(name);
+      if (call === undefined) calls.set(name, { ...shared, decision, count, until });
+      else {
+        call.count += count;
+        call.until = Math.max(call.until, until);
+      }
     }
   }
 
-  all(): Pick<CountedCalls, 'calls' | 'others'> {
-    return { calls: [...this.#calls.values()], others: this.#others };
-  }
-
-  #count(shared: SharedContext, decision: Decision, count: number, until: number): void {
-    const name = `${shared.context} ${decision}`;
-    const call = this.#calls.get(name);
-    if (call === undefined) this.#calls.set(name, { ...shared, decision, count, until });
-    else {
-      call.count += count;
-      call.until = Math.max(call.until, until);
-    }
+  all(): Pick<CountedCalls, 'calls' | 'others' | 'unnamed'> {
+    const unnamed = [...this.#unnamed.values()];
+    const others = unnamed.reduce((sum, { count }) => sum + count, 0);
+    return { calls: [...this.#calls.values()], others, unnamed };
   }
 
   async #look(contexts: readonly number[]): Promise<void> {

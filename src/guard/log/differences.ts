@@ -44,6 +44,11 @@ export class Differences {
     }
   }
 
+  /** Calls of which nothing else is known are counted, and not listed. */
+  addUnnamed({ count }: CountedCall): void {
+    this.total += count;
+  }
+
   /** The most frequent ones first, with examples from this period. */
   async listed(deps: Deps, from: number, to: number): Promise<Difference[]> {
     const groups = this.#mostFrequent();

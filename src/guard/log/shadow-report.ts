@@ -1,11 +1,12 @@
 // Compares what the shadow of a key said with what was really decided, over a period, from the counts by context.
 
 import { GuardError } from '../../core/errors.ts';
+import type { Shadow } from '../../store/audit-entry.ts';
 import { findKey } from '../../store/keys.ts';
 import { findPolicy } from '../../store/policies.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
-import { countedCalls } from './counted-calls.ts';
+import { type CountedCall, countedCalls } from './counted-calls.ts';
 import { type Difference, Differences } from './differences.ts';
 
 export interface ShadowReport {
@@ -18,6 +19,7 @@ export interface ShadowReport {
   /** How many calls this version of the shadow judged. */
   calls: number;
   agreements: number;
+  /** Some are not listed if there are too many: their calls are counted in `calls` only. */
   differences: Difference[];
 }
 
@@ -27,18 +29,21 @@ export async function shadowReport(
   from: number,
   to: number,
 ): Promise<ShadowReport> {
-  const { id: policyId, version } = await wantShadow(deps, keyId);
+  const policy = await wantShadow(deps, keyId);
   const counted = await countedCalls(deps, { keyId }, from, to);
   const differences = new Differences();
   let agreements = 0;
-  for (const call of counted.calls) {
-    if (call.shadow?.policyId !== policyId || call.shadow.policyVersion !== version) continue;
+  for (const call of judgedBy(policy, counted.calls)) {
     if (call.shadow.decision === call.decision) agreements += call.count;
     else differences.add(call, call.shadow.decision);
   }
+  for (const call of judgedBy(policy, counted.unnamed)) {
+    if (call.shadow.decision === call.decision) agreements += call.count;
+    else differences.addUnnamed(call);
+  }
   return {
-    policyId,
-    policyVersion: version,
+    policyId: policy.id,
+    policyVersion: policy.version,
     from: counted.from,
     to: counted.to,
     calls: agreements + differences.total,
@@ -47,7 +52,19 @@ export async function shadowReport(
   };
 }
 
-async function wantShadow({ db }: Deps, keyId: string): Promise<{ id: string; version: number }> {
+type Judged = CountedCall & { shadow: Shadow };
+
+function judgedBy({ id, version }: Version, calls: readonly CountedCall[]): Judged[] {
+  const isJudged = ({ shadow }: CountedCall) => shadow?.policyId === id && shadow.policyVersion === version;
+  return calls.filter((call): call is Judged => isJudged(call));
+}
+
+interface Version {
+  id: string;
+  version: number;
+}
+
+async function wantShadow({ db }: Deps, keyId: string): Promise<Version> {
   const key = await findKey(db, keyId);
   if (key === null) throw noSuchKey();
   const policy = key.shadowPolicyId === null ? null : await findPolicy(db, key.shadowPolicyId);

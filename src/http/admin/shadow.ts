@@ -30,7 +30,10 @@ const report = z.object({
         examples: z.array(uuid).meta({ description: 'The newest of these calls, at most 5.' }),
       }),
     )
-    .meta({ description: 'The most frequent first, at most 1,000.' }),
+    .meta({
+      description:
+        'The most frequent first, at most 1,000. If they have fewer calls than `calls` without `agreements`, the rest are of too many different tools.',
+    }),
 });
 
 function show({ differences, ...found }: ShadowReport): z.output<typeof report> {

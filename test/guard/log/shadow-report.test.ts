@@ -51,6 +51,29 @@ for (const engine of await engines()) {
       return { ...entryAt(at, next), keyId: pick(keyId, keyId, 'other'), shadow: pick(null, shadow, shadow) };
     }
 
+    test('a flood of made-up names hides no difference: what is not listed is counted', async () => {
+      const at = NOW - HOUR;
+      const entries = Array.from({ length: 2100 }, (_, n): AuditEntry => {
+        // The rarest contexts are added up, and these are among them.
+        const shadow = { policyId: shadowId, policyVersion: n < 2090 ? 1 : 2, ruleIndex: null };
+        const decision = n % 3 === 0 ? 'deny' : 'allow';
+        return {
+          ...entryAt(at, next),
+          keyId,
+          toolName: `t-${n}`,
+          decision: 'allow',
+          shadow: { ...shadow, decision },
+        };
+      });
+      await store.db.transaction({}, tx => insertAudit(tx, entries));
+      while (await rollUp(deps));
+      const report = await shadowReport(deps, keyId, 0, NOW);
+      expect([report.calls, report.agreements]).toEqual([2090, 1393]);
+      const listed = report.differences.reduce((sum, each) => sum + each.calls, 0);
+      expect(listed).toBeLessThan(700);
+      expect(report.differences.every(each => each.to === 'deny')).toBe(true);
+    });
+
     test('counts, differences and their newest examples', async () => {
       const entries = Array.from({ length: ENTRIES }, () => made(NOW - Math.floor(next() * 3 * DAY)));
       await store.db.transaction({}, tx => insertAudit(tx, entries));

@@ -117,7 +117,7 @@ function Known({ of: key, shadowId, policies, reload, mayChange }: KnownProps) {
               <button type="button" class="plain small" onClick={() => choose(span)}>
                 Compare again
               </button>
-              {report.data.differences.length > 0 && (
+              {report.data.agreements < report.data.calls && (
                 <a href={addressOf({ keyId: key.id, shadow: 'differs', within: WITHIN[span] })}>
                   All of them in the audit log
                 </a>
@@ -145,6 +145,7 @@ function Report({ of: { calls, agreements, differences, from }, span }: { of: Sh
       </Empty>
     );
   const more = differences.length - MOST_ROWS;
+  const unlisted = calls - agreements - differences.reduce((sum, each) => sum + each.calls, 0);
   return (
     <>
       <div>
@@ -166,6 +167,12 @@ function Report({ of: { calls, agreements, differences, from }, span }: { of: Sh
         />
       )}
       {more > 0 && <p class="soft">And {more} further rows with fewer calls.</p>}
+      {unlisted > 0 && (
+        <p class="soft">
+          And {unlisted.toLocaleString('en')} calls of too many different tools to be listed: the audit log
+          has them.
+        </p>
+      )}
     </>
   );
 }
