@@ -53,8 +53,8 @@ function print(io: IO, report: ShadowReport, policy: string): void {
       ? 'has judged no calls yet.'
       : `has judged ${calls} since ${time(report.from)}: ${count(agreements)} as decided, ${count(report.calls - agreements)} otherwise.`;
   say(io, `${shadow} ${judged}`);
-  const rest = calls - agreements - differences.reduce((sum, each) => sum + each.calls, 0);
-  if (rest > 0) say(io, `${rest} of those are of too many different tools to be listed.`);
+  const rest = report.calls - agreements - differences.reduce((sum, each) => sum + each.calls, 0);
+  if (rest > 0) say(io, `${count(rest)} of those are of too many different tools to be listed.`);
   if (differences.length === 0) return;
   const rows = differences.map(each => [
     visible(joinName(each.serverName, each.toolName)),
