@@ -53,9 +53,11 @@ test('ids are shown as names, and times and fields in words', () => {
     changed: ['shadowPolicyId', 'expiresAt'],
     shadowPolicyId: ID,
     expiresAt: '2026-11-16T12:00:00.000Z',
+    openTo: ['group:dev', 'person:ann@example.com'],
   });
-  const [fields, shadow, expires] = restOf(changed, names);
+  const [fields, shadow, expires, openTo] = restOf(changed, names);
   expect(fields).toBe('changed: shadow policy, expires at');
   expect(shadow).toBe('shadow policy: the name of 01a1');
+  expect(openTo).toBe('open to: group:dev, person:ann@example.com');
   expect(expires).toMatch(/^expires at: Nov 1[567], 2026/);
 });

@@ -97,6 +97,7 @@ const CLOCK = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 's
 
 function shown(field: string, value: unknown, names: NamesOf): string {
   if (field === 'changed' && Array.isArray(value)) return value.map(each => wordsOf(String(each))).join(', ');
+  if (Array.isArray(value) && value.every(each => typeof each === 'string')) return short(value.join(', '));
   if (typeof value !== 'string') return short(safeJson(value));
   if (TIME.test(value)) return CLOCK.format(new Date(value));
   return ID.test(value) ? (names[field]?.(value) ?? `${value.slice(0, 8)}…`) : short(value);

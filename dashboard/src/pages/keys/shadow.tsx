@@ -118,7 +118,10 @@ function Known({ of: key, shadowId, policies, reload, mayChange }: KnownProps) {
                 Compare again
               </button>
               {report.data.agreements < report.data.calls && (
-                <a href={addressOf({ keyId: key.id, shadow: 'differs', within: WITHIN[span] })}>
+                <a
+                  class="aligned"
+                  href={addressOf({ keyId: key.id, shadow: 'differs', within: WITHIN[span] })}
+                >
                   All of them in the audit log
                 </a>
               )}
