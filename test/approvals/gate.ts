@@ -155,6 +155,7 @@ const BESIDE = [
   'return_targets',
   'request_counts',
   'rollups',
+  'context_rollups',
   'marks',
   'leases',
   'seals',
