@@ -9,6 +9,7 @@ import type * as replays from '../../src/core/replay.ts';
 import type { Situation, ToolCall } from '../../src/core/situation.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
 import { ROOT } from '../support/service.ts';
 import { type Decider, deciderIn, type Facts, recordOf } from './decider.ts';
 import { type Random, seeded } from './oracle.ts';
@@ -100,7 +101,9 @@ function randomSituation(random: Random): Partial<Situation> {
   };
 }
 
-const RUNS = 20_000;
+const RUNS = LONG ? 50_000 : 6_000;
+/** At most, since the comparison ends with a few mistakes. Some mutants make one in thousands of runs. */
+const MUTANT_RUNS = 20_000;
 /** After so many mistakes nobody needs more of them. */
 const ENOUGH = 3;
 
@@ -111,10 +114,10 @@ interface Compared {
   wrong: string[];
 }
 
-function compare(code: Code, random: Random): Compared {
+function compare(code: Code, random: Random, runs: number): Compared {
   const { outcomeOf, decide } = code;
   const seen: Compared = { known: 0, changed: 0, depends: 0, wrong: [] };
-  for (let run = 0; run < RUNS && seen.wrong.length < ENOUGH; run++) {
+  for (let run = 0; run < runs && seen.wrong.length < ENOUGH; run++) {
     const rules = Array.from({ length: random(6) }, () => randomRule(random));
     const draftRules =
       random(5) === 0 ? Array.from({ length: random(5) }, () => randomRule(random)) : edited(random, rules);
@@ -133,7 +136,7 @@ function compare(code: Code, random: Random): Compared {
 }
 
 test('what the replay knows is what the draft decides, over random policies, drafts and calls', () => {
-  const { wrong, ...seen } = compare(code, seeded(SEED));
+  const { wrong, ...seen } = compare(code, seeded(SEED), RUNS);
   figures('replay', { seed: SEED, operations: RUNS, violations: wrong.length, ...seen });
   expect(wrong).toEqual([]);
   // Otherwise the comparison says little.
@@ -218,7 +221,9 @@ const MUTANTS: Record<string, Patch> = {
 
 for (const [what, patch] of Object.entries(MUTANTS)) {
   test(`the comparison goes red on a replay that ${what}`, async () => {
-    const { wrong } = await withMutant([patch], async root => compare(await codeIn(root), seeded(1)));
+    const { wrong } = await withMutant([patch], async root =>
+      compare(await codeIn(root), seeded(1), MUTANT_RUNS),
+    );
     expect(wrong).not.toEqual([]);
   });
 }
