@@ -261,16 +261,21 @@ const UNREADABLE = [
   '{"rules":[{"tool":"*","action":"allow","when":"args.a =="}],"limits":{}}',
 ];
 
+/** Its shadow has the same rules, so that it reads the same arguments. */
 async function conditionalKey(service: TestService, stored?: string): Promise<string> {
   const name = `conditional-${crypto.randomUUID()}`;
-  const policy = await service.admin('POST', '/policies', { name, ...CONDITIONAL });
-  if (policy.status !== 201) throw new Error(policy.text);
-  const policyId = policy.body.id;
+  const policyOf = async (name: string): Promise<string> => {
+    const policy = await service.admin('POST', '/policies', { name, ...CONDITIONAL });
+    if (policy.status !== 201) throw new Error(policy.text);
+    return policy.body.id;
+  };
+  const policyId = await policyOf(name);
+  const shadowPolicyId = await policyOf(`${name}-shadow`);
   if (stored !== undefined) {
     const where = `policy_id = '${policyId}'`;
     await sql(service.databaseUrl, `UPDATE policy_versions SET rules = '${stored}' WHERE ${where}`);
   }
-  return (await service.admin('POST', '/keys', { name, policyId })).body.key;
+  return (await service.admin('POST', '/keys', { name, policyId, shadowPolicyId })).body.key;
 }
 
 /** What stands in a policy that is refused is kept nowhere either. */
