@@ -357,7 +357,8 @@ describe('over stdio', () => {
 
   test('a mutant that leaves others no turn is found out', async () => {
     const found = await withMutant([NO_TURNS], root => flood(root));
-    expect(found.meanwhile).toBeLessThanOrEqual(MEANWHILE);
+    // The calls are answered too late, or too few of them at all.
+    expect(found.late > 0 || found.meanwhile <= MEANWHILE).toBe(true);
   });
 
   test('a mutant that answers whatever is asked is found out', async () => {
@@ -377,8 +378,11 @@ describe('over stdio', () => {
 /** A child’s requests, and what refusing them may cost. */
 const ASKED = 64 * 1024 * 1024;
 const FLOOD_MEMORY = 200 * 1024 * 1024;
-/** Calls of a good upstream that are answered while the thousand slices of a flood are read: hundreds, or none. */
-const MEANWHILE = 40;
+/**
+ * Calls of a good upstream that are answered while the thousand slices of a flood are read: 700 and more, or next to none.
+ * On a machine whose other work keeps the flood from flowing, 68 were answered in its pauses.
+ */
+const MEANWHILE = 200;
 
 async function flood(root?: string, bytes = ASKED) {
   const good = new RecordingUpstream();
