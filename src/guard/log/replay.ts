@@ -12,7 +12,7 @@ import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { type CountedCall, type CountedCalls, countedCalls } from './counted-calls.ts';
 import { type Difference, Differences } from './differences.ts';
-import { nextTurn } from './turns.ts';
+import { nextTurn, Slices } from './turns.ts';
 
 export interface Replay {
   /** What was counted; see CountedCalls. */
@@ -25,8 +25,6 @@ export interface Replay {
   changes: Difference[];
 }
 
-/** How long outcomes are computed before the event loop gets a turn. */
-const SLICE_MS = 4;
 /** How many names of keys one statement looks up. */
 const KEYS_AT_ONCE = 512;
 
@@ -62,7 +60,7 @@ async function* outcomes(
   calls: readonly CountedCall[],
   keyNames: ReadonlyMap<string, string>,
 ): AsyncGenerator<Outcome> {
-  let begun = performance.now();
+  const slices = new Slices();
   for (const [version, some] of Map.groupBy(calls, call => call.policyVersion)) {
     const recorded = await compiledVersion(db, draft.id, version);
     const known = new Map<string, Outcome['outcome']>();
@@ -72,9 +70,7 @@ async function* outcomes(
       const outcome = known.get(text) ?? outcomeOf(draft, call, { recorded, keyName });
       known.set(text, outcome);
       yield { call, outcome };
-      if (performance.now() - begun < SLICE_MS) continue;
-      await nextTurn();
-      begun = performance.now();
+      await slices.next();
     }
   }
 }

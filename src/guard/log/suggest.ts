@@ -17,14 +17,12 @@ import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
 import { type CountedCall, countedCalls } from './counted-calls.ts';
-import { inTurn, nextTurn } from './turns.ts';
+import { inTurn, nextTurn, Slices } from './turns.ts';
 
 /** Of all servers together. */
 const MOST_OFFERED = 10_000;
 /** For so many tools it is read what people answered: those about which they were asked most often. */
 const MOST_ASKED = 200;
-/** How long something is computed before checks get a turn. */
-const SLICE_MS = 4;
 
 /** The text of a policy for what the key did since a time. */
 export async function suggestPolicy(deps: Deps, keyId: string, from: number): Promise<string> {
@@ -108,16 +106,4 @@ async function offeredTo(db: Queries, keyId: string): Promise<Seen['offered']> {
     await nextTurn();
   }
   return offered;
-}
-
-/** Work that is done in slices, between which checks get a turn. */
-class Slices {
-  #begun = performance.now();
-
-  /** Must be awaited after each small piece of the work. */
-  async next(): Promise<void> {
-    if (performance.now() - this.#begun < SLICE_MS) return;
-    await nextTurn();
-    this.#begun = performance.now();
-  }
 }

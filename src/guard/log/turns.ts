@@ -40,3 +40,18 @@ export function inTurn<T>(read: () => Promise<T>): Promise<T> {
 export function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve));
 }
+
+/** How long something is computed before the event loop gets a turn. */
+const SLICE_MS = 4;
+
+/** A long computation that is done in slices, between which the event loop gets a turn. */
+export class Slices {
+  #begun = performance.now();
+
+  /** Must be awaited after each small piece of the work. */
+  async next(): Promise<void> {
+    if (performance.now() - this.#begun < SLICE_MS) return;
+    await nextTurn();
+    this.#begun = performance.now();
+  }
+}
