@@ -17,6 +17,7 @@ import limits from './migrations/0014_limits.sql' with { type: 'text' };
 import informedApprovals from './migrations/0015_informed_approvals.sql' with { type: 'text' };
 import people from './migrations/0016_people.sql' with { type: 'text' };
 import foresight from './migrations/0017_foresight.sql' with { type: 'text' };
+import watch from './migrations/0018_watch.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -39,6 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 15, name: 'informed approvals', sql: informedApprovals },
   { version: 16, name: 'people', sql: people },
   { version: 17, name: 'foresight', sql: foresight },
+  { version: 18, name: 'watch', sql: watch },
 ];
 
 const RETRY_MS = 1000;
