@@ -1,0 +1,27 @@
+// What every receiver of the shipped audit log has in common. One file for each type of receiver says how entries are
+// sent there; shipper.ts reads the entries, keeps the cursor, and decides when to try again.
+
+import type { ShownEntry } from '../../../core/entry.ts';
+import type { AuditEntry } from '../../../store/audit-entry.ts';
+
+/** An entry and its place in the sealed log. */
+export interface Shipped {
+  seq: number;
+  entry: ShownEntry<AuditEntry>;
+}
+
+/** How many of the next entries are sent together now; or until when to wait for more that belong to them. */
+export type Portion = { count: number } | { waitUntil: number };
+
+export interface Target {
+  /** The most entries in one batch. */
+  readonly most: number;
+  /**
+   * Which of the next entries make a batch. `next` has at least one entry, and `most` of them if there are that many.
+   * A target without this takes whatever there is. Nobody has to ask again before `waitUntil`, unless `most` entries
+   * are there by then.
+   */
+  portion?(next: readonly Shipped[], now: number): Portion;
+  /** Throws a SendError unless the receiver has confirmed the whole batch. The entries are in the order of `seq`. */
+  send(batch: readonly Shipped[]): Promise<void>;
+}
