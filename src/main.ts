@@ -6,6 +6,7 @@ import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
+import type { MetricFamily } from './core/metric.ts';
 import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
 import { type Demo, fillDemo } from './demo/fill.ts';
@@ -41,7 +42,8 @@ import { Listing } from './mcp/listing.ts';
 import { McpSessions } from './mcp/mcp-sessions.ts';
 import { Places } from './mcp/places.ts';
 import type { Upstream } from './mcp/upstream.ts';
-import { Metrics, mergedMetrics } from './metrics.ts';
+import { mergedFamilies } from './metrics/merge.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { findKey } from './store/keys.ts';
 
@@ -51,7 +53,7 @@ export interface Running {
   url: string;
   port: number;
   /** The metrics of this process. */
-  metrics: () => string;
+  metrics: () => Promise<MetricFamily[]>;
   /**
    * Makes and shows what a person should see once: the first key of a new store and the link for the first operator. It
    * also logs which files other users can read. Only one of several processes that share a port does it, because a new
@@ -76,7 +78,7 @@ interface Environment {
   print: (text: string) => void;
   now?: () => number;
   /** The other processes on the same port, if there are any; they are asked for their metrics. */
-  others?: { gather(): Promise<[worker: number, text: string][]> } | null;
+  others?: { gather(): Promise<[worker: number, families: MetricFamily[]][]> } | null;
 }
 
 const APPROVE_PER_MINUTE = 100;
@@ -95,7 +97,7 @@ export async function start(
     const checkpointKey = await logKey(deps);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
     const services = createServices(config, deps, adminToken, checkpointKey, log);
-    if (others !== null) services.allMetrics = async () => mergedMetrics(await others.gather());
+    if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
     const grpc = await openGrpc(config, serving.ask, others !== null);
     const url = publicUrl(config, serving.port);
@@ -120,7 +122,7 @@ export async function start(
     return {
       url,
       port: serving.port,
-      metrics: () => services.metrics.text(),
+      metrics: () => services.metrics.families(),
       welcome: show => {
         welcomed = welcome(config, deps, log, url, show);
         return welcomed;
@@ -231,7 +233,7 @@ function createServices(
     principals: new PrincipalMemory(deps, companyTokens(config, deps, log)),
     config,
     metrics,
-    allMetrics: () => metrics.text(),
+    allMetrics: () => metrics.families(),
     log,
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),

@@ -2,19 +2,21 @@
 // first one starts alone, since it may have to migrate the store and make secrets. A worker that ends is started again,
 // and a stop waits for all. The metrics of all workers are collected here, whichever of them is asked.
 
+import type { MetricFamily } from '../core/metric.ts';
 import type { Log } from '../log.ts';
 import { EXIT } from './exit.ts';
 import type { IO } from './io.ts';
 import { OUTBOUND, ourselves } from './outbound.ts';
 
+/** The metrics of one worker. */
+type Part = [worker: number, families: MetricFamily[]];
+
 type FromWorker =
   | { kind: 'ready'; port: number }
   | { kind: 'gather'; id: number }
-  | { kind: 'metrics'; id: number; text: string };
+  | { kind: 'metrics'; id: number; families: MetricFamily[] };
 
-type ToWorker =
-  | { kind: 'read'; id: number }
-  | { kind: 'gathered'; id: number; texts: [worker: number, text: string][] };
+type ToWorker = { kind: 'read'; id: number } | { kind: 'gathered'; id: number; parts: Part[] };
 
 const RESTART_MS = 1000;
 const GATHER_MS = 1000;
@@ -25,7 +27,7 @@ export class Workers {
   readonly #count: number;
   readonly #children = new Map<number, Bun.Subprocess>();
   readonly #serving = new Set<number>();
-  readonly #gathering = new Map<number, (worker: number, text: string) => void>();
+  readonly #gathering = new Map<number, (...part: Part) => void>();
   readonly #allEnded = Promise.withResolvers<void>();
   #nextId = 1;
   #port: string;
@@ -96,25 +98,25 @@ export class Workers {
   }
 
   async #answer(worker: number, message: Exclude<FromWorker, { kind: 'ready' }>): Promise<void> {
-    if (message.kind === 'metrics') return this.#gathering.get(message.id)?.(worker, message.text);
-    const texts = await this.#gather();
-    this.#tell(worker, { kind: 'gathered', id: message.id, texts });
+    if (message.kind === 'metrics') return this.#gathering.get(message.id)?.(worker, message.families);
+    const parts = await this.#gather();
+    this.#tell(worker, { kind: 'gathered', id: message.id, parts });
   }
 
   /** Collects the metrics of all workers; one that does not answer in time is left out. */
-  async #gather(): Promise<[number, string][]> {
+  async #gather(): Promise<Part[]> {
     const id = this.#nextId++;
-    const texts: [number, string][] = [];
+    const parts: Part[] = [];
     const wanted = this.#serving.size;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#gathering.set(id, (worker, text) => {
-      texts.push([worker, text]);
-      if (texts.length === wanted) resolve();
+    this.#gathering.set(id, (...part) => {
+      parts.push(part);
+      if (parts.length === wanted) resolve();
     });
     for (const worker of this.#serving) this.#tell(worker, { kind: 'read', id });
     await Promise.race([promise, Bun.sleep(GATHER_MS)]);
     this.#gathering.delete(id);
-    return texts.sort(([a], [b]) => a - b);
+    return parts.sort(([a], [b]) => a - b);
   }
 
   #tell(worker: number, message: ToWorker): void {
@@ -131,22 +133,26 @@ export class Workers {
  * its parent.
  */
 export class WorkerLink {
-  readonly #waiting = new Map<number, (texts: [number, string][]) => void>();
+  readonly #waiting = new Map<number, (parts: Part[]) => void>();
   #nextId = 1;
 
   /** From here on the worker answers requests for its metrics; earlier ones time out. */
-  ready({ port, metrics }: { port: number; metrics: () => string }, onOrphaned: () => void): void {
+  ready(
+    { port, metrics }: { port: number; metrics: () => Promise<MetricFamily[]> },
+    onOrphaned: () => void,
+  ): void {
     process.on('disconnect', onOrphaned);
     process.on('message', (message: ToWorker) => {
-      if (message.kind === 'read') this.#send({ kind: 'metrics', id: message.id, text: metrics() });
-      else this.#waiting.get(message.id)?.(message.texts);
+      if (message.kind === 'read')
+        metrics().then(families => this.#send({ kind: 'metrics', id: message.id, families }));
+      else this.#waiting.get(message.id)?.(message.parts);
     });
     this.#send({ kind: 'ready', port });
   }
 
-  gather(): Promise<[number, string][]> {
+  gather(): Promise<Part[]> {
     const id = this.#nextId++;
-    const { promise, resolve } = Promise.withResolvers<[number, string][]>();
+    const { promise, resolve } = Promise.withResolvers<Part[]>();
     this.#waiting.set(id, resolve);
     this.#send({ kind: 'gather', id });
     return Promise.race([promise, Bun.sleep(2 * GATHER_MS).then(() => [])]).finally(() =>

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
+import { METRICS_TYPES, metricsText, preferredFormat } from '../metrics/text.ts';
 import { MIGRATIONS, schemaVersion } from '../store/migrate.ts';
 import { type Route, route, type Services } from './route.ts';
 
@@ -37,11 +38,15 @@ export const healthRoutes: Route[] = [
     access: 'public',
     tag: 'health',
     summary: 'Metrics for Prometheus',
-    answers: { 200: { description: 'Prometheus text format.', type: 'text/plain' } },
-    handle: async ({ services }) =>
-      new Response(await services.allMetrics(), {
-        headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
-      }),
+    description:
+      'The text format of Prometheus; or OpenMetrics 1.0, which has exemplars too, if `Accept` prefers `application/openmetrics-text`.',
+    answers: { 200: { description: 'The metrics as text.', type: 'text/plain' } },
+    handle: async ({ services, request }) => {
+      const format = preferredFormat(request.headers.get('accept'));
+      return new Response(metricsText(await services.allMetrics(), format), {
+        headers: { 'Content-Type': METRICS_TYPES[format], Vary: 'Accept' },
+      });
+    },
   }),
 ];
 

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { VerifierKey } from '../core/checkpoint.ts';
 import { GuardError } from '../core/errors.ts';
+import type { MetricFamily } from '../core/metric.ts';
 import type { Answerer } from '../guard/approvals/approvers.ts';
 import type { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
@@ -20,7 +21,7 @@ import type { RateLimit } from '../guard/rate-limit.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/services.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { clientIp } from './client-ip.ts';
 import type { Feed } from './feed.ts';
 
@@ -31,8 +32,8 @@ export interface Services {
   principals: PrincipalMemory;
   config: Config;
   metrics: Metrics;
-  /** The metrics of all processes on this port, as text. */
-  allMetrics: () => string | Promise<string>;
+  /** The metrics of all processes on this port. */
+  allMetrics: () => Promise<MetricFamily[]>;
   log: Log;
   /** Which addresses webhooks may have. */
   targetRules: TargetRules;
