@@ -25,7 +25,7 @@ export interface SendRequest {
   url: string;
   headers: Record<string, string>;
   /** The body is sent unchanged, because it may have been signed. */
-  body: string;
+  body: string | Uint8Array;
   /** The limit for the whole request: resolving the name, connecting, TLS, the answer and its body. */
   timeoutMs: number;
   rules: TargetRules;

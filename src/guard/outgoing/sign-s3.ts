@@ -8,20 +8,26 @@ export interface S3Key {
   region: string;
 }
 
-/** The headers of one request with exactly this body. The signature is valid for a quarter of an hour. */
+/**
+ * The headers of one request with exactly this body. The signature is valid for a quarter of an hour. `more` are further
+ * headers to sign, with names in lower case: services refuse a header `x-amz-…` that is not signed.
+ */
 export function signS3(
   method: string,
   address: string,
-  body: string,
+  body: string | Uint8Array,
   key: S3Key,
   now: number,
+  more: Record<string, string> = {},
 ): Record<string, string> {
   const url = new URL(address);
   const time = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
   const scope = `${time.slice(0, 8)}/${key.region}/s3/aws4_request`;
-  const headers = { 'x-amz-content-sha256': sha256(body), 'x-amz-date': time };
-  const names = ['host', ...Object.keys(headers)].join(';');
-  const lines = [`host:${url.host}`, ...Object.entries(headers).map(([name, value]) => `${name}:${value}`)];
+  const digest = sha256(body);
+  const headers: Record<string, string> = { ...more, 'x-amz-content-sha256': digest, 'x-amz-date': time };
+  const signed = Object.entries({ ...headers, host: url.host }).sort(([a], [b]) => (a < b ? -1 : 1));
+  const names = signed.map(([name]) => name).join(';');
+  const lines = signed.map(([name, value]) => `${name}:${value}`);
   const request = [
     method,
     escaped(decodeURIComponent(url.pathname)).replaceAll('%2F', '/'),
@@ -29,7 +35,7 @@ export function signS3(
     ...lines,
     '',
     names,
-    headers['x-amz-content-sha256'],
+    digest,
   ].join('\n');
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(request)].join('\n');
   const signature = hmac(signingKey(key, time.slice(0, 8)), text).toString('hex');
@@ -54,7 +60,7 @@ function escaped(text: string): string {
   );
 }
 
-function sha256(text: string): string {
+function sha256(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
