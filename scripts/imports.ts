@@ -37,6 +37,7 @@ const MAY: Record<string, readonly string[]> = {
     'metrics',
     'setting-readers.ts',
   ],
+  telemetry: ['core', 'telemetry', 'config.ts', 'telemetry-settings.ts'],
   cli: ['core', 'cli', 'config.ts', 'log.ts'],
   'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts', 'cli'],
   'cli/commands/demo.ts': ['main.ts', 'config.ts', 'cli'],
@@ -49,8 +50,10 @@ const MAY: Record<string, readonly string[]> = {
     'setting.ts',
     'setting-readers.ts',
     'settings.ts',
+    'telemetry-settings.ts',
   ],
-  'settings.ts': ['people-settings.ts', 'setting.ts', 'setting-readers.ts'],
+  'settings.ts': ['people-settings.ts', 'setting.ts', 'setting-readers.ts', 'telemetry-settings.ts'],
+  'telemetry-settings.ts': ['setting.ts', 'setting-readers.ts'],
   'people-settings.ts': ['setting.ts', 'setting-readers.ts'],
   'channel-settings.ts': ['core', 'server-file.ts', 'setting-readers.ts'],
   'event-writer.ts': [],
@@ -81,6 +84,8 @@ const MAY: Record<string, readonly string[]> = {
     'open-store.ts',
     'data-dir.ts',
     'file-modes.ts',
+    'telemetry',
+    'telemetry-settings.ts',
   ],
 };
 

@@ -10,6 +10,7 @@ import { ConfigError, readServerFile, type ServerFile, type StdioServer } from '
 import type { Setting } from './setting.ts';
 import { Wrong } from './setting-readers.ts';
 import { SETTINGS, type Values } from './settings.ts';
+import { signalTargets } from './telemetry-settings.ts';
 
 export { ConfigError };
 
@@ -49,11 +50,12 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const file = readServerFile(env['TOOLGATE_CONFIG'], cwd, name => name in SETTINGS);
   const values: Record<string, unknown> = {};
   const origins: Origin[] = [];
+  const later = new Map<string, ConfigError>();
   for (const [name, each] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
     const given = env[each.env] || undefined;
     const raw = given ?? file.values[name] ?? each.fallback;
     const origin = given !== undefined ? 'environment' : file.values[name] !== undefined ? 'file' : 'default';
-    values[name] = raw === null ? null : readSetting(origin === 'file' ? name : each.env, each, raw);
+    values[name] = raw === null ? null : readSetting(origin === 'file' ? name : each.env, each, raw, later);
     const value = raw === null ? null : shown(each, raw);
     origins.push({ name, env: each.env, meaning: each.meaning, fallback: each.fallback, value, origin });
   }
@@ -64,6 +66,7 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const channels = readChannels(file.path, file.channels);
   const serverFile = file.path === null ? null : { path: file.path, secret: holdsSecret(file, channels) };
   const config = { ...(values as Values), stdioServers: file.stdioServers, channels, origins, serverFile };
+  checkTelemetry(config, later);
   checkTogether(config);
   return { config, unknown, file: file.path };
 }
@@ -89,13 +92,37 @@ export function listensOnLoopback(config: Config): boolean {
   return ipaddr.isValid(config.host) && ipaddr.process(config.host).range() === 'loopback';
 }
 
-function readSetting(name: string, each: Setting<unknown>, raw: string): unknown {
+/**
+ * Variables of OpenTelemetry are often set for all programs of a platform. A wrong value is therefore put into `later`,
+ * and stops the start only if it is used.
+ */
+function readSetting(
+  name: string,
+  each: Setting<unknown>,
+  raw: string,
+  later: Map<string, ConfigError>,
+): unknown {
   try {
     return each.read(raw);
   } catch (error) {
     if (!(error instanceof Wrong)) throw error;
     const given = each.secret ? '(hidden)' : JSON.stringify(shown(each, raw));
-    throw new ConfigError(`${name} is ${given}: it must be ${error.message}.`);
+    const fault = new ConfigError(`${name} is ${given}: it must be ${error.message}.`);
+    if (!each.env.startsWith('OTEL_')) throw fault;
+    later.set(each.env, fault);
+    return each.fallback === null ? null : each.read(each.fallback);
+  }
+}
+
+function checkTelemetry(config: Config, faults: ReadonlyMap<string, ConfigError>): void {
+  if (config.otelDisabled) return;
+  const sends = signalTargets(config).length > 0;
+  for (const [name, fault] of faults) if (sends || name.endsWith('_ENDPOINT')) throw fault;
+  if (sends && config.otelProtocol === 'grpc') {
+    throw new ConfigError(
+      'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which is not spoken here: set it to http/protobuf, and the endpoint to the ' +
+        'collector’s port for HTTP, which is mostly 4318.',
+    );
   }
 }
 

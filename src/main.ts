@@ -46,6 +46,8 @@ import { mergedFamilies } from './metrics/merge.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { findKey } from './store/keys.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+import { signalTargets } from './telemetry-settings.ts';
 
 const VERSION: string = pkg.version;
 
@@ -96,7 +98,8 @@ export async function start(
     const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
     const checkpointKey = await logKey(deps);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
-    const services = createServices(config, deps, adminToken, checkpointKey, log);
+    const telemetry = await startTelemetry(config, log);
+    const services = createServices(config, deps, adminToken, checkpointKey, log, telemetry);
     if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
     const grpc = await openGrpc(config, serving.ask, others !== null);
@@ -118,6 +121,7 @@ export async function start(
       await services.serverSignIns.settle();
       deps.details.close();
       await db.close();
+      await telemetry?.stop();
     };
     return {
       url,
@@ -133,6 +137,19 @@ export async function start(
     await db.close();
     throw error;
   }
+}
+
+/** Null, and nothing of it is loaded, if no collector is named. */
+async function startTelemetry(config: Config, log: Log): Promise<Telemetry | null> {
+  if (signalTargets(config).length === 0) return null;
+  const { Telemetry } = await import('./telemetry/telemetry.ts');
+  return Telemetry.from(config, VERSION, {
+    dropped: () => {},
+    failing: (signal, reason) => {
+      if (reason === null) log.info({ signal }, 'the OpenTelemetry collector takes data again');
+      else log.warn({ signal, reason }, 'the OpenTelemetry collector does not take data');
+    },
+  });
 }
 
 async function welcome(
@@ -209,6 +226,7 @@ function createServices(
   adminToken: string,
   checkpointKey: VerifierKey,
   log: Log,
+  telemetry: Telemetry | null,
 ): Services {
   const metrics = new Metrics(() => checks.depth, deps.details);
   const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
@@ -235,6 +253,7 @@ function createServices(
     metrics,
     allMetrics: () => metrics.families(),
     log,
+    tracer: telemetry?.tracer ?? null,
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
     signOn: signOn(config),

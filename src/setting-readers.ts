@@ -188,3 +188,51 @@ export function redirectUris(raw: string): string[] {
     'whole https or app addresses without a fragment, such as https://agent.example.com/callback',
   );
 }
+
+/** As OpenTelemetry has it: only `true`, in any case, is true. */
+export function trueOnly(raw: string): boolean {
+  return raw.trim().toLowerCase() === 'true';
+}
+
+export function ratio(raw: string): number {
+  const value = /^(?:\d+\.?\d*|\.\d+)$/.test(raw) ? Number(raw) : Number.NaN;
+  if (!(value >= 0 && value <= 1)) throw new Wrong('a number from 0 to 1, such as 0.01');
+  return value;
+}
+
+/** OpenTelemetry allows a list of exporters, of which this program has one. */
+export function exporter(raw: string): 'otlp' | 'none' {
+  return list(raw).includes('otlp') ? 'otlp' : 'none';
+}
+
+/** Pairs of `name=value`, comma-separated, whose values are percent-encoded. */
+function pairs(raw: string): [name: string, value: string][] | null {
+  const found: [string, string][] = [];
+  for (const each of list(raw)) {
+    const at = each.indexOf('=');
+    if (at < 1) return null;
+    try {
+      found.push([each.slice(0, at).trim(), decodeURIComponent(each.slice(at + 1).trim())]);
+    } catch {
+      return null;
+    }
+  }
+  return found;
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\x20-\x7e]*$/;
+
+export function headerList(raw: string): Record<string, string> {
+  const found = pairs(raw);
+  if (found?.every(([name, value]) => HEADER_NAME.test(name) && HEADER_VALUE.test(value)) !== true)
+    throw new Wrong('headers such as authorization=Bearer%20abc,x-tenant=one, with values percent-encoded');
+  return Object.fromEntries(found);
+}
+
+export function attributeList(raw: string): Record<string, string> {
+  const found = pairs(raw);
+  if (found === null)
+    throw new Wrong('attributes such as deployment.environment.name=prod, comma-separated, percent-encoded');
+  return Object.fromEntries(found);
+}

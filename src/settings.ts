@@ -1,4 +1,5 @@
-// Every setting with its name, meaning, default and reader. people-settings.ts has those about people; config.ts finds
+// Every setting with its name, meaning, default and reader. people-settings.ts has those about people, and
+// telemetry-settings.ts those about OpenTelemetry; config.ts finds
 // the texts and compares settings with each other.
 
 import { NOTIFY_SETTINGS, PEOPLE_SETTINGS, SIGN_ON_SETTINGS } from './people-settings.ts';
@@ -19,6 +20,7 @@ import {
   webUrl,
   wholeNumber,
 } from './setting-readers.ts';
+import { TELEMETRY_SETTINGS } from './telemetry-settings.ts';
 
 const MIB = 1024 * 1024;
 
@@ -257,6 +259,7 @@ export const SETTINGS = {
     'Signs requests to an S3 bucket instead: <access key id>:<secret access key>.',
   ),
   checkpointS3Region: setting('TOOLGATE_CHECKPOINT_S3_REGION', 'us-east-1', text, 'The bucket’s region.'),
+  ...TELEMETRY_SETTINGS,
   stdioStderr: setting(
     'TOOLGATE_STDIO_STDERR',
     'drop',

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts';
 import type { VerifierKey } from '../core/checkpoint.ts';
 import { GuardError } from '../core/errors.ts';
 import type { MetricFamily } from '../core/metric.ts';
+import type { Tracer } from '../core/span.ts';
 import type { Answerer } from '../guard/approvals/approvers.ts';
 import type { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
@@ -35,6 +36,8 @@ export interface Services {
   /** The metrics of all processes on this port. */
   allMetrics: () => Promise<MetricFamily[]>;
   log: Log;
+  /** Begins the spans of requests. Null if no traces are sent. */
+  tracer: Tracer | null;
   /** Which addresses webhooks may have. */
   targetRules: TargetRules;
   approveLimit: RateLimit;
