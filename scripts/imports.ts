@@ -61,7 +61,7 @@ const MAY: Record<string, readonly string[]> = {
   'setting.ts': [],
   'setting-readers.ts': ['core'],
   'log.ts': [],
-  metrics: ['core', 'store', 'metrics'],
+  metrics: ['core', 'store', 'guard', 'metrics'],
   'data-dir.ts': ['guard'],
   'file-modes.ts': ['config.ts'],
   'clock.ts': [],

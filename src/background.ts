@@ -69,14 +69,14 @@ function createChores({ retention, sealing }: Config, services: Services): Chore
   const { deps, checkpointKey, metrics, log } = services;
   const sealedBy = sealing ? checkpointKey : null;
   const removed = (counts: Record<string, number>) => {
-    metrics.removed(counts);
+    metrics.log.removed(counts);
     log.info({ removed: counts }, 'removed what retention no longer keeps');
   };
   return new Chores(
     deps,
     [rollUp, forgetRequests(), forgetTokens(), forgetCounts(), retire({ retention, sealedBy, removed })],
     {
-      round: async () => metrics.rolledUp(await rolledUpTo(deps)),
+      round: async () => metrics.log.rolledUp(await rolledUpTo(deps)),
       failed: error => log.error({ err: error }, 'a background chore failed'),
     },
   );
@@ -89,17 +89,17 @@ function createSealer(config: Config, { deps, checkpointKey, targetRules, metric
     send: checkpointSender(config, targetRules, deps.now),
   };
   return new Sealer(deps, new SealedLog(deps, checkpointKey, config.retention), options, {
-    lag: ({ size, behindSince }) => metrics.sealed(size, behindSince),
+    lag: ({ size, behindSince }) => metrics.log.sealed(size, behindSince),
     checkpointed: ({ size }) => {
-      metrics.checkpointed();
+      metrics.log.checkpointed();
       log.debug({ size }, 'checkpoint signed');
     },
     sent: ({ size }, error) => {
-      metrics.checkpointSent(error === null);
+      metrics.log.checkpointSent(error === null);
       if (error !== null) log.warn({ size, err: error }, 'a checkpoint could not be sent');
     },
     failed: error => {
-      metrics.sealingFailed();
+      metrics.log.sealingFailed();
       log.error({ err: error }, 'sealing the audit log failed');
     },
   });

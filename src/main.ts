@@ -42,8 +42,12 @@ import { Listing } from './mcp/listing.ts';
 import { McpSessions } from './mcp/mcp-sessions.ts';
 import { Places } from './mcp/places.ts';
 import type { Upstream } from './mcp/upstream.ts';
+import { detailsFamilies } from './metrics/details.ts';
 import { mergedFamilies } from './metrics/merge.ts';
 import { Metrics } from './metrics/metrics.ts';
+import { processFamilies } from './metrics/process.ts';
+import { StoreReadings } from './metrics/readings.ts';
+import { upstreamFamilies } from './metrics/upstreams.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { findKey } from './store/keys.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -228,25 +232,27 @@ function createServices(
   log: Log,
   telemetry: Telemetry | null,
 ): Services {
-  const metrics = new Metrics(() => checks.depth, deps.details);
+  const metrics = new Metrics(() => checks.depth);
   const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
   deps.db.onWake(() => feed.poke());
   const checks = groupCommit(deps, config, {
-    committed: size => {
-      metrics.committed(size);
+    committed: group => {
+      metrics.checks.committed(group);
       feed.poke();
     },
     failed: error => {
-      metrics.commitFailed();
+      metrics.checks.commitFailed();
       log.error({ err: error }, 'audit commit failed');
     },
   });
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
+  const mcp = createMcp(config, deps, checks, serverSignIns, metrics, log);
+  includeSources(metrics, deps, mcp.hub);
   return {
     deps,
     checks,
     serverSignIns,
-    mcp: createMcp(config, deps, checks, serverSignIns, metrics, log),
+    mcp,
     feed,
     principals: new PrincipalMemory(deps, companyTokens(config, deps, log)),
     config,
@@ -263,6 +269,15 @@ function createServices(
     checkpointKey,
     version: VERSION,
   };
+}
+
+/** What is not counted on the way, but known when somebody reads the metrics. */
+function includeSources(metrics: Metrics, deps: Deps, hub: Hub): void {
+  const readings = new StoreReadings(deps);
+  metrics.include(() => readings.families());
+  metrics.include(() => upstreamFamilies(hub.conditions()));
+  metrics.include(() => detailsFamilies(deps.details.figures));
+  metrics.include(() => processFamilies(VERSION));
 }
 
 function createMcp(
@@ -292,7 +307,7 @@ function createMcp(
     maxMs: config.upstreamMax,
     places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
     onVerdict: ({ decision }, startedAt) =>
-      metrics.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000),
+      metrics.checks.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000),
     callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
     relayedFor: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
   };

@@ -16,7 +16,7 @@ export function judge<T>(
 ): Promise<T> {
   return checks.submit(asked, identifyMs).then(
     verdict => {
-      metrics.verdict(verdict.decision, asked.surface, (performance.now() - asked.startedAt) / 1000);
+      metrics.checks.verdict(verdict.decision, asked.surface, (performance.now() - asked.startedAt) / 1000);
       return show(verdict);
     },
     error => {

@@ -10,7 +10,7 @@ import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts'
 import type { StdioServer } from '../server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
 import { isPersonal, type SignIn, signInTo } from './sign-in.ts';
-import { Upstream } from './upstream.ts';
+import { UPSTREAM_CONDITIONS, Upstream, type UpstreamCondition } from './upstream.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 import { HttpWire } from './wire-http.ts';
 import { SseWire } from './wire-sse.ts';
@@ -212,6 +212,14 @@ export class Hub {
   /** How many upstreams of single people are kept in memory. */
   get personal(): number {
     return this.#personal.size;
+  }
+
+  /** How many upstreams of this replica are in each condition, those of single people included. */
+  conditions(): Record<UpstreamCondition, number> {
+    const counts = Object.fromEntries(UPSTREAM_CONDITIONS.map(each => [each, 0]));
+    const shared = [...this.#keys.values()].flatMap(({ upstreams }) => upstreams);
+    for (const { condition } of [...shared, ...this.#personal.values()]) counts[condition]!++;
+    return counts as Record<UpstreamCondition, number>;
   }
 
   /** Closes upstreams that nobody has used for a while, and forgets keys that have none open. */

@@ -20,6 +20,9 @@ export interface UpstreamHealth {
   since: number;
 }
 
+export const UPSTREAM_CONDITIONS = ['connected', 'idle', 'failing', 'sign_in_needed'] as const;
+export type UpstreamCondition = (typeof UPSTREAM_CONDITIONS)[number];
+
 export interface UpstreamLimits {
   /** The time to connect to a server on the network. */
   connectMs: number;
@@ -66,6 +69,7 @@ export class Upstream {
   #retryAt = 0;
   #underWay = 0;
   #retired = false;
+  #awaitsSignIn = false;
   /** Aborts the opening that is under way. */
   #stopOpening: AbortController | null = null;
   #openingSince = 0;
@@ -96,6 +100,13 @@ export class Upstream {
   /** What the upstream says it offers; known once connected. */
   offers(capability: string): boolean {
     return this.#capabilities[capability] !== undefined;
+  }
+
+  /** How it does, for the metrics of this replica. */
+  get condition(): UpstreamCondition {
+    if (this.health.state === 'ready') return 'connected';
+    if (this.health.state === 'idle') return 'idle';
+    return this.#awaitsSignIn ? 'sign_in_needed' : 'failing';
   }
 
   /** Whether somebody has to sign in before anything can be sent. Other failures show when something is. */
@@ -282,6 +293,7 @@ export class Upstream {
 
   #notOpened(error: unknown): UpstreamError {
     if (error instanceof Closed) return error;
+    this.#awaitsSignIn = error instanceof SignInFirst;
     if (error instanceof SignInFirst) {
       // It is no failure, so the next request needs no pause: somebody may have signed in meanwhile.
       this.#mark('down', error.message);
@@ -316,6 +328,7 @@ export class Upstream {
     wire.onClosed = reason => {
       if (this.#wire !== wire) return;
       this.#wire = null;
+      this.#awaitsSignIn = false;
       this.#mark('down', reason);
     };
     if (!this.#modern) wire.listen();

@@ -35,3 +35,21 @@ export function by(
     value: count,
   }));
 }
+
+export function add<Series>(counts: Map<Series, number>, series: Series, count = 1): void {
+  counts.set(series, (counts.get(series) ?? 0) + count);
+}
+
+/** Both are there from the start, so that the first failure shows as an increase. */
+export const byOutcome = (): Map<string, number> =>
+  new Map([
+    ['ok', 0],
+    ['failed', 0],
+  ]);
+
+export const outcomeOf = (ok: boolean): 'ok' | 'failed' => (ok ? 'ok' : 'failed');
+
+/** Zero for what has no beginning. */
+export function secondsSince(time: number | null): number {
+  return time === null ? 0 : Math.max(0, (Date.now() - time) / 1000);
+}

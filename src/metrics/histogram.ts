@@ -14,6 +14,10 @@ export class Histogram {
     this.#exemplars = this.#counts.map(() => null);
   }
 
+  get isEmpty(): boolean {
+    return this.#counts.every(count => count === 0);
+  }
+
   observe(value: number, traceId: string | null = null): void {
     let bucket = 0;
     while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++;

@@ -1,68 +1,35 @@
-// Counts what this process does, and gives it as families of metrics. Every check counts, so counting is plain
-// addition; the families are made only on request.
+// The metrics of this process. What is counted on the way is counted here or in the files beside; what others know
+// already is asked for when somebody reads the metrics.
 
-import { DECISIONS, type Decision } from '../core/decide.ts';
 import type { MetricFamily } from '../core/metric.ts';
-import { SURFACES, type Surface } from '../core/surface.ts';
 import type { ChannelKind } from '../store/notifications.ts';
-import { by, counter, gauge, histogram } from './family.ts';
-import { Histogram } from './histogram.ts';
+import { CheckMetrics } from './check-metrics.ts';
+import { add, by, byOutcome, counter, outcomeOf } from './family.ts';
+import { LogMetrics } from './log-metrics.ts';
 
-const CHECK_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
-const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-
-/** What is known about the details of held calls; never what they say. */
-interface Details {
-  readonly figures: {
-    held: number;
-    bytes: number;
-    evicted: number;
-    answered: number;
-    found: Record<string, number>;
-  };
-}
+/** Gives some families whenever the metrics are read. It must answer soon, and never fail. */
+export type MetricSource = () => MetricFamily[] | Promise<MetricFamily[]>;
 
 export class Metrics {
-  readonly #verdicts = new Map<string, number>();
+  readonly checks: CheckMetrics;
+  readonly log = new LogMetrics();
+  readonly #sources: MetricSource[] = [];
   readonly #answers = new Map<number, number>();
-  readonly #checkSeconds = new Histogram(CHECK_SECONDS);
-  readonly #groupSizes = new Histogram(GROUP_SIZES);
-  readonly #queueDepth: () => number;
-  readonly #details: Details;
-  readonly #deliveries = new Map<string, number>();
+  readonly #deliveries = byOutcome();
   readonly #notifications = new Map<string, { channel: ChannelKind; outcome: string; value: number }>();
-  readonly #removed = new Map<string, number>();
-  #rolledUp: number | null = null;
-  #commitErrors = 0;
-  #sealed = 0;
-  #behindSince: number | null = null;
-  #checkpoints = 0;
-  readonly #checkpointSends = new Map<string, number>();
-  #sealErrors = 0;
   #stderrBytes = 0;
 
-  constructor(queueDepth: () => number, details: Details) {
-    this.#queueDepth = queueDepth;
-    this.#details = details;
-    for (const surface of SURFACES)
-      for (const decision of DECISIONS) this.#verdicts.set(decision + surface, 0);
+  constructor(queueDepth: () => number) {
+    this.checks = new CheckMetrics(queueDepth);
   }
 
-  verdict(decision: Decision, surface: Surface, seconds: number): void {
-    add(this.#verdicts, decision + surface);
-    this.#checkSeconds.observe(seconds);
+  /** Adds families that another part of the program knows. */
+  include(source: MetricSource): void {
+    this.#sources.push(source);
   }
 
   answered(status: number): void {
     add(this.#answers, status);
-  }
-
-  committed(size: number): void {
-    this.#groupSizes.observe(size);
-  }
-
-  commitFailed(): void {
-    this.#commitErrors++;
   }
 
   delivered(ok: boolean): void {
@@ -76,90 +43,26 @@ export class Metrics {
     this.#notifications.set(channel + outcome, counted);
   }
 
-  removed(counts: Record<string, number>): void {
-    for (const [table, count] of Object.entries(counts)) add(this.#removed, table, count);
-  }
-
-  /** The statistics contain everything before this time. */
-  rolledUp(until: number | null): void {
-    this.#rolledUp = until;
-  }
-
-  /** The number of sealed entries, and when the oldest unsealed one was made. */
-  sealed(size: number, behindSince: number | null): void {
-    this.#sealed = size;
-    this.#behindSince = behindSince;
-  }
-
-  checkpointed(): void {
-    this.#checkpoints++;
-  }
-
-  checkpointSent(ok: boolean): void {
-    add(this.#checkpointSends, outcomeOf(ok));
-  }
-
-  /** After a failure, sealing counts as behind until it is known to go on. */
-  sealingFailed(): void {
-    this.#sealErrors++;
-    this.#behindSince ??= Date.now();
-  }
-
   stderrDropped(bytes: number): void {
     this.#stderrBytes += bytes;
   }
 
   async families(): Promise<MetricFamily[]> {
-    return [
-      ...this.#checkFamilies(),
-      ...this.#outgoingFamilies(),
-      ...this.#logFamilies(),
-      counter(
-        'toolgate_stdio_stderr_bytes',
-        'Bytes that stdio servers wrote to standard error, and that were dropped.',
-        this.#stderrBytes,
-      ),
-      ...this.#detailsFamilies(),
-    ];
+    const included = await Promise.all(this.#sources.map(source => source()));
+    return [...this.checks.families(), ...this.#ownFamilies(), ...this.log.families(), ...included.flat()];
   }
 
-  #checkFamilies(): MetricFamily[] {
-    const verdicts = SURFACES.flatMap(surface =>
-      DECISIONS.map(decision => ({
-        labels: { decision, surface },
-        value: this.#verdicts.get(decision + surface) ?? 0,
-      })),
-    );
-    return [
-      counter('toolgate_verdicts', 'Verdicts given, by decision and surface.', verdicts),
-      histogram(
-        'toolgate_check_seconds',
-        'Time from the arrival of a check to its verdict, audit commit included.',
-        [this.#checkSeconds.sample()],
-      ),
-      histogram('toolgate_commit_group_size', 'Checks that shared one audit commit.', [
-        this.#groupSizes.sample(),
-      ]),
-      gauge('toolgate_queue_depth', 'Checks waiting for their audit commit.', this.#queueDepth()),
-      counter(
-        'toolgate_commit_errors',
-        'Audit commits that failed; their checks got no verdict.',
-        this.#commitErrors,
-      ),
-      counter(
-        'toolgate_http_requests',
-        'HTTP requests answered, by status; 499: the client went away before its body was complete.',
-        by('status', this.#answers),
-      ),
-    ];
-  }
-
-  #outgoingFamilies(): MetricFamily[] {
+  #ownFamilies(): MetricFamily[] {
     const notifications = Array.from(this.#notifications.values(), ({ channel, outcome, value }) => ({
       labels: { channel, outcome },
       value,
     }));
     return [
+      counter(
+        'toolgate_http_requests',
+        'HTTP requests answered, by status; 499: the client went away before its body was complete.',
+        by('status', this.#answers),
+      ),
       counter(
         'toolgate_delivery_attempts',
         'Attempts to deliver an event to a webhook, by outcome.',
@@ -170,65 +73,11 @@ export class Metrics {
         'Attempts to send an approval link, by channel and outcome.',
         notifications,
       ),
-    ];
-  }
-
-  #logFamilies(): MetricFamily[] {
-    return [
-      gauge(
-        'toolgate_rollup_lag_seconds',
-        'Age of the newest audit entries in the statistics; up to two minutes are normal.',
-        this.#rolledUp === null ? [] : secondsSince(this.#rolledUp),
-      ),
       counter(
-        'toolgate_retention_removed',
-        'Rows that this replica removed because their retention was over, by table.',
-        by('table', this.#removed),
-      ),
-      gauge('toolgate_sealed_entries', 'Audit entries in the sealed log.', this.#sealed),
-      gauge(
-        'toolgate_seal_lag_seconds',
-        'Age of the oldest audit entry that is not sealed; a few seconds are normal.',
-        this.#behindSince === null ? 0 : secondsSince(this.#behindSince),
-      ),
-      counter('toolgate_seal_errors', 'Failures of sealing; each is tried again.', this.#sealErrors),
-      counter('toolgate_checkpoints', 'Checkpoints signed by this replica.', this.#checkpoints),
-      counter(
-        'toolgate_checkpoint_sends',
-        'Attempts to send a checkpoint to the address outside, by outcome.',
-        by('outcome', this.#checkpointSends),
+        'toolgate_stdio_stderr_bytes',
+        'Bytes that stdio servers wrote to standard error, and that were dropped.',
+        this.#stderrBytes,
       ),
     ];
   }
-
-  #detailsFamilies(): MetricFamily[] {
-    const { held, bytes, evicted, answered, found } = this.#details.figures;
-    return [
-      gauge('toolgate_details_held', 'Held calls whose details are in memory.', held),
-      gauge('toolgate_details_bytes', 'Memory that these details take.', bytes),
-      counter(
-        'toolgate_details_evicted',
-        'Details that were let go before their approval ended, because there was no room.',
-        evicted,
-      ),
-      counter(
-        'toolgate_details_lookups',
-        'Times that details were needed, by where they were found.',
-        by('found', Object.entries(found)),
-      ),
-      counter(
-        'toolgate_details_answers',
-        'Questions of other replicas for details that this one answered.',
-        answered,
-      ),
-    ];
-  }
-}
-
-const outcomeOf = (ok: boolean): 'ok' | 'failed' => (ok ? 'ok' : 'failed');
-
-const secondsSince = (time: number): number => Math.max(0, (Date.now() - time) / 1000);
-
-function add<Series>(counts: Map<Series, number>, series: Series, count = 1): void {
-  counts.set(series, (counts.get(series) ?? 0) + count);
 }

@@ -56,6 +56,8 @@ export interface Db extends Lane {
   onHint(listener: (word: string) => void): void;
   /** Whether such messages can reach other replicas. */
   readonly hintsReachReplicas: boolean;
+  /** How many bytes the store takes. */
+  size(): Promise<number>;
   close(): Promise<void>;
 }
 

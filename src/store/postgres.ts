@@ -87,6 +87,11 @@ class PostgresDb implements Db {
     return this.#pool.use((connection, deadline) => connection.transaction(locks, work, deadline));
   }
 
+  async size(): Promise<number> {
+    const [row] = await this.all<{ bytes: number }>('SELECT pg_database_size(current_database()) AS bytes');
+    return row?.bytes ?? 0;
+  }
+
   lane(): Lane {
     const connection = new Connection(this.#server);
     this.#lanes.push(connection);

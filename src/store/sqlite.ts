@@ -123,6 +123,13 @@ class SqliteDb implements Db {
     }
   }
 
+  async size(): Promise<number> {
+    const [row] = await this.all<{ bytes: number }>(
+      'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+    );
+    return row?.bytes ?? 0;
+  }
+
   lane(): Lane {
     return this;
   }

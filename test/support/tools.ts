@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { need } from './need.ts';
 
-type Tool = 'helm' | 'kubeconform' | 'promtool' | 'rclone';
+type Tool = 'helm' | 'kubeconform' | 'prometheus' | 'promtool' | 'rclone';
 
 const folder = process.env['TOOLGATE_TEST_TOOLS'] ?? '';
 
@@ -18,12 +18,12 @@ export function toolFolder(name: 'kubernetes-schemas' | 'operator-schemas'): str
   return folder !== '' && existsSync(path) ? path : null;
 }
 
-/** Whether a test can run. promtool is a Debian package, so CI has to have it; the others come from registries that
+/** Whether a test can run. promtool and prometheus are a Debian package, so CI has to have it; the others come from registries that
  * some machines do not reach. */
 export function hasTool(name: Tool): boolean {
   const found = tool(name) !== null;
   const what = `the program ${name} (.ci/tools installs it)`;
-  if (name === 'promtool') return need(found, what);
+  if (name === 'promtool' || name === 'prometheus') return need(found, what);
   if (!found) console.warn(`\n*** SKIPPED, because this machine lacks it: ${what} ***\n`);
   return found;
 }

@@ -19,8 +19,17 @@ const SWEEP_MS = 100;
 /** When the oldest check in a long queue has waited this long, the store is too slow, and new checks are refused. */
 const PATIENCE_MS = 1000;
 
+/** What is known of a group whose commit has returned. Times are in milliseconds. */
+export interface CommittedGroup {
+  size: number;
+  /** From the arrival of its first check to the beginning of its transaction. */
+  waited: number;
+  /** From there until its entries were durable. */
+  took: number;
+}
+
 export interface CommitObserver {
-  committed(size: number): void;
+  committed(group: CommittedGroup): void;
   /** A whole group, or one of its members, got no verdict because of this error. */
   failed(error: unknown): void;
 }
@@ -186,6 +195,7 @@ export class GroupCommit<Item, Result> {
   async #attempt(group: readonly Waiting<Item, Result>[]): Promise<Error | null> {
     const requests = group.map(each => each.request);
     const keyIds = new Set(group.map(this.#keyOf));
+    const startedAt = performance.now();
     let results: Outcome<Result>[];
     try {
       results = await this.#lane.transaction({ shared: this.#work.shares(keyIds, requests) }, tx =>
@@ -195,7 +205,11 @@ export class GroupCommit<Item, Result> {
       if (error instanceof StoreError) throw error;
       return error as Error;
     }
-    this.#observer.committed(group.length);
+    this.#observer.committed({
+      size: group.length,
+      waited: startedAt - arrivedAt(group[0] as Waiting<Item, Result>),
+      took: performance.now() - startedAt,
+    });
     this.#work.committed(results);
     for (const [index, each] of group.entries()) this.#answer(each, results[index] as Outcome<Result>);
     return null;
@@ -203,7 +217,7 @@ export class GroupCommit<Item, Result> {
 
   #answer(each: Waiting<Item, Result>, result: Outcome<Result>): void {
     if (result === MOVED) {
-      const waitedMs = performance.now() - (each.deadline - CHECK_LIMIT_MS);
+      const waitedMs = performance.now() - arrivedAt(each);
       each.resolve((this.#next as GroupCommit<Item, Result>).submit(each.request, waitedMs));
       return;
     }
@@ -248,4 +262,8 @@ export class GroupCommit<Item, Result> {
     const failed = auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
     for (const each of expired) each.reject(failed);
   }
+}
+
+function arrivedAt({ deadline }: { deadline: number }): number {
+  return deadline - CHECK_LIMIT_MS;
 }

@@ -59,7 +59,7 @@ for (const engine of await engines()) {
         },
         committed: () => {},
       };
-      const watched = { ...observer, committed: (size: number) => told.push(size) };
+      const watched = { ...observer, committed: ({ size }: { size: number }) => told.push(size) };
       const commit = new Commit<Check, number>(store.db, work, keyIds.length, watched);
       const answers = await Promise.all(keyIds.map((keyId, number) => commit.submit({ keyId, number })));
       expect(answers).toEqual(keyIds.map((_, number) => number));

@@ -1,0 +1,27 @@
+// What is known about the details of held calls; never what they say.
+
+import type { MetricFamily } from '../core/metric.ts';
+import type { DetailsFigures } from '../guard/approvals/details.ts';
+import { by, counter, gauge } from './family.ts';
+
+export function detailsFamilies({ held, bytes, evicted, answered, found }: DetailsFigures): MetricFamily[] {
+  return [
+    gauge('toolgate_details_held', 'Held calls whose details are in memory.', held),
+    gauge('toolgate_details_bytes', 'Memory that these details take.', bytes),
+    counter(
+      'toolgate_details_evicted',
+      'Details that were let go before their approval ended, because there was no room.',
+      evicted,
+    ),
+    counter(
+      'toolgate_details_lookups',
+      'Times that details were needed, by where they were found.',
+      by('found', Object.entries(found)),
+    ),
+    counter(
+      'toolgate_details_answers',
+      'Questions of other replicas for details that this one answered.',
+      answered,
+    ),
+  ];
+}
