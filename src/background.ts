@@ -1,5 +1,5 @@
-// Runs the background work: deliveries and notifications, chores of the store, and the sealing of the audit log. Each
-// kind of work depends only on the store, logs what it did, and is finished before the service stops.
+// Runs the background work: deliveries and notifications, chores of the store, and the sealing and shipping of the audit
+// log. Each kind of work depends only on the store, logs what it did, and is finished before the service stops.
 
 import type { Config } from './config.ts';
 import { appendCheckpoint } from './data-dir.ts';
@@ -12,9 +12,12 @@ import { retire } from './guard/log/retention.ts';
 import { rolledUpTo, rollUp } from './guard/log/rollups.ts';
 import { SealedLog } from './guard/log/sealed-log.ts';
 import { Sealer, type SealerOptions } from './guard/log/sealer.ts';
+import { newestSigned } from './guard/log/signed-checkpoints.ts';
 import type { TargetRules } from './guard/outgoing/addresses.ts';
 import { sendCheckpoint } from './guard/outgoing/checkpoint-target.ts';
 import { deliveries } from './guard/outgoing/deliver.ts';
+import { Shipper } from './guard/outgoing/shipping/shipper.ts';
+import { targetFor } from './guard/outgoing/shipping/targets.ts';
 import { Worker } from './guard/outgoing/worker.ts';
 import { forgetTokens } from './guard/people/oauth-tokens.ts';
 import { forgetRequests } from './guard/rate-limit.ts';
@@ -30,13 +33,16 @@ export function startBackground(
   const worker = createWorker(config, services, url, print);
   const chores = createChores(config, services);
   const sealer = createSealer(config, services);
+  const shippers = createShippers(config, services);
   worker.start();
   chores.start();
   if (config.sealing) sealer.start();
+  for (const shipper of shippers) shipper.start();
   const stop = async () => {
     await worker.stop();
     await chores.stop();
     await sealer.stop();
+    await Promise.all(shippers.map(shipper => shipper.stop()));
   };
   return { stop };
 }
@@ -65,16 +71,23 @@ function createWorker(
   return new Worker(deps, jobs, error => log.error({ err: error }, 'background work failed'));
 }
 
-function createChores({ retention, sealing }: Config, services: Services): Chores {
+function createChores({ retention, sealing, shipping }: Config, services: Services): Chores {
   const { deps, checkpointKey, metrics, log } = services;
   const sealedBy = sealing ? checkpointKey : null;
+  const shippedTo = Object.keys(shipping);
   const removed = (counts: Record<string, number>) => {
     metrics.log.removed(counts);
     log.info({ removed: counts }, 'removed what retention no longer keeps');
   };
   return new Chores(
     deps,
-    [rollUp, forgetRequests(), forgetTokens(), forgetCounts(), retire({ retention, sealedBy, removed })],
+    [
+      rollUp,
+      forgetRequests(),
+      forgetTokens(),
+      forgetCounts(),
+      retire({ retention, sealedBy, shippedTo, removed }),
+    ],
     {
       round: async () => metrics.log.rolledUp(await rolledUpTo(deps)),
       failed: error => log.error({ err: error }, 'a background chore failed'),
@@ -102,6 +115,34 @@ function createSealer(config: Config, { deps, checkpointKey, targetRules, metric
       metrics.log.sealingFailed();
       log.error({ err: error }, 'sealing the audit log failed');
     },
+  });
+}
+
+/** A target that stays away is logged at its first failure, and then about every ten minutes. */
+const LOGGED_FAILURES = 10;
+
+function createShippers({ shipping }: Config, { deps, checkpointKey, log }: Services): Shipper[] {
+  const givenUp = async () => {
+    // A checkpoint that this service did not sign gives up nothing.
+    const newest = await newestSigned(deps.db, checkpointKey).catch(() => null);
+    return newest === null || newest.givenUp === null ? 0 : newest.pruned;
+  };
+  return Object.entries(shipping).map(([name, settings]) => {
+    const options = { name, target: targetFor(settings), givenUp };
+    return new Shipper(deps, options, {
+      lag: () => {},
+      sent: ({ failures, error }) => {
+        if (error === null && failures > 0) log.info({ target: name }, 'the audit log is shipped again');
+        if (error !== null && (failures === 1 || failures % LOGGED_FAILURES === 0))
+          log.warn({ target: name, failures, error }, 'the audit log could not be shipped');
+      },
+      missing: places =>
+        log.error(
+          { target: name, places: places.length, first: places[0] },
+          'entries are missing from the sealed log, and were not shipped: run toolgate audit verify',
+        ),
+      failed: error => log.error({ target: name, err: error }, 'shipping the audit log failed'),
+    });
   });
 }
 

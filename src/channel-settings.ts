@@ -11,19 +11,13 @@ import {
 } from './core/channel.ts';
 import { suggestion } from './core/condition/fault.ts';
 import { isObject } from './core/json.ts';
+import { type Complain, type Fields, headers, url } from './request-settings.ts';
 import { ConfigError } from './server-file.ts';
-import { isEmail, webUrl } from './setting-readers.ts';
+import { isEmail } from './setting-readers.ts';
 
-type Fields = Record<string, unknown>;
 type Type = Channel['type'];
 
 const MAX_ADDRESSES = 50;
-const MAX_HEADERS = 20;
-const MAX_HEADER_CHARS = 8192;
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
-const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
-/** The service itself sets these for every request. */
-const OWN_HEADERS = new Set(['host', 'content-type', 'content-length', 'transfer-encoding', 'connection']);
 const SLACK_CHANNEL = /^#?[^\s#,<>]{1,80}$/;
 
 const FIELDS: Record<Type, readonly string[]> = {
@@ -54,8 +48,6 @@ export function readChannels(file: string | null, value: unknown): Channels {
   }
   return channels;
 }
-
-type Complain = (what: string) => ConfigError;
 
 function readChannel(value: unknown, wrong: Complain): Channel {
   if (!isObject(value)) throw wrong(' must be an object: { type, … }.');
@@ -118,34 +110,4 @@ function slackTarget(fields: Fields, wrong: Complain): { webhookUrl: string } | 
       '.channel must be the name or the id of a channel in Slack, in quotation marks: "#approvals" or "C0123456789".',
     );
   return { channel };
-}
-
-/** The address is used unchanged: a slash at its end may belong to a signature. */
-function url(fields: Fields, name: string, what: string, wrong: Complain): string {
-  const value = fields[name];
-  if (value === undefined || value === null) throw wrong(` needs "${name}", ${what}.`);
-  try {
-    if (typeof value === 'string' && webUrl(value) !== '') return value;
-  } catch {}
-  throw wrong(`.${name} must be an http:// or https:// address, without a user name or password in it.`);
-}
-
-function headers({ headers: given }: Fields, wrong: Complain): { headers?: Record<string, string> } {
-  if (given === undefined) return {};
-  if (!isObject(given)) throw wrong('.headers must be an object: { <name>: <text> }.');
-  const names = Object.keys(given);
-  if (names.length > MAX_HEADERS)
-    throw wrong(`.headers has ${names.length} headers: at most ${MAX_HEADERS} are possible.`);
-  for (const name of names) {
-    if (!HEADER_NAME.test(name))
-      throw wrong(`.headers has ${JSON.stringify(name.slice(0, 100))}, which is no name of a header.`);
-    if (OWN_HEADERS.has(name.toLowerCase()))
-      throw wrong(`.headers has "${name}", which the service sets itself.`);
-    const text = given[name];
-    if (typeof text !== 'string' || text.length > MAX_HEADER_CHARS || !HEADER_VALUE.test(text))
-      throw wrong(
-        `.headers.${name} must be a text of printable ASCII characters, at most ${MAX_HEADER_CHARS}.`,
-      );
-  }
-  return { headers: given as Record<string, string> };
 }

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { readChannels } from './channel-settings.ts';
 import type { Channel, Channels } from './core/channel.ts';
+import type { ShippingTargets } from './core/shipping.ts';
 import { ConfigError, readServerFile, type ServerFile, type StdioServer } from './server-file.ts';
 import type { Setting } from './setting.ts';
 import { Wrong } from './setting-readers.ts';
 import { SETTINGS, type Values } from './settings.ts';
+import { readShipping } from './shipping-settings.ts';
 import { signalTargets } from './telemetry-settings.ts';
 
 export { ConfigError };
@@ -18,6 +20,8 @@ export interface Config extends Values {
   stdioServers: Record<string, StdioServer>;
   /** The named channels of the server file. */
   channels: Channels;
+  /** Where the audit log is shipped to, from the server file. */
+  shipping: ShippingTargets;
   /** Where each setting comes from, to be shown to people. */
   origins: Origin[];
   /** The file that was read, and whether it contains a secret. */
@@ -64,8 +68,11 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
     name => name.startsWith('TOOLGATE_') && !known.has(name) && !ELSEWHERE.test(name),
   );
   const channels = readChannels(file.path, file.channels);
-  const serverFile = file.path === null ? null : { path: file.path, secret: holdsSecret(file, channels) };
-  const config = { ...(values as Values), stdioServers: file.stdioServers, channels, origins, serverFile };
+  const shipping = readShipping(file.path, file.shipping);
+  const secret = holdsSecret(file, channels) || Object.keys(shipping).length > 0;
+  const serverFile = file.path === null ? null : { path: file.path, secret };
+  const { stdioServers } = file;
+  const config = { ...(values as Values), stdioServers, channels, shipping, origins, serverFile };
   checkTelemetry(config, later);
   checkTogether(config);
   return { config, unknown, file: file.path };
@@ -151,6 +158,12 @@ function checkTogether(config: Config): void {
   if (config.checkpointAuthorization !== null && config.checkpointS3Key !== null) {
     throw new ConfigError(
       'TOOLGATE_CHECKPOINT_AUTHORIZATION and TOOLGATE_CHECKPOINT_S3_KEY are both set: a request has one of them.',
+    );
+  }
+  if (!config.sealing && Object.keys(config.shipping).length > 0) {
+    throw new ConfigError(
+      'TOOLGATE_SEALING is false but the server file has shipping: only sealed entries are shipped. Set it to true, or ' +
+        'take shipping out.',
     );
   }
   checkMail(config);

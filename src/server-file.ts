@@ -1,5 +1,6 @@
 // Reads the optional server file in YAML: settings in camelCase, and the commands that Connected Tools of transport
-// stdio may name. config.ts interprets the texts of settings, and channel-settings.ts the channels.
+// stdio may name. config.ts interprets the texts of settings, channel-settings.ts the channels, and
+// shipping-settings.ts the targets of shipping.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -19,6 +20,8 @@ export interface ServerFile {
   stdioServers: Record<string, StdioServer>;
   /** The channels as they stand in the file. */
   channels: unknown;
+  /** The targets of shipping as they stand in the file. */
+  shipping: unknown;
 }
 
 /** `named` is the value of TOOLGATE_CONFIG, if it is set. */
@@ -30,7 +33,7 @@ export function readServerFile(
   const file = named ? resolve(cwd, named) : join(cwd, 'toolgate.yaml');
   if (!existsSync(file)) {
     if (named) throw new ConfigError(`TOOLGATE_CONFIG is ${JSON.stringify(named)}: there is no such file.`);
-    return { path: null, values: {}, stdioServers: {}, channels: {} };
+    return { path: null, values: {}, stdioServers: {}, channels: {}, shipping: {} };
   }
   let content: unknown;
   try {
@@ -39,7 +42,7 @@ export function readServerFile(
     throw new ConfigError(`${file} cannot be read: ${(error as Error).message.split('\n')[0]}`);
   }
   if (!isObject(content)) throw new ConfigError(`${file}: expected settings as "name: value" lines.`);
-  const { stdioServers, channels, ...rest } = content;
+  const { stdioServers, channels, shipping, ...rest } = content;
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(rest)) {
     if (!isSetting(name))
@@ -51,6 +54,7 @@ export function readServerFile(
     values,
     stdioServers: readStdioServers(file, stdioServers ?? {}),
     channels: channels ?? {},
+    shipping: shipping ?? {},
   };
 }
 

@@ -1,6 +1,6 @@
 // Removes rows that are older than the retention period: audit entries once they are counted (and sealed, if the log is
-// sealed), and whatever belonged to calls of that age and has ended. Policies, keys, operators and the log of changes
-// are kept. docs/decisions/0006-retention.md gives the reasons.
+// sealed, and shipped, if it is shipped), and whatever belonged to calls of that age and has ended. Policies, keys,
+// operators and the log of changes are kept. docs/decisions/0006-retention.md gives the reasons.
 
 import { DAY, floorTo, MINUTE } from '../../core/buckets.ts';
 import type { VerifierKey } from '../../core/checkpoint.ts';
@@ -15,6 +15,7 @@ import {
   ENDED,
 } from '../../store/retention.ts';
 import { entryIdAt } from '../../store/seals.ts';
+import { shippedByAll } from '../../store/shipping.ts';
 import { firstIdFrom } from '../../store/slots.ts';
 import type { Chore } from '../chores.ts';
 import type { Deps } from '../deps.ts';
@@ -39,6 +40,8 @@ interface RetentionOptions {
   retention: number | null;
   /** The key that signs the checkpoints of the sealed log; null: the log is not sealed. */
   sealedBy: VerifierKey | null;
+  /** The targets to which the log is shipped. What one of them has not confirmed is kept. */
+  shippedTo?: readonly string[];
   /** Called after a pass that removed something, with the number of rows removed from each table. */
   removed: (counts: Record<string, number>) => void;
 }
@@ -63,7 +66,7 @@ export function retire(options: RetentionOptions): Chore {
 /** Deletes one batch from each table, and stops with true at the first table that has more to delete. */
 async function firstFull(
   deps: Deps,
-  { retention, sealedBy }: RetentionOptions,
+  { retention, sealedBy, shippedTo = [] }: RetentionOptions,
   note: (table: string, count: number) => void,
 ): Promise<boolean> {
   const now = deps.now();
@@ -74,7 +77,7 @@ async function firstFull(
   if (done('connections', await deleteMcpSessions(deps.db, now - MCP_SESSION_MS))) return true;
   if (retention === null) return false;
   const before = now - retention;
-  const audit = await retireAudit(deps, sealedBy, before);
+  const audit = await retireAudit(deps, sealedBy, shippedTo, before);
   note('audit', audit.count);
   if (audit.more) return true;
   const sent = Math.min(before, now - DELIVERY_MS);
@@ -90,10 +93,11 @@ async function firstFull(
 async function retireAudit(
   deps: Deps,
   sealedBy: VerifierKey | null,
+  shippedTo: readonly string[],
   before: number,
 ): Promise<{ count: number; more: boolean }> {
   const { db } = deps;
-  const places = sealedBy === null ? null : await givenUp(deps, sealedBy);
+  const places = sealedBy === null ? null : await removablePlaces(deps, sealedBy, shippedTo);
   if (places === 0) return { count: 0, more: false };
   const until = floorTo(await deletableUntil(deps, places, before), MINUTE);
   await keepFrom(deps, until);
@@ -116,6 +120,13 @@ async function deletableUntil({ db }: Deps, places: number | null, before: numbe
   if (places === null) return Math.min(before, counted);
   const next = await entryIdAt(db, places);
   return Math.min(before, counted, next === null ? before : timeOfId(next));
+}
+
+/** Places may stay given up and kept: a target that is away for days holds back the removal, and nothing else. */
+async function removablePlaces(deps: Deps, key: VerifierKey, shippedTo: readonly string[]): Promise<number> {
+  const places = await givenUp(deps, key);
+  if (places === 0 || shippedTo.length === 0) return places;
+  return Math.min(places, await shippedByAll(deps.db, shippedTo));
 }
 
 /**

@@ -43,12 +43,11 @@ interface SendResult {
   durationMs: number;
   /** The beginning of the answer, in which control characters and other invisible characters are escaped. */
   response: string;
+  /** The same beginning as it came. */
+  bytes: Uint8Array;
 }
 
-interface Answer {
-  status: number;
-  response: string;
-}
+type Answer = Omit<SendResult, 'durationMs'>;
 
 /**
  * Why there was no complete answer. The message is a short, stable text without secrets, which may be stored and shown.
@@ -145,7 +144,7 @@ function readAnswer(incoming: http.IncomingMessage, max: number, done: (answer: 
   let size = 0;
   const finish = () => {
     const bytes = Buffer.concat(chunks).subarray(0, max);
-    done({ status: incoming.statusCode ?? 0, response: escaped(bytes, size > max) });
+    done({ status: incoming.statusCode ?? 0, response: escaped(bytes, size > max), bytes });
   };
   incoming.on('data', (chunk: Buffer) => {
     chunks.push(chunk);

@@ -106,7 +106,8 @@ describe('a receiver that answers', () => {
     const seen = await answering(withBody('fine'));
     const body = '{"ü":  1}';
     const result = await send(seen.port, { body, headers: { 'webhook-id': 'msg_1' } });
-    expect(result).toEqual({ status: 200, durationMs: expect.any(Number), response: 'fine' });
+    expect(result).toMatchObject({ status: 200, durationMs: expect.any(Number), response: 'fine' });
+    expect(Buffer.from(result.bytes).toString()).toBe('fine');
     const [head, sent] = seen.received.split('\r\n\r\n') as [string, string];
     expect(Buffer.from(sent, 'latin1').toString()).toBe(body);
     const lines = head.toLowerCase().split('\r\n');

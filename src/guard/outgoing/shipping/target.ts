@@ -3,6 +3,7 @@
 
 import type { ShownEntry } from '../../../core/entry.ts';
 import type { AuditEntry } from '../../../store/audit-entry.ts';
+import { SendError } from '../send.ts';
 
 /** An entry and its place in the sealed log. */
 export interface Shipped {
@@ -25,3 +26,6 @@ export interface Target {
   /** Throws a SendError unless the receiver has confirmed the whole batch. The entries are in the order of `seq`. */
   send(batch: readonly Shipped[]): Promise<void>;
 }
+
+/** The receiver refused a batch because of its size. Half of it is sent next. */
+export class TooLarge extends SendError {}

@@ -1,0 +1,125 @@
+// Sends entries in the body of a POST: as lines of JSON, or in the forms that Splunk and Elasticsearch read. The receiver
+// confirms a batch with a status of 2xx. Elasticsearch names the entries that it refused inside such an answer.
+
+import { gzipSync } from 'node:zlib';
+import type { HttpShape, HttpTarget } from '../../../core/shipping.ts';
+import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
+import { eventOf } from './event.ts';
+import { type Portion, type Shipped, type Target, TooLarge } from './target.ts';
+
+const MOST_ENTRIES = 500;
+/** A batch is cut after the entry that exceeds this size, so that a request stays below the limits of most receivers. */
+const MOST_BYTES = 512 * 1024;
+/** An answer of Elasticsearch has a few dozen bytes for each entry that it refused. */
+const ANSWER_BYTES = 256 * 1024;
+/** The operator has named the receiver, and it is often on a private network. */
+const RULES = { allowPrivate: true };
+
+export function httpTarget(settings: HttpTarget): Target {
+  const { url, shape, compress, schema } = settings;
+  const { contentType, line, confirm } = SHAPES[shape];
+  return {
+    most: MOST_ENTRIES,
+    portion: next => withinBytes(next),
+    async send(batch) {
+      const text = batch.map(each => line(each, eventOf(each, schema))).join('');
+      const body = compress ? gzipSync(text) : text;
+      const encoding = compress ? { 'content-encoding': 'gzip' } : {};
+      const { status, bytes } = await sendBody({
+        url: shape === 'elastic' ? withFilter(url) : url,
+        method: 'POST',
+        headers: { ...settings.headers, ...encoding },
+        body,
+        contentType,
+        timeoutMs: ATTEMPT_MS,
+        maxResponseBytes: ANSWER_BYTES,
+        rules: RULES,
+      });
+      if (status === 413) throw new TooLarge('the receiver answered 413: the batch is too large');
+      if (status < 200 || status > 299) throw new SendError(`the receiver answered ${status}`);
+      confirm(new TextDecoder().decode(bytes));
+    },
+  };
+}
+
+function withinBytes(next: readonly Shipped[]): Portion {
+  let bytes = 0;
+  const end = next.findIndex(({ entry }) => {
+    bytes += JSON.stringify(entry).length;
+    return bytes > MOST_BYTES;
+  });
+  return { count: end === -1 ? next.length : end + 1 };
+}
+
+interface Shape {
+  contentType: string;
+  /** What stands in the body for one entry, with its line break. */
+  line(shipped: Shipped, event: object): string;
+  /** Throws unless an answer of status 2xx confirms every entry. */
+  confirm(answer: string): void;
+}
+
+const nothing = () => {};
+
+const SHAPES: Record<HttpShape, Shape> = {
+  ndjson: {
+    contentType: 'application/x-ndjson',
+    line: (_, event) => `${JSON.stringify(event)}\n`,
+    confirm: nothing,
+  },
+  splunk: {
+    contentType: 'application/json',
+    line: ({ entry }, event) => {
+      const envelope = {
+        time: Date.parse(entry.at) / 1000,
+        source: 'toolgate',
+        sourcetype: 'toolgate:audit',
+      };
+      return `${JSON.stringify({ ...envelope, event })}\n`;
+    },
+    confirm: nothing,
+  },
+  elastic: {
+    contentType: 'application/x-ndjson',
+    // The id of the entry is that of the document, so a repeat is refused as a conflict and changes nothing.
+    line: ({ entry }, event) =>
+      `{"create":{"_id":${JSON.stringify(entry.id)}}}\n${JSON.stringify({ '@timestamp': entry.at, ...event })}\n`,
+    confirm: confirmBulk,
+  },
+};
+
+/** Asks Elasticsearch to answer only with what was refused. */
+function withFilter(url: string): string {
+  const filter = 'filter_path=errors,items.create.status,items.create.error.type';
+  return `${url}${url.includes('?') ? '&' : '?'}${filter}`;
+}
+
+const CONFLICT = 409;
+const ERROR_TYPE = /^[a-z_]{1,80}$/;
+
+function confirmBulk(answer: string): void {
+  const { errors, items } = bulkAnswer(answer);
+  if (errors === false) return;
+  if (errors !== true || !Array.isArray(items))
+    throw new SendError('the receiver gave no answer of the bulk API');
+  for (const item of items) {
+    const { status, error } = item?.create ?? {};
+    if (typeof status !== 'number') throw new SendError('the receiver gave no answer of the bulk API');
+    if ((status >= 200 && status <= 299) || status === CONFLICT) continue;
+    const type = ERROR_TYPE.test(error?.type ?? '') ? `: ${error?.type}` : '';
+    throw new SendError(`the receiver refused an entry with ${status}${type}`);
+  }
+}
+
+interface BulkAnswer {
+  errors?: unknown;
+  items?: ({ create?: { status?: unknown; error?: { type?: string } } } | null)[];
+}
+
+function bulkAnswer(text: string): BulkAnswer {
+  try {
+    return (JSON.parse(text) as BulkAnswer | null) ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,12 @@
+// Makes the target that the server file declares.
+
+import type { ShippingTarget } from '../../../core/shipping.ts';
+import { httpTarget } from './http.ts';
+import type { Target } from './target.ts';
+
+export function targetFor(settings: ShippingTarget): Target {
+  switch (settings.type) {
+    case 'http':
+      return httpTarget(settings);
+  }
+}
