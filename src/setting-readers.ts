@@ -4,6 +4,7 @@
 import ipaddr from 'ipaddr.js';
 import { parseDuration } from './core/approval.ts';
 import { asciiLowerCase } from './core/email.ts';
+import { TRACE_ID } from './core/trace-context.ts';
 
 export class Wrong extends Error {}
 
@@ -71,6 +72,12 @@ export function webUrl(raw: string): string {
     throw new Wrong('an http:// or https:// address, without a user name or password in it');
   }
   return raw.replace(/\/+$/, '');
+}
+
+export function traceUrl(raw: string): string {
+  if (!raw.includes(TRACE_ID)) throw new Wrong(`an address with ${TRACE_ID} in it`);
+  webUrl(raw);
+  return raw;
 }
 
 /** The URL is used unchanged: for a provider, a slash at the end makes it another issuer. */

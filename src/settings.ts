@@ -16,6 +16,7 @@ import {
   retention,
   s3Key,
   text,
+  traceUrl,
   trueOrFalse,
   webUrl,
   wholeNumber,
@@ -59,6 +60,11 @@ export const SETTINGS = {
     'session',
     oneOf('session', 'transaction'),
     'How a proxy in front of PostgreSQL lends connections; transaction for PgBouncer with pool_mode=transaction.',
+  ),
+  traceUrl: optional(
+    'TOOLGATE_TRACE_URL',
+    traceUrl,
+    'Where operators look at traces, with {traceId}: the dashboard links the entries of traced calls to it. Default: no link.',
   ),
   logLevel: setting(
     'TOOLGATE_LOG_LEVEL',

@@ -817,6 +817,7 @@ export interface Answers {
         decision: 'allow' | 'deny' | 'pending';
         ruleIndex: number | null;
       };
+      traceId?: string;
     }[];
     nextCursor: string | null;
   };
@@ -863,6 +864,7 @@ export interface Answers {
       decision: 'allow' | 'deny' | 'pending';
       ruleIndex: number | null;
     };
+    traceId?: string;
     forwarded: {
       outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
       durationMs: number;
@@ -880,6 +882,7 @@ export interface Answers {
         note: string | null;
       } | null;
     };
+    traceUrl?: string;
   };
   'GET /admin/v1/audit/sealing': {
     publicKey: string;
@@ -953,6 +956,7 @@ export interface Answers {
         decision: 'allow' | 'deny' | 'pending';
         ruleIndex: number | null;
       };
+      traceId?: string;
     } | null;
     checkpoint: string;
   };
@@ -1175,6 +1179,7 @@ export interface Answers {
       referenceId: string | null;
       latencyMs: number;
       personId?: string;
+      traceId?: string;
       keyName: string;
     }[];
     nextCursor: string | null;

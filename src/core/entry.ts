@@ -9,23 +9,27 @@ interface Given {
   at: number;
   personId: string | null;
   shadow: object | null;
+  traceId: string | null;
 }
 
 /**
  * An entry has `personId` only if its session acts for somebody, and `shadow` only if a shadow judged the call. So those
- * without have the form, and thereby the hash, that they had before there were any.
+ * without have the form, and thereby the hash, that they had before there were any. It has `traceId` only if the call was
+ * traced.
  */
 export type ShownEntry<Row extends Given> = Omit<Row, keyof Given> & {
   at: string;
   personId?: string;
   shadow?: NonNullable<Row['shadow']>;
+  traceId?: string;
 };
 
 export function shownEntry<Row extends Given>(row: Row): ShownEntry<Row> {
-  const { personId, shadow, ...rest } = row;
+  const { personId, shadow, traceId, ...rest } = row;
   const shown: object = { ...rest, at: new Date(row.at).toISOString() };
   if (personId !== null) Object.assign(shown, { personId });
   if (shadow !== null) Object.assign(shown, { shadow });
+  if (traceId !== null) Object.assign(shown, { traceId });
   return shown as ShownEntry<Row>;
 }
 
@@ -50,9 +54,14 @@ const FIELDS = [
 const OPTIONAL = new Set<string>(['personId', 'shadow']);
 const SHADOW_FIELDS = ['decision', 'policyId', 'policyVersion', 'ruleIndex'] as const;
 
-/** The leaf hash of an entry: the hash of its canonical JSON. */
+/**
+ * The leaf hash of an entry: the hash of its canonical JSON. The trace id is not part of it: it says nothing about the
+ * decision, and replicas of older versions, which do not know it, seal entries too.
+ */
 export function entryLeaf(shown: object): Hash {
-  return leafHash(entryText(shown));
+  if (!('traceId' in shown)) return leafHash(entryText(shown));
+  const { traceId: _, ...sealed } = shown;
+  return leafHash(entryText(sealed));
 }
 
 /**

@@ -167,6 +167,7 @@ class Living implements Week {
           decision: judged.decision,
           ruleIndex: judged.ruleIndex,
         },
+      traceId: null,
     };
     this.entries.push(entry);
     if (made.decision === 'allow') this.#count(considered, keyId, at);

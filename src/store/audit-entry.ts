@@ -30,6 +30,8 @@ export interface AuditEntry {
   latencyMs: number;
   /** What the shadow policy of the key said about the call; null if no shadow judged it. */
   shadow: Shadow | null;
+  /** The trace to which the call belongs, as its caller says, or ours; null if it is not traced. It is not sealed. */
+  traceId: string | null;
 }
 
 /** A verdict that is only recorded. It is that of a version that was current when the call was decided. */

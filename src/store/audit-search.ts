@@ -24,6 +24,7 @@ import {
   slotOf,
   surfaceTag,
   toolTag,
+  traceTag,
 } from './slots.ts';
 import type { SearchedTools } from './tool-names.ts';
 
@@ -43,6 +44,7 @@ export interface AuditFilter {
   surface?: Surface | undefined;
   /** What the shadow said, or that it differs from the decision. */
   shadow?: ShadowFilter | undefined;
+  traceId?: string | undefined;
 }
 
 interface AuditPage {
@@ -146,8 +148,9 @@ const powerOfTwo = (atLeast: number): number => 2 ** Math.ceil(Math.log2(atLeast
 function conditionsOf({ tool, ...filter }: AuditFilter): Condition[] {
   const name = tool === undefined ? null : splitName(tool);
   const toolName = name?.toolName ?? tool;
-  const { keyId, sessionId, personId, decision, surface } = filter;
+  const { keyId, sessionId, personId, decision, surface, traceId } = filter;
   const all: [keyof AuditEntry, Value | undefined, number | null][] = [
+    ['traceId', traceId, traceId === undefined ? null : traceTag(traceId)],
     ['sessionId', sessionId, sessionId === undefined ? null : sessionTag(sessionId)],
     ['personId', personId, personId === undefined ? null : personTag(personId)],
     ['keyId', keyId, keyId === undefined ? null : keyTag(keyId)],

@@ -6,10 +6,9 @@ import { type Context, ContextMemory } from './contexts.ts';
 import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
 import { SlotMemory } from './slots.ts';
 
-const insertRows = rowInserts(
-  'audit_entries (id, at, context, session_id, surface, decision, reference_id, latency_ms)',
-  8,
-);
+const COLUMNS = 'id, at, context, session_id, surface, decision, reference_id, latency_ms';
+const insertRows = rowInserts(`audit_entries (${COLUMNS})`, 8);
+const insertTraced = rowInserts(`audit_entries (${COLUMNS}, trace_id)`, 9);
 
 /** Writes entries, and remembers which of the values that many entries share are already in the store. */
 export class AuditWriter {
@@ -18,9 +17,14 @@ export class AuditWriter {
 
   async insert(tx: Transaction, entries: readonly AuditEntry[]): Promise<void> {
     const contexts = await this.#contexts.of(tx, entries);
-    insertRows(tx, entries.length, (params, index) =>
-      pushRow(params, entries[index] as AuditEntry, (contexts[index] as Context).number),
-    );
+    // Where nothing is traced, a column that is always null is not written.
+    const traced = entries.some(({ traceId }) => traceId !== null);
+    const insert = traced ? insertTraced : insertRows;
+    insert(tx, entries.length, (params, index) => {
+      const entry = entries[index] as AuditEntry;
+      pushRow(params, entry, (contexts[index] as Context).number);
+      if (traced) params.push(entry.traceId);
+    });
     this.#slots.add(tx, entries, contexts);
   }
 
@@ -53,7 +57,7 @@ export const AUDIT_COLUMNS = `id, at, key_id AS "keyId", session_id AS "sessionI
   tool_name AS "toolName", decision, reason, policy_id AS "policyId", policy_version AS "policyVersion",
   rule_index AS "ruleIndex", reference_id AS "referenceId", latency_ms AS "latencyMs",
   shadow_policy_id AS "shadowPolicyId", shadow_policy_version AS "shadowPolicyVersion",
-  shadow_decision AS "shadowDecision", shadow_rule_index AS "shadowRuleIndex"`;
+  shadow_decision AS "shadowDecision", shadow_rule_index AS "shadowRuleIndex", trace_id AS "traceId"`;
 
 /**
  * The same columns read from the two tables of an entry, `e` and `c`, because the view would mislead query planners. An
@@ -63,7 +67,7 @@ export const ENTRY_COLUMNS = `e.id, e.at, c.key_id AS "keyId", e.session_id AS "
   c.server_name AS "serverName", c.tool_name AS "toolName", e.decision, c.reason, c.policy_id AS "policyId",
   c.policy_version AS "policyVersion", c.rule_index AS "ruleIndex", e.reference_id AS "referenceId",
   e.latency_ms AS "latencyMs", c.shadow_policy_id AS "shadowPolicyId", c.shadow_policy_version AS "shadowPolicyVersion",
-  c.shadow_decision AS "shadowDecision", c.shadow_rule_index AS "shadowRuleIndex"`;
+  c.shadow_decision AS "shadowDecision", c.shadow_rule_index AS "shadowRuleIndex", e.trace_id AS "traceId"`;
 
 /** Entries after an id, newest first. */
 export async function listAuditSince(db: Queries, after: string, limit: number): Promise<AuditEntry[]> {

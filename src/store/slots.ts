@@ -1,5 +1,5 @@
-// An index of the audit log by time slots. Each key, tool, session, and rarer decision or surface has a tag, as has what a
-// shadow said, and a tag has one row for every slot of 16 ms in which there are entries with it. Under load a slot has hundreds of entries, so
+// An index of the audit log by time slots. Each key, tool, session, trace, and rarer decision or surface has a tag, as has
+// what a shadow said, and a tag has one row for every slot of 16 ms in which there are entries with it. Under load a slot has hundreds of entries, so
 // this costs a check almost nothing; an index row per entry and filter cost 1.5 µs.
 
 import { randomInt } from 'node:crypto';
@@ -46,6 +46,7 @@ export const keyTag = (keyId: string): number => tagOf(`key ${keyId}`);
 export const toolTag = (toolName: string): number => tagOf(`tool ${toolName}`);
 export const personTag = (personId: string): number => tagOf(`person ${personId}`);
 export const sessionTag = (sessionId: string): number => tagOf(`session ${sessionId}`);
+export const traceTag = (traceId: string): number => tagOf(`trace ${traceId}`);
 
 /** Most calls are allowed and come through /v1/check. Paging finds them at once, so they have no tag. */
 const DECISION_TAGS = { allow: null, deny: tagOf('deny'), pending: tagOf('pending') };
@@ -61,7 +62,7 @@ const SHADOW_TAGS = Object.fromEntries(shadowTags) as Record<ShadowFilter, numbe
 
 export const shadowTag = (filter: ShadowFilter): number => SHADOW_TAGS[filter];
 
-type Tagged = Pick<AuditEntry, 'id' | 'sessionId' | 'decision' | 'surface'> & {
+type Tagged = Pick<AuditEntry, 'id' | 'sessionId' | 'decision' | 'surface' | 'traceId'> & {
   shadow: Pick<Shadow, 'decision'> | null;
 };
 
@@ -70,9 +71,12 @@ function tagsOf(entry: Tagged, shared: readonly number[]): readonly number[] {
   const decision = DECISION_TAGS[entry.decision];
   const surface = SURFACE_TAGS[entry.surface];
   const differs = entry.shadow !== null && entry.shadow.decision !== entry.decision;
-  if (entry.sessionId === null && decision === null && surface === null && !differs) return shared;
+  const { sessionId, traceId } = entry;
+  if (sessionId === null && traceId === null && decision === null && surface === null && !differs)
+    return shared;
   const tags = [...shared];
-  if (entry.sessionId !== null) tags.push(sessionTag(entry.sessionId));
+  if (sessionId !== null) tags.push(sessionTag(sessionId));
+  if (traceId !== null) tags.push(traceTag(traceId));
   if (decision !== null) tags.push(decision);
   if (surface !== null) tags.push(surface);
   if (differs) tags.push(SHADOW_TAGS.differs);

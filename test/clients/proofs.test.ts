@@ -52,9 +52,12 @@ async function makeVectors(): Promise<Vectors> {
       holds.push({ ...proof, entry: proof.entry && shownEntry(proof.entry) });
     }
   }
+  // The trace of a call is shown with its entry, and not sealed.
+  const newest = holds.at(-1) as InclusionProof;
+  const traced = { ...newest, entry: { ...newest.entry, traceId: 'a'.repeat(32) } };
   const publicKey = verifierKeyText(await logKey(one.deps));
   await store.close();
-  return { publicKey, holds, refused: spoil(publicKey, holds) };
+  return { publicKey, holds: [...holds, traced], refused: spoil(publicKey, holds) };
 }
 
 /** The proof of a middle entry of 300, with one thing wrong each. */

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { canonicalJson } from '../../src/core/canonical.ts';
 import { DECISIONS } from '../../src/core/decide.ts';
-import { entryText, shownEntry } from '../../src/core/entry.ts';
+import { entryLeaf, entryText, shownEntry } from '../../src/core/entry.ts';
 import type { Json } from '../../src/core/json.ts';
 import { auditEntry } from '../store/stores.ts';
 
@@ -46,6 +46,15 @@ test('a field more, a field less or a field in disguise is another text', () => 
 
 test('an entry without a shadow has the text that it had before there were shadows', () => {
   expect(entryText(shownEntry(auditEntry({ shadow: null })))).not.toContain('shadow');
+});
+
+test('the trace is shown and not sealed, and no other field is left out', () => {
+  const entry = auditEntry();
+  const traced = shownEntry({ ...entry, traceId: 'a'.repeat(32) });
+  expect(traced.traceId).toBe('a'.repeat(32));
+  expect(shownEntry(entry)).not.toHaveProperty('traceId');
+  expect(entryLeaf(traced)).toEqual(entryLeaf(shownEntry(entry)));
+  expect(entryLeaf({ ...traced, more: 1 })).not.toEqual(entryLeaf(shownEntry(entry)));
 });
 
 test('a shadow with a field more or less, or one that is none, is another text', () => {

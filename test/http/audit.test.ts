@@ -171,7 +171,8 @@ for (const engine of await engines()) {
       expect(reply.headers.get('content-type')).toStartWith('text/csv');
       const [head, ...rows] = parseCsv(reply.text);
       expect(head?.toSorted()).toEqual(FIELDS.toSorted());
-      const last = ['personId', 'shadowPolicyId', 'shadowPolicyVersion', 'shadowDecision', 'shadowRuleIndex'];
+      const shadow = ['shadowPolicyId', 'shadowPolicyVersion', 'shadowDecision', 'shadowRuleIndex'];
+      const last = ['personId', ...shadow, 'traceId'];
       expect(reply.text.split('\r\n')[0]?.split(',').slice(FIELDS.length)).toEqual(last);
       const wanted = all.filter(entry => entry['keyId'] === keyId);
       expect(rows).toHaveLength(wanted.length);

@@ -18,6 +18,8 @@ function shadow(n: number): Shadow {
   return { policyId: `shadow-${n % 2}`, policyVersion: 2, decision, ruleIndex: n % 8 === 1 ? null : 3 };
 }
 
+const traceId = (n: number) => String(n).repeat(32);
+
 /** 500 entries, ten per millisecond, with every field taking several values. */
 const ENTRIES: AuditEntry[] = Array.from({ length: 500 }, (_, n) => {
   const at = NOW + Math.floor(n / 10);
@@ -34,6 +36,7 @@ const ENTRIES: AuditEntry[] = Array.from({ length: 500 }, (_, n) => {
     referenceId: n % 9 === 0 ? `ref-${n}` : null,
     latencyMs: n % 11,
     shadow: n % 4 === 1 ? shadow(n) : null,
+    traceId: n % 6 === 0 ? traceId(n % 5) : null,
   });
 });
 
@@ -63,6 +66,13 @@ const FILTERS: [string, AuditFilter, (entry: AuditEntry) => boolean][] = [
     { shadow: 'differs', keyId: 'key-1' },
     entry => differs(entry) && entry.keyId === 'key-1',
   ],
+  ['a trace', { traceId: traceId(3) }, entry => entry.traceId === traceId(3)],
+  [
+    'a trace and a decision',
+    { traceId: traceId(3), decision: 'allow' },
+    entry => entry.traceId === traceId(3) && entry.decision === 'allow',
+  ],
+  ['a trace that nobody made', { traceId: 'f'.repeat(32) }, () => false],
   ['a tool nobody called', { tool: 'nothing' }, () => false],
   ['a start, which is included', { from: NOW + 20 }, entry => entry.at >= NOW + 20],
   ['an end, which is not', { to: NOW + 20 }, entry => entry.at < NOW + 20],
@@ -86,6 +96,22 @@ const FILTERS: [string, AuditFilter, (entry: AuditEntry) => boolean][] = [
       e.serverName === 'github',
   ],
 ];
+
+/** A transaction that shows its statements. */
+function noting(tx: Transaction, note: (text: string) => void): Transaction {
+  const noted = (text: string) => {
+    note(text);
+    return text;
+  };
+  return {
+    all: (text, params) => tx.all(noted(text), params),
+    run: (text, params) => tx.run(noted(text), params),
+    defer: (text, params) => tx.defer(noted(text), params),
+    lock: locks => tx.lock(locks),
+    lockedAt: () => tx.lockedAt(),
+    script: text => tx.script(text),
+  };
+}
 
 for (const engine of await engines()) {
   describe(engine, () => {
@@ -162,18 +188,9 @@ for (const engine of await engines()) {
       const noted = (text: string) => {
         const table = /INTO (audit_(?:contexts|slots))/.exec(text)?.[1];
         if (table !== undefined) wrote.add(table);
-        return text;
       };
       const write = store.db.transaction({}, async tx => {
-        const noting: Transaction = {
-          all: (text, params) => tx.all(noted(text), params),
-          run: (text, params) => tx.run(noted(text), params),
-          defer: (text, params) => tx.defer(noted(text), params),
-          lock: locks => tx.lock(locks),
-          lockedAt: () => tx.lockedAt(),
-          script: text => tx.script(text),
-        };
-        await writer.insert(noting, group);
+        await writer.insert(noting(tx, noted), group);
         if (fails) throw new RangeError('rolled back');
       });
       await write.then(() => writer.committed()).catch(error => expect(error).toBeInstanceOf(RangeError));
@@ -207,6 +224,25 @@ for (const engine of await engines()) {
       expect(await readAll({ keyId }, 10)).toEqual(group.toReversed());
       const contexts = await store.db.all('SELECT id FROM audit_contexts WHERE key_id = $1', [keyId]);
       expect(contexts).toHaveLength(variants.length);
+    });
+
+    test('the column of traces is written only for a group with a traced call', async () => {
+      const statements: string[] = [];
+      const keyId = 'traced';
+      const insert = (entries: AuditEntry[]) =>
+        store.db.transaction({}, tx =>
+          insertAudit(
+            noting(tx, text => statements.push(text)),
+            entries,
+          ),
+        );
+      const plain = [auditEntry({ keyId }), auditEntry({ keyId })];
+      const mixed = [auditEntry({ keyId }), auditEntry({ keyId, traceId: traceId(7) })];
+      await insert(plain);
+      expect(statements.join()).not.toContain('trace_id');
+      await insert(mixed);
+      expect(statements.join()).toContain('trace_id');
+      expect(await readAll({ keyId }, 10)).toEqual([...plain, ...mixed].toReversed());
     });
 
     async function tallied(from: number, to: number): Promise<Tally[]> {

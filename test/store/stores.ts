@@ -110,6 +110,7 @@ export function auditEntry(more: Partial<AuditEntry> = {}): AuditEntry {
     latencyMs: 1,
     personId: null,
     shadow: null,
+    traceId: null,
     ...more,
   };
 }

@@ -137,8 +137,10 @@ def _root_from(leaf: bytes, seq: int, size: int, path: list[bytes]) -> bytes | N
 
 
 def _leaf_of(entry: Fields) -> bytes:
+    # The trace id of a call is shown with its entry, but not sealed.
+    sealed = {key: value for key, value in entry.items() if key != "traceId"}
     try:
-        return hashlib.sha256(b"\x00" + _canonical(entry).encode("utf-8")).digest()
+        return hashlib.sha256(b"\x00" + _canonical(sealed).encode("utf-8")).digest()
     except RecursionError:
         raise ProofRejected("proof_entry", "The entry is too deep for an audit entry.") from None
 

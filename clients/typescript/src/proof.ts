@@ -160,9 +160,16 @@ async function sha256(...parts: Uint8Array[]): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', joined(parts, length)));
 }
 
+/** The trace id of a call is shown with its entry, but not sealed. */
+function sealed(entry: unknown): unknown {
+  if (typeof entry !== 'object' || entry === null || !('traceId' in entry)) return entry;
+  const { traceId: _, ...others } = entry;
+  return others;
+}
+
 function leafText(entry: unknown): string {
   try {
-    return canonical(entry);
+    return canonical(sealed(entry));
   } catch (error) {
     if (error instanceof ProofRejected) throw error;
     throw new ProofRejected('proof_entry', 'The entry is too deep for an audit entry.');

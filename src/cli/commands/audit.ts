@@ -32,6 +32,7 @@ interface Filter extends AdminOptions {
   tool?: string;
   surface?: string;
   shadow?: string;
+  traceId?: string;
 }
 
 export function build(io: IO): Command {
@@ -70,14 +71,15 @@ function withFilter(made: Command, times: boolean): Command {
     .addOption(new Option('--surface <surface>', 'from this surface').choices(SURFACES))
     .addOption(
       new Option('--shadow <decision>', "with this decision of the key's shadow policy").choices(SHADOWS),
-    );
+    )
+    .option('--trace-id <id>', 'of this trace, 32 hexadecimal digits');
 }
 
 async function filter(http: Http, options: Filter): Promise<Query> {
-  const { from, to, sessionId, decision, tool, surface, shadow } = options;
+  const { from, to, sessionId, decision, tool, surface, shadow, traceId } = options;
   const key = options.keyId === undefined ? undefined : await pastKeyId(http, options.keyId);
   const personId = options.person === undefined ? undefined : await operatorId(http, options.person);
-  return { from, to, keyId: key, sessionId, personId, decision, tool, surface, shadow };
+  return { from, to, keyId: key, sessionId, personId, decision, tool, surface, shadow, traceId };
 }
 
 const COLUMNS: Column<AuditEntry>[] = [

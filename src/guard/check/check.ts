@@ -254,7 +254,7 @@ function verdictOf(entry: AuditEntry): Verdict {
 }
 
 function auditEntry({ request, person, considered: { policy } }: Case, decided: Decided): AuditEntry {
-  const { principal, call, surface, startedAt } = request;
+  const { principal, call, surface, startedAt, span } = request;
   const id = newId();
   return {
     id,
@@ -273,5 +273,6 @@ function auditEntry({ request, person, considered: { policy } }: Case, decided: 
     referenceId: (decided.freedBy ?? decided.repeats)?.referenceId ?? null,
     latencyMs: Math.round(performance.now() - startedAt),
     shadow: null,
+    traceId: span?.traceId ?? null,
   };
 }

@@ -3,6 +3,7 @@
 import type { Decision, HandedTo } from '../../core/decide.ts';
 import type { Json } from '../../core/json.ts';
 import type { ToolCall } from '../../core/situation.ts';
+import type { Span } from '../../core/span.ts';
 import type { Surface } from '../../core/surface.ts';
 import type { Principal } from '../credentials.ts';
 
@@ -32,6 +33,8 @@ export interface CheckRequest {
   handedTo?: HandedTo;
   /** `performance.now()` at arrival. */
   startedAt: number;
+  /** The span of the request, if it is traced or carries a trace. */
+  span?: Span | undefined;
 }
 
 export interface Verdict {

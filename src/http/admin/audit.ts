@@ -8,6 +8,7 @@ import { GuardError } from '../../core/errors.ts';
 import { bestNames, MAX_SEARCH } from '../../core/name-search.ts';
 import { SHADOWS } from '../../core/shadow.ts';
 import { SURFACES } from '../../core/surface.ts';
+import { traceLink } from '../../core/trace-context.ts';
 import { findAudit } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../store/audit-search.ts';
@@ -20,6 +21,11 @@ import { stream } from '../stream.ts';
 import { contextOf, entryContext } from './audit-context.ts';
 
 const MOST_SUGGESTED = 20;
+
+const traceId = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits in lower case')
+  .meta({ example: '4bf92f3577b34da6a3ce929d0e0e4736' });
 
 export const auditFilter = {
   from: timeIn.optional(),
@@ -39,6 +45,7 @@ export const auditFilter = {
     description:
       "What the key's shadow policy decided, or `differs`: it decided otherwise than the policy of the key.",
   }),
+  traceId: traceId.optional().meta({ description: 'The trace to which the call belongs.' }),
 };
 
 /** The filters of whoever may see the whole log, and so may know which tools there are in it. */
@@ -80,6 +87,10 @@ export const entry = z.object({
     })
     .optional()
     .meta({ description: "What the key's shadow policy said about the call; absent if it had none." }),
+  traceId: traceId.optional().meta({
+    description:
+      'The trace to which the call belongs (W3C Trace Context); absent if it was not traced. It is not sealed.',
+  }),
 });
 
 export const forwarded = z
@@ -92,6 +103,17 @@ export const forwarded = z
 
 export function showOutcome(found: OutcomeRecord | null): z.output<typeof forwarded> {
   return found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
+}
+
+const traceUrl = z
+  .url()
+  .optional()
+  .meta({
+    description: 'Where the trace can be seen, if TOOLGATE_TRACE_URL says so and the call was traced.',
+  });
+
+function traceUrlOf(pattern: string | null, { traceId }: AuditEntry): string | null {
+  return pattern === null || traceId === null ? null : traceLink(pattern, traceId);
 }
 
 /** The types make sure that a row of the store has all fields of the schema. */
@@ -148,14 +170,19 @@ export const auditRoutes: Route[] = [
     tag: 'audit',
     summary: 'Read one entry, the outcome of the call, and what its ids stand for',
     answers: {
-      200: { description: 'The entry.', schema: entry.extend({ forwarded, context: entryContext }) },
+      200: {
+        description: 'The entry.',
+        schema: entry.extend({ forwarded, context: entryContext, traceUrl }),
+      },
     },
-    handle: async ({ services: { deps }, params }) => {
+    handle: async ({ services, params }) => {
+      const { deps } = services;
       const row = await findAudit(deps.db, params['id'] ?? '');
       if (row === null) throw new GuardError('not_found', 'There is no audit entry with this id.');
       const forwarded = showOutcome(await findOutcome(deps.db, row.id));
       const context = await contextOf(deps.db, row);
-      return Response.json({ ...showEntry(row), forwarded, context });
+      const traceUrl = traceUrlOf(services.config.traceUrl, row);
+      return Response.json({ ...showEntry(row), forwarded, context, ...(traceUrl !== null && { traceUrl }) });
     },
   }),
   route({
@@ -190,14 +217,21 @@ async function withTools(db: Queries, filter: AuditFilter): Promise<AuditFilter>
 
 type Cell = string | number | null | undefined;
 
-const { shadow: _, ...FLAT } = entry.shape;
+const { shadow: _, traceId: __, ...FLAT } = entry.shape;
 const COLUMNS = Object.keys(FLAT) as (keyof typeof FLAT)[];
-const SHADOW_COLUMNS = ['shadowPolicyId', 'shadowPolicyVersion', 'shadowDecision', 'shadowRuleIndex'];
+/** They came later than the others, and readers may count columns. */
+const LATER_COLUMNS = [
+  'shadowPolicyId',
+  'shadowPolicyVersion',
+  'shadowDecision',
+  'shadowRuleIndex',
+  'traceId',
+];
 
 function cells(row: AuditEntry): Cell[] {
-  const { shadow, ...shown } = showEntry(row);
+  const { shadow, traceId, ...shown } = showEntry(row);
   const judged = [shadow?.policyId, shadow?.policyVersion, shadow?.decision, shadow?.ruleIndex];
-  return [...COLUMNS.map(column => shown[column]), ...judged];
+  return [...COLUMNS.map(column => shown[column]), ...judged, traceId];
 }
 
 const FORMATS = {
@@ -208,7 +242,7 @@ const FORMATS = {
   },
   csv: {
     type: 'text/csv; charset=utf-8',
-    head: `${[...COLUMNS, ...SHADOW_COLUMNS].join(',')}\r\n`,
+    head: `${[...COLUMNS, ...LATER_COLUMNS].join(',')}\r\n`,
     write: (row: AuditEntry) => `${cells(row).map(csvCell).join(',')}\r\n`,
   },
 };

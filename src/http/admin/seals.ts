@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { parseCheckpoint, verifierKeyText } from '../../core/checkpoint.ts';
 import { GuardError } from '../../core/errors.ts';
 import { proveConsistency, proveInclusion } from '../../guard/log/proofs.ts';
+import type { AuditEntry } from '../../store/audit-entry.ts';
 import { type CheckpointRecord, listCheckpoints, newestCheckpoint } from '../../store/checkpoints.ts';
 import type { Queries } from '../../store/db.ts';
 import { listSealed, readSealing } from '../../store/seals.ts';
@@ -124,7 +125,7 @@ export const sealRoutes: Route[] = [
     },
     handle: async ({ services, params }) => {
       const found = await proveInclusion(services.deps, params['id'] ?? '');
-      return Response.json({ ...found, entry: found.entry && showEntry(found.entry) });
+      return Response.json({ ...found, entry: found.entry && showSealed(found.entry) });
     },
   }),
   route({
@@ -151,6 +152,9 @@ export const sealRoutes: Route[] = [
   }),
 ];
 
+/** An entry as it was sealed, so that whoever verifies it has to leave nothing out. */
+const showSealed = (row: AuditEntry) => showEntry({ ...row, traceId: null });
+
 const PAGE = 1000;
 
 async function* lines(db: Queries, from: number): AsyncGenerator<string> {
@@ -158,7 +162,7 @@ async function* lines(db: Queries, from: number): AsyncGenerator<string> {
     const rows = await listSealed(db, at, PAGE);
     const texts = rows.map(
       ({ seq, leafHash, entry }) =>
-        `${JSON.stringify({ seq, leafHash, entry: entry && showEntry(entry) })}\n`,
+        `${JSON.stringify({ seq, leafHash, entry: entry && showSealed(entry) })}\n`,
     );
     if (texts.length > 0) yield texts.join('');
     if (rows.length < PAGE) return;

@@ -52,6 +52,9 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Evaluated in', `${entry.latencyMs} ms`],
     ...(entry.surface === 'mcp' ? [['Forwarded', forwardedOf(entry.forwarded)] as Fact] : []),
     ['Tool call id', <Id key="" id={entry.id} />],
+    ...(entry.traceId === undefined
+      ? []
+      : [['Trace', <Trace key="" id={entry.traceId} url={entry.traceUrl} />] as Fact]),
     ['Sealed', <Sealed key="" id={entry.id} />],
   ];
 }
@@ -85,6 +88,21 @@ function Session({ id, label }: { id: string; label: string | null }) {
     <>
       {label !== null && label !== '' && <Named text={label} />} <Id id={id} />{' '}
       <a href={addressOf({ sessionId: id })}>show all</a>
+    </>
+  );
+}
+
+/** `url` leads to whatever the operator looks at traces with. */
+function Trace({ id, url }: { id: string; url: string | undefined }) {
+  return (
+    <>
+      <Id id={id} />{' '}
+      {url !== undefined && (
+        <a href={url} target="_blank" rel="noreferrer">
+          open
+        </a>
+      )}{' '}
+      <a href={addressOf({ traceId: id })}>show all</a>
     </>
   );
 }

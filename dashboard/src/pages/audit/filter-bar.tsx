@@ -61,6 +61,7 @@ export function FilterBar({ filters, change }: FilterBarProps) {
             <Text label="Session id" value={filters.sessionId} set={set('sessionId')} />
             <Choice label="Surface" options={ANY_SURFACE} value={filters.surface} set={set('surface')} />
             <Choice label="Shadow" options={SHADOWS} value={filters.shadow} set={set('shadow')} />
+            <Text label="Trace id" value={filters.traceId} set={set('traceId')} />
             <Moment label="From" value={filters.from} set={set('from')} />
             <Moment label="To" value={filters.to} set={set('to')} />
           </div>
@@ -96,8 +97,8 @@ function withChosen(known: Options, chosen: string | undefined, nameOf: (id: str
 }
 
 /** Whether one of the filters is set that are folded away. */
-const isRare = ({ personId, sessionId, surface, shadow, from, to }: Filters): boolean =>
-  [personId, sessionId, surface, shadow, from, to].some(each => each !== undefined);
+const isRare = ({ personId, sessionId, surface, shadow, traceId, from, to }: Filters): boolean =>
+  [personId, sessionId, surface, shadow, traceId, from, to].some(each => each !== undefined);
 
 interface ControlProps {
   label: string;
