@@ -33,7 +33,8 @@ export type OcsfEntry = ShownEntry<{
   referenceId: string | null;
   latencyMs: number;
   shadow: object | null;
-}> & { traceId?: string };
+  traceId: string | null;
+}>;
 
 interface Outcome {
   status_id: number;
