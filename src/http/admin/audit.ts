@@ -105,12 +105,9 @@ export function showOutcome(found: OutcomeRecord | null): z.output<typeof forwar
   return found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
 }
 
-const traceUrl = z
-  .url()
-  .optional()
-  .meta({
-    description: 'Where the trace can be seen, if TOOLGATE_TRACE_URL says so and the call was traced.',
-  });
+const traceUrl = z.url().optional().meta({
+  description: 'Where the trace can be seen, if TOOLGATE_TRACE_URL says so and the call was traced.',
+});
 
 function traceUrlOf(pattern: string | null, { traceId }: AuditEntry): string | null {
   return pattern === null || traceId === null ? null : traceLink(pattern, traceId);
