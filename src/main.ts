@@ -47,6 +47,7 @@ import { mergedFamilies } from './metrics/merge.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { processFamilies } from './metrics/process.ts';
 import { StoreReadings } from './metrics/readings.ts';
+import { TelemetryDrops } from './metrics/telemetry-drops.ts';
 import { upstreamFamilies } from './metrics/upstreams.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { findKey } from './store/keys.ts';
@@ -102,8 +103,10 @@ export async function start(
     const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
     const checkpointKey = await logKey(deps);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
-    const telemetry = await startTelemetry(config, log);
+    const drops = new TelemetryDrops();
+    const telemetry = await startTelemetry(config, drops, log);
     const services = createServices(config, deps, adminToken, checkpointKey, log, telemetry);
+    if (telemetry !== null) services.metrics.include(() => drops.families());
     if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
     const grpc = await openGrpc(config, serving.ask, others !== null);
@@ -144,11 +147,11 @@ export async function start(
 }
 
 /** Null, and nothing of it is loaded, if no collector is named. */
-async function startTelemetry(config: Config, log: Log): Promise<Telemetry | null> {
+async function startTelemetry(config: Config, drops: TelemetryDrops, log: Log): Promise<Telemetry | null> {
   if (signalTargets(config).length === 0) return null;
   const { Telemetry } = await import('./telemetry/telemetry.ts');
   return Telemetry.from(config, VERSION, {
-    dropped: () => {},
+    dropped: (signal, count) => drops.dropped(signal, count),
     failing: (signal, reason) => {
       if (reason === null) log.info({ signal }, 'the OpenTelemetry collector takes data again');
       else log.warn({ signal, reason }, 'the OpenTelemetry collector does not take data');
