@@ -42,6 +42,8 @@ const MAY: Record<string, readonly string[]> = {
   'cli/commands/serve.ts': ['main.ts', 'config.ts', 'log.ts', 'cli'],
   'cli/commands/demo.ts': ['main.ts', 'config.ts', 'cli'],
   'cli/commands/backup.ts': ['cli', 'config.ts', 'store'],
+  'cli/commands/restore.ts': ['cli', 'config.ts', 'data-dir.ts', 'store'],
+  'cli/verify-copy.ts': ['core', 'cli', 'config.ts', 'data-dir.ts', 'guard', 'guard/log', 'store'],
   'cli/sealed-source.ts': ['core', 'cli', 'store'],
   'config.ts': [
     'core',
@@ -100,7 +102,7 @@ const READS =
   /^([A-Z]|(count|find|list|read|search)[A-Z]|(approvalListed|approvalVotes|deliveryTally|firstIdAt|newestCheckpoint|oldestPending|schemaVersion)$)/;
 /** Only these files may use these packages. */
 const ONLY: Record<string, RegExp> = {
-  'bun:sqlite': /^store\/(sqlite|sqlite-handle|sqlite-lock|backup)\.ts$/,
+  'bun:sqlite': /^store\/(sqlite|sqlite-(copy|handle|lock|restore)|backup)\.ts$/,
   'bun:ffi': /^store\/file-lock\.ts$/,
   bun: /^store\/postgres(-connection|-errors)?\.ts$/,
   zod: /^http\//,

@@ -45,6 +45,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [ADMIN, 'apply', 'make policies, keys and webhooks as a file says', () => import('./commands/apply.ts')],
   [SERVICE, 'demo', 'fill a fresh store with a believable week', () => import('./commands/demo.ts')],
   [SERVICE, 'backup', 'copy the embedded store', () => import('./commands/backup.ts')],
+  [SERVICE, 'restore', 'put a backup in the place of the store', () => import('./commands/restore.ts')],
   [SERVICE, 'completion', 'completion for bash, zsh or fish', () => import('./commands/completion.ts')],
 ];
 

@@ -56,15 +56,17 @@ interface Given {
   files: readonly string[];
   /** How long entries had to be kept at least; null means as long as the checkpoints say. */
   retention: number | null;
+  /** Whether a log without any checkpoint will do, such as that of a new store. */
+  unsigned?: boolean;
 }
 
 export async function verify(io: IO, source: SealedSource, given: Given): Promise<Verification> {
-  const { key, files, retention } = given;
+  const { key, files, retention, unsigned = false } = given;
   const believed = new Believed(key);
   for (const file of files) await believed.addFile(io, file);
   const stored = await source.notes();
   if (stored !== null) await believed.addStore(stored);
-  if (believed.checkpoints.length === 0 && believed.findings.length === 0) {
+  if (!unsigned && believed.checkpoints.length === 0 && believed.findings.length === 0) {
     throw new CliError(EXIT.noAnswer, 'There is no checkpoint to compare the log with: give --checkpoints.');
   }
   const verifier = new LogVerifier(believed.checkpoints, retention);

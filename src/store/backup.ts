@@ -1,8 +1,9 @@
 // Makes a consistent copy of the SQLite store while the service runs. A handle of its own reads one snapshot of the
-// database and writes it, compacted, to a new file. It delays no commit.
+// database and writes it, compacted, to a new file, which ends with its checksum. It delays no commit.
 
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { endCopy } from './sqlite-copy.ts';
 import { realFile } from './sqlite-lock.ts';
 
 const BUSY_MS = 5000;
@@ -43,6 +44,7 @@ function whyNot({ code, message }: NodeJS.ErrnoException): string {
 function copy(db: Database, target: string): number {
   try {
     db.prepare('VACUUM INTO ?').run(target);
+    endCopy(target);
     return statSync(target).size;
   } catch (error) {
     rmSync(target, { force: true });

@@ -4,8 +4,8 @@
 // when the process ends.
 
 import { Database } from 'bun:sqlite';
-import { closeSync, constants, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { type FileLock, lockDescriptor } from './file-lock.ts';
 
 const FOR_OWNER = 0o600;
@@ -20,14 +20,18 @@ export interface HeldFile {
   release(): void;
 }
 
-/** Creates the file if it does not exist. Throws when another process serves it. */
-export function holdFile(path: string): HeldFile {
+/**
+ * Creates the file if it does not exist, unless `makes` is false: then only its name is held. Throws when another
+ * process serves it.
+ */
+export function holdFile(path: string, { makes } = { makes: true }): HeldFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  makeEmpty(path);
-  const real = realFile(path);
+  if (makes) makeEmpty(path);
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  const real = isThere ? realFile(path) : join(realpathSync(dirname(path)), basename(path));
   makeEmpty(`${real}.lock`);
   const beside = lockBeside(real);
-  const itself = lockItself(real);
+  const itself = isThere ? lockItself(real) : null;
   if (itself === 'taken') {
     beside.close();
     throw inUse(real);

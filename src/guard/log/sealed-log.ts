@@ -256,8 +256,12 @@ function contradicted({ size }: Checkpoint): Error {
 
 const LOG_ID = 'log_id';
 
-/** The key that signs this store's checkpoints. Its name contains the id of the log, which is made once. */
+/** The key that signs this store's checkpoints. */
 export async function logKey(deps: Deps): Promise<VerifierKey> {
-  const id = await keepSetting(deps.db, LOG_ID, newId());
-  return verifierKey(`toolgate/${id}`, deps.vault.checkpointPublicKey);
+  return verifierKey(await logName(deps.db), deps.vault.checkpointPublicKey);
+}
+
+/** The name of this store's log in its checkpoints. It contains the id of the log, which is made once. */
+export async function logName(db: Queries): Promise<string> {
+  return `toolgate/${await keepSetting(db, LOG_ID, newId())}`;
 }

@@ -1,0 +1,121 @@
+// Puts a copy in the place of the SQLite store. The copy is first written beside the store, where the caller verifies
+// it, and takes the store's name in one step at the end. A process that is killed at any point leaves the old store or
+// the new one. The store that was there is kept under another name.
+
+import { Database } from 'bun:sqlite';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import {
+  COMPANIONS,
+  copyBytes,
+  leaveDatabase,
+  sizeOf,
+  syncPath,
+  wantOneFile,
+  wantWholeCopy,
+} from './sqlite-copy.ts';
+import { type HeldFile, holdFile } from './sqlite-lock.ts';
+
+const BUSY_MS = 5000;
+
+export class Restore {
+  readonly #store: HeldFile;
+  /** The copy, beside the store. Nothing but the database is in it. */
+  readonly draft: string;
+
+  /** Throws if a process serves the store, or if there is a store and `force` is false. */
+  constructor(store: string, force: boolean) {
+    this.#store = holdFile(store, { makes: false });
+    // Nobody else restores this store now, so what lies there was left behind by a process that was killed.
+    this.draft = `${this.path}.restoring`;
+    rmSync(this.draft, { force: true });
+    if (!this.#isThere() || force) return;
+    this.#store.release();
+    throw new Error(
+      `${this.path} is there already, and a restore does not replace a store unasked. With --force it takes its place, ` +
+        'and the store that was there is kept beside it.',
+    );
+  }
+
+  get path(): string {
+    return this.#store.path;
+  }
+
+  /** Throws unless the file is a whole copy. Returns the size of the store in it. */
+  copy(source: string): number {
+    if (resolve(source) === this.path) throw new Error('it is the store itself.');
+    wantOneFile(source);
+    copyBytes(source, this.draft);
+    const bytes = wantWholeCopy(this.draft);
+    leaveDatabase(this.draft, bytes);
+    return bytes;
+  }
+
+  /** Puts the copy in its place. Returns the name under which the store that was there is kept; null if there was none. */
+  finish(now: number): string | null {
+    const kept = this.#isThere() ? this.#keep(now) : null;
+    // SQLite would apply these files of the old store to the new one.
+    for (const end of COMPANIONS) rmSync(`${this.path}${end}`, { force: true });
+    syncPath(dirname(this.path));
+    renameSync(this.draft, this.path);
+    syncPath(dirname(this.path));
+    return kept;
+  }
+
+  /** An empty file is what a start leaves that was killed at once. */
+  #isThere(): boolean {
+    return sizeOf(this.path) > 0 || sizeOf(`${this.path}-wal`) > 0;
+  }
+
+  /** Must be called at the end, whatever happened. */
+  close(): void {
+    rmSync(this.draft, { force: true });
+    this.#store.release();
+  }
+
+  /**
+   * Copies the old store, before SQLite opens it, since SQLite removes the log of some damaged files. A second name (a
+   * link) would cost no space, but until the end of the restore the service would refuse a store with two names.
+   */
+  #keep(now: number): string {
+    const kept = freeName(`${this.path}.before-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`);
+    const part = `${this.path}.keeping`;
+    for (const end of ['', ...COMPANIONS]) {
+      rmSync(`${part}${end}`, { force: true });
+      if (existsSync(`${this.path}${end}`)) copyBytes(`${this.path}${end}`, `${part}${end}`);
+    }
+    // From here on the old store is whole without its log, which must be gone before the new one gets its name.
+    if (mergeLog(this.path)) mergeLog(part);
+    // The copy gets its name when it is complete.
+    for (const end of [...COMPANIONS, '']) {
+      if (existsSync(`${part}${end}`)) renameSync(`${part}${end}`, `${kept}${end}`);
+    }
+    syncPath(dirname(this.path));
+    return kept;
+  }
+}
+
+/** Moves the write-ahead log of a store into its file. False if the store is damaged, so that this cannot be done. */
+function mergeLog(path: string): boolean {
+  let busy: number;
+  try {
+    const db = new Database(path, { readwrite: true, create: false });
+    try {
+      db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+      busy = (db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }).busy;
+    } finally {
+      db.close();
+    }
+  } catch {
+    return false;
+  }
+  if (busy === 0) return true;
+  throw new Error(`Another program is reading ${path}: try again when it has finished.`);
+}
+
+function freeName(name: string): string {
+  for (let number = 1; ; number++) {
+    const free = number === 1 ? name : `${name}-${number}`;
+    if (!existsSync(free)) return free;
+  }
+}
