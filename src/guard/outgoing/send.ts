@@ -6,14 +6,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { GuardError } from '../../core/errors.ts';
-import {
-  type Address,
-  checkTarget,
-  type Resolve,
-  type Target,
-  type TargetRules,
-  targetHost,
-} from './addresses.ts';
+import { type Address, checkTarget, type Resolve, type TargetRules, targetHost } from './addresses.ts';
 
 /** How long a receiver may take for one attempt. */
 export const ATTEMPT_MS = 15_000;
@@ -63,12 +56,13 @@ export async function sendBody(request: AnyRequest): Promise<SendResult> {
   const started = performance.now();
   const answer = await within(request.timeoutMs, async signal => {
     const target = await checkTarget(request.url, request.rules, request.resolve);
-    return sendToFirst(target, request, signal);
+    return toFirst(target.addresses, address => exchange(target.url, address, request, signal));
   });
   return { ...answer, durationMs: Math.round(performance.now() - started) };
 }
 
-async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Work with a time limit, whose failures all are a SendError or a GuardError. */
+export async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -87,11 +81,14 @@ async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promi
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
 
 /** Tries the next checked address only if nothing can have been sent to the one before. */
-async function sendToFirst(target: Target, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
+export async function toFirst<T>(
+  addresses: readonly Address[],
+  exchange: (address: Address) => Promise<T>,
+): Promise<T> {
   let failure: unknown;
-  for (const address of target.addresses) {
+  for (const address of addresses) {
     try {
-      return await exchange(target.url, address, request, signal);
+      return await exchange(address);
     } catch (error) {
       failure = error;
       if (!NOT_CONNECTED.has(codeOf(error))) break;
