@@ -72,7 +72,7 @@ const MAY: Record<string, readonly string[]> = {
   'clock.ts': [],
   'core-dumps.ts': [],
   'open-store.ts': ['guard', 'store', 'config.ts', 'data-dir.ts'],
-  'background.ts': ['guard', 'store', 'http', 'config.ts', 'data-dir.ts'],
+  'background.ts': ['guard', 'store', 'http', 'metrics', 'config.ts', 'data-dir.ts'],
   'main.ts': [
     'core',
     'store',

@@ -22,6 +22,7 @@ import { Worker } from './guard/outgoing/worker.ts';
 import { forgetTokens } from './guard/people/oauth-tokens.ts';
 import { forgetRequests } from './guard/rate-limit.ts';
 import type { Services } from './http/route.ts';
+import { ShippingMetrics } from './metrics/shipping.ts';
 import type { LeasedNotification } from './store/notifications.ts';
 
 export function startBackground(
@@ -39,10 +40,11 @@ export function startBackground(
   if (config.sealing) sealer.start();
   for (const shipper of shippers) shipper.start();
   const stop = async () => {
+    const shipped = Promise.all(shippers.map(shipper => shipper.stop()));
     await worker.stop();
     await chores.stop();
     await sealer.stop();
-    await Promise.all(shippers.map(shipper => shipper.stop()));
+    await shipped;
   };
   return { stop };
 }
@@ -121,7 +123,9 @@ function createSealer(config: Config, { deps, checkpointKey, targetRules, metric
 /** A target that stays away is logged at its first failure, and then about every ten minutes. */
 const LOGGED_FAILURES = 10;
 
-function createShippers({ shipping }: Config, { deps, checkpointKey, log }: Services): Shipper[] {
+function createShippers({ shipping }: Config, { deps, checkpointKey, metrics, log }: Services): Shipper[] {
+  const counted = new ShippingMetrics(Object.keys(shipping));
+  metrics.include(() => counted.families());
   const givenUp = async () => {
     // A checkpoint that this service did not sign gives up nothing.
     const newest = await newestSigned(deps.db, checkpointKey).catch(() => null);
@@ -130,8 +134,9 @@ function createShippers({ shipping }: Config, { deps, checkpointKey, log }: Serv
   return Object.entries(shipping).map(([name, settings]) => {
     const options = { name, target: targetFor(settings), givenUp };
     return new Shipper(deps, options, {
-      lag: () => {},
-      sent: ({ failures, error }) => {
+      lag: ({ since }) => counted.lag(name, since),
+      sent: ({ entries, failures, error }) => {
+        counted.sent(name, error === null, entries);
         if (error === null && failures > 0) log.info({ target: name }, 'the audit log is shipped again');
         if (error !== null && (failures === 1 || failures % LOGGED_FAILURES === 0))
           log.warn({ target: name, failures, error }, 'the audit log could not be shipped');

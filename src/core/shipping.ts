@@ -1,5 +1,6 @@
 // The targets of shipping: where the sealed audit log is sent, as the server file declares them.
 
+/** `native` is the entry as the API shows it, after its place in the sealed log. */
 export const SCHEMAS = ['native', 'ocsf'] as const;
 export type Schema = (typeof SCHEMAS)[number];
 

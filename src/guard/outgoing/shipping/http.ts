@@ -1,10 +1,12 @@
 // Sends entries in the body of a POST: as lines of JSON, or in the forms that Splunk and Elasticsearch read. The receiver
 // confirms a batch with a status of 2xx. Elasticsearch names the entries that it refused inside such an answer.
 
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { HttpShape, HttpTarget } from '../../../core/shipping.ts';
+import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
-import { eventOf } from './event.ts';
+import { shippedValue } from './line.ts';
 import { type Portion, type Shipped, type Target, TooLarge } from './target.ts';
 
 const MOST_ENTRIES = 500;
@@ -12,18 +14,18 @@ const MOST_ENTRIES = 500;
 const MOST_BYTES = 512 * 1024;
 /** An answer of Elasticsearch has a few dozen bytes for each entry that it refused. */
 const ANSWER_BYTES = 256 * 1024;
-/** The operator has named the receiver, and it is often on a private network. */
-const RULES = { allowPrivate: true };
 
-export function httpTarget(settings: HttpTarget): Target {
+const compressed = promisify(gzip);
+
+export function httpTarget(settings: HttpTarget, rules: TargetRules): Target {
   const { url, shape, compress, schema } = settings;
   const { contentType, line, confirm } = SHAPES[shape];
   return {
     most: MOST_ENTRIES,
     portion: next => withinBytes(next),
     async send(batch) {
-      const text = batch.map(each => line(each, eventOf(each, schema))).join('');
-      const body = compress ? gzipSync(text) : text;
+      const text = batch.map(each => line(each, shippedValue(each, schema))).join('');
+      const body = compress ? await compressed(text) : text;
       const encoding = compress ? { 'content-encoding': 'gzip' } : {};
       const { status, bytes } = await sendBody({
         url: shape === 'elastic' ? withFilter(url) : url,
@@ -33,7 +35,7 @@ export function httpTarget(settings: HttpTarget): Target {
         contentType,
         timeoutMs: ATTEMPT_MS,
         maxResponseBytes: ANSWER_BYTES,
-        rules: RULES,
+        rules,
       });
       if (status === 413) throw new TooLarge('the receiver answered 413: the batch is too large');
       if (status < 200 || status > 299) throw new SendError(`the receiver answered ${status}`);

@@ -1,11 +1,8 @@
 // How an entry is written for receivers: one line of JSON, in the schema that the server file chooses.
 
 import { ocsfEvent } from '../../../core/ocsf.ts';
+import type { Schema } from '../../../core/shipping.ts';
 import type { Shipped } from './target.ts';
-
-/** `native` is the entry as the API shows it, after its place in the sealed log. */
-export const SCHEMAS = ['native', 'ocsf'] as const;
-export type Schema = (typeof SCHEMAS)[number];
 
 export function shippedValue({ seq, entry }: Shipped, schema: Schema): object {
   return schema === 'ocsf' ? ocsfEvent(seq, entry) : { seq, ...entry };

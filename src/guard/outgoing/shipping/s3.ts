@@ -5,10 +5,11 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { Schema } from '../../../core/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { SendError, sendBody } from '../send.ts';
 import { type S3Key, signS3 } from '../sign-s3.ts';
-import { type Schema, shippedLine } from './line.ts';
+import { shippedLine } from './line.ts';
 import type { Portion, Shipped, Target } from './target.ts';
 
 export interface S3Bucket {
