@@ -7,10 +7,11 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import tls from 'node:tls';
 import type { Decision } from '../../../core/decide.ts';
+import type { Schema } from '../../../core/shipping.ts';
 import { framed, type Severity, syslogMessage } from '../../../core/syslog.ts';
 import { type Address, checkTarget, type TargetRules, targetHost } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, toFirst, within } from '../send.ts';
-import { type Schema, shippedLine } from './line.ts';
+import { shippedLine } from './line.ts';
 import type { Shipped, Target } from './target.ts';
 
 export interface SyslogServer {
