@@ -72,6 +72,7 @@ const MAY: Record<string, readonly string[]> = {
   'clock.ts': [],
   'core-dumps.ts': [],
   'open-store.ts': ['guard', 'store', 'config.ts', 'data-dir.ts'],
+  'open-telemetry.ts': ['core', 'telemetry', 'config.ts', 'log.ts', 'telemetry-settings.ts'],
   'background.ts': ['guard', 'store', 'http', 'metrics', 'config.ts', 'data-dir.ts'],
   'main.ts': [
     'core',
@@ -89,8 +90,8 @@ const MAY: Record<string, readonly string[]> = {
     'open-store.ts',
     'data-dir.ts',
     'file-modes.ts',
+    'open-telemetry.ts',
     'telemetry',
-    'telemetry-settings.ts',
   ],
 };
 

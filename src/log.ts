@@ -3,7 +3,8 @@
 
 import pino from 'pino';
 
-export type Log = pino.Logger;
+/** `onLine` gives every line to somebody else too, as it was written. */
+export type Log = pino.Logger & { onLine(listener: (line: string) => void): void };
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 const TOKENS = /\b(tg_(?:key|ses|apr|adm|oat|ort)_|whsec_|xox[a-z]-)[0-9A-Za-z+/=-]+/g;
@@ -13,7 +14,8 @@ function maskTokens(text: string): string {
 }
 
 export function createLog(level: LogLevel, write: (line: string) => void): Log {
-  return pino(
+  const listeners = [write];
+  const log = pino(
     {
       level,
       base: null,
@@ -32,8 +34,14 @@ export function createLog(level: LogLevel, write: (line: string) => void): Log {
       ],
       serializers: { err: describeError },
     },
-    { write: line => write(maskTokens(line)) },
+    {
+      write: line => {
+        const masked = maskTokens(line);
+        for (const each of listeners) each(masked);
+      },
+    },
   );
+  return Object.assign(log, { onLine: (listener: (line: string) => void) => void listeners.push(listener) });
 }
 
 /** The message and the stack of an error. Details of database errors may contain values and are left out. */

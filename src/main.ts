@@ -47,12 +47,12 @@ import { mergedFamilies } from './metrics/merge.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { processFamilies } from './metrics/process.ts';
 import { StoreReadings } from './metrics/readings.ts';
-import { TelemetryDrops } from './metrics/telemetry-drops.ts';
+import { telemetryFamilies } from './metrics/telemetry-drops.ts';
 import { upstreamFamilies } from './metrics/upstreams.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
+import { openTelemetry } from './open-telemetry.ts';
 import { findKey } from './store/keys.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
-import { signalTargets } from './telemetry-settings.ts';
 
 const VERSION: string = pkg.version;
 
@@ -97,16 +97,15 @@ export async function start(
   keepMemoryOutOfDumps();
   makeDataDir(config.dataDir);
   const db = await openStore(config, onFatal);
+  let telemetry: Telemetry | null = null;
   try {
     const deps = await openDeps(config, db, now);
     if (isEmbedded(config)) await takeOver(deps);
     const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
     const checkpointKey = await logKey(deps);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
-    const drops = new TelemetryDrops();
-    const telemetry = await startTelemetry(config, drops, log);
+    telemetry = await openTelemetry(config, log, VERSION, () => services.metrics.families());
     const services = createServices(config, deps, adminToken, checkpointKey, log, telemetry);
-    if (telemetry !== null) services.metrics.include(() => drops.families());
     if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);
     const grpc = await openGrpc(config, serving.ask, others !== null);
@@ -127,8 +126,8 @@ export async function start(
       await background.stop();
       await services.serverSignIns.settle();
       deps.details.close();
-      await db.close();
       await telemetry?.stop();
+      await db.close();
     };
     return {
       url,
@@ -141,22 +140,10 @@ export async function start(
       stop,
     };
   } catch (error) {
+    await telemetry?.stop();
     await db.close();
     throw error;
   }
-}
-
-/** Null, and nothing of it is loaded, if no collector is named. */
-async function startTelemetry(config: Config, drops: TelemetryDrops, log: Log): Promise<Telemetry | null> {
-  if (signalTargets(config).length === 0) return null;
-  const { Telemetry } = await import('./telemetry/telemetry.ts');
-  return Telemetry.from(config, VERSION, {
-    dropped: (signal, count) => drops.dropped(signal, count),
-    failing: (signal, reason) => {
-      if (reason === null) log.info({ signal }, 'the OpenTelemetry collector takes data again');
-      else log.warn({ signal, reason }, 'the OpenTelemetry collector does not take data');
-    },
-  });
 }
 
 async function welcome(
@@ -251,6 +238,7 @@ function createServices(
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const mcp = createMcp(config, deps, checks, serverSignIns, metrics, log);
   includeSources(metrics, deps, mcp.hub);
+  if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
     deps,
     checks,

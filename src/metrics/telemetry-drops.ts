@@ -1,22 +1,14 @@
-// Counts what was meant for an OpenTelemetry collector and was dropped, because the collector is away or too slow.
+// What telemetry could not send.
 
 import type { MetricFamily } from '../core/metric.ts';
-import { add, by, counter } from './family.ts';
+import { by, counter } from './family.ts';
 
-export class TelemetryDrops {
-  readonly #dropped = new Map<string, number>();
-
-  dropped(signal: 'traces' | 'metrics' | 'logs', count: number): void {
-    add(this.#dropped, signal, count);
-  }
-
-  families(): MetricFamily[] {
-    return [
-      counter(
-        'toolgate_telemetry_dropped',
-        'Spans, metrics and log records that the OpenTelemetry collector did not get, by signal.',
-        by('signal', this.#dropped),
-      ),
-    ];
-  }
+export function telemetryFamilies(dropped: ReadonlyMap<string, number>): MetricFamily[] {
+  return [
+    counter(
+      'toolgate_telemetry_dropped',
+      'Spans, log records and readings of metrics that were not sent to the OpenTelemetry collector, by signal.',
+      by('signal', dropped),
+    ),
+  ];
 }

@@ -5,7 +5,7 @@
 import type { Attributes } from '../core/span.ts';
 import type { Message } from './protobuf.ts';
 
-const ANY_VALUE: Message = {
+export const ANY_VALUE: Message = {
   stringValue: [1, 'string'],
   boolValue: [2, 'bool'],
   intValue: [3, 'int64'],
@@ -17,14 +17,14 @@ export const KEY_VALUE: Message = { key: [1, 'string'], value: [2, ANY_VALUE] };
 const RESOURCE: Message = { attributes: [1, KEY_VALUE] };
 const SCOPE: Message = { name: [1, 'string'], version: [2, 'string'] };
 
-export interface AnyValue {
+interface AnyValue {
   stringValue?: string;
   boolValue?: boolean;
   intValue?: string;
   doubleValue?: number;
 }
 
-export interface KeyValue {
+interface KeyValue {
   key: string;
   value: AnyValue;
 }
@@ -66,7 +66,7 @@ export function anyValue(value: string | number | boolean): AnyValue {
   }
 }
 
-export function bounded(text: string): string {
+function bounded(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}…`;
 }
 

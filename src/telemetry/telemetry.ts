@@ -1,74 +1,115 @@
 // The door of telemetry: what OpenTelemetry gets of this process. main.ts loads it only if a collector is named. It makes
-// the tracer, and sends spans and log records.
+// the tracer, and sends spans, log records and readings of the metrics.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Config } from '../config.ts';
-import type { EndedSpan, Tracer } from '../core/span.ts';
+import type { MetricFamily } from '../core/metric.ts';
+import type { Tracer } from '../core/span.ts';
 import { type Signal, type SignalTarget, signalTargets } from '../telemetry-settings.ts';
-import { Exporter } from './exporter.ts';
+import { Exporter, type ExporterOptions } from './exporter.ts';
+import { recordOf } from './log-line.ts';
 import type { Resource } from './otlp.ts';
+import { LOGS, type LogRecord, logsRequest } from './otlp-logs.ts';
+import { METRICS, type MetricsReading, metricsRequest } from './otlp-metrics.ts';
 import { TRACES, tracesRequest } from './otlp-traces.ts';
 import { encode, type Message } from './protobuf.ts';
 import { samplerOf } from './sampler.ts';
 import { createTracer } from './tracer.ts';
 
-/** What telemetry tells about itself. */
-export interface TelemetryObserver {
-  dropped(signal: Signal, count: number): void;
+/** What telemetry reads, and whom it tells about itself. */
+export interface TelemetryHost {
+  version: string;
+  families(): Promise<MetricFamily[]>;
   /** The collector does not take a signal; null: it does again. */
   failing(signal: Signal, reason: string | null): void;
 }
 
+/** How often log records are sent. They are few, so their queue needs no settings. */
+const LOGS_EVERY_MS = 1000;
+const LOG_QUEUE = 2048;
+const LOG_BATCH = 512;
+/** How long the last reading of metrics may take. */
+const LAST_READING_MS = 1000;
+
 export class Telemetry {
   /** Null if no traces are sent. */
-  readonly tracer: Tracer | null = null;
+  readonly tracer: Tracer | null;
+  /** How many spans, log records and readings of metrics were given up. */
+  readonly dropped = new Map<Signal, number>();
   readonly #exporters: { stop(): Promise<void> }[] = [];
   readonly #config: Config;
+  readonly #host: TelemetryHost;
   readonly #resource: Resource;
-  readonly #observer: TelemetryObserver;
+  readonly #startedAt = Date.now();
+  readonly #logs: Exporter<LogRecord> | null;
+  readonly #metrics: Exporter<MetricsReading> | null;
+  readonly #readings: Timer | null;
 
-  /** Null if nothing is sent. */
-  static from(config: Config, version: string, observer: TelemetryObserver): Telemetry | null {
+  constructor(config: Config, host: TelemetryHost) {
     const targets = signalTargets(config);
-    return targets.length === 0 ? null : new Telemetry(config, targets, version, observer);
-  }
-
-  private constructor(
-    config: Config,
-    targets: readonly SignalTarget[],
-    version: string,
-    observer: TelemetryObserver,
-  ) {
     this.#config = config;
-    this.#resource = describeProcess(config, version);
-    this.#observer = observer;
-    const to = (signal: Signal) => targets.find(target => target.signal === signal);
-    const traces = to('traces');
-    if (traces !== undefined) {
-      const exporter = this.#exporter<EndedSpan>(traces, TRACES, spans =>
-        tracesRequest(this.#resource, spans),
-      );
-      const sampler = samplerOf(config.otelTracesSampler, config.otelTracesSamplerArg);
-      this.tracer = createTracer(sampler, span => exporter.add(span));
-    }
+    this.#host = host;
+    this.#resource = describeProcess(config, host.version);
+    const to = (signal: Signal) => targets.find(target => target.signal === signal) ?? null;
+    this.tracer = this.#createTracer(to('traces'));
+    const bounds = { queueSize: LOG_QUEUE, batchSize: LOG_BATCH, delayMs: LOGS_EVERY_MS };
+    this.#logs = this.#exporter(to('logs'), bounds, LOGS, logsRequest);
+    // An older reading says nothing that a newer one does not, so none waits behind another.
+    const alone = { queueSize: 1, batchSize: 1, delayMs: 0 };
+    this.#metrics = this.#exporter(to('metrics'), alone, METRICS, metricsRequest);
+    const read = () => this.#read();
+    this.#readings = this.#metrics && setInterval(read, config.otelMetricInterval).unref();
   }
 
-  /** Sends what waits, for at most a few seconds. */
+  /** Sends a line of the log. */
+  log(line: string): void {
+    const record = this.#logs === null ? null : recordOf(line);
+    if (record !== null) this.#logs?.add(record);
+  }
+
+  /** Sends what waits, and the metrics once more, for at most a few seconds. */
   async stop(): Promise<void> {
+    if (this.#readings !== null) clearInterval(this.#readings);
+    await Promise.race([this.#read(), Bun.sleep(LAST_READING_MS)]);
     await Promise.all(this.#exporters.map(exporter => exporter.stop()));
   }
 
+  async #read(): Promise<void> {
+    try {
+      const families = await this.#host.families();
+      this.#metrics?.add({ families, from: this.#startedAt, to: Date.now() });
+    } catch {
+      this.#drop('metrics', 1);
+    }
+  }
+
+  #drop(signal: Signal, count: number): void {
+    this.dropped.set(signal, (this.dropped.get(signal) ?? 0) + count);
+  }
+
+  #createTracer(target: SignalTarget | null): Tracer | null {
+    const { otelSpanQueue: queueSize, otelSpanBatch, otelSpanDelay: delayMs } = this.#config;
+    const { otelTracesSampler, otelTracesSamplerArg } = this.#config;
+    const bounds = { queueSize, batchSize: Math.min(otelSpanBatch, queueSize), delayMs };
+    const exporter = this.#exporter(target, bounds, TRACES, tracesRequest);
+    if (exporter === null) return null;
+    return createTracer(samplerOf(otelTracesSampler, otelTracesSamplerArg), span => exporter.add(span));
+  }
+
   #exporter<Item>(
-    { signal, url, headers }: SignalTarget,
+    target: SignalTarget | null,
+    bounds: Pick<ExporterOptions<Item>, 'queueSize' | 'batchSize' | 'delayMs'>,
     message: Message,
-    request: (items: readonly Item[]) => object,
-  ): Exporter<Item> {
-    const { otelProtocol, otelCompression, otelTimeout, otelSpanQueue, otelSpanBatch, otelSpanDelay } =
-      this.#config;
-    const json = otelProtocol === 'http/json';
-    const compress = otelCompression === 'gzip';
+    request: (resource: Resource, items: readonly Item[]) => object,
+  ): Exporter<Item> | null {
+    if (target === null) return null;
+    const { signal, url, headers } = target;
+    this.dropped.set(signal, 0);
+    const json = this.#config.otelProtocol === 'http/json';
+    const compress = this.#config.otelCompression === 'gzip';
     const exporter = new Exporter<Item>({
+      ...bounds,
       url,
       headers: {
         'user-agent': `toolgate/${this.#resource.version}`,
@@ -76,22 +117,18 @@ export class Telemetry {
         'content-type': json ? 'application/json' : 'application/x-protobuf',
         ...(compress ? { 'content-encoding': 'gzip' } : {}),
       },
-      queueSize: otelSpanQueue,
-      batchSize: Math.min(otelSpanBatch, otelSpanQueue),
-      delayMs: otelSpanDelay,
-      timeoutMs: otelTimeout,
+      timeoutMs: this.#config.otelTimeout,
       compress,
-      encode: items => (json ? jsonBytes(request(items)) : encode(message, request(items))),
-      dropped: count => this.#observer.dropped(signal, count),
-      failing: reason => this.#observer.failing(signal, reason),
+      encode: items => {
+        const value = request(this.#resource, items);
+        return json ? new TextEncoder().encode(JSON.stringify(value)) : encode(message, value);
+      },
+      dropped: count => this.#drop(signal, count),
+      failing: reason => this.#host.failing(signal, reason),
     });
     this.#exporters.push(exporter);
     return exporter;
   }
-}
-
-function jsonBytes(value: object): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(JSON.stringify(value));
 }
 
 /** What describes this process, in the words of OpenTelemetry. The operator's attributes take precedence. */

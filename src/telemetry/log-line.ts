@@ -1,0 +1,58 @@
+// Turns a line of the log (log.ts), which is JSON with secrets masked, into a log record. So what is sent is what stands
+// on standard error, and nothing else.
+
+import { isObject } from '../core/json.ts';
+import type { Attributes } from '../core/span.ts';
+import type { LogRecord, Severity } from './otlp-logs.ts';
+
+/** Null if the line is not one of the log. */
+export function recordOf(line: string): LogRecord | null {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  if (!isObject(fields)) return null;
+  const { level, time, msg, traceId, spanId, ...rest } = fields;
+  const attributes: Attributes = {};
+  flatten(rest, '', attributes);
+  return {
+    at: Date.parse(String(time)) || Date.now(),
+    severity: SEVERITIES.find(each => each === level) ?? 'info',
+    body: typeof msg === 'string' ? msg : '',
+    attributes,
+    traceId: hex(traceId, 32),
+    spanId: hex(spanId, 16),
+  };
+}
+
+const SEVERITIES: Severity[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
+
+/** What OpenTelemetry calls the parts of an error. */
+const EXCEPTION: Record<string, string> = {
+  'err.name': 'exception.type',
+  'err.message': 'exception.message',
+  'err.stack': 'exception.stacktrace',
+};
+
+const MOST_ATTRIBUTES = 64;
+
+/** Fields of objects get names with dots: `err.code`. Lists become JSON. */
+function flatten(fields: Record<string, unknown>, prefix: string, into: Attributes): void {
+  for (const [name, value] of Object.entries(fields)) {
+    if (Object.keys(into).length >= MOST_ATTRIBUTES) return;
+    const path = prefix + name;
+    if (isObject(value)) flatten(value, `${path}.`, into);
+    else if (value !== null) into[EXCEPTION[path] ?? path] = plain(value);
+  }
+}
+
+function plain(value: unknown): string | number | boolean {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return JSON.stringify(value);
+}
+
+function hex(value: unknown, length: number): string | null {
+  return typeof value === 'string' && value.length === length && /^[0-9a-f]+$/.test(value) ? value : null;
+}
