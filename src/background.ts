@@ -132,7 +132,7 @@ function createShippers({ shipping }: Config, { deps, checkpointKey, metrics, lo
     return newest === null || newest.givenUp === null ? 0 : newest.pruned;
   };
   return Object.entries(shipping).map(([name, settings]) => {
-    const options = { name, target: targetFor(settings), givenUp };
+    const options = { name, target: targetFor(settings, deps.now), givenUp };
     return new Shipper(deps, options, {
       lag: ({ since }) => counted.lag(name, since),
       sent: ({ entries, failures, error }) => {

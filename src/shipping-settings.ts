@@ -1,17 +1,20 @@
 // Reads the targets of shipping of the server file. Nothing in them is ignored: a target that was declared wrongly would
 // get nothing, and nobody would notice. Addresses, headers and keys may be secrets, so no message quotes them.
 
+import { parseDuration } from './core/approval.ts';
 import { isChannelName } from './core/channel.ts';
 import { suggestion } from './core/condition/fault.ts';
 import { isObject } from './core/json.ts';
 import {
   HTTP_SHAPES,
   MAX_TARGETS,
+  type S3Target,
   SCHEMAS,
   SHIPPING_TYPES,
   type ShippingTarget,
   type ShippingTargets,
   type ShippingType,
+  type SyslogTarget,
 } from './core/shipping.ts';
 import { type Complain, type Fields, headers, url } from './request-settings.ts';
 import { ConfigError } from './server-file.ts';
@@ -19,6 +22,8 @@ import { ConfigError } from './server-file.ts';
 /** The fields of each type besides `type`. */
 const FIELDS: Record<ShippingType, readonly string[]> = {
   http: ['url', 'headers', 'shape', 'compress', 'schema'],
+  s3: ['url', 'region', 'keyId', 'secret', 'prefix', 'every', 'schema'],
+  syslog: ['url', 'caFile', 'schema'],
 };
 
 /** `file` is the server file's path, for messages. */
@@ -51,7 +56,12 @@ function readTarget(value: unknown, wrong: Complain): ShippingTarget {
       ` has the unknown field "${odd}"; known with type ${type}: ${known.join(', ')}.${suggestion(odd, known)}`,
     );
   }
+  const schema = oneOf(fields, 'schema', SCHEMAS, 'native', wrong);
   switch (type) {
+    case 's3':
+      return { type, ...bucket(fields, wrong), schema };
+    case 'syslog':
+      return { type, ...syslogServer(fields, wrong), schema };
     case 'http':
       return {
         type,
@@ -59,9 +69,71 @@ function readTarget(value: unknown, wrong: Complain): ShippingTarget {
         headers: headers(fields, wrong).headers ?? {},
         shape: oneOf(fields, 'shape', HTTP_SHAPES, 'ndjson', wrong),
         compress: flag(fields, 'compress', wrong),
-        schema: oneOf(fields, 'schema', SCHEMAS, 'native', wrong),
+        schema,
       };
   }
+}
+
+const REGION = /^[a-z0-9-]{1,64}$/;
+const KEY_ID = /^[\x21-\x2b\x2d\x2e\x30-\x7e]{1,128}$/;
+const SECRET = /^[\x21-\x7e]{1,256}$/;
+/** Letters that every service takes in the name of an object, and that stand in a URL as they are. */
+const PREFIX = /^(?:[A-Za-z0-9._~-]{1,100}\/){0,10}[A-Za-z0-9._~-]{1,100}$/;
+const LONGEST_EVERY = 60 * 60_000;
+
+function bucket(fields: Fields, wrong: Complain): Omit<S3Target, 'type' | 'schema'> {
+  const address = url(fields, 'url', 'the address of the bucket', wrong).replace(/\/+$/, '');
+  if (/[?#]/.test(address)) throw wrong('.url must end with the bucket, without "?" or "#".');
+  const key = {
+    id: text(fields, 'keyId', KEY_ID, 'the id of the access key', wrong),
+    secret: text(fields, 'secret', SECRET, 'the secret of the access key', wrong),
+    region: text(fields, 'region', REGION, 'the region of the bucket, such as eu-central-1', wrong),
+  };
+  const prefix = fields['prefix'] ?? '';
+  const inOrder = typeof prefix === 'string' && (prefix === '' || PREFIX.test(prefix));
+  if (!inOrder || /(?:^|\/)\.{1,2}(?:\/|$)/.test(prefix))
+    throw wrong(
+      '.prefix must be names of letters, digits, ".", "_", "~" or "-" with "/" between them, such as logs/toolgate.',
+    );
+  return { url: address, key, prefix, everyMs: every(fields, wrong) };
+}
+
+function every({ every: given = '5m' }: Fields, wrong: Complain): number {
+  const ms = typeof given === 'string' ? parseDuration(given) : null;
+  if (ms === null || ms > LONGEST_EVERY) throw wrong('.every must be a duration from 1s to 1h, such as 5m.');
+  return ms;
+}
+
+/** The port that is registered for syslog over TLS. */
+const SYSLOG_PORT = 6514;
+
+function syslogServer(
+  { url: given, caFile = null }: Fields,
+  wrong: Complain,
+): Omit<SyslogTarget, 'type' | 'schema'> {
+  if (given === undefined || given === null) throw wrong(' needs "url", the address of the server.');
+  const form = '.url must be tls://<host> or syslog+tls://<host>, with a port if it is not 6514.';
+  // As an address of the web, the host is read and checked like all others.
+  const web = typeof given === 'string' ? given.replace(/^(?:syslog\+)?tls:\/\//, 'https://') : '';
+  if (!/^https:\/\/[^/?#@]+\/?$/.test(web) || web === given || !URL.canParse(web)) throw wrong(form);
+  const { hostname, port } = new URL(web);
+  // A URL leaves out the usual port of its scheme.
+  const isUsual = port === '' && /:0*443\/?$/.test(web);
+  if (port === '0') throw wrong(form);
+  if (caFile !== null && (typeof caFile !== 'string' || caFile === ''))
+    throw wrong('.caFile must be the path of a file with certificates.');
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: isUsual ? 443 : Number(port || SYSLOG_PORT),
+    caFile,
+  };
+}
+
+function text(fields: Fields, name: string, form: RegExp, what: string, wrong: Complain): string {
+  const given = fields[name];
+  if (given === undefined || given === null) throw wrong(` needs "${name}", ${what}.`);
+  if (typeof given === 'string' && form.test(given)) return given;
+  throw wrong(`.${name} must be ${what}, as a text.`);
 }
 
 /** One of the given words, or `fallback` if the field is not there. */

@@ -18,9 +18,30 @@ export interface HttpTarget {
   schema: Schema;
 }
 
-export type ShippingTarget = HttpTarget;
+export interface S3Target {
+  type: 's3';
+  /** The address of the bucket, without a slash at its end: `https://<host>/<bucket>` or `https://<bucket>.<host>`. */
+  url: string;
+  key: { id: string; secret: string; region: string };
+  /** Stands before the folders of the years, without a slash at either end; may be empty. */
+  prefix: string;
+  /** How long one object gathers entries. */
+  everyMs: number;
+  schema: Schema;
+}
+
+export interface SyslogTarget {
+  type: 'syslog';
+  host: string;
+  port: number;
+  /** A file with the certificates that may have issued the server's; null for those that the system trusts. */
+  caFile: string | null;
+  schema: Schema;
+}
+
+export type ShippingTarget = HttpTarget | S3Target | SyslogTarget;
 export type ShippingTargets = Readonly<Record<string, ShippingTarget>>;
 
-export const SHIPPING_TYPES = ['http'] as const satisfies readonly ShippingTarget['type'][];
+export const SHIPPING_TYPES = ['http', 's3', 'syslog'] as const satisfies readonly ShippingTarget['type'][];
 export type ShippingType = (typeof SHIPPING_TYPES)[number];
 export const MAX_TARGETS = 20;

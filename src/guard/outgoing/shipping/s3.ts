@@ -5,23 +5,12 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Schema } from '../../../core/shipping.ts';
+import type { S3Target, Schema } from '../../../core/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { SendError, sendBody } from '../send.ts';
 import { type S3Key, signS3 } from '../sign-s3.ts';
 import { shippedLine } from './line.ts';
 import type { Portion, Shipped, Target } from './target.ts';
-
-export interface S3Bucket {
-  /** The address of the bucket: `https://<host>/<bucket>` or `https://<bucket>.<host>`. */
-  url: string;
-  /** Stands before the folders of the years, without a slash at either end; may be empty. */
-  prefix: string;
-  key: S3Key;
-  /** How long one object gathers entries. */
-  everyMs: number;
-  schema: Schema;
-}
 
 const MOST_ENTRIES = 5000;
 const HOUR_MS = 60 * 60_000;
@@ -34,13 +23,14 @@ const SLICE = 250;
 
 const compressed = promisify(gzip);
 
-export function s3Target(bucket: S3Bucket, rules: TargetRules, now: () => number): Target {
+export function s3Target(settings: S3Target, rules: TargetRules, now: () => number): Target {
+  const { url, key, prefix, everyMs, schema } = settings;
   return {
     most: MOST_ENTRIES,
-    portion: (next, at) => portion(next, at, bucket.everyMs),
+    portion: (next, at) => portion(next, at, everyMs),
     send: async batch => {
-      const body = await compressed(await lines(batch, bucket.schema));
-      await put(`${bucket.url}/${objectName(bucket.prefix, batch)}`, body, bucket.key, rules, now());
+      const body = await compressed(await lines(batch, schema));
+      await put(`${url}/${objectName(prefix, batch)}`, body, key, rules, now());
     },
   };
 }

@@ -7,20 +7,12 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import tls from 'node:tls';
 import type { Decision } from '../../../core/decide.ts';
-import type { Schema } from '../../../core/shipping.ts';
+import type { Schema, SyslogTarget } from '../../../core/shipping.ts';
 import { framed, type Severity, syslogMessage } from '../../../core/syslog.ts';
 import { type Address, checkTarget, type TargetRules, targetHost } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, toFirst, within } from '../send.ts';
 import { shippedLine } from './line.ts';
 import type { Shipped, Target } from './target.ts';
-
-export interface SyslogServer {
-  host: string;
-  port: number;
-  /** A file with the certificates that may have issued the server's; null for those that the system trusts. */
-  caFile: string | null;
-  schema: Schema;
-}
 
 const MOST_ENTRIES = 500;
 
@@ -33,7 +25,7 @@ const SEVERITIES: Record<Decision, Severity> = {
 /** The number that RFC 5612 reserves for examples: the project has none of its own. */
 const ELEMENT = 'toolgate@32473';
 
-export function syslogTarget(server: SyslogServer, rules: TargetRules): Target {
+export function syslogTarget(server: SyslogTarget, rules: TargetRules): Target {
   return {
     most: MOST_ENTRIES,
     send: batch => {
@@ -58,7 +50,7 @@ export function messageOf(shipped: Shipped, schema: Schema): string {
 }
 
 async function deliver(
-  { host, port, caFile }: SyslogServer,
+  { host, port, caFile }: SyslogTarget,
   rules: TargetRules,
   text: string,
   signal: AbortSignal,

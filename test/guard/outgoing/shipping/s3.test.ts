@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { objectName, portion, type S3Bucket, s3Target } from '../../../../src/guard/outgoing/shipping/s3.ts';
+import type { S3Target } from '../../../../src/core/shipping.ts';
+import { objectName, portion, s3Target } from '../../../../src/guard/outgoing/shipping/s3.ts';
 import { signS3 } from '../../../../src/guard/outgoing/sign-s3.ts';
 import { S3_KEY, S3Service } from '../../../support/rclone.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -65,15 +66,9 @@ test('further headers are signed as AWS publishes it', () => {
   );
 });
 
-function target(more: Partial<S3Bucket>) {
-  const bucket = {
-    url: '',
-    prefix: 'logs/prod',
-    key: S3_KEY,
-    everyMs: 5 * MINUTE,
-    schema: 'native' as const,
-  };
-  return s3Target({ ...bucket, ...more }, { allowPrivate: true }, Date.now);
+function target(more: Partial<S3Target>) {
+  const bucket = { url: '', prefix: 'logs/prod', key: S3_KEY, everyMs: 5 * MINUTE };
+  return s3Target({ type: 's3', ...bucket, schema: 'native', ...more }, { allowPrivate: true }, Date.now);
 }
 
 describe.skipIf(!hasTool('rclone'))('a real S3 service', () => {
@@ -95,7 +90,7 @@ describe.skipIf(!hasTool('rclone'))('a real S3 service', () => {
       .trimEnd()
       .split('\n')
       .map(line => JSON.parse(line));
-  const inPath = (more: Partial<S3Bucket> = {}) => target({ url: `${service.url}/audit`, ...more });
+  const inPath = (more: Partial<S3Target> = {}) => target({ url: `${service.url}/audit`, ...more });
 
   test('an object has the entries with their places, one on each line; a repeat replaces it', async () => {
     await inPath().send(batch);
@@ -117,7 +112,7 @@ describe.skipIf(!hasTool('rclone'))('a real S3 service', () => {
   });
 
   test('a wrong key, a wrong secret, a bucket that is not there and a service that is away are failures', async () => {
-    const failing = async (more: Partial<S3Bucket>) => String(await refusal(inPath(more).send(batch)));
+    const failing = async (more: Partial<S3Target>) => String(await refusal(inPath(more).send(batch)));
     expect(await failing({ key: { ...S3_KEY, secret: 'another' } })).toBe(
       'Error: the bucket answered 403 (SignatureDoesNotMatch)',
     );

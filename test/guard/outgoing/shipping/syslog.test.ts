@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import tls from 'node:tls';
+import type { SyslogTarget } from '../../../../src/core/shipping.ts';
 import { framed, syslogMessage } from '../../../../src/core/syslog.ts';
-import { type SyslogServer, syslogTarget } from '../../../../src/guard/outgoing/shipping/syslog.ts';
+import { syslogTarget } from '../../../../src/guard/outgoing/shipping/syslog.ts';
 import { until } from '../../../support/faults.ts';
 import { need } from '../../../support/need.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -40,14 +41,9 @@ describe.skipIf(!rsyslog)('a real syslog server', () => {
   });
   afterAll(() => service.kill());
 
-  const target = (more: Partial<SyslogServer> = {}) => {
-    const server = {
-      host: 'localhost',
-      port: service.port,
-      caFile: service.caFile,
-      schema: 'native' as const,
-    };
-    return syslogTarget({ ...server, ...more }, { allowPrivate: true });
+  const target = (more: Partial<SyslogTarget> = {}) => {
+    const server = { host: 'localhost', port: service.port, caFile: service.caFile };
+    return syslogTarget({ type: 'syslog', ...server, schema: 'native', ...more }, { allowPrivate: true });
   };
 
   test('it understands every part of every message, in order', async () => {
@@ -87,7 +83,7 @@ describe.skipIf(!rsyslog)('a real syslog server', () => {
 
   test('nothing is sent to a server whose certificate is of somebody else or for another name', async () => {
     const before = service.logged.length;
-    const failing = async (more: Partial<SyslogServer>) =>
+    const failing = async (more: Partial<SyslogTarget>) =>
       String(await refusal(target(more).send(batchOf(1, AT))));
     expect(await failing({ caFile: null })).toBe('Error: TLS certificate is not trusted');
     expect(await failing({ caFile: join(service.folder, 'conf') })).toBe(
