@@ -145,7 +145,9 @@ describe.if(hasTool('helm'))('the chart', () => {
     expect(onPostgres).toBe(name !== 'sqlite.yaml');
     expect([config.masterKey !== null, config.adminToken !== null]).toEqual([onPostgres, onPostgres]);
     expect(config.publicUrl).toMatch(/^https?:\/\/toolgate\.example\.com$/);
-    if (serverFile !== null) expect(Object.keys(config.channels)).toEqual(['finance-mail', 'on-call']);
+    if (serverFile === null) return;
+    expect(Object.keys(config.channels)).toEqual(['finance-mail', 'on-call']);
+    expect(Object.keys(config.shipping)).toEqual(['siem']);
   });
 
   test.each(VALUES)('asks and serves at addresses that the program has, with %s', name => {
