@@ -55,7 +55,7 @@ function createWorker(
   url: string,
   print: (text: string) => void,
 ): Worker {
-  const { deps, targetRules: rules, slack, metrics, log } = services;
+  const { deps, targetRules: rules, slack, metrics, tracer, log } = services;
   const notified = ({ channel, channelName }: LeasedNotification, error: string | null) => {
     metrics.notified(channel, error === null);
     if (error !== null) log.warn({ channel, channelName, error }, 'a notification could not be sent');
@@ -68,7 +68,7 @@ function createWorker(
     () => deps.details.tend(),
     notifications(deps, { ...config, publicUrl: url, rules, slack, print }, notified),
     ...(slack === null ? [] : [messageChanges(deps, { slack, publicUrl: url }, changed)]),
-    deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null)),
+    deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null), tracer),
   ];
   return new Worker(deps, jobs, error => log.error({ err: error }, 'background work failed'));
 }

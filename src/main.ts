@@ -7,6 +7,7 @@ import { steadyClock } from './clock.ts';
 import { type Config, listensOnLoopback, publicUrl } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
 import type { MetricFamily } from './core/metric.ts';
+import type { Tracer } from './core/span.ts';
 import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
 import { type Demo, fillDemo } from './demo/fill.ts';
@@ -236,7 +237,8 @@ function createServices(
     },
   });
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
-  const mcp = createMcp(config, deps, checks, serverSignIns, metrics, log);
+  const tracer = telemetry?.tracer ?? null;
+  const mcp = createMcp(config, deps, checks, serverSignIns, metrics, log, tracer);
   includeSources(metrics, deps, mcp.hub);
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
@@ -250,7 +252,7 @@ function createServices(
     metrics,
     allMetrics: () => metrics.families(),
     log,
-    tracer: telemetry?.tracer ?? null,
+    tracer,
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
     signOn: signOn(config),
@@ -278,6 +280,7 @@ function createMcp(
   serverSignIns: ServerSignIns,
   metrics: Metrics,
   log: Log,
+  tracer: Tracer | null,
 ): Services['mcp'] {
   const onStderrDropped = (bytes: number) => metrics.stderrDropped(bytes);
   const hub = new Hub(deps, { ...config, rules: targetRules(config), onStderrDropped, serverSignIns });
@@ -290,6 +293,7 @@ function createMcp(
     version: VERSION,
     checks,
     hub,
+    tracer,
     listing: new Listing(deps, hub, config.toolDrift !== 'allow', failed),
     mcpSessions: new McpSessions(deps),
     serverSignIns,

@@ -4,12 +4,14 @@ import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
 import { isObject, type Json, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
+import type { Span } from '../core/span.ts';
 import type { CheckRequest } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { fit, gone } from './body.ts';
 import { text, uuid } from './fields.ts';
 import { judge } from './judge.ts';
 import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
+import { beginSpan, ending } from './tracing.ts';
 
 /** The value itself is passed on and not a copy, so that what is checked is what was sent. */
 const argsObject = z.unknown().refine(isObject, 'must be an object').meta({
@@ -39,10 +41,12 @@ const verdict = z.object({
   latencyMs: z.int(),
 });
 
+const PATH = '/v1/check';
+
 export const checkRoutes: Route[] = [
   route({
     method: 'POST',
-    path: '/v1/check',
+    path: PATH,
     access: 'agent',
     sheds: true,
     tag: 'check',
@@ -59,9 +63,9 @@ export const checkRoutes: Route[] = [
 ];
 
 function check(incoming: Incoming<Body, unknown>): Promise<Response> {
-  const { services, body, startedAt, identifyMs } = incoming;
+  const { services, body, startedAt, identifyMs, span } = incoming;
   const principal = agentOf(incoming);
-  return answer(services, principal, body, startedAt, identifyMs);
+  return answer(services, principal, body, startedAt, identifyMs, span);
 }
 
 /**
@@ -75,10 +79,13 @@ function quickly(services: Services, request: Request, startedAt: number): Promi
   if (principal === undefined || headers.get('content-type') !== 'application/json') return null;
   const length = headers.get('content-length');
   if (length === null || Number(length) > services.config.checkBodyLimit) return null;
-  return request.bytes().then(bytes => {
+  const { tracer } = services;
+  const span = tracer === null ? undefined : beginSpan(tracer, PATH, request, startedAt);
+  const answered = request.bytes().then(bytes => {
     const value = parseJsonBytes(bytes);
-    return answer(services, principal, isUsual(value) ? value : fit(body, value), startedAt, 0);
+    return answer(services, principal, isUsual(value) ? value : fit(body, value), startedAt, 0, span);
   }, gone);
+  return span === undefined ? answered : ending(span, answered);
 }
 
 /**
@@ -103,6 +110,7 @@ function answer(
   body: Body,
   startedAt: number,
   identifyMs: number,
+  span: Span | undefined,
 ): Promise<Response> {
   const { serverName, toolName, args, referenceId = null } = body;
   const call = { serverName, toolName };
@@ -113,6 +121,7 @@ function answer(
     args: args as Json | undefined,
     referenceId,
     startedAt,
+    span,
   };
   return judge(services, asked, identifyMs, verdict => Response.json(verdict));
 }

@@ -25,3 +25,15 @@ export function judge<T>(
     },
   );
 }
+
+/** The same for one of several calls in a request: each has a span of its own, because a span tells of one decision. */
+export function judgeOneOf<T>(
+  services: Services,
+  asked: CheckRequest,
+  identifyMs: number,
+  show: (verdict: Verdict) => T,
+): Promise<T> {
+  const span = asked.span?.child('toolgate.check', 'internal');
+  const answered = judge(services, { ...asked, span }, identifyMs, show);
+  return span === undefined ? answered : answered.finally(() => span.end());
+}

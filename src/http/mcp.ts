@@ -68,9 +68,9 @@ export const mcpRoutes: Route[] = [
 ];
 
 function askedBy(incoming: Incoming<unknown, unknown>): ClientRequest {
-  const { services, request, startedAt } = incoming;
+  const { services, request, startedAt, span } = incoming;
   const confirm = () => services.principals.confirm(bearer(request));
-  return { request, principal: agentOf(incoming), startedAt, confirm };
+  return { request, principal: agentOf(incoming), startedAt, span, confirm };
 }
 
 async function readBody({ services, request }: Incoming<unknown, unknown>): Promise<Json | Response> {

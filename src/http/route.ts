@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import type { VerifierKey } from '../core/checkpoint.ts';
 import { GuardError } from '../core/errors.ts';
 import type { MetricFamily } from '../core/metric.ts';
-import type { Tracer } from '../core/span.ts';
+import type { Span, Tracer } from '../core/span.ts';
 import type { Answerer } from '../guard/approvals/approvers.ts';
 import type { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
@@ -78,6 +78,8 @@ export interface Incoming<Body, Query> {
   startedAt: number;
   /** How long the authentication took. */
   identifyMs: number;
+  /** The span of the request, if it is traced or carries a trace. */
+  span: Span | undefined;
   who: Who;
   /** The server, which knows the address of a request and can change its time-out. */
   server: Bun.Server<undefined>;

@@ -4,6 +4,7 @@
 
 import type { z } from 'zod';
 import { GuardError, overloaded } from '../core/errors.ts';
+import type { Span } from '../core/span.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
@@ -27,6 +28,7 @@ import { setupPageRoutes } from './setup.ts';
 import { signInPageRoutes } from './sign-in.ts';
 import { signOnRoutes } from './single-sign-on.ts';
 import { slackRoutes } from './slack.ts';
+import { beginSpan, endSpan, isTraced } from './tracing.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
@@ -160,6 +162,7 @@ class Desk {
     const services = this.#services;
     const startedAt = performance.now();
     let body: unknown;
+    let span: Span | undefined;
     this.underWay++;
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
@@ -170,6 +173,8 @@ class Desk {
       const identified = identify(services, request, route);
       const who = identified instanceof Promise ? await identified : identified;
       const identifyMs = performance.now() - startedAt;
+      if (services.tracer !== null && isTraced(route))
+        span = beginSpan(services.tracer, route.path, request, startedAt);
       if (route.body !== undefined) body = await readBody(services, route, request);
       const query = route.query === undefined ? undefined : readQuery(route.query, request);
       // Reading the parameters is expensive in the runtime's router, so a path without any skips it.
@@ -180,6 +185,7 @@ class Desk {
         server,
         startedAt,
         identifyMs,
+        span,
         who,
         params,
         body,
@@ -187,11 +193,13 @@ class Desk {
       };
       const response = await route.handle(incoming as Incoming<never, never>);
       services.metrics.answered(response.status);
+      if (span !== undefined) endSpan(span, response.status);
       return finished(route, response);
     } catch (error) {
       const refused = this.refuse(request, error, known => route.refusal?.(known, request, body) ?? null);
       if (route.challenges && services.config.oauth && refused.status === 401)
         refused.headers.set('WWW-Authenticate', challenge(services.config, request));
+      if (span !== undefined) endSpan(span, refused.status);
       return finished(route, refused);
     } finally {
       this.underWay--;

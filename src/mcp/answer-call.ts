@@ -19,6 +19,7 @@ interface CallOptions {
   logLevel: Json | undefined;
   /** Whether the client can send its user to an address. */
   elicitsUrl: boolean;
+  protocolVersion: string;
   /** The MCP session in which the client may cancel the call; the newer era has none. */
   mcpSessionId?: string;
 }
@@ -31,9 +32,9 @@ export function answerCall(
   services: McpServices,
   asked: ClientRequest,
   { id, params }: RpcRequest,
-  { modern, logLevel, elicitsUrl, mcpSessionId }: CallOptions,
+  { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions,
 ): Promise<Response> {
-  const { request, principal, startedAt } = asked;
+  const { request, principal, startedAt, span } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the
   // answer later, and its slow calls would keep their places, so the call is cancelled.
@@ -62,7 +63,9 @@ export function answerCall(
       if (stream === null) resolve(accepted());
       else stream.close();
     };
-    callTool(services, { principal, params, startedAt, cancel, modern, elicitsUrl, onNotification }).then(
+    const context = { span, id, protocolVersion };
+    const call = { principal, params, startedAt, cancel, modern, elicitsUrl, onNotification, context };
+    callTool(services, call).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
         if (error instanceof CallCancelled) return keepSilent();

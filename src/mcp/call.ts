@@ -2,6 +2,7 @@
 // is forwarded is what was checked: parsed, and written again. The result comes back as the tool server gave it.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import type { Span } from '../core/span.ts';
 import type { Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
@@ -17,17 +18,37 @@ import {
 } from './legs.ts';
 import type { KnownTool } from './offered.ts';
 import type { Place } from './places.ts';
-import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification, type RpcResponse } from './protocol.ts';
+import {
+  CODES,
+  ENVELOPE,
+  type Id,
+  metaOf,
+  RpcError,
+  type RpcNotification,
+  type RpcResponse,
+} from './protocol.ts';
 import { headerValue, paramHeaders } from './schema.ts';
 import type { McpServices } from './services.ts';
 import { SignInFirst, signInFirst } from './sign-in.ts';
 import { type SignInAnswer, signInAnswer, takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
 import { UpstreamTimeout } from './time-limit.ts';
+import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
 import { UpstreamError } from './wire.ts';
+
+const METHOD = 'tools/call';
 
 type CallServices = Pick<
   McpServices,
-  'checks' | 'hub' | 'listing' | 'outcomes' | 'places' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'serverSignIns'
+  | 'checks'
+  | 'hub'
+  | 'listing'
+  | 'outcomes'
+  | 'places'
+  | 'timeoutMs'
+  | 'maxMs'
+  | 'onVerdict'
+  | 'serverSignIns'
+  | 'tracer'
 >;
 
 interface Call {
@@ -44,6 +65,13 @@ interface Call {
   answer?: SignInAnswer;
   /** Takes progress and log messages of the upstream, for the client. */
   onNotification: (notification: JsonObject) => void;
+  /** What its span says of the message and of the HTTP request that carried it. */
+  context: { span: Span | undefined; id: Id; protocolVersion: string };
+}
+
+/** A call within its own span. */
+interface Traced extends Call {
+  span: Span | undefined;
 }
 
 /** The client wants no answer any more, and is sent none. */
@@ -59,9 +87,26 @@ export async function callTool(services: CallServices, asked: Call): Promise<Jso
   if (args !== undefined && !isObject(args)) {
     throw new RpcError(CODES.invalidParams, 'Invalid params: "arguments" is an object.');
   }
+  const startedAt = performance.now();
+  const { principal, params, context } = call;
+  const tool = await services.listing.find(principal.keyId, name, principal.personId);
+  const { span: around, ...message } = context;
+  const span = beginMcpSpan(services.tracer, { method: METHOD, params, ...message, around, startedAt, tool });
+  return withinSpan(span, async () => {
+    if (tool === null) throw new RpcError(CODES.invalidParams, `Unknown tool: ${name}`);
+    return checkAndForward(services, { ...call, span }, name, tool, args);
+  });
+}
+
+async function checkAndForward(
+  services: CallServices,
+  call: Traced,
+  name: string,
+  found: KnownTool,
+  args: Json | undefined,
+): Promise<JsonObject> {
   const { keyId, personId } = call.principal;
-  let tool = await services.listing.find(keyId, name, personId);
-  if (tool === null) throw new RpcError(CODES.invalidParams, `Unknown tool: ${name}`);
+  let tool = found;
   // A place is taken before the check, so that a call that cannot be forwarded spends no approval.
   const place = services.places.take(tool.upstream.tool);
   try {
@@ -85,7 +130,7 @@ export async function callTool(services: CallServices, asked: Call): Promise<Jso
 
 async function check(
   services: CallServices,
-  call: Call,
+  call: Traced,
   tool: KnownTool,
   args: Json | undefined,
   { none }: Place,
@@ -106,6 +151,7 @@ async function check(
     ...continuationOf(call.params),
     referenceId: referenceIn(call.params),
     startedAt: call.startedAt,
+    span: call.span,
   });
   services.onVerdict(verdict, call.startedAt);
   return verdict;
@@ -120,7 +166,7 @@ function refusal({ reason, note }: Verdict, { none }: Place): string {
 
 async function forward(
   services: CallServices,
-  call: Call,
+  call: Traced,
   tool: KnownTool,
   toolCallId: string,
 ): Promise<JsonObject> {
@@ -152,7 +198,7 @@ async function forward(
   }
 }
 
-async function send(services: CallServices, call: Call, tool: KnownTool): Promise<RpcResponse> {
+async function send(services: CallServices, call: Traced, tool: KnownTool): Promise<RpcResponse> {
   const meta = metaOf(call.params);
   const clientToken = meta['progressToken'];
   // Upstreams see a token of ours, so that no client can name another's call.
@@ -161,16 +207,19 @@ async function send(services: CallServices, call: Call, tool: KnownTool): Promis
     const forClient = notificationForClient(notification, ourToken, clientToken);
     if (forClient !== null) call.onNotification(forClient);
   };
-  return tool.upstream.request('tools/call', callForUpstream(call.params, tool, ourToken), {
-    cancel: call.cancel,
-    timeoutMs: services.timeoutMs,
-    maxMs: services.maxMs,
-    changes: services.listing.confirmed(tool),
-    onNotification,
-    capabilities: meta[ENVELOPE.capabilities] ?? {},
-    headers: () => ({
-      'Mcp-Name': headerValue(tool.toolName),
-      ...paramHeaders(tool.definition, call.params['arguments']),
+  return sendTraced(call.span, tool.upstream.tool, METHOD, tool.toolName, trace =>
+    tool.upstream.request(METHOD, callForUpstream(call.params, tool, ourToken), {
+      cancel: call.cancel,
+      timeoutMs: services.timeoutMs,
+      maxMs: services.maxMs,
+      changes: services.listing.confirmed(tool),
+      onNotification,
+      capabilities: meta[ENVELOPE.capabilities] ?? {},
+      trace,
+      headers: () => ({
+        'Mcp-Name': headerValue(tool.toolName),
+        ...paramHeaders(tool.definition, call.params['arguments']),
+      }),
     }),
-  });
+  );
 }

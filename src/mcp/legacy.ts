@@ -54,6 +54,7 @@ export async function answerLegacy(
         // Older revisions know no error for it.
         elicitsUrl: mcpSession.elicitsUrl === 1 && mcpSession.protocolVersion === LATEST_LEGACY,
         mcpSessionId,
+        protocolVersion: mcpSession.protocolVersion,
       });
     }
     case 'ping':

@@ -45,7 +45,8 @@ export async function answerModern(
   const { method, id } = message;
   if (method === 'tools/call') {
     const { [ENVELOPE.logLevel]: logLevel, [ENVELOPE.capabilities]: capable } = metaOf(message.params);
-    return answerCall(services, asked, message, { modern: true, logLevel, elicitsUrl: elicitsUrl(capable) });
+    const options = { logLevel, elicitsUrl: elicitsUrl(capable), protocolVersion: MODERN_VERSION };
+    return answerCall(services, asked, message, { modern: true, ...options });
   }
   await asked.confirm();
   if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);

@@ -12,14 +12,23 @@ import { headerValue } from './schema.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
 import { SignInFirst } from './sign-in.ts';
 import { signInText } from './sign-in-answer.ts';
+import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 type Relaying = Pick<
   McpServices,
-  'checks' | 'hub' | 'places' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'relayedFor' | 'serverSignIns'
+  | 'checks'
+  | 'hub'
+  | 'places'
+  | 'timeoutMs'
+  | 'maxMs'
+  | 'onVerdict'
+  | 'relayedFor'
+  | 'serverSignIns'
+  | 'tracer'
 >;
-type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request'>;
+type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request' | 'span'>;
 
 const NEEDS: Record<string, Forward> = {
   'resources/list': 'resources',
@@ -46,14 +55,20 @@ export async function relay(
   asker: Asker,
   message: RpcRequest,
 ): Promise<JsonObject | null> {
-  const { method, params } = message;
+  const { method, params, id } = message;
   const needed = NEEDS[method] as Forward;
   // A session that is scoped to tools may use nothing else.
   const scoped = asker.principal.scope !== null;
   if (scoped || !(await services.relayedFor(asker.principal.keyId)).includes(needed)) return null;
+  const about = { method, params, id, around: asker.span, startedAt: performance.now(), tool: null };
+  const span = beginMcpSpan(services.tracer, about);
+  const traced = { ...asker, span };
   const field = LISTS[method];
-  if (field !== undefined) return list(services, asker, method, field, needed);
-  return one(services, asker, method, params);
+  return withinSpan(span, () =>
+    field === undefined
+      ? one(services, traced, method, params)
+      : list(services, traced, method, field, needed),
+  );
 }
 
 /** Joins the lists of all upstreams that offer it. An upstream that fails is left out. */
@@ -87,7 +102,7 @@ async function list(
 /** Takes a place, records the access in the audit log, and only then does it. */
 async function recorded<T>(
   services: Relaying,
-  { principal, startedAt }: Asker,
+  { principal, startedAt, span }: Asker,
   { tool }: Upstream,
   method: string,
   access: () => Promise<T>,
@@ -106,6 +121,7 @@ async function recorded<T>(
       args: undefined,
       referenceId: null,
       startedAt,
+      span,
     });
     services.onVerdict(verdict, startedAt);
     if (verdict.decision !== 'allow')
@@ -148,7 +164,9 @@ async function one(
   const sent = { ...target.params, _meta: metaForUpstream(params) };
   try {
     const { result, error } = await recorded(services, asker, upstream, method, () =>
-      upstream.request(method, sent, wanted),
+      sendTraced(asker.span, upstream.tool, method, null, trace =>
+        upstream.request(method, sent, { ...wanted, trace }),
+      ),
     );
     if (result !== null) return shownContents(result, upstream.tool.name);
     const said = error?.message ?? 'The upstream gave no reason.';
@@ -209,5 +227,5 @@ async function resolve(
 
 function asking(services: Relaying, asker: Asker) {
   const { timeoutMs, maxMs } = services;
-  return { cancel: cancelledBy(asker.request.signal), timeoutMs, maxMs };
+  return { cancel: cancelledBy(asker.request.signal), timeoutMs, maxMs, trace: asker.span?.headers() };
 }

@@ -1,5 +1,6 @@
 // The services that the parts of the proxy share, which main.ts makes once, and the type of a client's request.
 
+import type { Span, Tracer } from '../core/span.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
@@ -18,6 +19,8 @@ export interface McpServices {
   listing: Listing;
   outcomes: OutcomeLog;
   places: Places;
+  /** Null where no traces are sent. */
+  tracer: Tracer | null;
   mcpSessions: McpSessions;
   /** Our sign-ins to the servers of Connected Tools. */
   serverSignIns: ServerSignIns;
@@ -37,6 +40,8 @@ export interface ClientRequest {
   request: Request;
   principal: Principal;
   startedAt: number;
+  /** The span of the HTTP request. */
+  span?: Span | undefined;
   /** Asks the store whether the credential is still valid. A `tools/call` does not need this: its check asks. */
   confirm: () => Promise<void>;
 }

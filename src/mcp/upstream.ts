@@ -8,6 +8,7 @@ import { envelope, negotiate } from './negotiate.ts';
 import { metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { type SignIn, SignInFirst } from './sign-in.ts';
 import { after, inSeconds, TimeLimit } from './time-limit.ts';
+import type { Trace } from './tracing.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
 const BACKOFF_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000];
@@ -46,6 +47,8 @@ export interface RequestOptions {
    * The count of changes at which the request was checked. At another count it is not sent. Null: it is always sent.
    */
   changes?: number | null;
+  /** The trace that the request belongs to. It is sent in `_meta`, and as headers to servers that are reached by HTTP. */
+  trace?: Trace | undefined;
   /** Makes the headers that the newer era wants beside the body; called only for that era. */
   headers?: () => Record<string, string>;
 }
@@ -201,12 +204,12 @@ export class Upstream {
       asking.onNotification?.(notification);
     };
     try {
-      const headers = this.#modern ? { ...asking.headers?.(), 'Mcp-Method': method } : {};
+      const own = this.#modern ? { ...asking.headers?.(), 'Mcp-Method': method } : {};
       return await wire.request(
         method,
         this.#dressed(params, asking),
         { signal: cancel.signal, onNotification },
-        headers,
+        { ...own, ...asking.trace },
       );
     } catch (error) {
       if (cancel.signal.aborted) throw whyEnded(cancel.signal);
@@ -217,10 +220,12 @@ export class Upstream {
     }
   }
 
-  /** The newer era carries its envelope in every request. */
-  #dressed(params: JsonObject, { capabilities }: RequestOptions): JsonObject {
-    if (!this.#modern) return params;
-    return { ...params, _meta: { ...metaOf(params), ...envelope(capabilities ?? {}) } };
+  /** The newer era carries its envelope in every request. A trace of ours takes the place of the client's. */
+  #dressed(params: JsonObject, { capabilities, trace }: RequestOptions): JsonObject {
+    if (!this.#modern && trace === undefined) return params;
+    const { traceparent: _, tracestate: __, ...meta } = metaOf(params);
+    const kept = trace === undefined ? metaOf(params) : { ...meta, ...trace };
+    return { ...params, _meta: { ...kept, ...(this.#modern && envelope(capabilities ?? {})) } };
   }
 
   #connected(): Promise<Wire> {

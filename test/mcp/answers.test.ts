@@ -76,6 +76,7 @@ beforeAll(async () => {
     version: 'test',
     checks,
     hub,
+    tracer: null,
     mcpSessions,
     serverSignIns: new ServerSignIns(deps, { allowPrivate: true }),
     listing: new Listing(deps, hub, false, () => {}),
@@ -235,6 +236,7 @@ test('an error that came before the cancellation is the answer, and the only out
     cancel,
     modern: false,
     elicitsUrl: false,
+    context: { span: undefined, id: 1, protocolVersion: '2025-11-25' },
   };
   const error = await refusal(callTool(noting, { ...about, onNotification: () => cancel.abort() }));
   expect(error).toMatchObject({ code: -32000, message: 'no' });

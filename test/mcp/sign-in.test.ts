@@ -96,6 +96,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
     version: 'test',
     checks: new GroupCommit(deps.db, new CheckWork(deps), 100, quiet),
     hub,
+    tracer: null,
     serverSignIns: signIns,
     mcpSessions: new McpSessions(deps),
     listing: new Listing(deps, hub, strict, () => {}),

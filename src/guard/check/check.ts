@@ -13,6 +13,7 @@ import {
 } from '../../core/decide.ts';
 import { detailsOf } from '../../core/details.ts';
 import { GuardError } from '../../core/errors.ts';
+import type { Span } from '../../core/span.ts';
 import { AuditWriter } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
@@ -28,7 +29,7 @@ import { DefinitionFacts } from './facts.ts';
 import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
-import type { CheckRequest, Verdict } from './request.ts';
+import { attributesOf, type CheckRequest, type Verdict } from './request.ts';
 import { ruleDigest } from './rule-digest.ts';
 import { Shadows } from './shadow.ts';
 
@@ -48,6 +49,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #log = new AuditWriter();
   /** What is held for pending verdicts once they are committed. It is not in the verdicts, because those are sent. */
   readonly #toHold = new WeakMap<Verdict, () => void>();
+
+  /** The traced calls of the last group, whose spans are told the decision once it is committed. */
+  #traced: { request: CheckRequest; entry: AuditEntry }[] = [];
 
   /** `movesMetered`: calls that count against a limit are decided in other groups, whose locks only they wait for. */
   constructor(deps: Deps, memory: CheckMemory = newMemory(), movesMetered = false) {
@@ -69,6 +73,10 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return [...people, POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
   }
 
+  spanOf({ span }: CheckRequest): Span | undefined {
+    return span;
+  }
+
   moves(request: CheckRequest): boolean {
     return this.#movesMetered && this.#memory.meteredCalls.has(request);
   }
@@ -86,6 +94,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const asking = askers.length > 0 ? await this.#asking(tx, askers, group.definitions) : NONE_ASKING;
     const approvals =
       asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], group.now) : null;
+    this.#traced = [];
     const entries: AuditEntry[] = [];
     const results: Outcome<Verdict>[] = [];
     for (const each of group.cases) {
@@ -101,7 +110,10 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
             ? decideByRule(each, usedUp, entries)
             : await this.#decideAsking(tx, each, question, approvals, usedUp, entries, group.now);
         const entry = entries[written];
-        if (entry !== undefined) entry.shadow = shadow;
+        if (entry !== undefined) {
+          entry.shadow = shadow;
+          if (each.request.span?.sampled) this.#traced.push({ request: each.request, entry });
+        }
         if (each.metered !== null && !unsent(each) && 'decision' in result && result.decision === 'allow')
           limits?.count(each.metered, Math.max(entries.at(-1)?.at ?? 0, this.#deps.now()));
         results.push(result);
@@ -115,6 +127,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
 
   committed(results: readonly Outcome<Verdict>[]): void {
     this.#log.committed();
+    for (const { request, entry } of this.#traced) request.span?.set(attributesOf(request, entry));
     for (const each of results)
       if (typeof each !== 'symbol' && 'decision' in each) this.#toHold.get(each)?.();
     // A pending call has put an event and notifications into the outbox, and the worker is to send them now.

@@ -3,6 +3,7 @@
 // check.ts decides the checks and writes their entries. When a group fails, blame.ts finds the checks that caused it.
 
 import { auditFailed, GuardError, overloaded } from '../../core/errors.ts';
+import type { Span } from '../../core/span.ts';
 import { type Db, type Lane, StoreError, type Transaction } from '../../store/db.ts';
 import { Apart, divide } from './blame.ts';
 
@@ -36,6 +37,8 @@ export interface CommitObserver {
 
 interface Waiting<Item, Result> {
   request: Item;
+  /** `performance.now()` when it came into this queue. */
+  queuedAt: number;
   deadline: number;
   resolve: (result: Result | Promise<Result>) => void;
   reject: (error: unknown) => void;
@@ -56,6 +59,8 @@ export interface GroupWork<Item, Result> {
   callerOf(request: Item): string;
   /** The shared locks that the transaction of a group with these keys and requests takes first. */
   shares(keyIds: ReadonlySet<string>, requests: readonly Item[]): string[];
+  /** The span of a request, if it is traced. */
+  spanOf?(request: Item): Span | undefined;
   /** Whether a request probably belongs into the groups of the next GroupCommit. */
   moves?(request: Item): boolean;
   /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
@@ -109,7 +114,9 @@ export class GroupCommit<Item, Result> {
     if (this.#next !== null && this.#work.moves?.(request)) return this.#next.submit(request, waitedMs);
     if (this.overloaded) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
-      this.#queue.push({ request, deadline: performance.now() + CHECK_LIMIT_MS - waitedMs, resolve, reject });
+      const queuedAt = performance.now();
+      const deadline = queuedAt + CHECK_LIMIT_MS - waitedMs;
+      this.#queue.push({ request, queuedAt, deadline, resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -197,14 +204,17 @@ export class GroupCommit<Item, Result> {
     const keyIds = new Set(group.map(this.#keyOf));
     const startedAt = performance.now();
     let results: Outcome<Result>[];
+    const takenAt = performance.now();
     try {
       results = await this.#lane.transaction({ shared: this.#work.shares(keyIds, requests) }, tx =>
         this.#work.decideGroup(tx, requests),
       );
     } catch (error) {
+      this.#trace(group, takenAt, 'commit_failed');
       if (error instanceof StoreError) throw error;
       return error as Error;
     }
+    this.#trace(group, takenAt, null);
     this.#observer.committed({
       size: group.length,
       waited: startedAt - arrivedAt(group[0] as Waiting<Item, Result>),
@@ -215,6 +225,18 @@ export class GroupCommit<Item, Result> {
     return null;
   }
 
+  /** Adds to the spans of requests how long they waited for their group, and how long its transaction took. */
+  #trace(group: readonly Waiting<Item, Result>[], takenAt: number, failure: string | null): void {
+    for (const { request, queuedAt } of group) {
+      const span = this.#work.spanOf?.(request);
+      if (span === undefined || !span.sampled) continue;
+      span.child('toolgate.wait', 'internal', queuedAt).end(null, takenAt);
+      const commit = span.child('toolgate.commit', 'internal', takenAt);
+      commit.set({ 'toolgate.group_size': group.length });
+      commit.end(failure);
+    }
+  }
+
   #answer(each: Waiting<Item, Result>, result: Outcome<Result>): void {
     if (result === MOVED) {
       const waitedMs = performance.now() - arrivedAt(each);
@@ -222,6 +244,7 @@ export class GroupCommit<Item, Result> {
       return;
     }
     if (result === LATER) {
+      each.queuedAt = performance.now();
       this.#later.add(each);
       return;
     }

@@ -2,9 +2,11 @@
 
 import type { Decision, HandedTo } from '../../core/decide.ts';
 import type { Json } from '../../core/json.ts';
+import { joinName } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
-import type { Span } from '../../core/span.ts';
+import type { Attributes, Span } from '../../core/span.ts';
 import type { Surface } from '../../core/surface.ts';
+import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Principal } from '../credentials.ts';
 
 export interface CheckRequest {
@@ -49,4 +51,21 @@ export interface Verdict {
   /** What the person wrote who denied the same call before. */
   note?: string;
   latencyMs: number;
+}
+
+/** What the span of a call says about its recorded decision. The reason is left out: it is a sentence for people. */
+export function attributesOf({ call }: CheckRequest, entry: AuditEntry): Attributes {
+  const { decision, ruleIndex, policyId, policyVersion, surface, id, serverName, toolName } = entry;
+  return {
+    'toolgate.decision': decision,
+    'toolgate.policy_id': policyId,
+    'toolgate.policy_version': policyVersion,
+    'toolgate.surface': surface,
+    'toolgate.tool_call_id': id,
+    ...(ruleIndex !== null && { 'toolgate.rule_index': ruleIndex }),
+    ...(call.relayed !== true && {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': joinName(serverName, toolName),
+    }),
+  };
 }

@@ -4,6 +4,7 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { waitAfter } from '../../core/event.ts';
+import type { Tracer } from '../../core/span.ts';
 import {
   type AttemptRecord,
   type DeliveryStatus,
@@ -32,15 +33,20 @@ export interface Attempt {
   response: string | null;
 }
 
-/** The job that sends the deliveries that are due. */
-export function deliveries(deps: Deps, rules: TargetRules, onAttempt: (attempt: Attempt) => void): Job {
+/** The job that sends the deliveries that are due. `tracer` is null where no traces are sent. */
+export function deliveries(
+  deps: Deps,
+  rules: TargetRules,
+  onAttempt: (attempt: Attempt) => void,
+  tracer: Tracer | null = null,
+): Job {
   const { db, now } = deps;
   return async start => {
     for (const webhookId of await webhooksDue(db, now())) {
       await start(
         webhookId,
         (tx, room, until) => leaseDeliveries(tx, webhookId, now(), until, room),
-        async leased => onAttempt(await deliver(deps, rules, webhookId, leased)),
+        async leased => onAttempt(await deliver(deps, rules, webhookId, leased, tracer)),
       );
     }
   };
@@ -52,12 +58,13 @@ export async function deliver(
   rules: TargetRules,
   webhookId: string,
   leased: Leased,
+  tracer: Tracer | null = null,
 ): Promise<Attempt> {
   const at = deps.now();
   const webhook = await findWebhook(deps.db, webhookId);
   const body = await findEventBody(deps.db, leased.eventId);
   const wanted = webhook !== null && webhook.disabledAt === null && body !== null;
-  const attempt = wanted ? await tryOnce(deps, rules, webhook, leased.eventId, body) : UNWANTED;
+  const attempt = wanted ? await tryTraced(deps, rules, webhook, leased, body, tracer) : UNWANTED;
   const record: AttemptRecord = { ...attempt, id: newId(), deliveryId: leased.id, at };
   const then = wanted ? next(deps, attempt, leased.attempts + 1) : FAILED;
   const gone = attempt.status === GONE;
@@ -76,6 +83,32 @@ const UNWANTED: Attempt = {
 };
 const FAILED = { status: 'failed', nextAttemptAt: null } as const;
 
+/** An attempt in a trace of its own, which the receiver can continue. */
+async function tryTraced(
+  deps: Deps,
+  rules: TargetRules,
+  webhook: WebhookRecord,
+  { eventId, attempts }: Leased,
+  body: string,
+  tracer: Tracer | null,
+): Promise<Attempt> {
+  const span = tracer?.begin('toolgate.delivery', 'client', null, performance.now()) ?? null;
+  if (span === null) return tryOnce(deps, rules, webhook, eventId, body);
+  const attempt = await tryOnce(deps, rules, webhook, eventId, body, span.headers());
+  span.set({
+    'http.request.method': 'POST',
+    // Of the address only the host: its path and query may hold a secret.
+    'server.address': new URL(webhook.url).hostname,
+    'toolgate.webhook_id': webhook.id,
+    'toolgate.event_id': eventId,
+    'http.request.resend_count': attempts,
+    ...(attempt.status !== null && { 'http.response.status_code': attempt.status }),
+  });
+  const failed = attempt.status === null ? 'no_answer' : String(attempt.status);
+  span.end(attempt.error === null ? null : failed);
+  return attempt;
+}
+
 /** Signs and sends a body to a webhook. It does not throw if the receiver fails or the secret cannot be decrypted. */
 export async function tryOnce(
   deps: Deps,
@@ -83,12 +116,13 @@ export async function tryOnce(
   webhook: WebhookRecord,
   eventId: string,
   body: string,
+  trace: Record<string, string> = {},
 ): Promise<Attempt> {
   const started = performance.now();
   const now = deps.now();
   const secrets = liveSecrets(deps.vault, webhook, now);
   if (secrets === null) return unanswered(LOST_SECRET, started);
-  const headers = { ...sign(secrets, eventId, Math.floor(now / 1000), body) };
+  const headers = { ...trace, ...sign(secrets, eventId, Math.floor(now / 1000), body) };
   try {
     const sent = await sendJson({ url: webhook.url, headers, body, timeoutMs: ATTEMPT_MS, rules });
     return { ...sent, error: succeeded(sent.status) ? null : `answered ${sent.status}` };

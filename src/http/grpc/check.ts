@@ -4,6 +4,7 @@
 
 import { refuse } from '../hooks/ext-authz.ts';
 import { invalid } from '../hooks/ext-authz-request.ts';
+import type { Metadata } from './listener.ts';
 import { field, join, Malformed, mapAt, messageAt, textOf } from './protobuf.ts';
 
 export const CHECK_PATH = '/envoy.service.auth.v3.Authorization/Check';
@@ -20,17 +21,25 @@ const CONTEXT_EXTENSIONS = 10;
 /** What says how long the body is, which may not have been passed on. */
 const LENGTHS = ['content-length', 'transfer-encoding'];
 
+/** What says to which trace the gateway's own call belongs. Without it, the trace of its client's request counts. */
+const TRACE = ['traceparent', 'tracestate'] as const;
+
 /**
  * The request that is asked about, as one to /ext-authz. The gateway names the server in `context_extensions`, which no
  * client can set, or in the header X-Toolgate-Server.
  */
-export function requestOf(message: Uint8Array): { request: Request; server: string | null } {
+export function requestOf(
+  message: Uint8Array,
+  metadata: Metadata = {},
+): { request: Request; server: string | null } {
   const attributes = messageAt(message, ATTRIBUTES);
   const http = messageAt(attributes, REQUEST, HTTP);
   const server = new Map(mapAt(attributes, CONTEXT_EXTENSIONS)).get('server') ?? null;
   const headers = new Headers();
   for (const [name, value] of mapAt(http, HEADERS))
     if (!name.startsWith(':') && !LENGTHS.includes(name.toLowerCase())) headers.set(name, value);
+  if (typeof metadata['traceparent'] === 'string')
+    for (const name of TRACE) setOrDelete(headers, name, metadata[name]);
   const raw = messageAt(http, RAW_BODY);
   const body = raw.length > 0 ? raw : messageAt(http, BODY);
   const method = textOf(messageAt(http, METHOD));
@@ -44,11 +53,16 @@ export function requestOf(message: Uint8Array): { request: Request; server: stri
   return { request, server };
 }
 
+function setOrDelete(headers: Headers, name: string, value: string | string[] | undefined): void {
+  if (typeof value === 'string') headers.set(name, value);
+  else headers.delete(name);
+}
+
 type Ask = (request: Request, server: string | null) => Promise<Response>;
 
 /** The CheckResponse to a CheckRequest. */
-export async function check(message: Uint8Array, ask: Ask): Promise<Uint8Array> {
-  const { request, server } = requestOf(message);
+export async function check(message: Uint8Array, ask: Ask, metadata: Metadata): Promise<Uint8Array> {
+  const { request, server } = requestOf(message, metadata);
   return checkResponse(await ask(request, server));
 }
 

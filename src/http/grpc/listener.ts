@@ -2,7 +2,13 @@
 // before anybody knows whose it is, because the key is in it, so what all calls together may hold is bounded.
 // docs/decisions/0017-reach.md says why this is written by hand.
 
-import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 
 const OK = '0';
 const UNIMPLEMENTED = '12';
@@ -14,10 +20,13 @@ export interface GrpcOptions {
   path: string;
   /** In bytes. */
   maxMessage: number;
-  answer: (message: Uint8Array) => Promise<Uint8Array>;
+  answer: (message: Uint8Array, metadata: Metadata) => Promise<Uint8Array>;
   /** The answer to what cannot be read. An error of gRPC would let a request pass where a gateway may go on without us. */
   refusal: Uint8Array;
 }
+
+/** The headers of a call. */
+export type Metadata = Readonly<IncomingHttpHeaders>;
 
 /** What all calls that are not read to their end may hold, in bytes. */
 const MAX_HELD = 64 * 1024 * 1024;
@@ -48,7 +57,7 @@ export class GrpcListener {
     this.#server.on('stream', (stream, headers) => {
       stream.on('error', () => {});
       const isCheck = headers[':path'] === options.path && GRPC.test(String(headers['content-type'] ?? ''));
-      if (isCheck) this.#take(stream as ServerHttp2Stream);
+      if (isCheck) this.#take(stream as ServerHttp2Stream, headers);
       else unimplemented(stream as ServerHttp2Stream);
     });
   }
@@ -72,7 +81,7 @@ export class GrpcListener {
     for (const session of this.#sessions) session.destroy();
   }
 
-  #take(stream: ServerHttp2Stream): void {
+  #take(stream: ServerHttp2Stream, metadata: Metadata): void {
     const chunks: Uint8Array[] = [];
     let size = 0;
     let over = false;
@@ -98,16 +107,16 @@ export class GrpcListener {
     stream.on('end', () => {
       if (over) return;
       end();
-      this.#answer(stream, Buffer.concat(chunks));
+      this.#answer(stream, Buffer.concat(chunks), metadata);
     });
   }
 
-  async #answer(stream: ServerHttp2Stream, bytes: Buffer): Promise<void> {
+  async #answer(stream: ServerHttp2Stream, bytes: Buffer, metadata: Metadata): Promise<void> {
     const { answer, refusal } = this.#options;
     const isWhole = bytes.length >= PREFIX && bytes.readUInt32BE(1) === bytes.length - PREFIX;
     // The first byte says whether the message is compressed; we never offer to read that.
     if (!isWhole || bytes[0] !== 0) return send(stream, refusal);
-    send(stream, await answer(bytes.subarray(PREFIX)).catch(() => refusal));
+    send(stream, await answer(bytes.subarray(PREFIX), metadata).catch(() => refusal));
   }
 }
 

@@ -3,7 +3,7 @@
 import { type Config, ConfigError } from '../../config.ts';
 import type { Serving } from '../server.ts';
 import { CHECK_PATH, check, unreadable } from './check.ts';
-import { GrpcListener } from './listener.ts';
+import { GrpcListener, type Metadata } from './listener.ts';
 
 /** A message carries the headers of a request besides its body. */
 const HEADERS = 256 * 1024;
@@ -15,7 +15,7 @@ export async function openGrpc(
   reusePort: boolean,
 ): Promise<GrpcListener | null> {
   if (port === null) return null;
-  const answer = (message: Uint8Array) => check(message, ask);
+  const answer = (message: Uint8Array, metadata: Metadata) => check(message, ask, metadata);
   const maxMessage = checkBodyLimit + HEADERS;
   const refusal = await unreadable();
   const options = { host, port, reusePort, path: CHECK_PATH, maxMessage, answer, refusal };

@@ -7,7 +7,7 @@ import type { CheckRequest } from '../../guard/check/request.ts';
 import { listConnectedTools } from '../../store/connected-tools.ts';
 import { baseUrl } from '../admin/operators.ts';
 import { fit } from '../body.ts';
-import { judge } from '../judge.ts';
+import { judgeOneOf } from '../judge.ts';
 import { agentOf, type Incoming, type Route, route } from '../route.ts';
 import {
   askedOf,
@@ -115,7 +115,7 @@ function decide(
   { services, startedAt }: Incoming<unknown, unknown>,
   asked: CheckRequest,
 ): Promise<DecisionAnswer> {
-  return judge(services, asked, performance.now() - startedAt, decisionOf);
+  return judgeOneOf(services, asked, performance.now() - startedAt, decisionOf);
 }
 
 /** The server of the key's Connected Tool, if it has exactly one. */

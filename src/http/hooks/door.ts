@@ -120,6 +120,7 @@ export function questionOf(
     args,
     referenceId,
     startedAt: incoming.startedAt,
+    span: incoming.span,
     ...(continuation !== undefined && { continuation }),
     ...(handedTo !== undefined && { handedTo }),
   };

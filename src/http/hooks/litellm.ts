@@ -9,7 +9,7 @@ import { splitName } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { fit } from '../body.ts';
-import { judge } from '../judge.ts';
+import { judgeOneOf } from '../judge.ts';
 import { type Incoming, type Route, route } from '../route.ts';
 import { type Asked, DOOR, questionOf, refused } from './door.ts';
 import { told } from './told.ts';
@@ -67,7 +67,7 @@ async function guard(incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, identifyMs } = incoming;
   const questions = asked(incoming.body).map(each => questionOf('litellm', each, incoming));
   const verdicts = await Promise.all(
-    questions.map(question => judge(services, question, identifyMs, verdict => verdict)),
+    questions.map(question => judgeOneOf(services, question, identifyMs, verdict => verdict)),
   );
   return Response.json(answer(verdicts));
 }
