@@ -24,12 +24,14 @@ const MAY: Record<string, readonly string[]> = {
   'guard/server-sign-ins': ['core', 'store', 'guard', 'guard/server-sign-ins', 'guard/outgoing'],
   'guard/log': ['core', 'store', 'guard', 'guard/log'],
   demo: ['core', 'store', 'guard', 'demo'],
+  doctor: ['core', 'store', 'guard', 'doctor', 'config.ts', 'data-dir.ts', 'file-modes.ts'],
   mcp: ['core', 'guard', 'store', 'mcp', 'event-writer.ts', 'server-file.ts'],
   http: [
     'core',
     'guard',
     'store',
     'mcp',
+    'doctor',
     'http',
     'config.ts',
     'event-writer.ts',
@@ -44,6 +46,7 @@ const MAY: Record<string, readonly string[]> = {
   'cli/commands/backup.ts': ['cli', 'config.ts', 'store'],
   'cli/commands/restore.ts': ['cli', 'config.ts', 'data-dir.ts', 'store'],
   'cli/verify-copy.ts': ['core', 'cli', 'config.ts', 'data-dir.ts', 'guard', 'guard/log', 'store'],
+  'cli/commands/doctor.ts': ['cli', 'config.ts', 'doctor'],
   'cli/sealed-source.ts': ['core', 'cli', 'store'],
   'config.ts': [
     'core',
@@ -113,6 +116,8 @@ const ONLY: Record<string, RegExp> = {
   oauth4webapi: /^guard\/(people|server-sign-ins)\//,
   '@simplewebauthn/server': /^guard\/people\/passkey-responses\.ts$/,
   nodemailer: /^guard\/approvals\/notify\/email\.ts$/,
+  'nodemailer/lib/smtp-connection': /^guard\/approvals\/notify\/mail-server\.ts$/,
+  'nodemailer/lib/shared': /^guard\/approvals\/notify\/mail-server\.ts$/,
   commander: /^cli\//,
   pino: /^log\.ts$/,
 };

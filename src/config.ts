@@ -26,6 +26,8 @@ export interface Config extends Values {
   origins: Origin[];
   /** The file that was read, and whether it contains a secret. */
   serverFile: { path: string; secret: boolean } | null;
+  /** Variables in the environment that look like settings and are none, probably misspelt. */
+  unknown: string[];
 }
 
 interface Origin {
@@ -72,7 +74,7 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const secret = holdsSecret(file, channels) || Object.keys(shipping).length > 0;
   const serverFile = file.path === null ? null : { path: file.path, secret };
   const { stdioServers } = file;
-  const config = { ...(values as Values), stdioServers, channels, shipping, origins, serverFile };
+  const config = { ...(values as Values), stdioServers, channels, shipping, origins, serverFile, unknown };
   checkTelemetry(config, later);
   checkTogether(config);
   return { config, unknown, file: file.path };
@@ -97,6 +99,14 @@ export function embeddedPath({
 export function listensOnLoopback(config: Config): boolean {
   if (config.host === 'localhost') return true;
   return ipaddr.isValid(config.host) && ipaddr.process(config.host).range() === 'loopback';
+}
+
+/**
+ * Where webhooks and Connected Tools may be. Private addresses are allowed while only this machine can reach the
+ * service; otherwise the operator has to allow them.
+ */
+export function targetRules(config: Config): { allowPrivate: boolean } {
+  return { allowPrivate: config.allowPrivateNetworks ?? listensOnLoopback(config) };
 }
 
 /**

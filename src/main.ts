@@ -4,7 +4,7 @@
 import pkg from '../package.json' with { type: 'json' };
 import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
-import { type Config, listensOnLoopback, publicUrl } from './config.ts';
+import { type Config, publicUrl, targetRules } from './config.ts';
 import { type VerifierKey, verifierKeyText } from './core/checkpoint.ts';
 import type { MetricFamily } from './core/metric.ts';
 import type { Tracer } from './core/span.ts';
@@ -24,7 +24,6 @@ import type { Deps } from './guard/deps.ts';
 import { setUpStore, showFirstKey } from './guard/first-start.ts';
 import { takeOver } from './guard/leases.ts';
 import { logKey } from './guard/log/sealed-log.ts';
-import type { TargetRules } from './guard/outgoing/addresses.ts';
 import { ClientDocuments } from './guard/people/client-documents.ts';
 import { CompanyIssuer } from './guard/people/company-issuer.ts';
 import { CompanyTokens } from './guard/people/company-tokens.ts';
@@ -322,12 +321,4 @@ function companyTokens(config: Config, deps: Deps, log: Log): CompanyTokens | nu
   const issuer = new CompanyIssuer({ jwtIssuer, jwtAudience }, targetRules(config), failed);
   const plain = (address: string | null) => address?.replace(/\/$/, '');
   return new CompanyTokens(deps, issuer, jwtGroupsClaim, plain(jwtIssuer) === plain(oidcIssuer));
-}
-
-/**
- * Private addresses are allowed while only this machine can reach the service; otherwise the operator has to allow
- * them.
- */
-function targetRules(config: Config): TargetRules {
-  return { allowPrivate: config.allowPrivateNetworks ?? listensOnLoopback(config) };
 }

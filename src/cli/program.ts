@@ -19,6 +19,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [SERVICE, 'serve', 'run the service', () => import('./commands/serve.ts')],
   [SERVICE, 'config', 'list every setting and where it comes from', () => import('./commands/config.ts')],
   [SERVICE, 'health', 'whether the service is ready', () => import('./commands/health.ts')],
+  [SERVICE, 'doctor', 'what is wrong, and what to do about it', () => import('./commands/doctor.ts')],
   [AGENTS, 'connect', 'connect Claude Code, Cursor and other clients', () => import('./commands/connect.ts')],
   [AGENTS, 'check', 'ask whether a tool call may proceed', () => import('./commands/check.ts')],
   [AGENTS, 'hook', 'judge the tool calls of a coding agent', () => import('./commands/hook.ts')],

@@ -1028,6 +1028,14 @@ export interface Answers {
       type: 'email' | 'slack' | 'teams' | 'http';
     }[];
   };
+  'GET /admin/v1/doctor': {
+    ok: boolean;
+    checks: {
+      name: string;
+      state: 'good' | 'warning' | 'bad';
+      message: string;
+    }[];
+  };
   'POST /admin/v1/setup': {
     id: string;
     email: string;

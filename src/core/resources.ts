@@ -55,6 +55,8 @@ export type Change = Answers['GET /admin/v1/changes']['changes'][number];
 export type NotificationChannel = Answers['GET /admin/v1/notifications/channels']['channels'][number];
 export type NotificationTest = Answers['POST /admin/v1/notifications/channels/{name}/test'];
 export type Settings = Answers['GET /admin/v1/settings'];
+/** What the doctor found. */
+export type DoctorReport = Answers['GET /admin/v1/doctor'];
 export type Setting = Settings['settings'][number];
 export type Operator = Answers['GET /admin/v1/operators']['operators'][number];
 export type InvitedOperator = Answers['POST /admin/v1/operators'];

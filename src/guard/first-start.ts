@@ -34,7 +34,12 @@ const DEFAULT_RULES: Rule[] = [
 
 /** The fingerprint of the master key that a store was made with; null if it has none yet. This only reads. */
 export async function knownFingerprint(db: Db): Promise<string | null> {
-  return (await isNewStore(db)) ? null : readSetting(db, FINGERPRINT);
+  return (await isNewStore(db)) ? null : storedFingerprint(db);
+}
+
+/** The same, without a look at whether the store is new. */
+export function storedFingerprint(db: Queries): Promise<string | null> {
+  return readSetting(db, FINGERPRINT);
 }
 
 /** A store belongs to one master key: with another one, none of its secrets could be decrypted. */

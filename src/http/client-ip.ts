@@ -17,7 +17,8 @@ export function clientIp(peer: string, forwardedFor: string | null, trusted: rea
   return network(client);
 }
 
-function isTrusted(address: string, trusted: readonly Cidr[]): boolean {
+/** Whether an address is one of the proxies that the settings name. */
+export function isTrusted(address: string, trusted: readonly Cidr[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const ip = ipaddr.process(address);
   return trusted.some(([range, bits]) => ip.kind() === range.kind() && ip.match([range, bits] as never));

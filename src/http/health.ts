@@ -2,9 +2,14 @@
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
+import { answerTo, PROBE_HEADER, type Seen } from '../doctor/probe.ts';
 import { METRICS_TYPES, metricsText, preferredFormat } from '../metrics/text.ts';
 import { MIGRATIONS, schemaVersion } from '../store/migrate.ts';
-import { type Route, route, type Services } from './route.ts';
+import { isTrusted } from './client-ip.ts';
+import { isOwnHost } from './origin.ts';
+import { type Incoming, type Route, route, type Services } from './route.ts';
+
+const MOST_SHOWN = 200;
 
 const state = z.object({ status: z.literal('ok'), version: z.string() });
 
@@ -16,7 +21,13 @@ export const healthRoutes: Route[] = [
     tag: 'health',
     summary: 'Whether the process is alive',
     answers: { 200: { description: 'It is alive.', schema: state } },
-    handle: ({ services }) => Response.json({ status: 'ok', version: services.version }),
+    handle: incoming => {
+      const { services, request } = incoming;
+      const probe = request.headers.get(PROBE_HEADER);
+      const answer = probe === null ? null : answerTo(services.deps.vault, probe, () => seenOf(incoming));
+      const headers = answer === null ? {} : { [PROBE_HEADER]: answer };
+      return Response.json({ status: 'ok', version: services.version }, { headers });
+    },
   }),
   route({
     method: 'GET',
@@ -49,6 +60,18 @@ export const healthRoutes: Route[] = [
     },
   }),
 ];
+
+/** What the doctor learns about its own request. Headers are cut, because anybody on the way may have made them. */
+function seenOf({ services: { config }, request, server }: Incoming<unknown, unknown>): Seen {
+  const peer = server.requestIP(request)?.address ?? '';
+  return {
+    peer,
+    isTrusted: isTrusted(peer, config.trustedProxies),
+    forwardedFor: request.headers.get('x-forwarded-for')?.slice(0, MOST_SHOWN) ?? null,
+    host: (request.headers.get('host') ?? '').slice(0, MOST_SHOWN),
+    isHostAccepted: isOwnHost(request, config),
+  };
+}
 
 async function wantReady(services: Services): Promise<void> {
   try {

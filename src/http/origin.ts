@@ -8,8 +8,8 @@ import { GuardError } from '../core/errors.ts';
 
 export function checkOrigin(request: Request, config: Config): void {
   const host = request.headers.get('host') ?? '';
-  const own = config.publicUrl === null ? null : new URL(config.publicUrl);
-  if (host !== own?.host && !isLocalName(host)) {
+  const own = ownUrl(config);
+  if (!isOwn(host, own)) {
     throw new GuardError(
       'forbidden',
       'The Host header names another service. Set TOOLGATE_PUBLIC_URL to this one’s.',
@@ -21,6 +21,19 @@ export function checkOrigin(request: Request, config: Config): void {
   if (page === null || page.host !== host) {
     throw new GuardError('forbidden', 'Requests from pages of other origins are refused.');
   }
+}
+
+/** Whether the Host header of a request names this service. */
+export function isOwnHost(request: Request, config: Config): boolean {
+  return isOwn(request.headers.get('host') ?? '', ownUrl(config));
+}
+
+function ownUrl({ publicUrl }: Config): URL | null {
+  return publicUrl === null ? null : new URL(publicUrl);
+}
+
+function isOwn(host: string, own: URL | null): boolean {
+  return host === own?.host || isLocalName(host);
 }
 
 const KNOWN_LOCAL = new Set<string>();

@@ -91,6 +91,16 @@ export async function findTool(db: Queries, id: string): Promise<ConnectedTool |
   return rows[0] ?? null;
 }
 
+/** The tools of all keys that are not revoked. */
+export function listToolsInUse(db: Queries, limit: number): Promise<ConnectedTool[]> {
+  return db.all(
+    `SELECT ${COLUMNS} FROM connected_tools
+     WHERE EXISTS (SELECT 1 FROM keys WHERE keys.id = key_id AND revoked_at IS NULL)
+     ORDER BY name, id LIMIT $1`,
+    [limit],
+  );
+}
+
 /** The tools of all keys that people sign in to for themselves. */
 export function listPersonalTools(db: Queries): Promise<ConnectedTool[]> {
   return db.all(`SELECT ${COLUMNS} FROM connected_tools WHERE oauth_as = 'person' ORDER BY name, id`);

@@ -83,6 +83,16 @@ export async function schemaVersion(db: Queries): Promise<number> {
   return row?.version ?? 0;
 }
 
+/** The same, for a store of which it is not known whether it was ever migrated. It only reads. */
+export async function versionOfAny(db: Queries): Promise<number> {
+  try {
+    return await schemaVersion(db);
+  } catch (error) {
+    if (/no such table|relation "migrations" does not exist/.test((error as Error).message)) return 0;
+    throw error;
+  }
+}
+
 /**
  * Applies a migration. It waits for a dump or another long transaction in short attempts, so that checks of other
  * replicas run in between.

@@ -4,7 +4,16 @@
 
 import { SQL } from 'bun';
 import { GuardError } from '../core/errors.ts';
-import { type Db, type Lane, type Locks, type Row, StoreError, type Transaction, type Value } from './db.ts';
+import {
+  type Db,
+  type Lane,
+  type Locks,
+  type Queries,
+  type Row,
+  StoreError,
+  type Transaction,
+  type Value,
+} from './db.ts';
 import { Connection, deadlineOf, options, type Server, unlimited } from './postgres-connection.ts';
 import { unreachable } from './postgres-errors.ts';
 
@@ -31,9 +40,32 @@ export async function openPostgres(
     return db;
   } catch (error) {
     await db.close();
-    if (!(error instanceof StoreError && error.cause instanceof SQL.PostgresError)) throw error;
-    throw new Error(unreachable(error) ? whereTo(url, error) : refusal(url, error), { cause: error });
+    throw explained(url, error);
   }
+}
+
+/** Opens one connection for reading. It refuses no server, and it changes nothing. */
+export async function readPostgres(
+  url: string,
+  pooling: Server['pooling'],
+): Promise<Queries & { close(): Promise<void> }> {
+  const connection = new Connection({ url, pooling, patience: 1, misled: () => {} });
+  try {
+    await connection.all('SELECT 1');
+  } catch (error) {
+    connection.drop();
+    throw explained(url, error);
+  }
+  return {
+    all: (sql, params) => connection.all(sql, params),
+    run: () => Promise.reject(new Error('the store is open for reading only')),
+    close: async () => connection.drop(),
+  };
+}
+
+function explained(url: string, error: unknown): unknown {
+  if (!(error instanceof StoreError && error.cause instanceof SQL.PostgresError)) return error;
+  return new Error(unreachable(error) ? whereTo(url, error) : refusal(url, error), { cause: error });
 }
 
 /**

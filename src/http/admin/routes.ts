@@ -6,6 +6,7 @@ import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { changeRoutes } from './changes.ts';
 import { connectedToolRoutes } from './connected-tools.ts';
+import { doctorRoutes } from './doctor.ts';
 import { editConnectedToolRoutes } from './edit-connected-tool.ts';
 import { eventRoutes } from './events.ts';
 import { grantRoutes } from './grants.ts';
@@ -55,6 +56,7 @@ export const adminRoutes: Route[] = [
   ...eventRoutes,
   ...changeRoutes,
   ...settingRoutes,
+  ...doctorRoutes,
   ...setupRoutes,
   ...operatorRoutes,
   ...oauthClientRoutes,

@@ -53,7 +53,7 @@ interface Server {
 }
 
 /** Replaces the host name by an address, because the library would look it up in the runtime's thread pool. */
-async function located(smtpUrl: string): Promise<Server> {
+export async function located(smtpUrl: string): Promise<Server> {
   const url = new URL(smtpUrl);
   const servername = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(servername) !== 0) return { url: smtpUrl };
@@ -123,7 +123,7 @@ const SENTENCES: Record<string, string> = {
 };
 
 /** The texts of servers and libraries may contain addresses and credentials, so only the reply code is kept. */
-function asMailError(error: unknown, timeoutMs: number): Error {
+export function asMailError(error: unknown, timeoutMs: number): Error {
   const { code, responseCode } = (error ?? {}) as { code?: string; responseCode?: number };
   if (code === 'ETIMEDOUT') return new Error(`no answer from the mail server within ${timeoutMs / 1000} s`);
   const sentence = SENTENCES[code ?? ''] ?? 'no connection to the mail server';

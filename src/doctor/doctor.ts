@@ -1,0 +1,38 @@
+// The doctor's door: all checks of a service, in the order in which they are shown. They run at once (check.ts), they
+// change nothing, and they show no secret.
+
+import type { Check } from './check.ts';
+import { clockCheck } from './clock.ts';
+import { diskChecks } from './disk.ts';
+import type { Examined } from './examined.ts';
+import { issuerChecks } from './issuer.ts';
+import { addressCheck, peopleChecks } from './people.ts';
+import { publicUrlChecks } from './public-url.ts';
+import { secretsChecks } from './secrets.ts';
+import { settingsCheck } from './settings.ts';
+import { storeChecks } from './store.ts';
+import { versionsCheck } from './versions.ts';
+
+export function checksOf(examined: Examined): Check[] {
+  const { config } = examined;
+  return [
+    settingsCheck(config),
+    versionsCheck(examined),
+    ...storeChecks(examined),
+    ...secretsChecks(examined),
+    clockCheck(examined),
+    ...diskChecks(config),
+    ...publicUrlChecks(examined),
+    ...peopleChecks(config),
+    ...issuerChecks(config),
+    ...outgoingChecks(examined),
+    examined.tools,
+  ];
+}
+
+/** Servers outside that get parts of the audit log. */
+function outgoingChecks({ config }: Examined): Check[] {
+  const { checkpointUrl } = config;
+  if (checkpointUrl === null) return [];
+  return [addressCheck('checkpoints', checkpointUrl.replaceAll('{size}', '0'), 'TOOLGATE_CHECKPOINT_URL')];
+}

@@ -1,0 +1,31 @@
+// What the doctor looks at: a service by its settings, whether it runs or not. The command line makes it from the
+// settings alone, the running service from its own parts.
+
+import type { Config } from '../config.ts';
+import type { Vault } from '../guard/secrets.ts';
+import type { Queries } from '../store/db.ts';
+import type { Check } from './check.ts';
+
+export interface Examined {
+  config: Config;
+  version: string;
+  /** Whether this is the service itself, which looks at its own parts. */
+  running: boolean;
+  /** The address at which the service listens, as this machine reaches it. */
+  localUrl: string;
+  /** The store, for reading. Every check that needs it waits for the same one. */
+  store: () => Promise<Queries>;
+  /** The master key; null if it cannot be had, which a check of its own says. */
+  vault: () => Vault | null;
+  /** How the Connected Tools do, which a running service knows better. */
+  tools: Check;
+}
+
+/** What is found with the store; nothing if it cannot be opened, because the check `store` says that. */
+export async function withStore<T>(
+  { store }: Pick<Examined, 'store'>,
+  work: (db: Queries) => Promise<T[]>,
+): Promise<T[]> {
+  const db = await store().catch(() => null);
+  return db === null ? [] : work(db);
+}

@@ -1,0 +1,54 @@
+// The checks of the two secrets of the service: that the master key is there and belongs to the store, and that the admin
+// token can be had. Neither is ever made here.
+
+import { existsSync, statSync } from 'node:fs';
+import { adminTokenPath, masterKeyPath } from '../data-dir.ts';
+import { storedFingerprint } from '../guard/first-start.ts';
+import { versionOfAny } from '../store/migrate.ts';
+import { bad, type Check, type Found, good } from './check.ts';
+import { type Examined, withStore } from './examined.ts';
+
+export function secretsChecks(examined: Examined): Check[] {
+  return [
+    { name: 'master key', run: () => masterKeyFound(examined) },
+    { name: 'admin token', run: async () => [adminTokenFound(examined)] },
+  ];
+}
+
+async function masterKeyFound(examined: Examined): Promise<Found[]> {
+  const name = 'master key';
+  const { config } = examined;
+  const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
+  const vault = examined.vault();
+  const known = (
+    await withStore(examined, async db => [(await versionOfAny(db)) > 0 ? await storedFingerprint(db) : null])
+  )[0];
+  const isNew = known === undefined || known === null;
+  if (vault === null && isNew && !existsSync(from))
+    return [good(name, 'There is none yet: the first start makes it.')];
+  if (vault === null)
+    return [
+      bad(
+        name,
+        `It cannot be read from ${from}: put the file back from where you keep it, or set TOOLGATE_MASTER_KEY to what it holds. Without it, nothing that is encrypted in the store can be read.`,
+      ),
+    ];
+  if (!isNew && known !== vault.fingerprint)
+    return [
+      bad(
+        name,
+        `The one from ${from} is not the one this store was made with: put the right one there; every replica needs the same.`,
+      ),
+    ];
+  return [good(name, isNew ? `It is in ${from}.` : `The one from ${from} belongs to this store.`)];
+}
+
+function adminTokenFound({ config }: Examined): Found {
+  const name = 'admin token';
+  if (config.adminToken !== null) return good(name, 'TOOLGATE_ADMIN_TOKEN is set.');
+  const path = adminTokenPath(config.dataDir);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return good(name, 'There is none yet: the first start makes it.');
+  if (found.size > 1) return good(name, `It is in ${path}.`);
+  return bad(name, `${path} is empty: restore it, or remove the file, and the next start makes a new one.`);
+}

@@ -1,0 +1,141 @@
+// The checks of the store: whether it can be read and how fast, its schema and, on PostgreSQL, whether a commit is
+// durable and how many connections are left. They only read, and they never migrate.
+
+import { embeddedPath } from '../config.ts';
+import type { Queries } from '../store/db.ts';
+import { MIGRATIONS, versionOfAny } from '../store/migrate.ts';
+import { readServerFacts } from '../store/postgres-server.ts';
+import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
+import { type Examined, withStore } from './examined.ts';
+
+/** A check of a call waits for some round trips, so a slow network delays every call. */
+const SLOW_ANSWER_MS = 20;
+const ASKED = 5;
+
+export function storeChecks(examined: Examined): Check[] {
+  const onPostgres = embeddedPath(examined.config) === null;
+  const checks: Check[] = [
+    { name: 'store', run: () => storeFound(examined) },
+    { name: 'schema', run: () => withStore(examined, db => schemaFound(db, examined.running)) },
+  ];
+  if (onPostgres) {
+    checks.push(
+      { name: 'durability', run: () => withStore(examined, durabilityFound) },
+      {
+        name: 'connections',
+        run: () => withStore(examined, db => connectionsFound(db, examined)),
+      },
+    );
+  }
+  return checks;
+}
+
+async function storeFound(examined: Examined): Promise<Found[]> {
+  const name = 'store';
+  const path = embeddedPath(examined.config);
+  let db: Queries;
+  try {
+    db = await examined.store();
+  } catch (error) {
+    if (error instanceof NoStore)
+      return [good(name, `There is no store at ${path} yet: the first start makes it.`)];
+    return [bad(name, storeFault(error))];
+  }
+  const ms = await answerMs(db);
+  const where = path ?? `PostgreSQL at ${new URL(examined.config.databaseUrl ?? '').host}`;
+  if (path === null && ms > SLOW_ANSWER_MS)
+    return [
+      warning(
+        name,
+        `${where} answers in ${ms.toFixed(1)} ms, and every check waits for it several times: run the service nearer to it.`,
+      ),
+    ];
+  return [good(name, `${where} answers in ${ms.toFixed(1)} ms.`)];
+}
+
+/** The store was never made. */
+export class NoStore extends Error {}
+
+/** Messages of our own are shown. Those of a library are not, since they may say more. */
+function storeFault(error: unknown): string {
+  const { message } = error as Error;
+  if (/^(PostgreSQL|There is|\/)/.test(message)) return message;
+  return `The store cannot be read${codeOf(error)}. TOOLGATE_DATABASE_URL or TOOLGATE_DATA_DIR says where it is; run this as the user of the service.`;
+}
+
+/** The median of a few round trips. */
+async function answerMs(db: Queries): Promise<number> {
+  const times: number[] = [];
+  for (let index = 0; index < ASKED; index++) {
+    const begun = performance.now();
+    await versionOfAny(db);
+    times.push(performance.now() - begun);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(ASKED / 2)] as number;
+}
+
+async function schemaFound(db: Queries, running: boolean): Promise<Found[]> {
+  const name = 'schema';
+  const at = await versionOfAny(db);
+  const newest = MIGRATIONS.at(-1)?.version ?? 0;
+  if (at === newest) return [good(name, `The schema has version ${at}, which is the program’s.`)];
+  if (at > newest && running)
+    return [
+      warning(
+        name,
+        `The schema has version ${at}, this program knows ${newest}: a newer replica has migrated it. Replace this one too.`,
+      ),
+    ];
+  if (at > newest)
+    return [
+      bad(
+        name,
+        `The schema has version ${at}, this program knows ${newest}: run the newer Toolgate, or restore a backup made before the upgrade.`,
+      ),
+    ];
+  if (at === 0) return [good(name, 'The store is empty: the first start makes its schema.')];
+  return [
+    warning(
+      name,
+      `The schema has version ${at}: the next start migrates it to ${newest}. Make a backup before.`,
+    ),
+  ];
+}
+
+async function durabilityFound(db: Queries): Promise<Found[]> {
+  const name = 'durability';
+  const { lossy, isStandby } = await readServerFacts(db);
+  if (isStandby)
+    return [
+      bad(
+        name,
+        'The server is a read-only standby: let TOOLGATE_DATABASE_URL name the primary, for example with target_session_attrs or a proxy that follows it.',
+      ),
+    ];
+  if (lossy.length > 0) {
+    const names = lossy.map(each => `${each}=off`).join(' and ');
+    return [
+      bad(
+        name,
+        `PostgreSQL runs with ${names}: an audit entry could be lost after it was promised. Turn it on.`,
+      ),
+    ];
+  }
+  return [good(name, 'fsync, full_page_writes and synchronous_commit are on.')];
+}
+
+async function connectionsFound(db: Queries, { config, running }: Examined): Promise<Found[]> {
+  const name = 'connections';
+  const { maxConnections, usedConnections } = await readServerFacts(db);
+  // Besides the pool, checks have up to three connections of their own, and one listens.
+  const needed = running ? 1 : config.databasePool + 4;
+  const left = maxConnections - usedConnections;
+  const used = `${usedConnections} of ${maxConnections} connections of PostgreSQL are used`;
+  if (left >= needed) return [good(name, `${used}.`)];
+  return [
+    warning(
+      name,
+      `${used}, and the service needs ${needed} more: raise max_connections, or lower TOOLGATE_DATABASE_POOL.`,
+    ),
+  ];
+}

@@ -1,0 +1,85 @@
+// What the doctor finds about the running service. There is one run at a time in a process: who asks meanwhile gets the
+// same report.
+
+import { z } from 'zod';
+import { examine, type Report } from '../../doctor/check.ts';
+import { checksOf } from '../../doctor/doctor.ts';
+import type { Examined } from '../../doctor/examined.ts';
+import { toolsCheck } from '../../doctor/tools.ts';
+import { isPersonal } from '../../mcp/sign-in.ts';
+import type { ConnectedTool } from '../../store/connected-tools.ts';
+import { holdOpen, type Route, route, type Services } from '../route.ts';
+
+const report = z.object({
+  ok: z.boolean().meta({ description: 'Whether nothing is bad.' }),
+  checks: z.array(
+    z.object({
+      name: z.string(),
+      state: z.enum(['good', 'warning', 'bad']),
+      message: z.string().meta({ description: 'What was found and, unless it is good, what to do.' }),
+    }),
+  ),
+});
+
+export const doctorRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/v1/doctor',
+    access: 'admin',
+    tag: 'settings',
+    summary: 'What is wrong with this service, and what to do about it',
+    description:
+      'Looks at settings, store, disk, clock, and the servers that the service depends on, from this replica. It changes nothing and sends no message. It takes up to 10 s.',
+    answers: { 200: { description: 'The report.', schema: report } },
+    handle: async incoming => {
+      holdOpen(incoming);
+      return Response.json(await reportOf(incoming.services, incoming.server.port ?? 0));
+    },
+  }),
+];
+
+const underWay = new WeakMap<Services, Promise<Report>>();
+
+function reportOf(services: Services, port: number): Promise<Report> {
+  const known = underWay.get(services);
+  if (known !== undefined) return known;
+  const begun = examine(checksOf(examined(services, port))).finally(() => underWay.delete(services));
+  underWay.set(services, begun);
+  return begun;
+}
+
+function examined(services: Services, port: number): Examined {
+  const { config, deps, version } = services;
+  const store = async () => deps.db;
+  return {
+    config,
+    version,
+    running: true,
+    localUrl: `http://127.0.0.1:${port}`,
+    store,
+    vault: () => deps.vault,
+    tools: toolsCheck({ store }, (tool, signal) => faultOf(services, tool, signal)),
+  };
+}
+
+/** How long a command may take to start before it counts as a fault. It is below the limit of a check. */
+const PATIENCE_MS = 6000;
+/** A server may say anything. */
+const MOST_CHARS = 300;
+
+/** Connects if necessary, and says what the last list of tools said. It reads no list, because that may pin tools. */
+async function faultOf(
+  { mcp }: Services,
+  { id, keyId }: ConnectedTool,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const upstream = await mcp.hub.find(keyId, id);
+  // A server to which everybody signs in for themselves has no connection that everybody shares.
+  if (upstream === null || isPersonal(upstream.tool)) return null;
+  try {
+    await upstream.reach(signal, PATIENCE_MS);
+  } catch (error) {
+    return (error as Error).message.slice(0, MOST_CHARS);
+  }
+  return mcp.listing.health(upstream).error?.slice(0, MOST_CHARS) ?? null;
+}
