@@ -20,7 +20,10 @@ export function diskChecks(config: Config): Check[] {
   const path = embeddedPath(config);
   const folder = path === null ? config.dataDir : dirname(path);
   return [
-    { name: 'disk', run: async () => (existsSync(folder) ? [await roomFound(folder)] : [notYet('disk', folder)]) },
+    {
+      name: 'disk',
+      run: async () => (existsSync(folder) ? [await roomFound(folder)] : [notYet('disk', folder)]),
+    },
     { name: 'sync', run: async () => (existsSync(folder) ? [await syncFound(folder, path !== null)] : []) },
     { name: 'file modes', run: async () => modesFound(config) },
   ];

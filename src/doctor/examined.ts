@@ -4,6 +4,7 @@
 import type { Config } from '../config.ts';
 import type { Vault } from '../guard/secrets.ts';
 import type { Queries } from '../store/db.ts';
+import { versionOfAny } from '../store/migrate.ts';
 import type { Check } from './check.ts';
 
 export interface Examined {
@@ -19,6 +20,17 @@ export interface Examined {
   vault: () => Vault | null;
   /** How the Connected Tools do, which a running service knows better. */
   tools: Check;
+}
+
+/** Opens the store once, and reads from it, so that it fails here and not in every check. */
+export function readOnce<T extends Queries>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | null = null;
+  const readable = async () => {
+    const db = await open();
+    await versionOfAny(db);
+    return db;
+  };
+  return () => (opened ??= readable());
 }
 
 /** What is found with the store; nothing if it cannot be opened, because the check `store` says that. */

@@ -9,7 +9,7 @@ import { Vault } from '../guard/secrets.ts';
 import type { Queries } from '../store/db.ts';
 import { readPostgres } from '../store/postgres.ts';
 import { readSqlite } from '../store/sqlite.ts';
-import type { Examined } from './examined.ts';
+import { type Examined, readOnce } from './examined.ts';
 import { NoStore } from './store.ts';
 import { seenFromOutside, toolsCheck } from './tools.ts';
 
@@ -23,8 +23,8 @@ interface FromSettings {
 /** Paths in the settings are relative to `cwd`. */
 export function fromSettings(settings: Config, version: string, cwd: string): FromSettings {
   const config = { ...settings, dataDir: resolve(cwd, settings.dataDir) };
-  let opened: Promise<Opened> | null = null;
-  const store = () => (opened ??= openStore(config, cwd));
+  let opened: Opened | null = null;
+  const store = readOnce(async () => (opened = await openStore(config, cwd)));
   return {
     examined: {
       config,
@@ -35,7 +35,7 @@ export function fromSettings(settings: Config, version: string, cwd: string): Fr
       vault: vaultOf(config),
       tools: toolsCheck({ store }, seenFromOutside(config)),
     },
-    close: async () => (await opened?.catch(() => null))?.close(),
+    close: async () => opened?.close(),
   };
 }
 
@@ -67,6 +67,7 @@ function readVault(config: Config): Vault | null {
 /** A service that listens on every address is asked on loopback. */
 function localUrl(config: Config): string {
   const every = config.host === '0.0.0.0' || config.host === '::';
-  const host = every || (listensOnLoopback(config) && config.host === 'localhost') ? '127.0.0.1' : config.host;
+  const host =
+    every || (listensOnLoopback(config) && config.host === 'localhost') ? '127.0.0.1' : config.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${config.port}`;
 }

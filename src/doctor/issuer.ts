@@ -2,11 +2,11 @@
 // provider says about itself is read, its issuer is compared, and its keys are read. Nobody signs in.
 
 import { type Config, targetRules } from '../config.ts';
+import { GuardError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import { boundedBody } from '../guard/outgoing/bounded-body.ts';
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
-import { GuardError } from '../core/errors.ts';
 import { bad, type Check, type Found, good } from './check.ts';
 import { sentence } from './reach.ts';
 
@@ -17,7 +17,12 @@ export function issuerChecks(config: Config): Check[] {
   const of = (name: string, issuer: string | null, setting: string): Check[] =>
     issuer === null
       ? []
-      : [{ name, run: async signal => [await issuerFound({ name, issuer, setting }, targetRules(config), signal)] }];
+      : [
+          {
+            name,
+            run: async signal => [await issuerFound({ name, issuer, setting }, targetRules(config), signal)],
+          },
+        ];
   return [
     ...of('single sign-on', config.oidcIssuer, 'TOOLGATE_OIDC_ISSUER'),
     ...of('company tokens', config.jwtIssuer, 'TOOLGATE_JWT_ISSUER'),
@@ -47,10 +52,12 @@ async function issuerFound(
       );
     const keys = await readJson(fetcher, String(about['jwks_uri'] ?? ''), signal);
     const count = Array.isArray(keys['keys']) ? keys['keys'].length : 0;
-    if (count === 0) return bad(name, `The provider at ${host} shows no keys, so nothing that it signs can be verified.`);
+    if (count === 0)
+      return bad(name, `The provider at ${host} shows no keys, so nothing that it signs can be verified.`);
     return good(name, `The provider at ${host} is ${issuer} and shows ${count} keys.`);
   } catch (error) {
-    const why = error instanceof GuardError || error instanceof Unusable ? error.message : sentence(host, error);
+    const why =
+      error instanceof GuardError || error instanceof Unusable ? error.message : sentence(host, error);
     return bad(name, `${why} Is ${setting} right, and the provider up?`);
   }
 }

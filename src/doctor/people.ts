@@ -45,7 +45,10 @@ async function mailFound(smtpUrl: string): Promise<Found> {
       );
     return good(name, `${host} accepts ${hasPassword ? 'the user name and password' : 'connections'}.`);
   } catch (error) {
-    return bad(name, `${host}: ${(error as Error).message}. TOOLGATE_SMTP_URL names server, user and password.`);
+    return bad(
+      name,
+      `${host}: ${(error as Error).message}. TOOLGATE_SMTP_URL names server, user and password.`,
+    );
   }
 }
 

@@ -26,7 +26,9 @@ export function publicUrlChecks(examined: Examined): Check[] {
       name: 'public URL',
       run: async signal => {
         const isUp = running || (await askLocal(signal)).kind === 'ours';
-        return isUp ? publicFound(localUrl, publicUrl, await ask(publicUrl, vault, signal)) : [notUp(publicUrl)];
+        return isUp
+          ? publicFound(localUrl, publicUrl, await ask(publicUrl, vault, signal))
+          : [notUp(publicUrl)];
       },
     });
   return checks;
@@ -94,7 +96,10 @@ function serviceFound({ localUrl, version }: Examined, answer: Answer): Found {
   const name = 'service';
   switch (answer.kind) {
     case 'none':
-      return warning(name, `Nothing answers at ${localUrl}: the service does not run. Start it with \`toolgate serve\`.`);
+      return warning(
+        name,
+        `Nothing answers at ${localUrl}: the service does not run. Start it with \`toolgate serve\`.`,
+      );
     case 'ours':
       if (answer.version === version) return good(name, `It runs at ${localUrl}, in version ${version}.`);
       return warning(
@@ -146,7 +151,10 @@ function publicFound(localUrl: string, publicUrl: string, answer: Answer): Found
         ),
       ];
     case 'ours':
-      return [good(name, `${publicUrl} leads to this service.`), proxyFound(localUrl, publicUrl, answer.seen)];
+      return [
+        good(name, `${publicUrl} leads to this service.`),
+        proxyFound(localUrl, publicUrl, answer.seen),
+      ];
   }
 }
 

@@ -14,10 +14,7 @@ export const MOST_TOOLS = 100;
 type ToolFound = (tool: ConnectedTool, signal: AbortSignal) => Promise<string | null>;
 
 /** `faultOf` says what is wrong with one tool, or null. */
-export function toolsCheck(
-  store: Pick<Examined, 'store'>,
-  faultOf: ToolFound,
-): Check {
+export function toolsCheck(store: Pick<Examined, 'store'>, faultOf: ToolFound): Check {
   const name = 'connected tools';
   return {
     name,
@@ -25,7 +22,9 @@ export function toolsCheck(
       withStore(store, async db => {
         if ((await versionOfAny(db)) === 0) return [];
         const tools = await listToolsInUse(db, MOST_TOOLS + 1);
-        const found = await Promise.all(tools.slice(0, MOST_TOOLS).map(each => toolFound(each, faultOf, signal)));
+        const found = await Promise.all(
+          tools.slice(0, MOST_TOOLS).map(each => toolFound(each, faultOf, signal)),
+        );
         if (tools.length > MOST_TOOLS)
           found.push(warning(name, `There are more than ${MOST_TOOLS}; only so many were looked at.`));
         return found;
@@ -48,7 +47,9 @@ export function seenFromOutside(config: Config): ToolFound {
   const rules = targetRules(config);
   return async (tool, signal) => {
     if (tool.transport !== 'stdio') return unreachable(tool.target, rules, signal);
-    const server = Object.hasOwn(config.stdioServers, tool.target) ? config.stdioServers[tool.target] : undefined;
+    const server = Object.hasOwn(config.stdioServers, tool.target)
+      ? config.stdioServers[tool.target]
+      : undefined;
     if (server === undefined)
       return `"${tool.target}" is not declared under stdioServers in the server file (toolgate.yaml)`;
     const path = server.env['PATH'] ?? process.env['PATH'] ?? '';

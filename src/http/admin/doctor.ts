@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { examine, type Report } from '../../doctor/check.ts';
 import { checksOf } from '../../doctor/doctor.ts';
-import type { Examined } from '../../doctor/examined.ts';
+import { type Examined, readOnce } from '../../doctor/examined.ts';
 import { toolsCheck } from '../../doctor/tools.ts';
 import { isPersonal } from '../../mcp/sign-in.ts';
 import type { ConnectedTool } from '../../store/connected-tools.ts';
@@ -50,7 +50,7 @@ function reportOf(services: Services, port: number): Promise<Report> {
 
 function examined(services: Services, port: number): Examined {
   const { config, deps, version } = services;
-  const store = async () => deps.db;
+  const store = readOnce(async () => deps.db);
   return {
     config,
     version,
@@ -67,7 +67,7 @@ const PATIENCE_MS = 6000;
 /** A server may say anything. */
 const MOST_CHARS = 300;
 
-/** Connects if necessary, and says what the last list of tools said. It reads no list, because that may pin tools. */
+/** Connects if necessary, and asks for one page of tools. Nothing of the answer is kept, so no tool is pinned by it. */
 async function faultOf(
   { mcp }: Services,
   { id, keyId }: ConnectedTool,
@@ -76,10 +76,14 @@ async function faultOf(
   const upstream = await mcp.hub.find(keyId, id);
   // A server to which everybody signs in for themselves has no connection that everybody shares.
   if (upstream === null || isPersonal(upstream.tool)) return null;
+  const cancel = new AbortController();
+  signal.addEventListener('abort', () => cancel.abort(), { once: true });
   try {
     await upstream.reach(signal, PATIENCE_MS);
+    const { result, error } = await upstream.request('tools/list', {}, { cancel, timeoutMs: PATIENCE_MS });
+    if (result === null) throw upstream.refusal('tools/list', error);
+    return null;
   } catch (error) {
     return (error as Error).message.slice(0, MOST_CHARS);
   }
-  return mcp.listing.health(upstream).error?.slice(0, MOST_CHARS) ?? null;
 }
