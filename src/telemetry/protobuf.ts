@@ -8,7 +8,6 @@ export type FieldType =
   | 'uint32'
   | 'int64'
   | 'double'
-  | 'fixed32'
   | 'fixed64'
   /** Bytes, which OTLP writes as hexadecimal digits in JSON. */
   | 'hex'
@@ -31,7 +30,6 @@ export function encode(message: Message, value: object): Uint8Array<ArrayBuffer>
 const VARINT = 0;
 const EIGHT_BYTES = 1;
 const WITH_LENGTH = 2;
-const FOUR_BYTES = 5;
 
 const FIRST_SIZE = 16 * 1024;
 
@@ -94,9 +92,6 @@ class Writer {
       case 'fixed64':
         this.#eight(type, value as string);
         return EIGHT_BYTES;
-      case 'fixed32':
-        this.#buffer.writeUInt32LE(value as number, this.#room(4));
-        return FOUR_BYTES;
     }
   }
 
@@ -108,23 +103,26 @@ class Writer {
 
   #text(text: string, encoding: 'utf8' | 'hex'): void {
     const size = Buffer.byteLength(text, encoding);
-    this.#buffer.write(text, this.#room(size), size, encoding);
+    const at = this.#room(size);
+    this.#buffer.write(text, at, size, encoding);
   }
 
   /** Seven bits in each byte; the highest bit says that another byte follows. Almost all fit into one or two bytes. */
   #varint(value: number | bigint): void {
     if (typeof value === 'number' && value < 0x80) {
-      this.#buffer[this.#room(1)] = value;
+      const at = this.#room(1);
+      this.#buffer[at] = value;
       return;
     }
     const bytes: number[] = [];
     let rest = BigInt(value);
     for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
     bytes.push(Number(rest));
-    this.#buffer.set(bytes, this.#room(bytes.length));
+    const at = this.#room(bytes.length);
+    this.#buffer.set(bytes, at);
   }
 
-  /** The position of the next `size` bytes, in front of what is written. */
+  /** The position of the next `size` bytes, in front of what is written. It may replace the buffer with a larger one. */
   #room(size: number): number {
     this.#written += size;
     if (this.#written > this.#buffer.length) {

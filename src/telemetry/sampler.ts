@@ -19,14 +19,18 @@ export function samplerOf(name: SamplerName, ratio: number): Sampler {
   return (parent, traceId) => parent?.sampled ?? byId(traceId);
 }
 
-/** The last 14 digits of a trace id are random: 56 bits, by W3C Trace Context. */
-const DIGITS = 14;
+/** The last 14 digits of a trace id are random, by W3C Trace Context. A number holds 13 of them exactly. */
+const RANDOM_DIGITS = 14;
+const USED_DIGITS = 13;
 
 /**
  * Programs that sample the same part of the traces have to choose the same ones. So the random digits decide, in the
  * way that OpenTelemetry describes: a trace is sampled if they are not below a threshold.
  */
 function byRatio(ratio: number): (traceId: string) => boolean {
-  const threshold = (1 - ratio) * 16 ** DIGITS;
-  return traceId => ratio > 0 && Number.parseInt(traceId.slice(-DIGITS), 16) >= threshold;
+  const threshold = (1 - ratio) * 16 ** USED_DIGITS;
+  return traceId => {
+    const digits = traceId.slice(-RANDOM_DIGITS, USED_DIGITS - RANDOM_DIGITS);
+    return ratio > 0 && Number.parseInt(digits, 16) >= threshold;
+  };
 }
