@@ -16,7 +16,8 @@ export function judge<T>(
 ): Promise<T> {
   return checks.submit(asked, identifyMs).then(
     verdict => {
-      metrics.checks.verdict(verdict.decision, asked.surface, (performance.now() - asked.startedAt) / 1000);
+      const seconds = (performance.now() - asked.startedAt) / 1000;
+      metrics.checks.verdict(verdict.decision, asked.surface, seconds, asked.span);
       return show(verdict);
     },
     error => {

@@ -2,6 +2,7 @@
 
 import { DECISIONS, type Decision } from '../core/decide.ts';
 import type { MetricFamily } from '../core/metric.ts';
+import type { Span } from '../core/span.ts';
 import { SURFACES, type Surface } from '../core/surface.ts';
 import { counter, gauge, histogram } from './family.ts';
 import { Histogram } from './histogram.ts';
@@ -39,11 +40,11 @@ export class CheckMetrics {
       });
   }
 
-  /** `traceId` is that of a check whose trace is sent. */
-  verdict(decision: Decision, surface: Surface, seconds: number, traceId: string | null = null): void {
+  /** A check whose trace is sent becomes an exemplar. */
+  verdict(decision: Decision, surface: Surface, seconds: number, span?: Span): void {
     const { decided, seconds: times } = this.#surfaces.get(surface) as OfSurface;
     decided[decision]++;
-    times.observe(seconds, traceId);
+    times.observe(seconds, span?.sampled ? span.traceId : null);
   }
 
   committed({ size, waited, took }: Group): void {
