@@ -67,6 +67,12 @@ export const PAGES: PageEntry[] = [
     component: page(() => import('./pages/notifications.tsx')),
   },
   {
+    path: '/shipping',
+    name: 'Shipping',
+    icon: 'M2.5 6h9v8h-9zM11.5 9h3.5l2.5 2.5V14h-6zM6 16.5a1.5 1.5 0 1 0-.01 0M14.5 16.5a1.5 1.5 0 1 0-.01 0',
+    component: page(() => import('./pages/shipping.tsx')),
+  },
+  {
     path: '/operators',
     name: 'Operators',
     icon: 'M7.5 9a3 3 0 1 0-.01 0M2.5 17c0-3.2 2.2-5 5-5s5 1.8 5 5M13 3.4a3 3 0 0 1 0 5.2M14.5 12.3c1.9.6 3 2.3 3 4.7',

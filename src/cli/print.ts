@@ -45,6 +45,7 @@ const COLOURS: Record<string, Format> = {
   deny: 'red',
   denied: 'red',
   failed: 'red',
+  failing: 'red',
   pending: 'yellow',
 };
 

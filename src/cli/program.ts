@@ -42,6 +42,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
     () => import('./commands/oauth-clients.ts'),
   ],
   [ADMIN, 'audit', 'search, follow and export the audit log', () => import('./commands/audit.ts')],
+  [ADMIN, 'shipping', 'where the audit log is shipped to', () => import('./commands/shipping.ts')],
   [ADMIN, 'changes', 'who changed what', () => import('./commands/changes.ts')],
   [ADMIN, 'apply', 'make policies, keys and webhooks as a file says', () => import('./commands/apply.ts')],
   [SERVICE, 'demo', 'fill a fresh store with a believable week', () => import('./commands/demo.ts')],

@@ -960,6 +960,21 @@ export interface Answers {
     } | null;
     checkpoint: string;
   };
+  'GET /admin/v1/shipping': {
+    targets: {
+      name: string;
+      type: 'http';
+      to: string;
+      state: 'ok' | 'failing' | 'unused';
+      shippedTo: number | null;
+      shippedAt: string | null;
+      lagEntries: number;
+      lagSeconds: number;
+      failures: number;
+      lastError: string | null;
+      lastErrorAt: string | null;
+    }[];
+  };
   'GET /admin/v1/stats': {
     from: string;
     to: string;

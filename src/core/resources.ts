@@ -36,6 +36,8 @@ export type WholeApproval = Answers['GET /admin/v1/approvals/{referenceId}'];
 /** The signed answers to an approval, with all that is needed to verify them. */
 export type ApprovalProofs = Answers['GET /admin/v1/approvals/{referenceId}/proofs'];
 export type Grant = Answers['GET /admin/v1/grants']['grants'][number];
+/** Where the audit log is shipped to. */
+export type ShippedTarget = Answers['GET /admin/v1/shipping']['targets'][number];
 export type Webhook = Answers['GET /admin/v1/webhooks']['webhooks'][number];
 export type WebhookWithSecret = Answers['POST /admin/v1/webhooks'];
 export type WebhookTest = Answers['POST /admin/v1/webhooks/{id}/test'];

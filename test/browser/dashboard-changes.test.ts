@@ -1,5 +1,5 @@
-// The pages for changes and for notifications in a real browser: who changed what, with links that lead there; how each
-// channel does, and a test message by hand. Both widths.
+// The pages for changes, notifications and shipping in a real browser: who changed what, with links that lead there; how
+// each channel does, and a test message by hand; how far the audit log was shipped. Both widths.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -20,17 +20,22 @@ describe.if(hasBrowser())('changes and notifications', () => {
   let browser: Browser;
   let service: TestService;
   let receiver: Receiver;
+  let shipped: Receiver;
   let dataDir: string;
   let viewer: Person;
   let admin: Person;
   beforeAll(async () => {
     receiver = await Receiver.start();
+    shipped = await Receiver.start();
     dataDir = newDataDir();
     const config = join(dataDir, 'toolgate.yaml');
     const to = (url: string) => ({ type: 'http', url });
     writeFileSync(
       config,
-      JSON.stringify({ channels: { desk: to(receiver.url), pager: to('http://127.0.0.1:1/') } }),
+      JSON.stringify({
+        channels: { desk: to(receiver.url), pager: to('http://127.0.0.1:1/') },
+        shipping: { archive: to(shipped.url), siem: to('http://127.0.0.1:1/') },
+      }),
     );
     const env = { TOOLGATE_CONFIG: config };
     [browser, service] = await Promise.all([launch(), startService({ engine: 'sqlite', env })]);
@@ -51,6 +56,7 @@ describe.if(hasBrowser())('changes and notifications', () => {
   afterAll(async () => {
     await service?.close();
     await receiver?.close();
+    await shipped?.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -99,6 +105,28 @@ describe.if(hasBrowser())('changes and notifications', () => {
       );
     });
   }
+
+  test('each target of shipping says how far it has come', async () => {
+    await until('both were tried', async () => {
+      const { targets } = (await service.admin('GET', '/shipping')).body;
+      return targets.map(({ state }: Record<string, string>) => state).join() === 'ok,failing';
+    });
+    for (const [, options] of SIZES) {
+      await visit(
+        browser,
+        service,
+        viewer.cookie,
+        async page => {
+          await page.goto('/dashboard/shipping');
+          await heading(page, 'Shipping');
+          await row(page, 'archive', 'works', 'entry 0').waitFor();
+          await row(page, 'siem', 'failing', '1 entry', 'connection refused').waitFor();
+          await expectUsable(page);
+        },
+        options,
+      );
+    }
+  });
 
   test('who may not administer sees no button', async () => {
     await visit(browser, service, viewer.cookie, async page => {

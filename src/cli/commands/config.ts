@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config.ts';
 import type { Channel } from '../../core/channel.ts';
+import type { ShippingTarget } from '../../core/shipping.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
@@ -49,6 +50,9 @@ function text(io: IO, { file, unknown, config }: LoadedConfig): string {
   );
   lines.push(`${bold('channels')} = ${channels.length > 0 ? '' : '(none)  '}${dim('(file only)')}${channels.join('')}
     Where questions are sent; rules and keys name them: { <name>: { type, …, details } }.`);
+  const targets = Object.entries(config.shipping).map(([name, each]) => `\n    ${name}: ${targetText(each)}`);
+  lines.push(`${bold('shipping')} = ${targets.length > 0 ? '' : '(none)  '}${dim('(file only)')}${targets.join('')}
+    Where the sealed audit log is sent to: { <name>: { type, url, … } }.`);
   lines.push(dim(file === null ? 'No server file (toolgate.yaml) is read.' : `Server file: ${file}`));
   for (const name of unknown) lines.push(`Unknown setting in the environment: ${name}`);
   return `${lines.join('\n\n')}\n`;
@@ -64,4 +68,9 @@ function channelText(channel: Channel): string {
     return [`${name} ${name === 'channel' ? value : '********'}`];
   });
   return `${channel.type}, ${fields.join(', ')}${details}`;
+}
+
+/** The address may contain a token, so only its host is shown. */
+function targetText({ type, url, schema }: ShippingTarget): string {
+  return `${type}, ${new URL(url).host}, schema ${schema}`;
 }

@@ -26,6 +26,7 @@ import { sessionAdminRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
 import { shadowRoutes } from './shadow.ts';
+import { shippingRoutes } from './shipping.ts';
 import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
 import { suggestRoutes } from './suggest.ts';
@@ -52,6 +53,7 @@ export const adminRoutes: Route[] = [
   ...webhookRoutes,
   ...auditRoutes,
   ...sealRoutes,
+  ...shippingRoutes,
   ...statsRoutes,
   ...eventRoutes,
   ...changeRoutes,
