@@ -963,7 +963,7 @@ export interface Answers {
   'GET /admin/v1/shipping': {
     targets: {
       name: string;
-      type: 'http';
+      type: 'http' | 's3' | 'syslog';
       to: string;
       state: 'ok' | 'failing' | 'unused';
       shippedTo: number | null;

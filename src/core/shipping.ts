@@ -45,3 +45,8 @@ export type ShippingTargets = Readonly<Record<string, ShippingTarget>>;
 export const SHIPPING_TYPES = ['http', 's3', 'syslog'] as const satisfies readonly ShippingTarget['type'][];
 export type ShippingType = (typeof SHIPPING_TYPES)[number];
 export const MAX_TARGETS = 20;
+
+/** The host to which a target leads. The rest of its address may be a secret. */
+export function hostOf(target: ShippingTarget): string {
+  return 'url' in target ? new URL(target.url).host : `${target.host}:${target.port}`;
+}

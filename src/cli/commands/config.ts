@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config.ts';
 import type { Channel } from '../../core/channel.ts';
-import type { ShippingTarget } from '../../core/shipping.ts';
+import { hostOf, type ShippingTarget } from '../../core/shipping.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
@@ -71,6 +71,6 @@ function channelText(channel: Channel): string {
 }
 
 /** The address may contain a token, so only its host is shown. */
-function targetText({ type, url, schema }: ShippingTarget): string {
-  return `${type}, ${new URL(url).host}, schema ${schema}`;
+function targetText(target: ShippingTarget): string {
+  return `${target.type}, ${hostOf(target)}, schema ${target.schema}`;
 }

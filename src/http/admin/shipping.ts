@@ -1,7 +1,7 @@
 // /admin/v1/shipping: how far the audit log has been sent to each target of the server file.
 
 import { z } from 'zod';
-import { SHIPPING_TYPES, type ShippingTarget } from '../../core/shipping.ts';
+import { hostOf, SHIPPING_TYPES, type ShippingTarget } from '../../core/shipping.ts';
 import { type ShippingReport, shippingReports } from '../../guard/outgoing/shipping/lag.ts';
 import { isoOrNull, isoTime } from '../fields.ts';
 import { type Route, route } from '../route.ts';
@@ -27,14 +27,14 @@ const target = z.object({
 
 function show(
   { name, state, entries, since }: ShippingReport,
-  { type, url }: ShippingTarget,
+  settings: ShippingTarget,
   now: number,
 ): z.output<typeof target> {
   const { shipped = 0, shippedAt = null, failures = 0, lastError = null, lastErrorAt = null } = state ?? {};
   return {
     name,
-    type,
-    to: new URL(url).host,
+    type: settings.type,
+    to: hostOf(settings),
     state: failures > 0 ? 'failing' : shippedAt === null ? 'unused' : 'ok',
     shippedTo: shipped === 0 ? null : shipped - 1,
     shippedAt: isoOrNull(shippedAt),

@@ -7,10 +7,10 @@ import { shownEntry } from '../../../../src/core/entry.ts';
 import { retire } from '../../../../src/guard/log/retention.ts';
 import { rollUp } from '../../../../src/guard/log/rollups.ts';
 import { logKey } from '../../../../src/guard/log/sealed-log.ts';
+import { httpTarget } from '../../../../src/guard/outgoing/shipping/http.ts';
 import { shippingReports } from '../../../../src/guard/outgoing/shipping/lag.ts';
 import { Shipper } from '../../../../src/guard/outgoing/shipping/shipper.ts';
 import type { Target } from '../../../../src/guard/outgoing/shipping/target.ts';
-import { targetFor } from '../../../../src/guard/outgoing/shipping/targets.ts';
 import { findShipping } from '../../../../src/store/shipping.ts';
 import { NOW, openStore, type TestStore } from '../../../store/stores.ts';
 import { until } from '../../../support/faults.ts';
@@ -47,14 +47,10 @@ for (const engine of await engines()) {
     });
 
     const target = (more: Partial<Target> = {}): Target => ({
-      ...targetFor({
-        type: 'http',
-        url: receiver.url,
-        headers: {},
-        shape: 'ndjson',
-        compress: false,
-        schema: 'native',
-      }),
+      ...httpTarget(
+        { type: 'http', url: receiver.url, headers: {}, shape: 'ndjson', compress: false, schema: 'native' },
+        { allowPrivate: true },
+      ),
       ...more,
     });
 
