@@ -60,17 +60,16 @@ export interface OtlpRequest {
 export class Collector {
   readonly requests: OtlpRequest[] = [];
   answer: (request: OtlpRequest, earlier: number) => Manner;
-  readonly #decode: (path: string, bytes: Uint8Array) => Json;
+  #decoder: ReturnType<typeof decoder> | null = null;
   readonly #server = http.createServer((request, response) => this.#take(request, response));
   readonly #waiting = new Set<() => void>();
 
-  private constructor(decode: (path: string, bytes: Uint8Array) => Json, answer: Collector['answer']) {
-    this.#decode = decode;
+  private constructor(answer: Collector['answer']) {
     this.answer = answer;
   }
 
   static async start(answer: Collector['answer'] = () => 200): Promise<Collector> {
-    const collector = new Collector(await decoder(), answer);
+    const collector = new Collector(answer);
     await new Promise<void>(resolve => collector.#server.listen(0, '127.0.0.1', resolve));
     return collector;
   }
@@ -117,13 +116,18 @@ export class Collector {
     const json =
       headers['content-type'] === 'application/json'
         ? JSON.parse(plain.toString('utf8'))
-        : this.#decode(path, plain);
+        : await this.#decode(path, plain);
     const arrived = { path, headers, bytes, plain, json };
     const earlier = this.of(path).length;
     this.requests.push(arrived);
     this.#reply(this.answer(arrived, earlier), response);
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
+  }
+
+  async #decode(path: string, bytes: Uint8Array): Promise<Json> {
+    this.#decoder ??= decoder();
+    return (await this.#decoder)(path, bytes);
   }
 
   #reply(manner: Manner, response: http.ServerResponse): void {
