@@ -300,8 +300,8 @@ function createMcp(
     timeoutMs: config.upstreamTimeout,
     maxMs: config.upstreamMax,
     places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
-    onVerdict: ({ decision }, startedAt) =>
-      metrics.checks.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000),
+    onVerdict: ({ decision }, startedAt, span) =>
+      metrics.checks.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000, span),
     callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
     relayedFor: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
   };

@@ -153,7 +153,7 @@ async function check(
     startedAt: call.startedAt,
     span: call.span,
   });
-  services.onVerdict(verdict, call.startedAt);
+  services.onVerdict(verdict, call.startedAt, call.span);
   return verdict;
 }
 

@@ -123,7 +123,7 @@ async function recorded<T>(
       startedAt,
       span,
     });
-    services.onVerdict(verdict, startedAt);
+    services.onVerdict(verdict, startedAt, span);
     if (verdict.decision !== 'allow')
       throw new RpcError(
         CODES.internal,

@@ -28,7 +28,7 @@ export interface McpServices {
   timeoutMs: number;
   /** How long a call may take in all, however much progress is reported. */
   maxMs: number;
-  onVerdict: (verdict: Verdict, startedAt: number) => void;
+  onVerdict: (verdict: Verdict, startedAt: number, span: Span | undefined) => void;
   /** Whether a credential could ever call a tool; for listings that leave the others out. Null: they show all. */
   callable: ((principal: Principal) => Promise<(serverName: string, toolName: string) => boolean>) | null;
   /** What the key's setting `forward` names. */

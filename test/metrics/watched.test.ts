@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../support/faults.ts';
-import { connect, LegacyClient } from '../support/mcp.ts';
+import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ROOT, startService, type TestService } from '../support/service.ts';
 import { hasTool, tool } from '../support/tools.ts';
@@ -23,37 +23,67 @@ const RULES = [
   ...Object.keys(LIMITS).map(limit => ({ tool: `s__${limit}`, action: 'allow', limit })),
   { tool: 's__ask', action: 'require_approval' },
   { tool: 's__no', action: 'deny' },
+  { tool: 'zz-near__echo', action: 'allow' },
 ];
 
+/** Three traces; of the second nothing is sent. */
+const [SENT, UNSENT, OF_MCP] = ['1', '2', '3'].map(digit => digit.repeat(32)) as [string, string, string];
+const traceparent = (traceId: string, flags: string) => ({
+  traceparent: `00-${traceId}-${'4'.repeat(16)}-${flags}`,
+});
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-watched-'));
 let service: TestService;
+const upstream = new RecordingUpstream();
 let receiver: Receiver;
 let key: string;
 let text: string;
 const metrics = documentedMetrics();
 
 beforeAll(async () => {
-  receiver = await Receiver.start(({ path }) => (path === '/siem' ? 200 : 500));
+  receiver = await Receiver.start(({ path }) => (path === '/hook' ? 500 : 200));
   const shipping = { siem: { type: 'http', url: `${receiver.url}/siem` } };
   writeFileSync(join(folder, 'toolgate.yaml'), JSON.stringify({ shipping }));
-  service = await startService({ env: { TOOLGATE_CONFIG: join(folder, 'toolgate.yaml') } });
+  const env = {
+    TOOLGATE_CONFIG: join(folder, 'toolgate.yaml'),
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
+  };
+  service = await startService({ env });
   const policy = await service.admin('POST', '/policies', { name: 'p', rules: RULES, limits: LIMITS });
   const { body } = await service.admin('POST', '/keys', { name: 'k', policyId: policy.body.id });
   key = body.key;
-  await service.admin('POST', '/webhooks', { url: receiver.url, keyId: body.id });
+  await service.admin('POST', '/webhooks', { url: `${receiver.url}/hook`, keyId: body.id });
   for (const name of ['zz_few', 'zz_more', 'zz_more', 'zz_more', 'zz_more', 'zz_many', 'no', 'ask'])
     await service.check(key, 's', name);
   await connect(service, body.id, 'zz-away', NOWHERE);
+  await connect(service, body.id, 'zz-near', upstream.url);
   const client = await LegacyClient.open(service, key);
   await client.request('tools/list', {});
+  await client.call('zz-near__echo', {}, undefined, { headers: traceparent(OF_MCP, '01') });
+  await traced(SENT, '01');
+  await traced(UNSENT, '00');
   await until('the webhook was tried', () => receiver.events.length > 0);
   text = (await service.request('GET', '/metrics')).text;
 });
 afterAll(async () => {
   await service?.close();
   await receiver?.close();
+  await upstream.stop();
   rmSync(folder, { recursive: true });
 });
+
+/** One more check, within a trace of the caller. */
+const traced = (traceId: string, flags: string) =>
+  service.request('POST', '/v1/check', {
+    headers: {
+      ...traceparent(traceId, flags),
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+    },
+    body: JSON.stringify({ serverName: 's', toolName: 'zz_many' }),
+  });
 
 const value = (series: string): number =>
   Number(
@@ -65,12 +95,13 @@ const value = (series: string): number =>
 
 describe('a service', () => {
   test('counts verdicts and times by surface', () => {
-    expect(value('toolgate_verdicts_total{decision="allow",surface="check"}')).toBe(6);
+    expect(value('toolgate_verdicts_total{decision="allow",surface="check"}')).toBe(8);
     expect(value('toolgate_verdicts_total{decision="deny",surface="check"}')).toBe(1);
     expect(value('toolgate_verdicts_total{decision="pending",surface="check"}')).toBe(1);
-    expect(value('toolgate_check_seconds_count{surface="check"}')).toBe(8);
-    expect(text).not.toContain('toolgate_check_seconds_count{surface="mcp"}');
-    expect(value('toolgate_commit_group_size_sum')).toBe(8);
+    expect(value('toolgate_check_seconds_count{surface="check"}')).toBe(10);
+    expect(value('toolgate_check_seconds_count{surface="mcp"}')).toBe(1);
+    expect(value('toolgate_check_seconds_count{surface="goose"}')).toBeNaN();
+    expect(value('toolgate_commit_group_size_sum')).toBe(11);
     expect(value('toolgate_commit_seconds_count')).toBe(value('toolgate_commit_group_size_count'));
     expect(value('toolgate_commit_wait_seconds_count')).toBe(value('toolgate_commit_group_size_count'));
   });
@@ -86,8 +117,24 @@ describe('a service', () => {
     expect(value('toolgate_limits{use="near"}')).toBe(1);
     expect(value('toolgate_limits{use="reached"}')).toBe(1);
     expect(value('toolgate_upstreams{state="failing"}')).toBe(1);
-    expect(value('toolgate_upstreams{state="connected"}')).toBe(0);
+    expect(value('toolgate_upstreams{state="connected"}')).toBe(1);
     expect(/zz[-_]|127\.0\.0\.1/.exec(text)).toBeNull();
+  });
+
+  test('names the traces that were sent, and only in OpenMetrics', async () => {
+    expect(text).not.toContain('trace_id');
+    const headers = { Accept: 'application/openmetrics-text; version=1.0.0' };
+    const reply = await service.request('GET', '/metrics', { headers });
+    expect(reply.headers.get('content-type')).toBe(
+      'application/openmetrics-text; version=1.0.0; charset=utf-8',
+    );
+    const exemplar = /^toolgate_check_seconds_bucket\{surface="([^"]+)".* # \{trace_id="(\w+)"\} /gm;
+    const found = Array.from(reply.text.matchAll(exemplar), ([, surface, traceId]) => [surface, traceId]);
+    expect(found).toEqual([
+      ['check', SENT],
+      ['mcp', OF_MCP],
+    ]);
+    expect(reply.text.match(/trace_id/g)).toHaveLength(2);
   });
 
   test('describes its process', () => {
@@ -100,14 +147,9 @@ describe('a service', () => {
 });
 
 describe('docs/metrics.md', () => {
-  /** Only where a collector is set up. */
-  const ELSEWHERE = /^toolgate_telemetry_/;
-
   test('has exactly the metrics of the service, with their types', () => {
     const there = Array.from(text.matchAll(/^# TYPE (\w+) (\w+)$/gm), ([, name, type]) => `${name} ${type}`);
-    const here = metrics
-      .filter(({ name }) => !ELSEWHERE.test(name))
-      .map(({ name, type }) => `${name} ${type}`);
+    const here = metrics.map(({ name, type }) => `${name} ${type}`);
     expect(here.sort()).toEqual(there.sort());
   });
 
@@ -223,6 +265,12 @@ describe.if(hasTool('prometheus'))('Prometheus', () => {
     expect(await prometheus.faults()).toEqual([]);
     const [depth] = await prometheus.query('toolgate_approvals_waiting');
     expect(depth?.value[1]).toBe('1');
+  });
+
+  test('keeps the exemplars', async () => {
+    const found = await prometheus.exemplars('toolgate_check_seconds_bucket');
+    const traces = found.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels['trace_id']));
+    expect([...new Set(traces)].sort()).toEqual([SENT, OF_MCP]);
   });
 
   test('has data for every panel', async () => {
