@@ -1,10 +1,7 @@
-// The sources from which `toolgate audit verify` reads a sealed log: the SQLite store, PostgreSQL, or an export. They
-// are read page by page and without a snapshot: a log only grows, and verifying must not slow the service down.
+// The sources from which `toolgate audit verify` reads a sealed log: the SQLite store or PostgreSQL, read page by page and
+// without a snapshot: a log only grows, and verifying must not slow the service down. exported-log.ts reads files.
 
-import { createReadStream, statSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { shownEntry } from '../core/entry.ts';
-import { parseJson } from '../core/json.ts';
 import type { Place } from '../core/log-verifier.ts';
 import { listCheckpoints } from '../store/checkpoints.ts';
 import type { Queries } from '../store/db.ts';
@@ -77,55 +74,4 @@ async function* unsealedIds(db: Queries): AsyncGenerator<string[]> {
     if (end === null) return;
     after = end;
   }
-}
-
-/** An export made by `toolgate audit export --sealed`. */
-export function openExportedLog(shown: string, path: string): SealedSource {
-  let total: number;
-  try {
-    total = statSync(path).size;
-  } catch {
-    throw new CliError(EXIT.noAnswer, `${shown} cannot be read: there is no such file.`);
-  }
-  return {
-    total,
-    unit: 'bytes',
-    notes: async () => null,
-    places: () => exportedPlaces(shown, path),
-    unsealed: async function* () {},
-    close: async () => {},
-  };
-}
-
-async function* exportedPlaces(
-  shown: string,
-  path: string,
-): AsyncGenerator<{ page: Place[]; reached: number }> {
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
-  let page: Place[] = [];
-  let reached = 0;
-  let number = 0;
-  for await (const line of lines) {
-    number++;
-    reached += Buffer.byteLength(line) + 1;
-    if (line.trim() !== '') page.push(placeIn(line, `${shown}:${number}`));
-    if (page.length < PAGE) continue;
-    yield { page, reached };
-    page = [];
-  }
-  yield { page, reached };
-}
-
-function placeIn(line: string, where: string): Place {
-  let value: Partial<Place> | null = null;
-  try {
-    // Parsing is strict: if a field were there twice, a reader could see the value that was not verified.
-    value = parseJson(line) as Partial<Place> | null;
-  } catch {}
-  const { seq, leafHash, entry } = value ?? {};
-  if (!Number.isSafeInteger(seq) || typeof leafHash !== 'string' || typeof entry !== 'object') {
-    throw new CliError(EXIT.noAnswer, `${where} is not a line of a sealed export (audit export --sealed).`);
-  }
-  const id = (entry as { id?: unknown } | null)?.id;
-  return { seq: seq as number, leafHash, entry, entryId: typeof id === 'string' ? id : null };
 }

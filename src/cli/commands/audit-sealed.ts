@@ -8,6 +8,7 @@ import { loadConfig } from '../../config.ts';
 import { parseDuration } from '../../core/approval.ts';
 import type { Checkpoint } from '../../core/resources.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { openExportedLog } from '../exported-log.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
@@ -35,7 +36,10 @@ export function verifyCommand(io: IO): Command {
     'toolgate audit verify --checkpoints kept-elsewhere.txt --public-key audit.pub',
     'toolgate audit verify --log sealed.jsonl --checkpoints checkpoints.txt --public-key audit.pub',
   ])
-    .option('--log <file>', 'an export made with audit export --sealed; else the store is read')
+    .option(
+      '--log <file>',
+      'an export made with audit export --sealed, or what was shipped: a file or a folder; else the store is read',
+    )
     .option('--database-url <url>', 'the store (TOOLGATE_DATABASE_URL, or the data folder)')
     .option('--checkpoints <files...>', 'checkpoints kept elsewhere; else those in the data folder')
     .option('--public-key <key>', 'the log’s public key or a file with it; else the one in the data folder')
@@ -65,9 +69,9 @@ function duration(text: string): number {
 }
 
 async function open(io: IO, options: VerifyOptions, stored: string) {
-  // Only this command needs the code of the store, so the other commands start without loading it.
-  const { openExportedLog, openStoreLog } = await import('../sealed-source.ts');
   if (options.log !== undefined) return openExportedLog(options.log, resolve(io.cwd, options.log));
+  // Only this command needs the code of the store, so the other commands start without loading it.
+  const { openStoreLog } = await import('../sealed-source.ts');
   const url = options.databaseUrl ?? stored;
   const path = url.startsWith('sqlite:') ? `sqlite:${resolve(io.cwd, url.slice('sqlite:'.length))}` : url;
   return openStoreLog(path);

@@ -214,7 +214,14 @@ export class Shipper {
       read.full = read.entries.length >= this.#most || chars > MOST_CHARS;
       // Empty places are recorded as skipped page by page: there may be millions of them.
       if (read.full || rows.length < limit || read.entries.length === 0) return read;
+      if (this.#isWhole(read.entries)) return read;
     }
+  }
+
+  /** Whether the target takes only a part of the entries. More would be read in vain, and again for the next batch. */
+  #isWhole(entries: readonly Shipped[]): boolean {
+    const portion = this.#target.portion?.(entries, this.#deps.now());
+    return portion !== undefined && 'count' in portion && portion.count < entries.length;
   }
 
   /** Retention removes entries that a checkpoint has given up. Others must not be missing. */

@@ -18,9 +18,9 @@ export interface Target {
   /** The most entries in one batch. */
   readonly most: number;
   /**
-   * Which of the next entries make a batch. `next` has at least one entry, and `most` of them if there are that many.
-   * A target without this takes whatever there is. Nobody has to ask again before `waitUntil`, unless `most` entries
-   * are there by then.
+   * Which of the next entries make a batch. `next` has at least one entry. It has `most` of them if there are that many,
+   * unless fewer already make one. A target without this takes whatever there is. Nobody has to ask again before
+   * `waitUntil`, unless `most` entries are there by then.
    */
   portion?(next: readonly Shipped[], now: number): Portion;
   /** Throws a SendError unless the receiver has confirmed the whole batch. The entries are in the order of `seq`. */
