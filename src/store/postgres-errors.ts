@@ -35,6 +35,17 @@ export function unreachable(error: unknown): error is StoreError {
   return error instanceof StoreError && stateOf(error.cause) === '';
 }
 
+/**
+ * The classes of errors about a feature, a function, a setting or syntax that the server does not know, but without
+ * missing rights and statements that a pooling proxy prepared. Some relatives of PostgreSQL give no code (00000).
+ */
+const LACKING = /^(?!42501|42P05)(00|0A|42)/;
+
+/** Whether the server does not know something that every PostgreSQL has. */
+export function isLacking(error: StoreError): boolean {
+  return LACKING.test(stateOf(error.cause) ?? '');
+}
+
 /** The server's code for an error; empty for an error of the connection, null for any other error. */
 function stateOf(error: unknown): string | null {
   return error instanceof SQL.PostgresError ? String(error.errno ?? '') : null;

@@ -15,7 +15,8 @@ import {
   type Value,
 } from './db.ts';
 import { Connection, deadlineOf, options, type Server, unlimited } from './postgres-connection.ts';
-import { unreachable } from './postgres-errors.ts';
+import { refuseUnfit } from './postgres-engine.ts';
+import { isLacking, unreachable } from './postgres-errors.ts';
 
 const ACQUIRE_MS = 2000;
 /**
@@ -36,7 +37,7 @@ export async function openPostgres(
 ): Promise<Db> {
   const db = new PostgresDb({ url, pooling, patience }, poolSize);
   try {
-    await refuseLossyServer(db);
+    await db.refuseUnfit();
     return db;
   } catch (error) {
     await db.close();
@@ -77,20 +78,14 @@ function whereTo(url: string, error: Error): string {
 }
 
 /** The server's message may name the user or the database, but never the password. */
-function refusal(url: string, error: Error): string {
+function refusal(url: string, error: StoreError): string {
+  if (isLacking(error)) {
+    return (
+      `The database at ${new URL(url).host} speaks PostgreSQL’s protocol, but lacks what the store needs: ` +
+      `${error.message}. docs/operating.md says which engines can be used.`
+    );
+  }
   return `PostgreSQL at ${new URL(url).host} refuses us: ${error.message}. TOOLGATE_DATABASE_URL names the user, the password and the database.`;
-}
-
-/** Reads the defaults of new connections, because behind a pooling proxy our own SET may not reach a connection. */
-async function refuseLossyServer(db: Db): Promise<void> {
-  const lossy = await db.all<{ name: string }>(
-    `SELECT name FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit') AND reset_val = 'off' ORDER BY name`,
-  );
-  if (lossy.length === 0) return;
-  const names = lossy.map(({ name }) => `${name}=off`).join(' and ');
-  throw new Error(
-    `PostgreSQL runs with ${names}: an audit entry could be lost after it was promised. Turn it on.`,
-  );
 }
 
 class PostgresDb implements Db {
@@ -122,6 +117,15 @@ class PostgresDb implements Db {
   async size(): Promise<number> {
     const [row] = await this.all<{ bytes: number }>('SELECT pg_database_size(current_database()) AS bytes');
     return row?.bytes ?? 0;
+  }
+
+  async refuseUnfit(): Promise<void> {
+    const other = new Connection(this.#server);
+    try {
+      await refuseUnfit(this, other);
+    } finally {
+      other.drop();
+    }
   }
 
   lane(): Lane {

@@ -55,9 +55,9 @@ const SHOWN_EARLY: Patch = {
   replace: 'return rows;',
 };
 const UNLOOKED: Patch = {
-  file: 'src/store/postgres.ts',
-  find: 'if (lossy.length === 0) return;',
-  replace: 'if (lossy.length < 9) return;',
+  file: 'src/store/postgres-engine.ts',
+  find: 'if (lossy !== null)',
+  replace: "if (lossy === 'never')",
 };
 const MUTANTS: Record<Engine, Record<string, Patch>> = {
   sqlite: { BEFORE_COMMIT, UNSYNCED, SHOWN_EARLY },
