@@ -2,12 +2,13 @@
 // every path a check can take, failures included; nor do the credentials. Marked arguments are searched for
 // in all files and all output, in several spellings. Rules read some of them, in conditions and limits, and show others to
 // approvers, on several replicas. What people and servers sign in with is searched for too, also in pages and answers. The
-// mutants log a body, tell approvers too much, give a value away in a reason, and keep or send in plain text what approvers
-// are shown.
+// mutants log a body, tell approvers too much, give a value away in a reason or in a span, and keep or send in plain text
+// what approvers are shown. What a collector of OpenTelemetry is sent and what is exported is searched too.
 
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Collector, canDecode } from '../support/collector.ts';
 import { figures, newDataDir, sql, until, withMutant } from '../support/faults.ts';
 import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
@@ -45,6 +46,12 @@ const ECHOED: Patch = {
   find: "log.debug(facts, 'refused');",
   replace: "log.debug({ ...facts, errors: known.errors }, 'refused');",
 };
+/** Arguments in a span, which a collector gets. */
+const SPANNED: Patch = {
+  file: 'src/guard/check/check.ts',
+  find: 'request.span?.set(attributesOf(request, entry));',
+  replace: 'request.span?.set({ ...attributesOf(request, entry), args: JSON.stringify(request.args) });',
+};
 /** Only a few characters of the arguments. */
 const REASONED: Patch = {
   file: 'src/guard/check/cases.ts',
@@ -76,13 +83,13 @@ const NOTED: Patch = {
 const PARTS = ['calls', 'details', 'people'] as const;
 type Part = (typeof PARTS)[number];
 const MUTANTS: Record<Engine, Record<Part, Record<string, Patch>>> = {
-  sqlite: { calls: { LOGGED, TOLD, ECHOED, REASONED }, details: { ASKED }, people: { NOTED } },
+  sqlite: { calls: { LOGGED, TOLD, ECHOED, REASONED, SPANNED }, details: { ASKED }, people: { NOTED } },
   postgres: { calls: { LOGGED, TOLD, ECHOED }, details: { PLAIN }, people: {} },
 };
 
 for (const engine of await engines()) {
   const searched = SEARCHABLE && (engine === 'sqlite' || postgres?.owned === true);
-  const can = need(searched, 'grep, and the files of the database');
+  const can = need(searched && canDecode, 'grep, the files of the database, and a collector');
 
   test.skipIf(!can)(`${engine}: no argument and no credential is at rest anywhere`, async () => {
     expect(await measure(engine)).toEqual([]);
@@ -126,8 +133,10 @@ test.skipIf(!SEARCHABLE)('simulate and test write nothing anywhere', async () =>
 /** The places whose markers were found. */
 async function measure(engine: Engine, root?: string, parts: readonly Part[] = PARTS): Promise<string[]> {
   const channels = await Channels.start();
+  const collector = await Collector.start();
   const outside = parts.includes('people') ? await Outside.start() : null;
-  const replicas = await startReplicas(engine, channels, parts, outside?.settings ?? {}, root);
+  const settings = outside?.settings ?? {};
+  const replicas = await startReplicas(engine, channels, collector, parts, settings, root);
   const service = replicas[0] as TestService;
   const canaries = new Canaries();
   const found = new Set<string>();
@@ -139,14 +148,18 @@ async function measure(engine: Engine, root?: string, parts: readonly Part[] = P
       if (outside !== null)
         said.push(...(await sendSecrets(service, outside, (kind, secret) => canaries.watch(kind, secret))));
     }
-    for (const place of await search(replicas, engine, canaries, said)) found.add(place);
+    await everySpan(service, collector);
+    said.push((await service.admin('GET', '/audit/export')).text);
+    for (const place of await search(replicas, engine, canaries, [...said, ...toldTo(collector)]))
+      found.add(place);
     await killUnderLoad(service, canaries, channels);
   } finally {
     for (const each of replicas) await each.kill('SIGKILL');
     await channels.close();
     await outside?.close();
+    await collector.close();
   }
-  for (const place of await search(replicas, engine, canaries)) found.add(place);
+  for (const place of await search(replicas, engine, canaries, toldTo(collector))) found.add(place);
   for (const { dataDir } of replicas) rmSync(dataDir, { recursive: true, force: true });
   const hits = [...found].sort();
   figures(`P11 ${engine}${root ? ' mutant' : ''}`, {
@@ -156,10 +169,23 @@ async function measure(engine: Engine, root?: string, parts: readonly Part[] = P
   return hits;
 }
 
+/** Resolves once the collector has what was done before: it is sent in the order in which it ended. */
+async function everySpan(service: TestService, collector: Collector): Promise<void> {
+  const { key } = await service.newKey([]);
+  const { toolCallId } = (await service.check(key, 'the', 'last')).body;
+  await collector.until(() => collector.of('/v1/traces').some(({ plain }) => plain.includes(toolCallId)));
+}
+
+/** All that it was sent: spans, log records and metrics. */
+const toldTo = ({ requests }: Collector): string[] => [
+  Buffer.concat(requests.map(({ plain }) => plain)).toString('latin1'),
+];
+
 /** Two on PostgreSQL if details pass between them. */
 async function startReplicas(
   engine: Engine,
   channels: Channels,
+  collector: Collector,
   parts: readonly Part[],
   settings: Record<string, string>,
   root?: string,
@@ -182,6 +208,9 @@ async function startReplicas(
           BUN_TMPDIR: temp,
           TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '1000000',
           TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32',
+          OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+          OTEL_BSP_SCHEDULE_DELAY: '20',
+          OTEL_METRIC_EXPORT_INTERVAL: '1000',
           // They name an address, which is that of the first replica.
           ...(replicas.length === 0 && settings),
         },

@@ -19,6 +19,8 @@ import { ADMIN_TOKEN, engines, startService, type TestService } from '../support
 const COUNT = 300;
 const DAY = 86_400_000;
 
+const TRACE_ID = 'ab'.repeat(16);
+
 for (const engine of await engines()) {
   describe(engine, () => {
     const dataDir = newDataDir();
@@ -40,7 +42,8 @@ for (const engine of await engines()) {
       // Made a day ago, so that nothing has to settle first.
       const store = await newStore(engine);
       await migrate(store.db, Date.now());
-      await write(store.db, rows);
+      const traced = rows.map((row, at) => (at === 7 ? { ...row, traceId: TRACE_ID } : row));
+      await write(store.db, traced);
       await store.db.close();
       service = await startService({
         dataDir,
@@ -118,6 +121,9 @@ for (const engine of await engines()) {
       }
       const { code, stdout } = await shell.run(`toolgate audit prove ${rows[7]?.id}`);
       expect([code, (await verifyInclusion(stdout, keyText)).seq]).toEqual([0, 7]);
+      // The trace of a call is shown, and not sealed.
+      expect((await service.admin('GET', `/audit/${rows[7]?.id}`)).body.traceId).toBe(TRACE_ID);
+      expect(JSON.parse(stdout).entry).not.toHaveProperty('traceId');
     });
 
     test('proves that it only grew', async () => {
@@ -151,6 +157,7 @@ for (const engine of await engines()) {
       ]);
       const lines = readFileSync(join(shell.folder, 'sealed.jsonl'), 'utf8').trim().split('\n');
       expect(lines.slice(0, COUNT).map(line => JSON.parse(line).entry.id)).toEqual(rows.map(row => row.id));
+      expect(lines.join()).not.toContain(TRACE_ID);
       const part = await service.admin('GET', `/audit/sealed?from=${COUNT - 2}`);
       expect(part.text.trim().split('\n').slice(0, 2)).toEqual(lines.slice(COUNT - 2, COUNT));
       expect((await shell.run('toolgate audit checkpoints')).stdout).toContain('PRUNED BEFORE');
