@@ -128,11 +128,11 @@ describe.skipIf(!canDecode)('tracing', () => {
     const agent = agentTrace();
     const carrier = agentTrace();
     const meta = { traceparent: agent.traceparent, tracestate: 'vendor=1', 'other/key': 2 };
-    const answered = await client.call('up__echo', { a: 1 }, meta, {
+    const answered = await client.call('up__echo', { a: 'marked-argument' }, meta, {
       id: 'request-7',
       headers: { traceparent: carrier.traceparent },
     });
-    expect(answered.result.isError).toBeUndefined();
+    expect(answered.result.content[0].text).toContain('marked-argument');
     const { span, within } = await spanOf(agent.traceId, 'tools/call up__echo');
     const [entry] = await entriesOf(agent.traceId);
     expect(span).toMatchObject({
@@ -178,6 +178,7 @@ describe.skipIf(!canDecode)('tracing', () => {
     const around = await spanOf(carrier.traceId, 'POST /mcp');
     expect(around.span).toMatchObject({ kind: 'SPAN_KIND_SERVER', parentSpanId: carrier.spanId });
     expect(around.within).toEqual([]);
+    expect(collector.requests.some(each => each.plain.includes('marked-argument'))).toBe(false);
   });
 
   test('a message without a trace belongs to that of its request, in both eras', async () => {
