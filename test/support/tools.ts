@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { need } from './need.ts';
 
-type Tool = 'helm' | 'kubeconform' | 'prometheus' | 'promtool' | 'rclone';
+type Tool = 'helm' | 'kubeconform' | 'otelcol' | 'prometheus' | 'promtool' | 'rclone';
 
 const folder = process.env['TOOLGATE_TEST_TOOLS'] ?? '';
 
