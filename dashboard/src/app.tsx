@@ -10,7 +10,7 @@ import { Empty } from './components/states.tsx';
 import { isLive, refresh } from './live.ts';
 import { PAGES, type PageEntry } from './pages.ts';
 import { pending } from './pending.ts';
-import { me, seesOwnOnly } from './session.ts';
+import { mayAdminister, me, seesOwnOnly } from './session.ts';
 import { type Theme, theme } from './theme.ts';
 
 /** The addresses of the dashboard itself; the server renders the sign-in and similar pages. */
@@ -102,7 +102,7 @@ function Contents({ path }: { path: string }) {
     <>
       <nav aria-label="Pages">
         <ul>
-          {PAGES.filter(({ own }) => (own ?? false) === seesOwnOnly.value).map(page => (
+          {PAGES.filter(isListed).map(page => (
             <li key={page.path}>
               <PageLink page={page} current={isCurrent(page, path)} />
             </li>
@@ -116,6 +116,10 @@ function Contents({ path }: { path: string }) {
       </div>
     </>
   );
+}
+
+function isListed({ own, admin }: PageEntry): boolean {
+  return (own ?? false) === seesOwnOnly.value && (!admin || mayAdminister.value);
 }
 
 function isCurrent({ path: own }: PageEntry, path: string): boolean {

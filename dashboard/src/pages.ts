@@ -18,6 +18,8 @@ export interface PageEntry {
    * their e-mail address.
    */
   own?: true;
+  /** Only admins find it in the navigation. */
+  admin?: true;
 }
 
 const page = (load: () => Promise<{ default: FunctionComponent }>): FunctionComponent =>
@@ -83,6 +85,13 @@ export const PAGES: PageEntry[] = [
     name: 'Changes',
     icon: 'M4 10a6 6 0 1 1 2 4.5M4 10l-2-2M4 10l2-2M10 7v3.5l2.5 1.5',
     component: page(() => import('./pages/changes.tsx')),
+  },
+  {
+    path: '/health',
+    name: 'Health',
+    icon: 'M2 10h4l2-5 4 10 2-5h4',
+    component: page(() => import('./pages/health.tsx')),
+    admin: true,
   },
   {
     path: '/settings',

@@ -1,5 +1,6 @@
-// The pages for changes, notifications and shipping in a real browser: who changed what, with links that lead there; how
-// each channel does, and a test message by hand; how far the audit log was shipped. Both widths.
+// The pages for changes, notifications, shipping and health in a real browser: who changed what, with links that lead
+// there; how each channel does, and a test message by hand; how far the audit log was shipped; what the doctor found.
+// Both widths.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -104,6 +105,27 @@ describe.if(hasBrowser())('changes and notifications', () => {
         options,
       );
     });
+
+    test(`what is wrong stands first, with what to do, and can be looked at again, ${where}`, async () => {
+      await visit(
+        browser,
+        service,
+        admin.cookie,
+        async page => {
+          await page.goto('/dashboard/health');
+          await heading(page, 'Health');
+          await page.getByText('Bad: 2; warnings: ').waitFor();
+          const worst = page.locator('tbody tr').first();
+          await worst.filter({ hasText: 'channel pager' }).getByText('Is channels.pager.url right').waitFor();
+          await row(page, 'channel desk', 'good').waitFor();
+          await expectUsable(page);
+          const answered = page.waitForResponse(response => response.url().endsWith('/admin/v1/doctor'));
+          await page.getByRole('button', { name: 'Look again' }).click();
+          expect((await answered).status()).toBe(200);
+        },
+        options,
+      );
+    });
   }
 
   test('each target of shipping says how far it has come', async () => {
@@ -126,6 +148,14 @@ describe.if(hasBrowser())('changes and notifications', () => {
         options,
       );
     }
+  });
+
+  test('who may not administer sees no health', async () => {
+    await visit(browser, service, viewer.cookie, async page => {
+      await page.goto('/dashboard/health');
+      await page.getByText('Only admins can look at this').waitFor();
+      expect(await page.getByRole('link', { name: 'Health' }).count()).toBe(0);
+    });
   });
 
   test('who may not administer sees no button', async () => {

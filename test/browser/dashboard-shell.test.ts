@@ -279,7 +279,7 @@ describe.if(withBrowser)('the frame', () => {
 
   test('whichever page is opened first, its script is small', async () => {
     const pages = ['approvals', 'audit', 'policies', 'keys', 'webhooks', 'notifications', 'operators'];
-    pages.push('changes', 'settings', 'account');
+    pages.push('changes', 'health', 'settings', 'account');
     for (const path of ['/dashboard', ...pages.map(name => `/dashboard/${name}`)]) {
       await visit(browser, service, admin.cookie, async page => {
         let bytes = 0;
