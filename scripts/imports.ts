@@ -24,7 +24,16 @@ const MAY: Record<string, readonly string[]> = {
   'guard/server-sign-ins': ['core', 'store', 'guard', 'guard/server-sign-ins', 'guard/outgoing'],
   'guard/log': ['core', 'store', 'guard', 'guard/log'],
   demo: ['core', 'store', 'guard', 'demo'],
-  doctor: ['core', 'store', 'guard', 'doctor', 'config.ts', 'data-dir.ts', 'file-modes.ts'],
+  doctor: [
+    'core',
+    'store',
+    'guard',
+    'doctor',
+    'config.ts',
+    'data-dir.ts',
+    'file-modes.ts',
+    'telemetry-settings.ts',
+  ],
   mcp: ['core', 'guard', 'store', 'mcp', 'event-writer.ts', 'server-file.ts'],
   http: [
     'core',

@@ -6,7 +6,8 @@ import { clockCheck } from './clock.ts';
 import { diskChecks } from './disk.ts';
 import type { Examined } from './examined.ts';
 import { issuerChecks } from './issuer.ts';
-import { addressCheck, peopleChecks } from './people.ts';
+import { outgoingChecks } from './outgoing.ts';
+import { peopleChecks } from './people.ts';
 import { publicUrlChecks } from './public-url.ts';
 import { secretsChecks } from './secrets.ts';
 import { settingsCheck } from './settings.ts';
@@ -28,11 +29,4 @@ export function checksOf(examined: Examined): Check[] {
     ...outgoingChecks(examined),
     examined.tools,
   ];
-}
-
-/** Servers outside that get parts of the audit log. */
-function outgoingChecks({ config }: Examined): Check[] {
-  const { checkpointUrl } = config;
-  if (checkpointUrl === null) return [];
-  return [addressCheck('checkpoints', checkpointUrl.replaceAll('{size}', '0'), 'TOOLGATE_CHECKPOINT_URL')];
 }

@@ -12,15 +12,19 @@ export const ANYWHERE: TargetRules = { allowPrivate: true };
 
 const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO|ISSUER/;
 
-/** A sentence about what is wrong, or null if the server can be reached. It names the host only. */
+/**
+ * A sentence about what is wrong, or null if the server can be reached. It names the host only. `ca` has the certificates
+ * that may have issued the server's; null for those that the system trusts.
+ */
 export async function unreachable(
   address: string,
   rules: TargetRules,
   signal: AbortSignal,
+  ca: string | null = null,
 ): Promise<string | null> {
   try {
     const { url, addresses } = await checkTarget(address, rules);
-    await anyOf(addresses, url, signal);
+    await anyOf(addresses, each => opened(each, url, signal, ca));
     return null;
   } catch (error) {
     return error instanceof GuardError ? error.message : sentence(new URL(address).host, error);
@@ -33,11 +37,11 @@ export function sentence(host: string, error: unknown): string {
   return `${host} cannot be reached${code}.`;
 }
 
-async function anyOf(addresses: readonly Address[], url: URL, signal: AbortSignal): Promise<void> {
+async function anyOf(addresses: readonly Address[], open: (to: Address) => Promise<void>): Promise<void> {
   let last: unknown;
   for (const each of addresses) {
     try {
-      return await opened(each, url, signal);
+      return await open(each);
     } catch (error) {
       last = error;
     }
@@ -45,11 +49,13 @@ async function anyOf(addresses: readonly Address[], url: URL, signal: AbortSigna
   throw last;
 }
 
-function opened({ address }: Address, url: URL, signal: AbortSignal): Promise<void> {
+function opened({ address }: Address, url: URL, signal: AbortSignal, ca: string | null): Promise<void> {
   const isTls = url.protocol === 'https:';
   const to = { host: address, port: Number(url.port) || (isTls ? 443 : 80) };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const socket: Socket = isTls ? connectTls({ ...to, ...named(targetHost(url)) }) : connectPlain(to);
+  const socket: Socket = isTls
+    ? connectTls({ ...to, ...named(targetHost(url)), ...(ca && { ca }) })
+    : connectPlain(to);
   const stop = () => reject(Object.assign(new Error('too late'), { code: 'ETIMEDOUT' }));
   signal.addEventListener('abort', stop, { once: true });
   socket.once(isTls ? 'secureConnect' : 'connect', resolve).once('error', reject);

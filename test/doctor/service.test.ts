@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
-import { newDataDir, until } from '../support/faults.ts';
+import { newDataDir, sql, until } from '../support/faults.ts';
 import { IdentityProvider } from '../support/identity-provider.ts';
 import { connect, RecordingUpstream } from '../support/mcp.ts';
 import { need } from '../support/need.ts';
@@ -52,7 +52,9 @@ beforeAll(async () => {
   };
   if (hasNginx) startNginx();
   const channels = { ops: { type: 'teams', url: `${receiver.url}/teams?sig=s3cret-of-teams` } };
+  const shipping = { archive: { type: 'http', url: `${receiver.url}/log?s3cret` } };
   writeFileSync(join(dataDir, 'toolgate.yaml'), JSON.stringify({ channels }), { mode: 0o600 });
+  writeFileSync(join(dataDir, 'doctor.yaml'), JSON.stringify({ channels, shipping }), { mode: 0o600 });
   env = {
     ...slack.env,
     ...provider.settings,
@@ -70,6 +72,9 @@ beforeAll(async () => {
     ...(hasNginx ? { TOOLGATE_PUBLIC_URL: at(ports.good) } : {}),
   };
   service = await startService({ dataDir, databaseUrl: env['TOOLGATE_DATABASE_URL'] as string, env });
+  // The service itself sends neither its log nor telemetry, so that whatever arrives comes from the doctor.
+  env['TOOLGATE_CONFIG'] = join(dataDir, 'doctor.yaml');
+  env['TOOLGATE_OTLP_ENDPOINT'] = receiver.url;
   const { keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
   await connect(service, keyId, 'files', upstream.url);
   receiver.arrivals.length = 0;
@@ -144,6 +149,8 @@ test('with all of it working nothing is wrong, nothing is sent, and no secret is
     'channel ops',
     'single sign-on',
     'checkpoints',
+    'shipping archive',
+    'telemetry',
     'connected tool files',
   ];
   expect(names).toEqual(expect.arrayContaining([...wanted, ...(hasNginx ? ['public URL', 'proxy'] : [])]));
@@ -238,6 +245,29 @@ describe('people', () => {
     });
     expect(faults).toEqual(['bad notifier', 'bad checkpoints']);
     expect(message).toContain('Is TOOLGATE_NOTIFY_URL right, and the server up?');
+  });
+});
+
+describe('what is sent out', () => {
+  test('a collector that is away is no more than a warning', async () => {
+    const [faults, message] = await planted({ TOOLGATE_OTLP_ENDPOINT: at(await freePort()) });
+    expect(faults).toEqual(['warning telemetry']);
+    expect(message).toContain('checks go on');
+  });
+
+  test('a receiver of the log that is away, and one that refused it', async () => {
+    const away = { type: 'http', url: at(await freePort(), '/s3cret') };
+    const refusing = { type: 'http', url: `${receiver.url}/s3cret` };
+    const file = join(dataDir, 'away.yaml');
+    writeFileSync(file, JSON.stringify({ shipping: { away, refusing } }), { mode: 0o600 });
+    await sql(
+      env['TOOLGATE_DATABASE_URL'] as string,
+      `INSERT INTO shipping (name, shipped, failures, last_error) VALUES ('refusing', 0, 3, 'the target answered 500')`,
+    );
+    const found = await doctor(dataDir, { ...env, TOOLGATE_CONFIG: file });
+    expect(faultsOf(found)).toEqual(['bad shipping away', 'warning shipping refusing']);
+    expect(messageOf(found, 'shipping away')).toContain('Is shipping.away in the server file right');
+    expect(messageOf(found, 'shipping refusing')).toContain('the target answered 500. Nothing is lost');
   });
 });
 
