@@ -50,6 +50,6 @@ export const byOutcome = (): Map<string, number> =>
 export const outcomeOf = (ok: boolean): 'ok' | 'failed' => (ok ? 'ok' : 'failed');
 
 /** Zero for what has no beginning. */
-export function secondsSince(time: number | null): number {
-  return time === null ? 0 : Math.max(0, (Date.now() - time) / 1000);
+export function secondsSince(time: number | null, now = Date.now()): number {
+  return time === null ? 0 : Math.max(0, (now - time) / 1000);
 }

@@ -34,35 +34,37 @@ interface LimitCounts {
 
 export class StoreReadings {
   readonly #deps: Deps;
+  readonly #patienceMs: number;
   #reading: Reading | null = null;
   #underWay: Promise<void> | null = null;
   #limits: LimitCounts | null = null;
   #soFar: LimitCounts = { near: 0, reached: 0 };
   #after: Counted = BEFORE_ALL;
 
-  constructor(deps: Deps) {
+  constructor(deps: Deps, patienceMs = PATIENCE_MS) {
     this.#deps = deps;
+    this.#patienceMs = patienceMs;
   }
 
   async families(): Promise<MetricFamily[]> {
-    if (this.#reading === null || Date.now() - this.#reading.at >= FRESH_MS) {
+    if (this.#reading === null || this.#deps.now() - this.#reading.at >= FRESH_MS) {
       // A reading that fails leaves the one before; the age says so, and the log has the failures of the store.
       this.#underWay ??= this.#read()
         .catch(() => {})
         .finally(() => {
           this.#underWay = null;
         });
-      await Promise.race([this.#underWay, Bun.sleep(PATIENCE_MS)]);
+      await Promise.race([this.#underWay, Bun.sleep(this.#patienceMs)]);
     }
-    return this.#reading === null ? [] : familiesOf(this.#reading);
+    return this.#reading === null ? [] : familiesOf(this.#reading, this.#deps.now());
   }
 
   async #read(): Promise<void> {
-    const { db, now } = this.#deps;
-    const at = Date.now();
-    const approvals = await openApprovals(db, now());
+    const { db } = this.#deps;
+    const at = this.#deps.now();
+    const approvals = await openApprovals(db, at);
     const deliveries = await undelivered(db);
-    const notifications = await unsentNotifications(db, now());
+    const notifications = await unsentNotifications(db, at);
     const storeBytes = await db.size();
     await this.#readLimits();
     this.#reading = { at, approvals, deliveries, notifications, storeBytes, limits: this.#limits };
@@ -83,35 +85,26 @@ export class StoreReadings {
 const isReached = ({ used, atMost }: LimitUse): boolean => used >= atMost;
 const isNear = (use: LimitUse): boolean => use.used >= NEAR * use.atMost && !isReached(use);
 
-function familiesOf({
-  at,
-  approvals,
-  deliveries,
-  notifications,
-  storeBytes,
-  limits,
-}: Reading): MetricFamily[] {
+function familiesOf(reading: Reading, now: number): MetricFamily[] {
+  const { at, approvals, deliveries, notifications, storeBytes, limits } = reading;
+  const waiting = (name: string, help: string, { count, since }: Backlog) => [
+    gauge(`${name}_waiting`, `${help}.`, count),
+    gauge(`${name}_oldest_seconds`, `${help}: the age of the oldest.`, secondsSince(since, now)),
+  ];
   return [
     gauge(
       'toolgate_readings_age_seconds',
-      'Age of the values below, which are read from the store; more than a minute: it does not answer.',
-      secondsSince(at),
+      'Age of what is read from the store; more than a minute: it does not answer.',
+      secondsSince(at, now),
     ),
-    ...waiting('toolgate_approvals', 'Approvals that wait for an answer.', approvals),
-    ...waiting('toolgate_deliveries', 'Events that wait to be received by a webhook.', deliveries),
-    ...waiting('toolgate_notifications', 'Approval links that are due and not sent.', notifications),
+    ...waiting('toolgate_approvals', 'Approvals that wait for an answer', approvals),
+    ...waiting('toolgate_deliveries', 'Events that wait to be received by a webhook', deliveries),
+    ...waiting('toolgate_notifications', 'Approval links that are due and not sent', notifications),
     gauge(
       'toolgate_limits',
       'What limits count for single subjects: near, if 80 % are used, or reached. Never the amounts.',
       limits === null ? [] : by('use', Object.entries(limits)),
     ),
     gauge('toolgate_store_bytes', 'Size of the store.', storeBytes),
-  ];
-}
-
-function waiting(name: string, help: string, { count, since }: Backlog): MetricFamily[] {
-  return [
-    gauge(`${name}_waiting`, help, count),
-    gauge(`${name}_oldest_seconds`, `${help.slice(0, -1)}: the age of the oldest.`, secondsSince(since)),
   ];
 }
