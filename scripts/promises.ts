@@ -46,6 +46,7 @@ const PROMISES: Record<string, string> = {
   P23: 'One caller’s input never fails another caller’s check',
   P24: 'In no window do more calls commit than a limit allows, and what is counted equals what the log allows',
   P25: 'What approvers are shown of a call is seen by whoever may answer it, until it ends, and by nobody else',
+  P26: 'Every sealed entry is shipped, in order and at least once',
   P27: 'Nothing outside the store delays a check',
   P28: 'A shadow changes nothing, and what is recorded of it is the verdict of a version that was current',
 };
