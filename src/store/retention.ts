@@ -34,7 +34,7 @@ export async function deleteAudit(
   const end = until ?? slotOf(firstIdAt(to));
   const deleted = await tx.all<TaggedRow>(
     `DELETE FROM audit_entries WHERE id >= $1 AND id < $2 ${placed}
-     RETURNING id, session_id AS "sessionId", decision, surface,
+     RETURNING id, session_id AS "sessionId", decision, surface, trace_id AS "traceId",
        (SELECT key_id FROM audit_contexts c WHERE c.id = context) AS "keyId",
        (SELECT tool_name FROM audit_contexts c WHERE c.id = context) AS "toolName",
        (SELECT person_id FROM audit_contexts c WHERE c.id = context) AS "personId",
@@ -69,7 +69,7 @@ async function deleteSlots(
   );
   const left = await tx.all<TaggedRow>(
     `SELECT id, session_id AS "sessionId", decision, surface, key_id AS "keyId", tool_name AS "toolName",
-       person_id AS "personId", shadow_decision AS "shadowDecision"
+       person_id AS "personId", shadow_decision AS "shadowDecision", trace_id AS "traceId"
      FROM audit WHERE id >= $1 AND id < $2`,
     [from, end],
   );

@@ -97,7 +97,14 @@ await onEachEngine(store => {
 
   test('of a sealed log go those in the first places, and filters find the rest', async () => {
     const shadow = { policyId: 'p', policyVersion: 1, decision: 'deny', ruleIndex: null } as const;
-    const rows = [0, 1, 2, 3].map(n => entryAt(n, n, { toolName: n === 0 ? 'gone' : 'stays', shadow }));
+    const [goneTrace, traceId] = ['a'.repeat(32), 'b'.repeat(32)];
+    const rows = [0, 1, 2, 3].map(n =>
+      entryAt(
+        n,
+        n,
+        n === 0 ? { toolName: 'gone', shadow, traceId: goneTrace } : { toolName: 'stays', shadow, traceId },
+      ),
+    );
     await write(rows);
     const seals = [0, 2, 1].map((row, seq) => ({ seq, entryId: rows[row]?.id ?? '', leafHash: 'x' }));
     await within(async tx => insertSeals(tx, seals));
@@ -112,8 +119,11 @@ await onEachEngine(store => {
       expect(ids((await searchAudit(store.db, { shadow: by }, 10, 'z')).entries)).toEqual(
         ids(stayed.toReversed()),
       );
+    expect(ids((await searchAudit(store.db, { traceId }, 10, 'z')).entries)).toEqual(
+      ids(stayed.toReversed()),
+    );
     const tags = new Set((await store.db.all('SELECT tag FROM audit_slots')).map(row => row['tag']));
-    expect(tags.size).toBe(4);
+    expect(tags.size).toBe(5);
   });
 
   /** Which of the rows are left; each is made as its name says. */
