@@ -1,8 +1,7 @@
 // A fresh, migrated store on either engine, opened directly, and rows to put into it.
 
 import { afterAll, beforeAll, describe } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { newId } from '../../src/guard/ids.ts';
 import type { ProofRecord } from '../../src/store/approval-proofs.ts';
@@ -14,6 +13,7 @@ import { openPostgres } from '../../src/store/postgres.ts';
 import { NOBODY, type SessionRecord } from '../../src/store/sessions.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { freshStore, PATIENCE } from '../support/fresh-store.ts';
+import { memoryFolder } from '../support/memory-folder.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { type Engine, engines, ROOT } from '../support/service.ts';
 
@@ -59,7 +59,7 @@ export async function onEachEngine(declare: (store: TestStore) => void): Promise
 }
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'toolgate-store-'));
+  const folder = memoryFolder('toolgate-store-');
   mkdirSync(dirname(fileIn(folder)), { recursive: true });
   return folder;
 }
