@@ -16,6 +16,8 @@ export interface Examined {
   localUrl: string;
   /** The store, for reading. Every check that needs it waits for the same one. */
   store: () => Promise<Queries>;
+  /** Throws if the database engine is unfit. Null for a service that runs, because it has tried that at its start. */
+  tryEngine: (() => Promise<void>) | null;
   /** The master key; null if it cannot be had, which a check of its own says. */
   vault: () => Vault | null;
   /** How the Connected Tools do, which a running service knows better. */

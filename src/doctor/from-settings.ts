@@ -7,7 +7,7 @@ import { type Config, embeddedPath, listensOnLoopback } from '../config.ts';
 import { masterKeyIn } from '../data-dir.ts';
 import { Vault } from '../guard/secrets.ts';
 import type { Queries } from '../store/db.ts';
-import { readPostgres } from '../store/postgres.ts';
+import { readPostgres, tryEngine } from '../store/postgres.ts';
 import { readSqlite } from '../store/sqlite.ts';
 import { type Examined, readOnce } from './examined.ts';
 import { NoStore } from './store.ts';
@@ -32,6 +32,7 @@ export function fromSettings(settings: Config, version: string, cwd: string): Fr
       running: false,
       localUrl: localUrl(config),
       store,
+      tryEngine: () => tryEngine(config.databaseUrl ?? '', config.databasePooling),
       vault: vaultOf(config),
       tools: toolsCheck({ store }, seenFromOutside(config)),
     },

@@ -20,7 +20,7 @@ export function storeChecks(examined: Examined): Check[] {
   ];
   if (onPostgres) {
     checks.push(
-      { name: 'durability', run: () => withStore(examined, durabilityFound) },
+      { name: 'durability', run: () => withStore(examined, db => durabilityFound(db, examined)) },
       {
         name: 'connections',
         run: () => withStore(examined, db => connectionsFound(db, examined)),
@@ -59,11 +59,11 @@ export class NoStore extends Error {}
 /** Messages of our own are shown. Those of a library are not, since they may say more. */
 function storeFault(error: unknown): string {
   const { message } = error as Error;
-  if (/^(PostgreSQL|There is|\/)/.test(message)) return message;
+  if (/^(PostgreSQL|The database|There is|\/)/.test(message)) return message;
   return `The store cannot be read${codeOf(error)}. TOOLGATE_DATABASE_URL or TOOLGATE_DATA_DIR says where it is; run this as the user of the service.`;
 }
 
-/** The median of a few round trips. */
+/** The best of a few round trips: how busy this machine is at that moment does not matter. */
 async function answerMs(db: Queries): Promise<number> {
   const times: number[] = [];
   for (let index = 0; index < ASKED; index++) {
@@ -71,7 +71,7 @@ async function answerMs(db: Queries): Promise<number> {
     await versionOfAny(db);
     times.push(performance.now() - begun);
   }
-  return times.sort((a, b) => a - b)[Math.floor(ASKED / 2)] as number;
+  return Math.min(...times);
 }
 
 async function schemaFound(db: Queries, running: boolean): Promise<Found[]> {
@@ -102,7 +102,7 @@ async function schemaFound(db: Queries, running: boolean): Promise<Found[]> {
   ];
 }
 
-async function durabilityFound(db: Queries): Promise<Found[]> {
+async function durabilityFound(db: Queries, { tryEngine }: Examined): Promise<Found[]> {
   const name = 'durability';
   const { lossy, isStandby } = await readServerFacts(db);
   if (isStandby)
@@ -121,7 +121,19 @@ async function durabilityFound(db: Queries): Promise<Found[]> {
       ),
     ];
   }
-  return [good(name, 'fsync, full_page_writes and synchronous_commit are on.')];
+  const durable = good(name, 'fsync, full_page_writes and synchronous_commit are on.');
+  return tryEngine === null ? [durable] : [durable, await engineFound(tryEngine)];
+}
+
+/** An engine that could lose commits is refused for that, so it is tried only where they are durable. */
+async function engineFound(tryEngine: () => Promise<void>): Promise<Found> {
+  const name = 'engine';
+  try {
+    await tryEngine();
+    return good(name, 'Its advisory locks exclude as those of PostgreSQL do.');
+  } catch (error) {
+    return bad(name, storeFault(error));
+  }
 }
 
 async function connectionsFound(db: Queries, { config, running }: Examined): Promise<Found[]> {

@@ -64,6 +64,20 @@ export async function readPostgres(
   };
 }
 
+/** Throws if the engine could not keep what the store relies on, as a start would. It takes two locks, and writes nothing. */
+export async function tryEngine(url: string, pooling: Server['pooling']): Promise<void> {
+  const server = { url, pooling, patience: 1, misled: () => {} };
+  const [one, other] = [new Connection(server), new Connection(server)];
+  try {
+    await refuseUnfit(one, other);
+  } catch (error) {
+    throw explained(url, error);
+  } finally {
+    one.drop();
+    other.drop();
+  }
+}
+
 function explained(url: string, error: unknown): unknown {
   if (!(error instanceof StoreError && error.cause instanceof SQL.PostgresError)) return error;
   return new Error(unreachable(error) ? whereTo(url, error) : refusal(url, error), { cause: error });

@@ -1,7 +1,7 @@
 // The doctor as the tests ask it: in this process, or in one of its own.
 
 import { run } from '../../src/cli/program.ts';
-import type { Report } from '../../src/doctor/check.ts';
+import type { Report, State } from '../../src/doctor/check.ts';
 import { captured } from '../cli/captured.ts';
 import { programOf } from '../support/service.ts';
 
@@ -35,9 +35,18 @@ export async function doctorApart(cwd: string, env: Env, wrap: string[] = []): P
   return { ...JSON.parse(out), code, printed: out + err };
 }
 
+/** How fast the machine of the test is at that moment, and how full, is no matter of these tests. */
+const OF_THE_MACHINE = ['warning store', 'warning sync', 'warning disk'];
+
 /** What is not good, as `<state> <name>`. */
 export const faultsOf = ({ checks }: Report): string[] =>
-  checks.filter(each => each.state !== 'good').map(each => `${each.state} ${each.name}`);
+  checks
+    .filter(each => each.state !== 'good')
+    .map(each => `${each.state} ${each.name}`)
+    .filter(each => !OF_THE_MACHINE.includes(each));
+
+export const stateOf = ({ checks }: Report, name: string): State | undefined =>
+  checks.find(each => each.name === name)?.state;
 
 export const messageOf = ({ checks }: Report, name: string): string =>
   checks.find(each => each.name === name)?.message ?? `no line "${name}"`;

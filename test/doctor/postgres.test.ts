@@ -1,8 +1,9 @@
 // The doctor and PostgreSQL: a server that is stopped, hangs, could lose commits, is short of connections or is a
-// standby's, a wrong password of it, and a machine whose clock differs from it.
+// standby, a database that is not there, and a machine whose clock differs from the server's.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { SQL } from 'bun';
 import { canCompile, SettableClock } from '../support/clock.ts';
 import { newDataDir } from '../support/faults.ts';
@@ -21,21 +22,23 @@ let url: string;
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-describe.skipIf(!hasPostgres)('PostgreSQL', () => {
-  beforeAll(async () => {
-    url = await freshStore('postgres', dataDir, ROOT);
-    env = {
-      TOOLGATE_DATA_DIR: dataDir,
-      TOOLGATE_DATABASE_URL: url,
-      TOOLGATE_PORT: String(await freePort()),
-      TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    };
-  });
+beforeAll(async () => {
+  if (!hasPostgres) return;
+  url = await freshStore('postgres', dataDir, ROOT);
+  env = {
+    TOOLGATE_DATA_DIR: dataDir,
+    TOOLGATE_DATABASE_URL: url,
+    TOOLGATE_PORT: String(await freePort()),
+    TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  };
+});
 
+describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   test('is good as it is', async () => {
     const found = await doctor(dataDir, env);
     expect([found.ok, faultsOf(found)]).toEqual([true, [STOPPED]]);
     expect(messageOf(found, 'store')).toMatch(/^PostgreSQL at 127\.0\.0\.1:\d+ answers in [\d.]+ ms\.$/);
+    expect(messageOf(found, 'engine')).toContain('exclude');
     expect(messageOf(found, 'versions')).toMatch(/with PostgreSQL \d+/);
     expect(messageOf(found, 'clock')).toContain('agree within');
   });
@@ -133,5 +136,13 @@ describe.skipIf(!hasPostgres)('a PostgreSQL of its own', () => {
     );
     const { body } = await service.admin('GET', '/doctor');
     expect([body.ok, faultsOf(body)]).toEqual([false, ['bad store']]);
+  });
+
+  test('that is a standby', async () => {
+    writeFileSync(join(postgres.dataDir, 'standby.signal'), '');
+    await postgres.start();
+    const found = await doctor(dataDir, own);
+    expect([found.code, faultsOf(found)]).toEqual([1, ['bad durability']]);
+    expect(messageOf(found, 'durability')).toContain('let TOOLGATE_DATABASE_URL name the primary');
   });
 });

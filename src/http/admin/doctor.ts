@@ -57,6 +57,7 @@ function examined(services: Services, port: number): Examined {
     running: true,
     localUrl: `http://127.0.0.1:${port}`,
     store,
+    tryEngine: null,
     vault: () => deps.vault,
     tools: toolsCheck({ store }, (tool, signal) => faultOf(services, tool, signal)),
   };
