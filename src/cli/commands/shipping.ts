@@ -32,7 +32,8 @@ export function build(io: IO): Command {
 }
 
 function lag({ lagEntries, lagSeconds }: ShippedTarget): string {
-  return lagEntries === 0 ? 'none' : `${lagEntries} entries, ${Math.round(lagSeconds)} s`;
+  if (lagEntries === 0) return 'none';
+  return `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${Math.round(lagSeconds)} s`;
 }
 
 function lastError({ lastError, lastErrorAt }: ShippedTarget): string {
