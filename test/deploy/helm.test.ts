@@ -210,6 +210,14 @@ describe.if(hasTool('helm'))('the chart', () => {
     expect(grace - containers[0].lifecycle.preStop.sleep.seconds).toBe(15);
   });
 
+  test('brings the alerts and the dashboard as they are', () => {
+    const ofKind = (wanted: string) => rendered.get('everything.yaml')?.find(({ kind }) => kind === wanted);
+    const deployed = (name: string) => parse(readFileSync(join(ROOT, 'deploy', name), 'utf8'));
+    expect(ofKind('PrometheusRule').spec).toEqual(deployed('prometheus/alerts.yaml'));
+    const { data } = ofKind('ConfigMap');
+    expect(JSON.parse(data['toolgate.json'])).toEqual(deployed('grafana/toolgate.json'));
+  });
+
   test('lets nobody in if a network policy names nobody, and only those whom it names', () => {
     const base = { image: { repository: 'r' } };
     const policyOf = (ingress: object) =>
