@@ -12,8 +12,11 @@ import { by, gauge, secondsSince } from './family.ts';
 const FRESH_MS = 5000;
 /** Less than the second for which workers wait for each other. */
 const PATIENCE_MS = 300;
-/** How many counts of limits one reading looks at. The next reading goes on from there. */
-const LIMITS_AT_ONCE = 1000;
+/**
+ * How many subjects of limits one reading looks at; the next reading goes on from there. A subject has up to 13 rows, and
+ * on SQLite nothing else happens while they are read.
+ */
+const LIMITS_AT_ONCE = 500;
 /** A limit is near its end when this part of it is used. */
 const NEAR = 0.8;
 const BEFORE_ALL: Counted = { limitId: '', subject: '' };
@@ -62,7 +65,7 @@ export class StoreReadings {
   async #read(): Promise<void> {
     const { db } = this.#deps;
     const at = this.#deps.now();
-    const approvals = await openApprovals(db, at);
+    const approvals = await openApprovals(db);
     const deliveries = await undelivered(db);
     const notifications = await unsentNotifications(db, at);
     const storeBytes = await db.size();

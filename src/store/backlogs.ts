@@ -1,10 +1,11 @@
-// How much waits, and since when: for metrics. Each is one statement over rows that wait, never over all rows, and it
-// stops counting at a bound, because a webhook that is away for days lets a great many deliveries wait.
+// How much waits, and since when: for metrics. Each is one statement over an index of what waits, and it stops counting
+// at a bound, because a webhook that is away for days lets a great many deliveries wait. On SQLite nothing else happens
+// while it counts: 10,000 entries of an index take less than a millisecond, but 10,000 rows take ten.
 
 import type { Queries } from './db.ts';
 
-/** Beyond this, the number is not worth the time. */
-export const COUNTED_AT_MOST = 100_000;
+const MOST_ENTRIES = 10_000;
+const MOST_ROWS = 1000;
 
 export interface Backlog {
   count: number;
@@ -12,40 +13,32 @@ export interface Backlog {
   since: number | null;
 }
 
-/** Approvals that somebody can still answer. */
-export function openApprovals(db: Queries, now: number): Promise<Backlog> {
-  return backlog(
-    db,
-    `SELECT created_at FROM approvals WHERE status = 'pending' AND expires_at > $1 LIMIT ${COUNTED_AT_MOST}`,
-    [now],
-  );
+/** Approvals that somebody can answer. One whose time is over counts until it is marked so, about a second later. */
+export function openApprovals(db: Queries): Promise<Backlog> {
+  return backlog(db, "approvals WHERE status = 'pending'", MOST_ENTRIES);
 }
 
-/**
- * Events that a webhook has not received and that are still tried. They are read in the order in which they were made,
- * so the oldest is among those that are counted. The second condition is that of the partial index.
- */
+/** Events that a webhook has not received and that are still tried. The second condition is that of the partial index. */
 export function undelivered(db: Queries): Promise<Backlog> {
-  return backlog(
-    db,
-    `SELECT created_at FROM deliveries WHERE status = 'pending' AND status <> 'delivered'
-     ORDER BY id LIMIT ${COUNTED_AT_MOST}`,
-  );
+  return backlog(db, "deliveries WHERE status = 'pending' AND status <> 'delivered'", MOST_ENTRIES);
 }
 
 /** Messages to people that are due, or were tried in vain; not those that are planned for later. */
 export function unsentNotifications(db: Queries, now: number): Promise<Backlog> {
-  return backlog(
-    db,
-    `SELECT created_at FROM notifications WHERE status = 'pending' AND (attempts > 0 OR next_attempt_at <= $1)
-     ORDER BY id LIMIT ${COUNTED_AT_MOST}`,
-    [now],
-  );
+  const due = "notifications WHERE status = 'pending' AND (attempts > 0 OR next_attempt_at <= $1)";
+  return backlog(db, due, MOST_ROWS, [now]);
 }
 
-async function backlog(db: Queries, waiting: string, params: number[] = []): Promise<Backlog> {
+/** Identifiers begin with the time, so the first one is the oldest. */
+async function backlog(
+  db: Queries,
+  waiting: string,
+  most: number,
+  params: readonly number[] = [],
+): Promise<Backlog> {
   const [row] = await db.all<Backlog>(
-    `SELECT count(*) AS count, min(created_at) AS since FROM (${waiting}) AS waiting`,
+    `SELECT (SELECT count(*) FROM (SELECT id FROM ${waiting} ORDER BY id LIMIT ${most}) AS waiting) AS count,
+       (SELECT created_at FROM ${waiting} ORDER BY id LIMIT 1) AS since`,
     params,
   );
   return row ?? { count: 0, since: null };

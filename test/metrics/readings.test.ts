@@ -63,17 +63,17 @@ for (const engine of await engines()) {
           keyId: 'k',
           endsAt: now + 60_000,
         };
-        // Of 1,500 subjects, three hundred each have used 7, 8, 9, 10 and 11 of 10.
-        const counts = Array.from({ length: 1500 }, (_, n) => ({
+        // Of 750 subjects, 150 each have used 7, 8, 9, 10 and 11 of 10.
+        const counts = Array.from({ length: 750 }, (_, n) => ({
           ...row,
           subject: `s${n}`,
           amount: 7 + (n % 5),
         }));
-        for (let at = 0; at < counts.length; at += 500)
-          await store.db.transaction({}, async tx => addCounts(tx, counts.slice(at, at + 500)));
+        for (let at = 0; at < counts.length; at += 250)
+          await store.db.transaction({}, async tx => addCounts(tx, counts.slice(at, at + 250)));
         expect(lines(await readings.families(), 'toolgate_limits')).toEqual([]);
         now += 5000;
-        const whole = ['toolgate_limits{use="near"} 600', 'toolgate_limits{use="reached"} 600'];
+        const whole = ['toolgate_limits{use="near"} 300', 'toolgate_limits{use="reached"} 300'];
         expect(lines(await readings.families(), 'toolgate_limits')).toEqual(whole);
         now += 5000;
         expect(lines(await readings.families(), 'toolgate_limits')).toEqual(whole);

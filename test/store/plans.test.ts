@@ -128,7 +128,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'limits of a policy': db => limits.listUsed(db, { limitIds: ['limit-7', 'limit-8'] }, NOW, 51, counted(0)),
   'limits of a key': db => limits.listUsed(db, { keyId: 'key-7' }, NOW, 51, counted(0)),
   'limits that have ended': db => limits.removeEnded(db, NOW, 9),
-  'approvals that wait': db => openApprovals(db, NOW),
+  'approvals that wait': db => openApprovals(db),
   'events that wait for a webhook': db => undelivered(db),
   'messages that wait to be sent': db => unsentNotifications(db, NOW),
   policies: db => policies.listPolicies(db, 51, 'z'),
