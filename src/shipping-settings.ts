@@ -23,6 +23,7 @@ import { ConfigError } from './server-file.ts';
 const FIELDS: Record<ShippingType, readonly string[]> = {
   http: ['url', 'headers', 'shape', 'compress', 'schema'],
   s3: ['url', 'region', 'keyId', 'secret', 'prefix', 'every', 'schema'],
+  otlp: ['url', 'headers', 'compress', 'schema'],
   syslog: ['url', 'caFile', 'schema'],
 };
 
@@ -60,6 +61,14 @@ function readTarget(value: unknown, wrong: Complain): ShippingTarget {
   switch (type) {
     case 's3':
       return { type, ...bucket(fields, wrong), schema };
+    case 'otlp':
+      return {
+        type,
+        url: logsUrl(url(fields, 'url', 'the address of the collector', wrong)),
+        headers: headers(fields, wrong).headers ?? {},
+        compress: flag(fields, 'compress', wrong),
+        schema,
+      };
     case 'syslog':
       return { type, ...syslogServer(fields, wrong), schema };
     case 'http':
@@ -102,6 +111,11 @@ function every({ every: given = '5m' }: Fields, wrong: Complain): number {
   const ms = typeof given === 'string' ? parseDuration(given) : null;
   if (ms === null || ms > LONGEST_EVERY) throw wrong('.every must be a duration from 1s to 1h, such as 5m.');
   return ms;
+}
+
+/** An address without a path is that of the collector, which takes log records at the path that the protocol names. */
+function logsUrl(address: string): string {
+  return new URL(address).pathname === '/' ? new URL('/v1/logs', address).href : address;
 }
 
 /** The port that is registered for syslog over TLS. */

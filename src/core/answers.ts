@@ -963,7 +963,7 @@ export interface Answers {
   'GET /admin/v1/shipping': {
     targets: {
       name: string;
-      type: 'http' | 's3' | 'syslog';
+      type: 'http' | 's3' | 'otlp' | 'syslog';
       to: string;
       state: 'ok' | 'failing' | 'unused';
       shippedTo: number | null;

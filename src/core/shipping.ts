@@ -39,10 +39,24 @@ export interface SyslogTarget {
   schema: Schema;
 }
 
-export type ShippingTarget = HttpTarget | S3Target | SyslogTarget;
+export interface OtlpTarget {
+  type: 'otlp';
+  /** Where the collector takes log records. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  compress: boolean;
+  schema: Schema;
+}
+
+export type ShippingTarget = HttpTarget | S3Target | OtlpTarget | SyslogTarget;
 export type ShippingTargets = Readonly<Record<string, ShippingTarget>>;
 
-export const SHIPPING_TYPES = ['http', 's3', 'syslog'] as const satisfies readonly ShippingTarget['type'][];
+export const SHIPPING_TYPES = [
+  'http',
+  's3',
+  'otlp',
+  'syslog',
+] as const satisfies readonly ShippingTarget['type'][];
 export type ShippingType = (typeof SHIPPING_TYPES)[number];
 export const MAX_TARGETS = 20;
 

@@ -2,8 +2,9 @@
 // on standard error, and nothing else.
 
 import { isObject } from '../core/json.ts';
+import type { LogRecord, Severity } from '../core/otlp/logs.ts';
+import { bounded } from '../core/otlp/otlp.ts';
 import type { Attributes } from '../core/span.ts';
-import type { LogRecord, Severity } from './otlp-logs.ts';
 
 /** Null if the line is not one of the log. */
 export function recordOf(line: string): LogRecord | null {
@@ -20,7 +21,7 @@ export function recordOf(line: string): LogRecord | null {
   return {
     at: Date.parse(String(time)) || Date.now(),
     severity: SEVERITIES.find(each => each === level) ?? 'info',
-    body: typeof msg === 'string' ? msg : '',
+    body: typeof msg === 'string' ? bounded(msg) : '',
     attributes,
     traceId: hex(traceId, 32),
     spanId: hex(spanId, 16),

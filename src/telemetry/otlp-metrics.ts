@@ -2,8 +2,15 @@
 // gets them from a collector puts it on again, so that the same dashboards and alerts fit.
 
 import type { Distribution, Exemplar, MetricFamily, Sample } from '../core/metric.ts';
-import { KEY_VALUE, keyValues, nanoseconds, type Resource, request, requestMessage } from './otlp.ts';
-import type { Message } from './protobuf.ts';
+import {
+  KEY_VALUE,
+  keyValues,
+  nanoseconds,
+  type Resource,
+  request,
+  requestMessage,
+} from '../core/otlp/otlp.ts';
+import type { Message } from '../core/otlp/protobuf.ts';
 
 const EXEMPLAR: Message = { timeUnixNano: [2, 'fixed64'], asDouble: [3, 'double'], traceId: [5, 'hex'] };
 

@@ -1,8 +1,15 @@
 // Spans as OTLP has them.
 
+import {
+  KEY_VALUE,
+  keyValues,
+  nanoseconds,
+  type Resource,
+  request,
+  requestMessage,
+} from '../core/otlp/otlp.ts';
+import type { Message } from '../core/otlp/protobuf.ts';
 import type { EndedSpan, SpanKind } from '../core/span.ts';
-import { KEY_VALUE, keyValues, nanoseconds, type Resource, request, requestMessage } from './otlp.ts';
-import type { Message } from './protobuf.ts';
 
 const STATUS: Message = { message: [2, 'string'], code: [3, 'uint32'] };
 

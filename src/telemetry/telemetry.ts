@@ -5,15 +5,15 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Config } from '../config.ts';
 import type { MetricFamily } from '../core/metric.ts';
+import { LOGS, type LogRecord, logsRequest } from '../core/otlp/logs.ts';
+import type { Resource } from '../core/otlp/otlp.ts';
+import { encode, type Message } from '../core/otlp/protobuf.ts';
 import type { Tracer } from '../core/span.ts';
 import { type Signal, type SignalTarget, signalTargets } from '../telemetry-settings.ts';
 import { Exporter, type ExporterOptions } from './exporter.ts';
 import { recordOf } from './log-line.ts';
-import type { Resource } from './otlp.ts';
-import { LOGS, type LogRecord, logsRequest } from './otlp-logs.ts';
 import { METRICS, type MetricsReading, metricsRequest } from './otlp-metrics.ts';
 import { TRACES, tracesRequest } from './otlp-traces.ts';
-import { encode, type Message } from './protobuf.ts';
 import { samplerOf } from './sampler.ts';
 import { createTracer } from './tracer.ts';
 

@@ -9,7 +9,7 @@ import { join as joinPath } from 'node:path';
 import fc from 'fast-check';
 import type { Rule } from '../../src/core/policy.ts';
 import { CHECK_PATH, requestOf } from '../../src/http/grpc/check.ts';
-import { field, fieldsOf, join, Malformed, messageAt, textOf } from '../../src/http/grpc/protobuf.ts';
+import { field, fieldsOf, join, Malformed, messageAt, textOf } from '../../src/core/protobuf.ts';
 import { Canaries, searchFor } from '../faults/canaries.ts';
 import { until } from '../support/faults.ts';
 import { auditOf } from '../support/mcp.ts';

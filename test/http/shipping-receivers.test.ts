@@ -71,6 +71,26 @@ test('s3: what is missing or wrong stops the start', () => {
   }
 });
 
+test('otlp: a collector, whose path for log records need not be named', () => {
+  const collector = (url: string, more = {}) => read({ type: 'otlp', url, ...more });
+  const left = { type: 'otlp', headers: {}, compress: false, schema: 'native' };
+  for (const url of ['http://collector:4318', 'http://collector:4318/'])
+    expect(collector(url)).toEqual({ ...left, url: 'http://collector:4318/v1/logs' });
+  const headers = { Authorization: SECRET };
+  expect(collector('https://example.com/otlp/v1/logs', { headers, compress: true, schema: 'ocsf' })).toEqual({
+    type: 'otlp',
+    url: 'https://example.com/otlp/v1/logs',
+    headers,
+    compress: true,
+    schema: 'ocsf',
+  });
+  expect(complaint({ type: 'otlp' })).toBe(' needs "url", the address of the collector.');
+  expect(complaint({ type: 'otlp', url: 'grpc://collector:4317' })).toStartWith('.url must be an http://');
+  expect(complaint({ type: 'otlp', url: 'http://a', token: SECRET })).toStartWith(
+    ' has the unknown field "token"',
+  );
+});
+
 test('syslog: a server, by both forms of its address', () => {
   const server = (url: string, more = {}) => read({ type: 'syslog', url, ...more });
   const left = { type: 'syslog', caFile: null, schema: 'native' };

@@ -3,10 +3,10 @@
 
 import { heapStats } from 'bun:jsc';
 import { afterEach, describe, expect, test } from 'bun:test';
+import { encode } from '../../src/core/otlp/protobuf.ts';
 import type { EndedSpan } from '../../src/core/span.ts';
 import { Exporter, type ExporterOptions } from '../../src/telemetry/exporter.ts';
 import { TRACES, tracesRequest } from '../../src/telemetry/otlp-traces.ts';
-import { encode } from '../../src/telemetry/protobuf.ts';
 import { Collector, canDecode, type Manner } from '../support/collector.ts';
 
 const SPAN: EndedSpan = {

@@ -2,13 +2,13 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { MetricFamily } from '../../src/core/metric.ts';
+import { LOGS, logsRequest } from '../../src/core/otlp/logs.ts';
+import type { Resource } from '../../src/core/otlp/otlp.ts';
+import { encode } from '../../src/core/otlp/protobuf.ts';
 import type { EndedSpan } from '../../src/core/span.ts';
 import { recordOf } from '../../src/telemetry/log-line.ts';
-import type { Resource } from '../../src/telemetry/otlp.ts';
-import { LOGS, logsRequest } from '../../src/telemetry/otlp-logs.ts';
 import { METRICS, metricsRequest } from '../../src/telemetry/otlp-metrics.ts';
 import { TRACES, tracesRequest } from '../../src/telemetry/otlp-traces.ts';
-import { encode } from '../../src/telemetry/protobuf.ts';
 import { canDecode, decoder } from '../support/collector.ts';
 
 const RESOURCE: Resource = { attributes: { 'service.name': 'toolgate', 'process.pid': 7 }, version: '1.2.3' };

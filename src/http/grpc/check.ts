@@ -2,10 +2,10 @@
 // at /ext-authz; the answer there becomes the gateway's. Field numbers are those of Envoy's attribute_context.proto and
 // external_auth.proto.
 
+import { field, join, Malformed, mapAt, messageAt, textOf } from '../../core/protobuf.ts';
 import { refuse } from '../hooks/ext-authz.ts';
 import { invalid } from '../hooks/ext-authz-request.ts';
 import type { Metadata } from './listener.ts';
-import { field, join, Malformed, mapAt, messageAt, textOf } from './protobuf.ts';
 
 export const CHECK_PATH = '/envoy.service.auth.v3.Authorization/Check';
 

@@ -2,6 +2,7 @@
 
 import type { ShippingTarget } from '../../../core/shipping.ts';
 import { httpTarget } from './http.ts';
+import { otlpTarget } from './otlp.ts';
 import { s3Target } from './s3.ts';
 import { syslogTarget } from './syslog.ts';
 import type { Target } from './target.ts';
@@ -15,6 +16,8 @@ export function targetFor(settings: ShippingTarget, now: () => number): Target {
       return httpTarget(settings, RULES);
     case 's3':
       return s3Target(settings, RULES, now);
+    case 'otlp':
+      return otlpTarget(settings, RULES);
     case 'syslog':
       return syslogTarget(settings, RULES);
   }

@@ -1,9 +1,8 @@
 // Log records as OTLP has them.
 
-import type { Attributes } from '../core/span.ts';
+import type { Attributes } from '../span.ts';
 import {
   ANY_VALUE,
-  anyValue,
   KEY_VALUE,
   keyValues,
   nanoseconds,
@@ -34,6 +33,7 @@ export interface LogRecord {
   /** Milliseconds since 1970. */
   at: number;
   severity: Severity;
+  /** It is sent whole. */
   body: string;
   attributes: Attributes;
   /** Hexadecimal digits; null if it belongs to no trace. */
@@ -50,7 +50,7 @@ function otlpRecord({ at, severity, body, attributes, traceId, spanId }: LogReco
     timeUnixNano: nanoseconds(at),
     severityNumber: SEVERITIES[severity],
     severityText: severity.toUpperCase(),
-    body: anyValue(body),
+    body: { stringValue: body },
     attributes: keyValues(attributes),
     ...(traceId === null ? {} : { traceId }),
     ...(spanId === null ? {} : { spanId }),

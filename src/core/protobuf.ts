@@ -1,12 +1,14 @@
-// The wire format of Protocol Buffers, as far as two messages need it: fields are read one after the other, and a field
-// of text or bytes is written. Groups, which no current message has, are refused.
+// The wire format of Protocol Buffers, as far as a few messages of others need it: fields are read one after the other,
+// and a field of text or bytes is written. Groups, which no current message has, are refused. otlp/protobuf.ts writes
+// whole messages.
 
 export class Malformed extends Error {}
 
-/** A field of a message: its bytes, if it is a text, bytes or a message. Numbers are passed over. */
+/** A field of a message: its bytes, if it is a text, bytes or a message; its value, if it is a whole number of varying size. */
 export interface Field {
   number: number;
   bytes: Uint8Array | null;
+  value: number | null;
 }
 
 const MAX_VARINT = 10;
@@ -39,24 +41,30 @@ export function* fieldsOf(message: Uint8Array): Generator<Field> {
     const number = Math.floor(tag / 8);
     switch (tag % 8) {
       case 0:
-        varint();
-        yield { number, bytes: null };
+        yield { number, bytes: null, value: varint() };
         break;
       case 1:
         skip(8);
-        yield { number, bytes: null };
+        yield { number, bytes: null, value: null };
         break;
       case 2:
-        yield { number, bytes: skip(varint()) };
+        yield { number, bytes: skip(varint()), value: null };
         break;
       case 5:
         skip(4);
-        yield { number, bytes: null };
+        yield { number, bytes: null, value: null };
         break;
       default:
         throw new Malformed();
     }
   }
+}
+
+/** The whole number in a field; 0 if it is not there, as the format has it. */
+export function numberAt(message: Uint8Array, number: number): number {
+  let found = 0;
+  for (const field of fieldsOf(message)) if (field.number === number) found = field.value ?? 0;
+  return found;
 }
 
 /** The message at a path of field numbers; empty if it is not there. Of a field that is repeated, the last one counts. */

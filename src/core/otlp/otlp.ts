@@ -2,7 +2,7 @@
 // Objects have the shape of OTLP in JSON (times as decimal texts, identifiers as hexadecimal digits), and the messages
 // say how they are written as protocol buffers. Numbers are those of opentelemetry-proto 1.x, whose JSON is stable.
 
-import type { Attributes } from '../core/span.ts';
+import type { Attributes } from '../span.ts';
 import type { Message } from './protobuf.ts';
 
 export const ANY_VALUE: Message = {
@@ -66,7 +66,7 @@ export function anyValue(value: string | number | boolean): AnyValue {
   }
 }
 
-function bounded(text: string): string {
+export function bounded(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}…`;
 }
 
