@@ -1,5 +1,5 @@
 // The lines of the rounds: a bare echo server, a policy engine, and the service on each engine with few and many rules,
-// with conditions, limits and a shadow, and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has
+// with conditions, limits, a shadow and tracing, and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has
 // the forwarded tool calls; rounds.ts measures the lines.
 
 import { fillAudit } from './fill.ts';
@@ -55,6 +55,8 @@ interface Service {
   /** More than one process is possible only on PostgreSQL. */
   replicas: number;
   entries: number;
+  /** The part of the checks that is traced, if a collector is named. */
+  traced?: number;
 }
 
 /** A subject that is running, and the request to send to it. */
@@ -92,6 +94,7 @@ function forEngine(engine: Engine): Subject[] {
     line('-stars', '10,000 rules like a*b', { policy: manyStars }),
     line('-conditions', '10 rules with conditions', { policy: conditions }),
     line('-shadow', '10 rules, and a shadow with conditions', { shadow: conditions }),
+    ...(engine === 'sqlite' ? [line('-traced', 'of which 1 % are traced', { traced: 0.01 })] : []),
     line('-many-conditions', '10,000 rules with conditions', { policy: manyConditions }),
     ...limitLines(engine, line),
     line('-entries', '1,000,000 entries', { entries: 1_000_000 }),
@@ -124,8 +127,21 @@ function running(subject: Subject, server: Server, request: Request): Running {
   return { subject, server, request, check: () => checkAnswer(request), databaseMicroseconds: () => null };
 }
 
+/** Settings that send spans to a server that takes them and does nothing else. */
+async function collector(traced: number, place: Place): Promise<Record<string, string>> {
+  const { url } = await startEcho('collector', 'collector.ts', place);
+  return {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces`,
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: String(traced),
+  };
+}
+
 async function openService(subject: Subject, service: Service, place: Place): Promise<Running> {
-  const env = await settings(subject.name, service.engine, place);
+  const env = {
+    ...(await settings(subject.name, service.engine, place)),
+    ...(service.traced !== undefined && (await collector(service.traced, place))),
+  };
   const command = script(...SERVE, ...(service.replicas > 1 ? ['--workers', String(service.replicas)] : []));
   let server = await start(subject.name, command, env, place);
   const made = await createKeys(server.url, service.policy(), service.keys, service.shadow?.());
