@@ -59,6 +59,13 @@ beforeAll(async () => {
     await service.check(key, 's', name);
   await connect(service, body.id, 'zz-away', NOWHERE);
   await connect(service, body.id, 'zz-near', upstream.url);
+  const oauth = { as: 'key', clientId: 'app' };
+  await connect(service, body.id, 'zz-signed', {
+    transport: 'http',
+    url: upstream.url,
+    auth: 'oauth',
+    oauth,
+  });
   const client = await LegacyClient.open(service, key);
   await client.request('tools/list', {});
   await client.call('zz-near__echo', {}, undefined, { headers: traceparent(OF_MCP, '01') });
@@ -117,6 +124,8 @@ describe('a service', () => {
     expect(value('toolgate_limits{use="near"}')).toBe(1);
     expect(value('toolgate_limits{use="reached"}')).toBe(1);
     expect(value('toolgate_upstreams{state="failing"}')).toBe(1);
+    expect(value('toolgate_upstreams{state="sign_in_needed"}')).toBe(1);
+    expect(value('toolgate_upstreams{state="idle"}')).toBe(0);
     expect(value('toolgate_upstreams{state="connected"}')).toBe(1);
     expect(/zz[-_]|127\.0\.0\.1/.exec(text)).toBeNull();
   });
