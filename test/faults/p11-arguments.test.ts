@@ -3,7 +3,7 @@
 // in all files and all output, in several spellings. Rules read some of them, in conditions and limits, and show others to
 // approvers, on several replicas. What people and servers sign in with is searched for too, also in pages and answers. The
 // mutants log a body, tell approvers too much, give a value away in a reason or in a span, and keep or send in plain text
-// what approvers are shown. What a collector of OpenTelemetry is sent and what is exported is searched too.
+// what approvers are shown. What a collector of OpenTelemetry is sent, what is exported and what is shipped is searched too.
 
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +14,7 @@ import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
+import { Receiver } from '../support/receiver.ts';
 import {
   type Engine,
   engines,
@@ -134,9 +135,10 @@ test.skipIf(!SEARCHABLE)('simulate and test write nothing anywhere', async () =>
 async function measure(engine: Engine, root?: string, parts: readonly Part[] = PARTS): Promise<string[]> {
   const channels = await Channels.start();
   const collector = await Collector.start();
+  const shipped = await Receiver.start();
   const outside = parts.includes('people') ? await Outside.start() : null;
   const settings = outside?.settings ?? {};
-  const replicas = await startReplicas(engine, channels, collector, parts, settings, root);
+  const replicas = await startReplicas(engine, channels, collector, shipped, parts, settings, root);
   const service = replicas[0] as TestService;
   const canaries = new Canaries();
   const found = new Set<string>();
@@ -148,9 +150,15 @@ async function measure(engine: Engine, root?: string, parts: readonly Part[] = P
       if (outside !== null)
         said.push(...(await sendSecrets(service, outside, (kind, secret) => canaries.watch(kind, secret))));
     }
-    await everySpan(service, collector);
+    const last = await everySpan(service, collector);
+    // A mutant gives arguments away elsewhere, and sealing takes seconds.
+    if (!root) await until('all was shipped', () => timesShipped(shipped, last) >= 2);
     said.push((await service.admin('GET', '/audit/export')).text);
-    for (const place of await search(replicas, engine, canaries, [...said, ...toldTo(collector)]))
+    for (const place of await search(replicas, engine, canaries, [
+      ...said,
+      ...toldTo(collector),
+      ...shipped.arrivals.map(({ text }) => text),
+    ]))
       found.add(place);
     await killUnderLoad(service, canaries, channels);
   } finally {
@@ -158,6 +166,7 @@ async function measure(engine: Engine, root?: string, parts: readonly Part[] = P
     await channels.close();
     await outside?.close();
     await collector.close();
+    await shipped.close();
   }
   for (const place of await search(replicas, engine, canaries, toldTo(collector))) found.add(place);
   for (const { dataDir } of replicas) rmSync(dataDir, { recursive: true, force: true });
@@ -170,11 +179,16 @@ async function measure(engine: Engine, root?: string, parts: readonly Part[] = P
 }
 
 /** Resolves once the collector has what was done before: it is sent in the order in which it ended. */
-async function everySpan(service: TestService, collector: Collector): Promise<void> {
+async function everySpan(service: TestService, collector: Collector): Promise<string> {
   const { key } = await service.newKey([]);
   const { toolCallId } = (await service.check(key, 'the', 'last')).body;
   await collector.until(() => collector.of('/v1/traces').some(({ plain }) => plain.includes(toolCallId)));
+  return toolCallId;
 }
+
+/** By how many targets an entry was received. */
+const timesShipped = ({ arrivals }: Receiver, id: string): number =>
+  arrivals.filter(({ text }) => text.includes(id)).length;
 
 /** All that it was sent: spans, log records and metrics. */
 const toldTo = ({ requests }: Collector): string[] => [
@@ -186,10 +200,14 @@ async function startReplicas(
   engine: Engine,
   channels: Channels,
   collector: Collector,
+  shipped: Receiver,
   parts: readonly Part[],
   settings: Record<string, string>,
   root?: string,
 ): Promise<TestService[]> {
+  const shipping = Object.fromEntries(
+    ['native', 'ocsf'].map(schema => [schema, { type: 'http', url: shipped.url, schema }]),
+  );
   const databaseUrl = engine === 'postgres' ? await talkativeDatabase() : null;
   const replicas: TestService[] = [];
   const wanted = databaseUrl !== null && parts.includes('details') ? 2 : 1;
@@ -197,7 +215,7 @@ async function startReplicas(
     const dataDir = newDataDir();
     const temp = join(dataDir, 'temp');
     mkdirSync(temp);
-    writeFileSync(join(dataDir, 'toolgate.yaml'), JSON.stringify({ channels: channels.declared }));
+    writeFileSync(join(dataDir, 'toolgate.yaml'), JSON.stringify({ channels: channels.declared, shipping }));
     replicas.push(
       await startService({
         dataDir,
