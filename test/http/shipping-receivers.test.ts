@@ -2,7 +2,7 @@
 // quotes an address or a key.
 
 import { afterAll, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, loadConfig } from '../../src/config.ts';
@@ -129,4 +129,14 @@ test('syslog: without TLS, with anything after the host, or without a host it is
   expect(complaint({ type: 'syslog', url: 'tls://a.example', caFile: 1 })).toStartWith(
     '.caFile must be the path',
   );
+});
+
+test('every server file in docs/shipping.md can be read', () => {
+  const page = readFileSync(join(import.meta.dir, '../../docs/shipping.md'), 'utf8');
+  const files = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text]) => text as string);
+  const types = files.flatMap(text => {
+    writeFileSync(file, text);
+    return Object.values(loadConfig({}, folder).config.shipping).map(each => each.type);
+  });
+  expect(types).toEqual(['http', 'http', 'http', 's3', 'otlp', 'syslog']);
 });
