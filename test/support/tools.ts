@@ -18,8 +18,10 @@ export function toolFolder(name: 'kubernetes-schemas' | 'operator-schemas'): str
   return folder !== '' && existsSync(path) ? path : null;
 }
 
-/** Whether a test can run. promtool and prometheus are a Debian package, so CI has to have it; the others come from registries that
- * some machines do not reach. */
+/**
+ * Whether a test can run. promtool and prometheus are in a Debian package, so CI has to have them; the others come from
+ * registries that some machines do not reach.
+ */
 export function hasTool(name: Tool): boolean {
   const found = tool(name) !== null;
   const what = `the program ${name} (.ci/tools installs it)`;
