@@ -17,7 +17,7 @@ export function recordOf(line: string): LogRecord | null {
   if (!isObject(fields)) return null;
   const { level, time, msg, traceId, spanId, ...rest } = fields;
   const attributes: Attributes = {};
-  flatten(rest, '', attributes);
+  if (line.length <= LONGEST_LINE) flatten(rest, '', attributes);
   return {
     at: Date.parse(String(time)) || Date.now(),
     severity: SEVERITIES.find(each => each === level) ?? 'info',
@@ -27,6 +27,9 @@ export function recordOf(line: string): LogRecord | null {
     spanId: hex(spanId, 16),
   };
 }
+
+/** Of a longer line only the message is sent, so that records that wait take a bounded amount of memory. */
+const LONGEST_LINE = 16 * 1024;
 
 const SEVERITIES: Severity[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
