@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect as connectHttp2 } from 'node:http2';
 import { join as joinPath } from 'node:path';
+import { judged } from '../../src/cli/hook/hook.ts';
 import { field, join } from '../../src/core/protobuf.ts';
 import { CHECK_PATH } from '../../src/http/grpc/check.ts';
 import { Collector, canDecode } from '../support/collector.ts';
@@ -308,6 +309,17 @@ describe.skipIf(!canDecode)('tracing', () => {
       parentSpanId: hook.spanId,
       attributes: { 'toolgate.surface': 'claude-code' },
     });
+    const command = agentTrace();
+    const judge = (env: Record<string, string>) =>
+      judged(['claude-code'], {
+        env: { HOME: '/nowhere', TOOLGATE_BASE_URL: service.url, TOOLGATE_API_KEY: key, ...env },
+        stdin: () => new Blob([JSON.stringify(event)]).stream(),
+      });
+    const outcome = await judge({ TRACEPARENT: command.traceparent, TRACESTATE: 'not for\na header' });
+    expect(outcome.exitCode).toBe(0);
+    const asking = await spanOf(command.traceId, 'POST /v1/hooks/claude-code/command');
+    expect(asking.span.parentSpanId).toBe(command.spanId);
+    expect((await judge({ TRACEPARENT: 'not for\na header' })).exitCode).toBe(0);
     const gateway = agentTrace();
     const calls = ['read', 'denied'].map(name => ({
       id: 'call_1',

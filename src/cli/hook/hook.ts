@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Credentials, credentialsOf, type Env, folderOf } from './credentials.ts';
 import { NoVerdict } from './no-verdict.ts';
 import { type HookOptions, readOptions } from './options.ts';
-import { type Outcome, Service } from './service.ts';
+import { type Outcome, Service, traceOf } from './service.ts';
 import { RunSession, runOf } from './session.ts';
 
 /** The most that TOOLGATE_CHECK_BODY_LIMIT can be: what the service takes, it decides itself. */
@@ -54,7 +54,7 @@ async function inTime(ms: number, asked: Promise<Outcome>): Promise<Outcome> {
 
 async function ask(options: HookOptions, credentials: Credentials, { env, stdin }: Input): Promise<Outcome> {
   const event = await readAll(stdin());
-  const service = new Service(credentials.baseUrl);
+  const service = new Service(credentials.baseUrl, traceOf(env));
   const judge = (credential: string) =>
     service.judge(`/v1/hooks/${options.agent}/command?pending=${options.pending}`, credential, event);
 

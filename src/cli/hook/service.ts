@@ -32,11 +32,23 @@ const MEANINGS: Record<number, string> = {
   503: 'has too much to do',
 };
 
+/** Only what can stand in a header: an error here would be a refusal of the call. */
+const HEADER_VALUE = /^[!-~](?:[ -~]{0,1022}[!-~])?$/;
+
+/** The trace that the agent names to the commands that it starts, in the variables that OpenTelemetry has for it. */
+export function traceOf(env: Record<string, string | undefined>): Record<string, string> {
+  const { TRACEPARENT: traceparent = '', TRACESTATE: tracestate = '' } = env;
+  if (!HEADER_VALUE.test(traceparent)) return {};
+  return HEADER_VALUE.test(tracestate) ? { traceparent, tracestate } : { traceparent };
+}
+
 export class Service {
   readonly #baseUrl: string;
+  readonly #trace: Record<string, string>;
 
-  constructor(baseUrl: string) {
+  constructor(baseUrl: string, trace: Record<string, string> = {}) {
     this.#baseUrl = baseUrl;
+    this.#trace = trace;
   }
 
   /** What to tell the agent; null when the credential is not accepted. */
@@ -69,7 +81,11 @@ export class Service {
   }
 
   async #send(method: string, path: string, credential: string, event?: Uint8Array) {
-    const headers = { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' };
+    const headers = {
+      ...this.#trace,
+      Authorization: `Bearer ${credential}`,
+      'Content-Type': 'application/json',
+    };
     const init: RequestInit = { method, headers, redirect: 'manual' };
     if (event !== undefined) init.body = event as Uint8Array<ArrayBuffer>;
     try {
