@@ -9,8 +9,9 @@ import { newDataDir, until } from './faults.ts';
 import { nextPort } from './port.ts';
 
 const PROGRAM = '/usr/sbin/rsyslogd';
-const DRIVER = '/usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_gtls.so';
-export const hasRsyslog = (): boolean => existsSync(PROGRAM) && existsSync(DRIVER);
+/** Lies in the folder of the machine's architecture. */
+const DRIVER = new Bun.Glob('*/rsyslog/lmnsd_gtls.so');
+export const hasRsyslog = (): boolean => existsSync(PROGRAM) && [...DRIVER.scanSync('/usr/lib')].length > 0;
 
 /** What the server found in a message. */
 export interface Logged {
