@@ -12,7 +12,14 @@ import { Vault } from '../guard/secrets.ts';
 import type { Db } from '../store/db.ts';
 import { MIGRATIONS, migrate, schemaVersion } from '../store/migrate.ts';
 import { openSqlite } from '../store/sqlite.ts';
-import { type Counts, copyBytes, countsOf, wantSoundStore, wantWholeCopy } from '../store/sqlite-copy.ts';
+import {
+  type Counts,
+  copyBytes,
+  countsOf,
+  isDiskFault,
+  wantSoundStore,
+  wantWholeCopy,
+} from '../store/sqlite-copy.ts';
 import { CliError, EXIT } from './exit.ts';
 import { type IO, say } from './io.ts';
 import { openStoreLog } from './sealed-source.ts';
@@ -50,8 +57,19 @@ export async function verifyCopy(
   }
 }
 
+/** Why a backup was not restored: because of itself, or because of the disk. */
 export function unusable(shown: string, error: Error): CliError {
+  if (isDiskFault(error)) return diskFault(error);
   return new CliError(EXIT.failed, `${shown} cannot be restored: ${error.message}`, { cause: error });
+}
+
+export function diskFault(error: Error): CliError {
+  return new CliError(
+    EXIT.noAnswer,
+    `A copy cannot be written there (${error.message}), so nothing was replaced. Is the disk full? Verifying needs room ` +
+      'for one more copy, and a restore also for the store that is there and for the new one.',
+    { cause: error },
+  );
 }
 
 /** On the disk of the copy, since a disk for temporary files may be too small, and may be read by others. */

@@ -10,6 +10,7 @@ import {
   fsyncSync,
   openSync,
   readSync,
+  realpathSync,
   statSync,
   truncateSync,
   writeSync,
@@ -25,8 +26,12 @@ const LAST_LINE_BYTES = 88;
 /** The mode of a file that SQLite has written as a copy. The service changes it as soon as it opens the file. */
 const NOT_SERVED = 1;
 const MOST_FAULTS = 3;
+const DISK_FAULT =
+  /^(ENOSPC|EDQUOT|EFBIG|EROFS|SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))$/;
 /** Files beside a database which SQLite would apply to it. */
-export const COMPANIONS = ['-wal', '-shm', '-journal'];
+const LOGS = ['-wal', '-journal'];
+/** They and the index of the first, which has nothing that they have not. */
+export const COMPANIONS = [...LOGS, '-shm'];
 
 /** Appends the checksum to a new copy, and syncs the file and its folder. */
 export function endCopy(path: string): void {
@@ -35,14 +40,18 @@ export function endCopy(path: string): void {
   syncPath(dirname(path));
 }
 
-/** Throws if a part of the database may be in another file. */
-export function wantOneFile(path: string): void {
-  if (COMPANIONS.some(end => sizeOf(`${path}${end}`) > 0)) {
+/** Throws unless it is a file, and if a part of the database may be in another one. Returns its path without links. */
+export function wantOneFile(path: string): string {
+  // SQLite puts a log beside the file itself, not beside a link to it.
+  const real = realpathSync(path);
+  if (!statSync(real).isFile()) throw new Error('it is not a file.');
+  if (LOGS.some(end => sizeOf(`${real}${end}`) > 0)) {
     throw new Error(
       'a write-ahead log is beside it, so it is a store that is in use or was copied by other means, not a backup. ' +
         'Make a copy of it with `toolgate backup`.',
     );
   }
+  return real;
 }
 
 /** Throws unless the file is a whole database and matches its checksum. Returns the size of the database in it. */
@@ -61,13 +70,17 @@ export function wantWholeCopy(path: string): number {
   return pages;
 }
 
-/** Copies the first bytes of a file to a new one that only its owner can read, and syncs it. */
+/**
+ * Copies the first bytes of a file to a new one that only its owner can read, and syncs it. Throws unless all of them
+ * are there.
+ */
 export function copyBytes(source: string, target: string, bytes = statSync(source).size): void {
   const from = openSync(source, 'r');
   try {
     const to = openSync(target, 'wx', 0o600);
     try {
-      for (const chunk of chunksOf(from, bytes)) writeSync(to, chunk);
+      for (const chunk of chunksOf(from, bytes)) writeWhole(to, chunk);
+      if (fstatSync(to).size !== bytes) throw new Error(`${source} was changed while it was copied.`);
       fsyncSync(to);
     } finally {
       closeSync(to);
@@ -75,6 +88,17 @@ export function copyBytes(source: string, target: string, bytes = statSync(sourc
   } finally {
     closeSync(from);
   }
+}
+
+/** A disk that gets full takes a part of what is written and reports nothing; only the next attempt fails. */
+function writeWhole(file: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+}
+
+/** Whether a copy failed because of the disk that it was written to, not because of what was copied. */
+export function isDiskFault(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' && DISK_FAULT.test(code);
 }
 
 /** Removes the line with the checksum: what remains is the database. */

@@ -3,11 +3,12 @@
 // the new one. The store that was there is kept under another name.
 
 import { Database } from 'bun:sqlite';
-import { existsSync, renameSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { chownSync, existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import {
   COMPANIONS,
   copyBytes,
+  isDiskFault,
   leaveDatabase,
   sizeOf,
   syncPath,
@@ -22,6 +23,8 @@ export class Restore {
   readonly #store: HeldFile;
   /** The copy, beside the store. Nothing but the database is in it. */
   readonly draft: string;
+  /** The copy of the old store, while it is made. */
+  readonly #part: string;
 
   /** Throws if a process serves the store, or if there is a store and `force` is false. */
   constructor(store: string, force: boolean) {
@@ -29,6 +32,8 @@ export class Restore {
     // Nobody else restores this store now, so what lies there was left behind by a process that was killed.
     this.draft = `${this.path}.restoring`;
     rmSync(this.draft, { force: true });
+    this.#part = `${this.path}.keeping`;
+    this.#giveToOwner(`${this.path}.lock`);
     if (!this.#isThere() || force) return;
     this.#store.release();
     throw new Error(
@@ -43,9 +48,10 @@ export class Restore {
 
   /** Throws unless the file is a whole copy. Returns the size of the store in it. */
   copy(source: string): number {
-    if (resolve(source) === this.path) throw new Error('it is the store itself.');
-    wantOneFile(source);
-    copyBytes(source, this.draft);
+    const real = realpathSync(source);
+    if (real === this.path) throw new Error('it is the store itself.');
+    wantOneFile(real);
+    this.#copy(real, this.draft);
     const bytes = wantWholeCopy(this.draft);
     leaveDatabase(this.draft, bytes);
     return bytes;
@@ -70,6 +76,7 @@ export class Restore {
   /** Must be called at the end, whatever happened. */
   close(): void {
     rmSync(this.draft, { force: true });
+    for (const end of ['', ...COMPANIONS]) rmSync(`${this.#part}${end}`, { force: true });
     this.#store.release();
   }
 
@@ -79,10 +86,10 @@ export class Restore {
    */
   #keep(now: number): string {
     const kept = freeName(`${this.path}.before-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`);
-    const part = `${this.path}.keeping`;
+    const part = this.#part;
     for (const end of ['', ...COMPANIONS]) {
       rmSync(`${part}${end}`, { force: true });
-      if (existsSync(`${this.path}${end}`)) copyBytes(`${this.path}${end}`, `${part}${end}`);
+      if (existsSync(`${this.path}${end}`)) this.#copy(`${this.path}${end}`, `${part}${end}`);
     }
     // From here on the old store is whole without its log, which must be gone before the new one gets its name.
     if (mergeLog(this.path)) mergeLog(part);
@@ -93,20 +100,38 @@ export class Restore {
     syncPath(dirname(this.path));
     return kept;
   }
+
+  #copy(source: string, target: string): void {
+    copyBytes(source, target);
+    this.#giveToOwner(target);
+  }
+
+  /** Where root restores for a service of another user, that service must be able to use the files. */
+  #giveToOwner(file: string): void {
+    if (process.getuid?.() !== 0) return;
+    const { uid, gid } = statSync(existsSync(this.path) ? this.path : dirname(this.path));
+    chownSync(file, uid, gid);
+  }
 }
 
-/** Moves the write-ahead log of a store into its file. False if the store is damaged, so that this cannot be done. */
+/**
+ * Moves the write-ahead log of a store into its file. False if the store is damaged, so that this cannot be done. Throws
+ * if the disk does not allow it.
+ */
 function mergeLog(path: string): boolean {
   let busy: number;
   try {
     const db = new Database(path, { readwrite: true, create: false });
     try {
       db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-      busy = (db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }).busy;
+      // A statement that is not ended keeps the file open after `close`, and its log is not removed.
+      using checkpoint = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+      busy = (checkpoint.get() as { busy: number }).busy;
     } finally {
       db.close();
     }
-  } catch {
+  } catch (error) {
+    if (isDiskFault(error)) throw error;
     return false;
   }
   if (busy === 0) return true;

@@ -4,13 +4,16 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
+  chownSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -22,10 +25,11 @@ import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { Clock, entries, MINUTE, sealerOn, write } from '../guard/log/sealing.ts';
 import { sql } from '../support/faults.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { programOf, startService, type TestService } from '../support/service.ts';
 import { captured } from './captured.ts';
 
 const SEALED = 300;
+const NOBODY = 65_534;
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-restore-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -162,6 +166,70 @@ describe('a backup made under load', () => {
     ]);
     expect((await idsIn(storeIn(dir))).size).toBeGreaterThan(SEALED);
   });
+});
+
+test('a store that the disk has no room for is not replaced', async () => {
+  const dir = dataDir();
+  await toolgate(dir, 'restore nightly.db');
+  await rows(storeIn(dir), 'CREATE TABLE padding AS SELECT zeroblob(4000000) AS bytes');
+  // No file may be larger than this, in blocks of 512 or of 1024 bytes: enough for the backup, not for the store.
+  const blocks = Math.ceil(statSync(join(folder, 'nightly.db')).size / 512) + 200;
+  const { exitCode, stderr } = Bun.spawnSync(
+    [
+      'sh',
+      '-c',
+      `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`,
+      'sh',
+      ...programOf(),
+      'restore',
+      'nightly.db',
+      '--force',
+    ],
+    { cwd: folder, env: { TOOLGATE_DATA_DIR: dir, TOOLGATE_MASTER_KEY: MASTER_KEY } },
+  );
+  expect([exitCode, stderr.toString()]).toEqual([
+    3,
+    expect.stringContaining('nothing was replaced. Is the disk full?'),
+  ]);
+  expect(await rows(storeIn(dir), 'SELECT length(bytes) AS bytes FROM padding')).toEqual([
+    { bytes: 4_000_000 },
+  ]);
+  expect(readdirSync(dir).filter(name => /before|restoring|keeping/.test(name))).toEqual([]);
+});
+
+test('a backup is read through a link, and a log beside the file behind it counts', async () => {
+  const dir = dataDir();
+  cpSync(join(folder, 'nightly.db'), join(folder, 'linked.db'));
+  symlinkSync('linked.db', join(folder, 'link.db'));
+  // Only an index, which says nothing: whoever looks into a file leaves one behind.
+  writeFileSync(join(folder, 'linked.db-shm'), 'x');
+  expect(await toolgate(dir, 'restore link.db')).toMatchObject({ code: 0 });
+  writeFileSync(join(folder, 'linked.db-wal'), 'x');
+  for (const args of ['restore link.db --force', 'restore link.db --check'])
+    expect(await toolgate(dir, args)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('a write-ahead log is beside it'),
+    });
+  symlinkSync(storeIn(dir), join(folder, 'itself.db'));
+  expect(await toolgate(dir, 'restore itself.db --force')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('it is the store itself'),
+  });
+  expect(await toolgate(dir, 'restore . --force')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('it is not a file'),
+  });
+});
+
+test.skipIf(process.getuid?.() !== 0)('root leaves the files to the user of the service', async () => {
+  const dir = dataDir();
+  mkdirSync(dir);
+  chownSync(dir, NOBODY, NOBODY);
+  await toolgate(dir, 'restore nightly.db');
+  await toolgate(dir, 'restore nightly.db --force');
+  const names = readdirSync(dir).sort();
+  expect(names).toEqual(['toolgate.db', expect.stringContaining('toolgate.db.before-'), 'toolgate.db.lock']);
+  expect(names.map(name => statSync(join(dir, name)).uid)).toEqual([NOBODY, NOBODY, NOBODY]);
 });
 
 test('a backup of an older schema is migrated for its proof, and restored as it is', async () => {

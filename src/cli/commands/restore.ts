@@ -5,13 +5,13 @@ import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, embeddedPath, loadConfig } from '../../config.ts';
 import { masterKeyPath } from '../../data-dir.ts';
-import { wantOneFile } from '../../store/sqlite-copy.ts';
+import { isDiskFault, wantOneFile } from '../../store/sqlite-copy.ts';
 import { Restore } from '../../store/sqlite-restore.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { printJson } from '../print.ts';
-import { type CopyReport, told, unusable, verifyCopy } from '../verify-copy.ts';
+import { type CopyReport, diskFault, told, unusable, verifyCopy } from '../verify-copy.ts';
 
 const ON_POSTGRES =
   'The store is on PostgreSQL: stop the replicas, restore into an empty database with pg_restore or your server’s ' +
@@ -83,7 +83,7 @@ async function restore(
     if (io.stderr.isTTY) say(io, 'Copying…');
     const bytes = usable(file, () => restoring.copy(source));
     const verified = await verifyCopy(io, settings, restoring.draft, file);
-    const kept = restoring.finish(Date.now());
+    const kept = replaced(restoring);
     if (json) return printJson(io, { file: source, store: restoring.path, bytes, kept, verified });
     tell(io, settings, { file, store: restoring.path, kept, verified });
   } finally {
@@ -96,6 +96,14 @@ function begin(store: string, force: boolean): Restore {
     return new Restore(store, force);
   } catch (error) {
     throw new CliError(EXIT.noAnswer, (error as Error).message, { cause: error });
+  }
+}
+
+function replaced(restoring: Restore): string | null {
+  try {
+    return restoring.finish(Date.now());
+  } catch (error) {
+    throw isDiskFault(error) ? diskFault(error as Error) : error;
   }
 }
 
