@@ -116,6 +116,8 @@ export class Exporter<Item> {
         body,
         // The address is the operator's; another one that an answer names is not.
         redirect: 'manual',
+        // A compressed answer may be small on the way and fill the memory here.
+        decompress: false,
         signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopped.signal]),
       });
       // Nothing in the body matters, and it may be of any size.

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { hasExtra, packagesOf } from '../../scripts/extras.ts';
 import { need } from './need.ts';
 
@@ -45,8 +45,17 @@ export async function decoder(): Promise<(path: string, bytes: Uint8Array) => Js
   };
 }
 
-/** A status, perhaps with `retry-after`, or something worse. `endless` is an answer of 200 whose body does not end. */
-export type Manner = number | { status: number; retryAfter: string } | 'hang' | 'endless' | 'redirect';
+/**
+ * A status, perhaps with `retry-after`, or something worse. `endless` is an answer of 200 whose body does not end, `bomb`
+ * one whose body is small until it is decompressed.
+ */
+export type Manner =
+  | number
+  | { status: number; retryAfter: string }
+  | 'hang'
+  | 'endless'
+  | 'bomb'
+  | 'redirect';
 
 export interface OtlpRequest {
   path: string;
@@ -134,10 +143,15 @@ export class Collector {
     if (manner === 'hang') return;
     if (manner === 'redirect') response.writeHead(307, { location: `${this.url}/v1/traces` }).end();
     else if (manner === 'endless') pour(response.writeHead(200));
+    else if (manner === 'bomb') response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb());
     else if (typeof manner === 'number') response.writeHead(manner).end();
     else response.writeHead(manner.status, { 'retry-after': manner.retryAfter }).end();
   }
 }
+
+/** 128 MB of zeros. */
+const bomb = () => (packed ??= gzipSync(Buffer.alloc(128 * 1024 * 1024)));
+let packed: Buffer | null = null;
 
 const DROP = Buffer.alloc(64 * 1024, 'x');
 

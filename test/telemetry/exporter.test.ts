@@ -158,6 +158,25 @@ describe.skipIf(!canDecode)('the exporter', () => {
     expect(dropped()).toBe(0);
   });
 
+  test('does not decompress an answer', async () => {
+    const { url } = await starts(() => 'bomb');
+    const { exporter, dropped } = exporting(url);
+    add(exporter, 100);
+    await collector.until(() => collector.requests.length === 1);
+    Bun.gc(true);
+    const before = process.memoryUsage.rss();
+    let most = before;
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss());
+    }, 1);
+    add(exporter, 300, 100);
+    await collector.until(() => collector.requests.length === 4);
+    await exporter.stop();
+    clearInterval(watch);
+    expect(most - before).toBeLessThan(64 * 1024 * 1024);
+    expect(dropped()).toBe(0);
+  });
+
   test('waits no longer for an answer than it may', async () => {
     const { url } = await starts(() => 'hang');
     const { exporter, dropped, failing } = exporting(url, { timeoutMs: 50 });
