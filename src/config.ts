@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { readChannels } from './channel-settings.ts';
 import type { Channel, Channels } from './core/channel.ts';
 import type { ShippingTargets } from './core/shipping.ts';
+import { TRACE_ID } from './core/trace-context.ts';
 import { ConfigError, readServerFile, type ServerFile, type StdioServer } from './server-file.ts';
 import type { Setting } from './setting.ts';
 import { Wrong } from './setting-readers.ts';
@@ -159,10 +160,19 @@ function isSecret(channel: Channel): boolean {
   return 'url' in channel || 'webhookUrl' in channel;
 }
 
-/** The text as people may see it: without secrets and without the password in a URL. */
+/**
+ * The text as people may see it: without secrets, and without what is one in many URLs: a password, a user name alone, and
+ * the query of a web address, unless it is the pattern of a link.
+ */
 function shown(each: Setting<unknown>, raw: string): string {
-  return each.secret ? '********' : raw.replace(/^([a-z]+:\/\/[^/@]*?:)[^@]*@/i, '$1********@');
+  if (each.secret) return MASK;
+  const url = raw
+    .replace(/^(\s*[a-z]+:\/\/[^/@]*?:)[^@]*@/i, `$1${MASK}@`)
+    .replace(/^(\s*https?:\/\/)[^/:@]+@/i, `$1${MASK}@`);
+  return url.includes(TRACE_ID) ? url : url.replace(/^(\s*https?:[^?]*\?).+/is, `$1${MASK}`);
 }
+
+const MASK = '********';
 
 function checkTogether(config: Config): void {
   if (config.checkpointAuthorization !== null && config.checkpointS3Key !== null) {

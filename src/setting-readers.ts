@@ -68,10 +68,17 @@ export function retention(raw: string): number {
 
 export function webUrl(raw: string): string {
   const url = URL.canParse(raw) ? new URL(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '') {
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
     throw new Wrong('an http:// or https:// address, without a user name or password in it');
   }
-  return raw.replace(/\/+$/, '');
+  return raw.trim().replace(/\/+$/, '');
+}
+
+/** An address to which paths are appended. */
+export function baseUrl(raw: string): string {
+  const url = webUrl(raw);
+  if (/[?#]/.test(url)) throw new Wrong('an http:// or https:// address without a query');
+  return url;
 }
 
 export function traceUrl(raw: string): string {
@@ -230,11 +237,12 @@ function pairs(raw: string): [name: string, value: string][] | null {
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
+/** Names are in lower case, so that one that is given takes the place of one of ours. */
 export function headerList(raw: string): Record<string, string> {
   const found = pairs(raw);
   if (found?.every(([name, value]) => HEADER_NAME.test(name) && HEADER_VALUE.test(value)) !== true)
     throw new Wrong('headers such as authorization=Bearer%20abc,x-tenant=one, with values percent-encoded');
-  return Object.fromEntries(found);
+  return Object.fromEntries(found.map(([name, value]) => [asciiLowerCase(name), value]));
 }
 
 export function attributeList(raw: string): Record<string, string> {

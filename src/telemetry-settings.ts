@@ -4,6 +4,7 @@
 import { optional, secret, setting } from './setting.ts';
 import {
   attributeList,
+  baseUrl,
   exporter,
   headerList,
   oneOf,
@@ -17,12 +18,12 @@ import {
 export const TELEMETRY_SETTINGS = {
   otlpEndpoint: optional(
     'TOOLGATE_OTLP_ENDPOINT',
-    webUrl,
+    baseUrl,
     'OpenTelemetry collector (OTLP over HTTP) for this program: http://host:4318. It takes precedence over OTEL_EXPORTER_OTLP_ENDPOINT.',
   ),
   otelEndpoint: optional(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
-    webUrl,
+    baseUrl,
     'OpenTelemetry collector (OTLP over HTTP); /v1/traces, /v1/metrics and /v1/logs are appended. Default: none, nothing is sent.',
   ),
   otelTracesEndpoint: optional(

@@ -28,6 +28,7 @@ describe('what is sent where', () => {
       { traces: 'http://b/otlp/v1/traces', metrics: 'http://b/otlp/v1/metrics' },
     ],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c/whole' }, { traces: 'http://c/whole' }],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ' http://c:1\n' }, { traces: 'http://c:1' }],
     [
       { [BASE]: 'http://a', OTEL_METRICS_EXPORTER: 'prometheus', OTEL_TRACES_EXPORTER: 'console,otlp' },
       { traces: 'http://a/v1/traces', logs: 'http://a/v1/logs' },
@@ -40,7 +41,7 @@ describe('what is sent where', () => {
   test('headers of one signal take the place of the common ones', () => {
     const env = {
       [BASE]: 'http://a',
-      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x%3D%3D, x-tenant=one',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20x%3D%3D, x-tenant=one',
       OTEL_EXPORTER_OTLP_LOGS_HEADERS: 'x-key=2',
     };
     const headers = signalTargets(loaded(env)).map(target => target.headers);
@@ -83,6 +84,26 @@ describe('what is wrong', () => {
     expect(() => loaded({ [BASE]: 'collector:4317' })).toThrow(`${BASE} is "collector:4317"`);
     expect(targets({ [BASE]: 'collector:4317', OTEL_SDK_DISABLED: 'true' })).toEqual({});
   });
+});
+
+test.each([
+  'http://canary@collector:4318',
+  'http://:canary@collector:4318',
+  'http://collector:4318?key=canary',
+  ' http://collector:4318/#part',
+])('a base address like %p is refused, and what may be a secret in it is not shown', address => {
+  const start = () => loaded({ [BASE]: address });
+  expect(start).toThrow(BASE);
+  expect(start).not.toThrow('canary');
+});
+
+test('the query of an address may hold a key, and is masked where settings are shown', () => {
+  const link = 'https://traces.example.com/?trace={traceId}';
+  const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://c/traces?key=canary', TOOLGATE_TRACE_URL: link };
+  const values = loaded(env).origins.map(({ value }) => value);
+  expect(values).toContain('https://c/traces?********');
+  expect(values).toContain(link);
+  expect(targets(env)).toEqual({ traces: 'https://c/traces?key=canary' });
 });
 
 test('headers are masked where settings are shown', () => {
