@@ -1,5 +1,6 @@
 // What is sent is OTLP: the protocol's own definitions read it, and find in protocol buffers what stands in JSON.
 
+import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import type { MetricFamily } from '../../src/core/metric.ts';
 import { LOGS, logsRequest } from '../../src/core/otlp/logs.ts';
@@ -163,6 +164,16 @@ test('of a line that is too long only the message becomes one', () => {
   const record = recordOf(line);
   expect(record?.attributes).toEqual({});
   expect(record?.body.length).toBe(4096);
+});
+
+test('records of long lines that wait in a queue do not keep the lines in memory', () => {
+  const line = (index: number) => ({ msg: `${index} `.repeat(500_000) });
+  Bun.gc(true);
+  const before = heapStats().extraMemorySize;
+  const records = Array.from({ length: 40 }, (_, index) => recordOf(JSON.stringify(line(index))));
+  Bun.gc(true);
+  expect(heapStats().extraMemorySize - before).toBeLessThan(10_000_000);
+  for (const record of records) expect(JSON.stringify(record).length).toBeLessThan(5000);
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever was made

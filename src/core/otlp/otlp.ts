@@ -67,7 +67,9 @@ export function anyValue(value: string | number | boolean): AnyValue {
 }
 
 export function bounded(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}…`;
+  if (text.length <= LONGEST_TEXT) return text;
+  // A part of a text keeps the whole text in memory, a copy of it does not.
+  return `${Buffer.from(text.slice(0, LONGEST_TEXT - 1)).toString()}…`;
 }
 
 export function keyValues(attributes: Attributes): KeyValue[] {
