@@ -19,7 +19,7 @@ const METERED = 4;
 const OTHERS = 20;
 
 const TOGETHER: Patch = {
-  file: 'src/main.ts',
+  file: 'src/services.ts',
   find: 'new CheckWork(deps, memory, true)',
   replace: 'new CheckWork(deps, memory)',
 };
