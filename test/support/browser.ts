@@ -119,12 +119,15 @@ export const heading = (page: Page, name: string) =>
 
 const AXE = readFileSync(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir), 'utf8');
 
+/** The rules that compare colours, of a text and its background or of a link and the words around it. */
+const COLOURS = ['color-contrast', 'link-in-text-block'];
+
 /**
  * What axe finds wrong on a page. Our pages have no frames, so it looks at the page alone; where the things are that it
  * finds right, nobody wants to know, and to say it takes longer than to find them.
  */
 export async function violationsOf(page: Page, look: 'all' | 'structure' = 'all'): Promise<string[]> {
-  const rules = { 'color-contrast': { enabled: look === 'all' } };
+  const rules = Object.fromEntries(COLOURS.map(rule => [rule, { enabled: look === 'all' }]));
   const options = JSON.stringify({ resultTypes: ['violations'], selectors: false, rules });
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
   const found: Result[] = await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`);
