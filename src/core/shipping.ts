@@ -58,6 +58,22 @@ export const SHIPPING_TYPES = [
   'syslog',
 ] as const satisfies readonly ShippingTarget['type'][];
 export type ShippingType = (typeof SHIPPING_TYPES)[number];
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How far a target is behind, for people. */
+export function lagText({ lagEntries, lagSeconds }: { lagEntries: number; lagSeconds: number }): string {
+  if (lagEntries === 0) return 'none';
+  return `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${lengthText(lagSeconds)}`;
+}
+
+function lengthText(seconds: number): string {
+  if (seconds < 2 * MINUTE) return `${Math.round(seconds)} s`;
+  if (seconds < 2 * HOUR) return `${Math.round(seconds / MINUTE)} min`;
+  return seconds < 2 * DAY ? `${Math.round(seconds / HOUR)} h` : `${Math.round(seconds / DAY)} days`;
+}
 export const MAX_TARGETS = 20;
 
 /** The host to which a target leads. The rest of its address may be a secret. */

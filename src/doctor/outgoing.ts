@@ -40,7 +40,7 @@ function shippingCheck(examined: Examined, target: string, settings: ShippingTar
   };
 }
 
-const WAITS = 'Nothing is lost: entries wait until they were sent.';
+const WAITS = 'Nothing is lost: entries wait until they can be sent.';
 
 async function shippingFault(settings: ShippingTarget, signal: AbortSignal): Promise<string | null> {
   try {

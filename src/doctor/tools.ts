@@ -32,13 +32,15 @@ export function toolsCheck(store: Pick<Examined, 'store'>, faultOf: ToolFound): 
   };
 }
 
-async function toolFound(tool: ConnectedTool, faultOf: ToolFound, signal: AbortSignal): Promise<Found> {
+type ToolInUse = Awaited<ReturnType<typeof listToolsInUse>>[number];
+
+async function toolFound(tool: ToolInUse, faultOf: ToolFound, signal: AbortSignal): Promise<Found> {
   const name = `connected tool ${tool.name}`;
   const fault = await faultOf(tool, signal).catch(() => 'it could not be looked at');
-  if (fault === null) return good(name, `The MCP server of the key ${tool.keyId} can be reached.`);
+  if (fault === null) return good(name, `The MCP server of the key "${tool.keyName}" can be reached.`);
   return bad(
     name,
-    `The MCP server of the key ${tool.keyId}: ${fault.replace(/\.$/, '')}. Look at the server, and at what is registered for the key.`,
+    `The MCP server of the key "${tool.keyName}": ${fault.replace(/\.$/, '')}. Look at the server, and at what \`toolgate tools list\` shows for the key.`,
   );
 }
 

@@ -91,10 +91,10 @@ export async function findTool(db: Queries, id: string): Promise<ConnectedTool |
   return rows[0] ?? null;
 }
 
-/** The tools of all keys that are not revoked. */
-export function listToolsInUse(db: Queries, limit: number): Promise<ConnectedTool[]> {
+/** The tools of all keys that are not revoked, with the names of the keys. */
+export function listToolsInUse(db: Queries, limit: number): Promise<(ConnectedTool & { keyName: string })[]> {
   return db.all(
-    `SELECT ${COLUMNS} FROM connected_tools
+    `SELECT ${COLUMNS}, (SELECT keys.name FROM keys WHERE keys.id = key_id) AS "keyName" FROM connected_tools
      WHERE EXISTS (SELECT 1 FROM keys WHERE keys.id = key_id AND revoked_at IS NULL)
      ORDER BY name, id LIMIT $1`,
     [limit],

@@ -11,38 +11,44 @@ import { mayAdminister } from '../session.ts';
 type Line = DoctorReport['checks'][number];
 
 export default function Health() {
-  return (
-    <Page
-      title="Health"
-      lead="Settings, store, disk, clock, and the servers that this service depends on, as this replica sees them. Nothing is changed or sent."
-    >
-      {mayAdminister.value ? <Report /> : <Empty title="Only admins can look at this" />}
+  return mayAdminister.value ? (
+    <Report />
+  ) : (
+    <Page title="Health" lead={LEAD}>
+      <Empty title="Only admins can look at this" />
     </Page>
   );
 }
+
+const LEAD =
+  'Settings, store, disk, clock, and the servers that the service needs, as this replica sees them.';
 
 function Report() {
   const { data, error, loading, reload } = useGet<DoctorReport>('/doctor');
   const lines = data?.checks.toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
   return (
-    <section class="panel" aria-label="Checks">
-      <p class="actions">
+    <Page
+      title="Health"
+      lead={LEAD}
+      actions={
         <button type="button" class="plain" disabled={loading} onClick={reload}>
           Look again
-        </button>{' '}
-        <span class="soft" role="status">
-          {loading ? 'Looking, which takes a few seconds…' : data && summary(data)}
-        </span>
-      </p>
-      <Shown of={{ data: lines, error, loading, reload }} empty={null}>
-        <Table
-          caption="Checks"
-          columns={COLUMNS}
-          rows={lines ?? []}
-          keyOf={({ name, message }) => `${name} ${message}`}
-        />
-      </Shown>
-    </section>
+        </button>
+      }
+    >
+      <p role="status">{loading ? 'Looking, which takes a few seconds…' : data && summary(data)}</p>
+      <section class="panel" aria-label="Checks">
+        <Shown of={{ data: lines, error, loading, reload }} empty={null}>
+          <Table
+            caption="Checks"
+            columns={COLUMNS}
+            rows={lines ?? []}
+            keyOf={({ name, message }) => `${name} ${message}`}
+            compact
+          />
+        </Shown>
+      </section>
+    </Page>
   );
 }
 

@@ -1,5 +1,6 @@
 // Shipping: where the audit log is sent to, how far each target has come, and what went wrong last.
 
+import { lagText } from '../../../src/core/shipping.ts';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, Table } from '../components/table.tsx';
@@ -44,28 +45,13 @@ const COLUMNS: Column<ShippedTarget>[] = [
     head: 'Shipped to',
     cell: ({ shippedTo }) => (shippedTo === null ? 'nothing yet' : `entry ${shippedTo}`),
   },
-  { head: 'Lag', cell: target => lagOf(target) },
+  { head: 'Lag', cell: target => lagText(target) },
   {
     head: 'Last confirmed',
     cell: ({ shippedAt }) => (shippedAt === null ? 'never' : <Ago at={shippedAt} />),
   },
   { head: 'Last error', cell: target => <LastError of={target} /> },
 ];
-
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-function lagOf({ lagEntries, lagSeconds }: ShippedTarget): string {
-  if (lagEntries === 0) return 'none';
-  return `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${lengthOf(lagSeconds)}`;
-}
-
-function lengthOf(seconds: number): string {
-  if (seconds < 2 * MINUTE) return `${Math.round(seconds)} s`;
-  if (seconds < 2 * HOUR) return `${Math.round(seconds / MINUTE)} min`;
-  return seconds < 2 * DAY ? `${Math.round(seconds / HOUR)} h` : `${Math.round(seconds / DAY)} days`;
-}
 
 function LastError({ of: { lastError, lastErrorAt } }: { of: ShippedTarget }) {
   if (lastError === null || lastErrorAt === null) return <>none</>;

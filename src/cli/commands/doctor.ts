@@ -4,6 +4,7 @@
 import type { Command } from 'commander';
 import pkg from '../../../package.json' with { type: 'json' };
 import { type Config, ConfigError, loadConfig } from '../../config.ts';
+import { visible } from '../../core/visible.ts';
 import { bad, examine, type Found, type Report } from '../../doctor/check.ts';
 import { checksOf } from '../../doctor/doctor.ts';
 import { fromSettings } from '../../doctor/from-settings.ts';
@@ -57,8 +58,8 @@ const COLOURS: Record<Found['state'], Format> = { good: 'green', warning: 'yello
 function text(io: IO, { ok, checks }: Report): string {
   const rows = checks.map(({ name, state, message }) => [
     io.stdout.style(COLOURS[state], state),
-    name,
-    message,
+    visible(name),
+    visible(message),
   ]);
   const count = (state: Found['state']) => checks.filter(each => each.state === state).length;
   const warnings = count('warning');

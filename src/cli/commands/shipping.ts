@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import type { ShippedTarget } from '../../core/resources.ts';
+import { lagText } from '../../core/shipping.ts';
 import { visible } from '../../core/visible.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
@@ -23,17 +24,12 @@ export function build(io: IO): Command {
         ['TO', ({ to }) => visible(to)],
         ['STATE', ({ state }, output) => word(output, state)],
         ['SHIPPED TO', ({ shippedTo }) => (shippedTo === null ? '-' : String(shippedTo))],
-        ['LAG', lag],
+        ['LAG', target => lagText(target)],
         ['LAST ERROR', lastError],
       ],
       'The audit log is not shipped: the server file names no target under shipping.',
     );
   });
-}
-
-function lag({ lagEntries, lagSeconds }: ShippedTarget): string {
-  if (lagEntries === 0) return 'none';
-  return `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${Math.round(lagSeconds)} s`;
 }
 
 function lastError({ lastError, lastErrorAt }: ShippedTarget): string {
