@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import pkg from '../../package.json' with { type: 'json' };
 import { loadConfig } from '../../src/config.ts';
 import { routes } from '../../src/http/server.ts';
+import { SETTINGS } from '../../src/settings.ts';
 import { ROOT } from '../support/service.ts';
 import { hasTool, tool, toolFolder } from '../support/tools.ts';
 import {
@@ -25,6 +26,7 @@ import {
   workloadOf,
 } from './chart.ts';
 
+const RESTORING = join(ROOT, 'deploy/helm/restore.yaml');
 const read = (name: string) => readFileSync(join(CHART, name), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-helm-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -114,7 +116,7 @@ describe.if(hasTool('helm'))('the chart', () => {
       const text = readFileSync(join(folder, 'everything.yaml'), 'utf8');
       const broken = text.replace('enableServiceLinks:', 'serviceLinks:').replace('interval:', 'every:');
       writeFileSync(join(folder, 'broken.yaml'), broken);
-      const files = [...VALUES, 'broken.yaml'].map(name => join(folder, name));
+      const files = [...[...VALUES, 'broken.yaml'].map(name => join(folder, name)), RESTORING];
       // In one call, because reading the schemas is what takes its time.
       const { printed } = run(
         tool('kubeconform') as string,
@@ -210,6 +212,18 @@ describe.if(hasTool('helm'))('the chart', () => {
     expect(grace - containers[0].lifecycle.preStop.sleep.seconds).toBe(15);
   });
 
+  test('finds its store where the pod for a restore looks for it', () => {
+    const pod = parse(readFileSync(RESTORING, 'utf8')).spec;
+    const { spec } = workloadOf(rendered.get('sqlite.yaml') as Rendered[]);
+    const [here, there] = [pod.containers[0], spec.template.spec.containers[0]];
+    expect(pod.securityContext).toEqual(spec.template.spec.securityContext);
+    expect(here.securityContext).toEqual(there.securityContext);
+    expect([here.image, here.volumeMounts]).toEqual([there.image, there.volumeMounts]);
+    expect(there.env).toContainEqual(here.env[0]);
+    const claim = `${spec.volumeClaimTemplates[0].metadata.name}-toolgate-0`;
+    expect(pod.volumes[0]).toEqual({ name: 'data', persistentVolumeClaim: { claimName: claim } });
+  });
+
   test('brings the alerts and the dashboard as they are', () => {
     const ofKind = (wanted: string) => rendered.get('everything.yaml')?.find(({ kind }) => kind === wanted);
     const deployed = (name: string) => parse(readFileSync(join(ROOT, 'deploy', name), 'utf8'));
@@ -218,18 +232,35 @@ describe.if(hasTool('helm'))('the chart', () => {
     expect(JSON.parse(data['toolgate.json'])).toEqual(deployed('grafana/toolgate.json'));
   });
 
-  test('lets nobody in if a network policy names nobody, and only those whom it names', () => {
+  test('lets in its own test and only those whom a network policy names', () => {
     const base = { image: { repository: 'r' } };
-    const policyOf = (ingress: object) =>
-      objectsOf(renderValues({ ...base, networkPolicy: { enabled: true, ingress } })).find(
-        ({ kind }) => kind === 'NetworkPolicy',
-      ).spec;
-    expect(policyOf({}).ingress).toEqual([]);
-    expect(policyOf({}).policyTypes).toEqual(['Ingress', 'Egress']);
+    const policyOf = (ingress: object) => {
+      const objects = objectsOf(renderValues({ ...base, networkPolicy: { enabled: true, ingress } }));
+      const ofKind = (wanted: string) => objects.find(({ kind }) => kind === wanted);
+      return { ...ofKind('NetworkPolicy').spec, test: ofKind('Pod').metadata.labels };
+    };
+    const { ingress, policyTypes, test } = policyOf({});
+    expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    const [own] = ingress[0].from;
+    expect([ingress.length, ingress[0].from]).toEqual([1, [{ podSelector: own.podSelector }]]);
+    expect(test).toMatchObject(own.podSelector.matchLabels);
+    expect(Object.keys(own.podSelector.matchLabels)).toHaveLength(2);
     const [rule, ...more] = policyOf({ namespaces: ['agents'] }).ingress;
     expect(more).toEqual([]);
     const values = { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['agents'] };
-    expect(rule.from).toEqual([{ namespaceSelector: { matchExpressions: [values] } }]);
+    expect(rule.from).toEqual([own, { namespaceSelector: { matchExpressions: [values] } }]);
+  });
+
+  test('refuses secrets among the settings, where whoever looks at pods could read them', () => {
+    const { properties } = JSON.parse(read('values.schema.json'));
+    const refused: string[] = properties.settings.propertyNames.not.enum;
+    const secrets = Object.values(SETTINGS).flatMap(({ env, secret }) => (secret ? env : []));
+    expect(secrets.filter(each => !refused.includes(each))).toEqual([]);
+    const { code, errors } = renderValues({
+      image: { repository: 'r' },
+      settings: { TOOLGATE_SLACK_BOT_TOKEN: 'x' },
+    });
+    expect([code, errors]).toEqual([1, expect.stringContaining('settings')]);
   });
 
   test('replaces pods when a secret of the chart changes', () => {
@@ -286,6 +317,12 @@ describe.if(hasTool('helm'))('the chart', () => {
     ],
     ['a setting with a value of its own', { image, settings: { TOOLGATE_MASTER_KEY: 'x' } }, 'settings'],
     ['a number as setting', { image, settings: { TOOLGATE_BODY_LIMIT: 10_000_000 } }, 'settings'],
+    ['a port for two', { image, grpc: { enabled: true, port: 8787 } }, 'grpc.port is the port of HTTP, too'],
+    [
+      'a label by which pods are selected',
+      { image, podLabels: { 'app.kubernetes.io/name': 'x' } },
+      'podLabels',
+    ],
     ['a budget of none', { image, podDisruptionBudget: { maxUnavailable: 0 } }, 'podDisruptionBudget'],
   ])('refuses %s', (_, values, why) => {
     const { code, errors } = renderValues(values);

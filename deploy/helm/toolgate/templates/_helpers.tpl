@@ -19,6 +19,12 @@ app.kubernetes.io/name: {{ include "toolgate.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{/* The pod of `helm test`. The Service must not select it. */}}
+{{- define "toolgate.testLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: test
+{{- end }}
+
 {{- define "toolgate.labels" -}}
 {{ include "toolgate.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -88,6 +94,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- if and $v.serverFile.content $v.serverFile.existingSecret }}
 {{- fail "serverFile.content and serverFile.existingSecret are both set: choose one." }}
+{{- end }}
+{{- if and $v.grpc.enabled (or (eq (int $v.grpc.port) 8787) (eq (int $v.grpc.port) (int $v.service.port))) }}
+{{- fail "grpc.port is the port of HTTP, too: choose another one for gRPC." }}
 {{- end }}
 {{- if and $v.ingress.enabled (not $v.ingress.host) }}
 {{- fail "ingress.enabled is true but ingress.host is empty: set it to the name under which people reach Toolgate." }}
