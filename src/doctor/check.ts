@@ -26,6 +26,8 @@ export interface Report {
 }
 
 export const LIMIT_MS = 8000;
+/** Once the time is over, a check can still say itself what did not answer, and how bad that is. */
+const LAST_WORD_MS = 500;
 
 interface Examining {
   limitMs?: number;
@@ -54,16 +56,18 @@ export async function examine(
 async function inTime({ name, run }: Check, limitMs: number): Promise<Found[]> {
   const controller = new AbortController();
   const late = Promise.withResolvers<Found[]>();
-  const timer = setTimeout(() => {
-    late.resolve([bad(name, `There was no answer within ${limitMs / 1000} s. ${HANGS}`)]);
-    controller.abort();
-  }, limitMs);
+  const over = setTimeout(() => controller.abort(), limitMs);
+  const tooLate = setTimeout(
+    () => late.resolve([bad(name, `There was no answer within ${limitMs / 1000} s. ${HANGS}`)]),
+    limitMs + LAST_WORD_MS,
+  );
   try {
     return await Promise.race([run(controller.signal), late.promise]);
   } catch (error) {
     return [bad(name, `This could not be looked at${codeOf(error)}.`)];
   } finally {
-    clearTimeout(timer);
+    clearTimeout(over);
+    clearTimeout(tooLate);
   }
 }
 

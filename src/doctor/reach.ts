@@ -57,6 +57,7 @@ function opened({ address }: Address, url: URL, signal: AbortSignal, ca: string 
     ? connectTls({ ...to, ...named(targetHost(url)), ...(ca && { ca }) })
     : connectPlain(to);
   const stop = () => reject(Object.assign(new Error('too late'), { code: 'ETIMEDOUT' }));
+  if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
   socket.once(isTls ? 'secureConnect' : 'connect', resolve).once('error', reject);
   return promise.finally(() => {

@@ -213,14 +213,22 @@ describe('people', () => {
     expect(message).toContain('use smtps://');
   });
 
-  test('a mail server that never answers stops no other check', async () => {
+  test('servers that never answer stop no other check, and are no worse than those that are away', async () => {
     const silent = createServer(() => {});
     await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve));
-    const [faults, message] = await planted({
-      TOOLGATE_SMTP_URL: mailUrl((silent.address() as AddressInfo).port),
+    const { port } = silent.address() as AddressInfo;
+    const found = await doctor(dataDir, {
+      ...env,
+      TOOLGATE_SMTP_URL: mailUrl(port),
+      TOOLGATE_PUBLIC_URL: at(port),
+      TOOLGATE_NOTIFY_URL: `https://127.0.0.1:${port}/s3cret`,
+      TOOLGATE_OTLP_ENDPOINT: `https://127.0.0.1:${port}`,
     });
-    expect(faults).toEqual(['bad mail']);
-    expect(message).toContain('no answer from the mail server within 6 s');
+    expect(faultsOf(found)).toEqual(['warning public URL', 'bad mail', 'bad notifier', 'warning telemetry']);
+    expect(messageOf(found, 'public URL')).toContain('this is no fault');
+    expect(messageOf(found, 'mail')).toContain('no answer from the mail server within 6 s');
+    expect(messageOf(found, 'notifier')).toContain('(ETIMEDOUT). Is TOOLGATE_NOTIFY_URL right');
+    expect(found.printed).not.toContain('s3cret');
     silent.close();
   });
 
