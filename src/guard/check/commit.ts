@@ -204,17 +204,16 @@ export class GroupCommit<Item, Result> {
     const keyIds = new Set(group.map(this.#keyOf));
     const startedAt = performance.now();
     let results: Outcome<Result>[];
-    const takenAt = performance.now();
     try {
       results = await this.#lane.transaction({ shared: this.#work.shares(keyIds, requests) }, tx =>
         this.#work.decideGroup(tx, requests),
       );
     } catch (error) {
-      this.#trace(group, takenAt, 'commit_failed');
+      this.#trace(group, startedAt, 'commit_failed');
       if (error instanceof StoreError) throw error;
       return error as Error;
     }
-    this.#trace(group, takenAt, null);
+    this.#trace(group, startedAt, null);
     this.#observer.committed({
       size: group.length,
       waited: startedAt - arrivedAt(group[0] as Waiting<Item, Result>),
@@ -226,12 +225,12 @@ export class GroupCommit<Item, Result> {
   }
 
   /** Adds to the spans of requests how long they waited for their group, and how long its transaction took. */
-  #trace(group: readonly Waiting<Item, Result>[], takenAt: number, failure: string | null): void {
+  #trace(group: readonly Waiting<Item, Result>[], startedAt: number, failure: string | null): void {
     for (const { request, queuedAt } of group) {
       const span = this.#work.spanOf?.(request);
       if (span === undefined || !span.sampled) continue;
-      span.child('toolgate.wait', 'internal', queuedAt).end(null, takenAt);
-      const commit = span.child('toolgate.commit', 'internal', takenAt);
+      span.child('toolgate.wait', 'internal', queuedAt).end(null, startedAt);
+      const commit = span.child('toolgate.commit', 'internal', startedAt);
       commit.set({ 'toolgate.group_size': group.length });
       commit.end(failure);
     }
