@@ -12,14 +12,17 @@ export async function openTelemetry(
   version: string,
   families: () => Promise<MetricFamily[]>,
 ): Promise<Telemetry | null> {
-  if (signalTargets(config).length === 0) return null;
+  const targets = signalTargets(config);
+  if (targets.length === 0) return null;
   const { Telemetry } = await import('./telemetry/telemetry.ts');
   const telemetry = new Telemetry(config, {
     version,
     families,
     failing: (signal, reason) => {
-      if (reason === null) log.info({ signal }, 'the OpenTelemetry collector takes data again');
-      else log.warn({ signal, reason }, 'the OpenTelemetry collector does not take data');
+      const url = targets.find(each => each.signal === signal)?.url;
+      const host = url === undefined ? undefined : new URL(url).host;
+      if (reason === null) log.info({ signal, host }, 'the OpenTelemetry collector takes data again');
+      else log.warn({ signal, host, reason }, 'the OpenTelemetry collector does not take data');
     },
   });
   log.onLine(line => telemetry.log(line));

@@ -29,17 +29,17 @@ export const TELEMETRY_SETTINGS = {
   otelTracesEndpoint: optional(
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     webUrl,
-    'Whole address for traces, if it is another.',
+    'Whole address for traces alone, instead of the common one with /v1/traces appended.',
   ),
   otelMetricsEndpoint: optional(
     'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
     webUrl,
-    'Whole address for metrics, if it is another.',
+    'Whole address for metrics alone, instead of the common one with /v1/metrics appended.',
   ),
   otelLogsEndpoint: optional(
     'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT',
     webUrl,
-    'Whole address for log records, if it is another.',
+    'Whole address for log records alone, instead of the common one with /v1/logs appended.',
   ),
   otelHeaders: secret(
     'OTEL_EXPORTER_OTLP_HEADERS',
@@ -49,29 +49,29 @@ export const TELEMETRY_SETTINGS = {
   otelTracesHeaders: secret(
     'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
     headerList,
-    'Headers for traces, instead of those.',
+    'Headers for traces alone, instead of the common ones.',
   ),
   otelMetricsHeaders: secret(
     'OTEL_EXPORTER_OTLP_METRICS_HEADERS',
     headerList,
-    'Headers for metrics, instead of those.',
+    'Headers for metrics alone, instead of the common ones.',
   ),
   otelLogsHeaders: secret(
     'OTEL_EXPORTER_OTLP_LOGS_HEADERS',
     headerList,
-    'Headers for log records, instead of those.',
+    'Headers for log records alone, instead of the common ones.',
   ),
   otelProtocol: setting(
     'OTEL_EXPORTER_OTLP_PROTOCOL',
     'http/protobuf',
     oneOf('http/protobuf', 'http/json', 'grpc'),
-    'How the collector is spoken to: http/protobuf or http/json. grpc is refused while an address is set.',
+    'How the collector is spoken to: http/protobuf or http/json. grpc is not supported, and stops the start if something is to be sent.',
   ),
   otelCompression: setting(
     'OTEL_EXPORTER_OTLP_COMPRESSION',
     'none',
     oneOf('none', 'gzip'),
-    'Whether what is sent is compressed.',
+    'none or gzip: whether what is sent is compressed.',
   ),
   otelTimeout: setting(
     'OTEL_EXPORTER_OTLP_TIMEOUT',
