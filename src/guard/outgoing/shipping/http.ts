@@ -6,8 +6,8 @@ import { gzip } from 'node:zlib';
 import type { HttpShape, HttpTarget } from '../../../core/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
-import { shippedValue } from './line.ts';
-import { type Portion, type Shipped, type Target, TooLarge } from './target.ts';
+import { inOneLine, shippedValue } from './line.ts';
+import { type Portion, refusePage, type Shipped, type Target, TooLarge } from './target.ts';
 
 const MOST_ENTRIES = 500;
 /** A batch is cut after the entry that exceeds this size, so that a request stays below the limits of most receivers. */
@@ -39,7 +39,7 @@ export function httpTarget(settings: HttpTarget, rules: TargetRules): Target {
       });
       if (status === 413) throw new TooLarge('the receiver answered 413: the batch is too large');
       if (status < 200 || status > 299) throw new SendError(`the receiver answered ${status}`);
-      confirm(new TextDecoder().decode(bytes));
+      confirm(bytes, batch);
     },
   };
 }
@@ -58,7 +58,7 @@ interface Shape {
   /** What stands in the body for one entry, with its line break. */
   line(shipped: Shipped, event: object): string;
   /** Throws unless an answer of status 2xx confirms every entry. */
-  confirm(answer: string): void;
+  confirm(answer: Uint8Array, batch: readonly Shipped[]): void;
 }
 
 const nothing = () => {};
@@ -66,7 +66,7 @@ const nothing = () => {};
 const SHAPES: Record<HttpShape, Shape> = {
   ndjson: {
     contentType: 'application/x-ndjson',
-    line: (_, event) => `${JSON.stringify(event)}\n`,
+    line: (_, event) => `${inOneLine(event)}\n`,
     confirm: nothing,
   },
   splunk: {
@@ -77,15 +77,15 @@ const SHAPES: Record<HttpShape, Shape> = {
         source: 'toolgate',
         sourcetype: 'toolgate:audit',
       };
-      return `${JSON.stringify({ ...envelope, event })}\n`;
+      return `${inOneLine({ ...envelope, event })}\n`;
     },
-    confirm: nothing,
+    confirm: refusePage,
   },
   elastic: {
     contentType: 'application/x-ndjson',
     // The id of the entry is that of the document, so a repeat is refused as a conflict and changes nothing.
     line: ({ entry }, event) =>
-      `{"create":{"_id":${JSON.stringify(entry.id)}}}\n${JSON.stringify({ '@timestamp': entry.at, ...event })}\n`,
+      `{"create":{"_id":${JSON.stringify(entry.id)}}}\n${inOneLine({ '@timestamp': entry.at, ...event })}\n`,
     confirm: confirmBulk,
   },
 };
@@ -99,17 +99,20 @@ function withFilter(url: string): string {
 const CONFLICT = 409;
 const ERROR_TYPE = /^[a-z_]{1,80}$/;
 
-function confirmBulk(answer: string): void {
-  const { errors, items } = bulkAnswer(answer);
+const NO_ANSWER = 'the receiver gave no answer of the bulk API';
+
+function confirmBulk(answer: Uint8Array, batch: readonly Shipped[]): void {
+  const { errors, items } = bulkAnswer(new TextDecoder().decode(answer));
   if (errors === false) return;
-  if (errors !== true || !Array.isArray(items))
-    throw new SendError('the receiver gave no answer of the bulk API');
-  for (const item of items) {
+  // There is one item for each entry, in their order.
+  if (errors !== true || !Array.isArray(items) || items.length !== batch.length)
+    throw new SendError(NO_ANSWER);
+  for (const [index, item] of items.entries()) {
     const { status, error } = item?.create ?? {};
-    if (typeof status !== 'number') throw new SendError('the receiver gave no answer of the bulk API');
+    if (typeof status !== 'number') throw new SendError(NO_ANSWER);
     if ((status >= 200 && status <= 299) || status === CONFLICT) continue;
     const type = ERROR_TYPE.test(error?.type ?? '') ? `: ${error?.type}` : '';
-    throw new SendError(`the receiver refused an entry with ${status}${type}`);
+    throw new SendError(`the receiver refused the entry at place ${batch[index]?.seq} with ${status}${type}`);
   }
 }
 

@@ -10,7 +10,7 @@ import type { TargetRules } from '../addresses.ts';
 import { SendError, sendBody } from '../send.ts';
 import { type S3Key, signS3 } from '../sign-s3.ts';
 import { shippedLine } from './line.ts';
-import type { Portion, Shipped, Target } from './target.ts';
+import { type Portion, refusePage, type Shipped, type Target } from './target.ts';
 
 const MOST_ENTRIES = 5000;
 const HOUR_MS = 60 * 60_000;
@@ -78,7 +78,7 @@ async function put(url: string, body: Buffer, key: S3Key, rules: TargetRules, no
   const checksum = { 'x-amz-checksum-sha256': createHash('sha256').update(body).digest('base64') };
   // Buckets with object lock require a digest, and services that do not know the checksum compare this one.
   const md5 = { 'content-md5': createHash('md5').update(body).digest('base64') };
-  const { status, response } = await sendBody({
+  const { status, response, bytes } = await sendBody({
     url,
     method: 'PUT',
     headers: { ...md5, ...signS3('PUT', url, body, key, now, checksum) },
@@ -87,7 +87,7 @@ async function put(url: string, body: Buffer, key: S3Key, rules: TargetRules, no
     timeoutMs: UPLOAD_MS,
     rules,
   });
-  if (status >= 200 && status <= 299) return;
+  if (status >= 200 && status <= 299) return refusePage(bytes);
   const code = /<Code>([A-Za-z0-9]{1,64})<\/Code>/.exec(response)?.[1];
   throw new SendError(`the bucket answered ${status}${code === undefined ? '' : ` (${code})`}`);
 }

@@ -29,3 +29,14 @@ export interface Target {
 
 /** The receiver refused a batch because of its size. Half of it is sent next. */
 export class TooLarge extends SendError {}
+
+const PAGE = /^\s*<(?:!doctype\s+html|html|head|body)\b/i;
+
+/**
+ * Throws if an answer is a web page. A gateway before the receiver may answer every request with its page to sign in and
+ * a status of 200. The receiver has got nothing then.
+ */
+export function refusePage(answer: Uint8Array): void {
+  if (PAGE.test(new TextDecoder().decode(answer)))
+    throw new SendError('a web page was the answer: something before the receiver gave it');
+}

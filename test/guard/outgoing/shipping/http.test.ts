@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import type { HttpTarget } from '../../../../src/core/shipping.ts';
+import { HTTP_SHAPES, type HttpTarget, SCHEMAS } from '../../../../src/core/shipping.ts';
 import { httpTarget } from '../../../../src/guard/outgoing/shipping/http.ts';
 import { TooLarge } from '../../../../src/guard/outgoing/shipping/target.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -105,6 +105,35 @@ describe('ndjson', () => {
   });
 });
 
+test('an entry stays one line of valid JSON, whatever its texts contain', async () => {
+  const odd = 'a\u2028b\u2029c\u0085d\ne\r\u001ef\u007f\ud800"}\n{"seq":1}';
+  const [first] = BATCH;
+  const batch = [{ seq: 7, entry: { ...first!.entry, toolName: odd, reason: odd } }];
+  for (const shape of HTTP_SHAPES) {
+    answer.body = shape === 'elastic' ? '{"errors":false}' : '';
+    for (const schema of SCHEMAS) await target({ shape, schema }).send(batch);
+  }
+  for (const { body } of arrived) {
+    const text = body.toString();
+    // As Python and others divide a text into lines.
+    const parts = text.split(/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/).filter(part => part !== '');
+    expect(parts.length).toBe(text.startsWith('{"create"') ? 2 : 1);
+    expect(JSON.stringify(JSON.parse(parts.at(-1) as string))).toContain(JSON.stringify(odd));
+  }
+  expect(arrived.length).toBe(6);
+});
+
+test('splunk: a page to sign in is no confirmation, although its status is 200', async () => {
+  for (const body of ['<!DOCTYPE html><title>Sign in</title>', '\n<html lang="en">']) {
+    answer.body = body;
+    expect(await refusal(target({ shape: 'splunk' }).send(BATCH))).toMatchObject({
+      message: 'a web page was the answer: something before the receiver gave it',
+    });
+  }
+  answer.body = '{"text":"Success","code":0}';
+  await target({ shape: 'splunk' }).send(BATCH);
+});
+
 test('splunk: an envelope with the time of the entry around each event', async () => {
   await target({ shape: 'splunk' }).send(BATCH);
   const time = Date.parse('2026-11-17T05:03:00.250Z') / 1000;
@@ -132,6 +161,7 @@ describe('elastic', () => {
     answer.body = bulk(
       { status: 201 },
       { status: 409, error: { type: 'version_conflict_engine_exception' } },
+      { status: 201 },
     );
     await target({ shape: 'elastic' }).send(BATCH);
     expect(arrived.length).toBe(1);
@@ -140,15 +170,21 @@ describe('elastic', () => {
   const CASES: [what: string, body: string, message: string][] = [
     [
       'an entry that was refused',
-      bulk({ status: 201 }, { status: 429, error: { type: 'es_rejected_execution_exception' } }),
-      'the receiver refused an entry with 429: es_rejected_execution_exception',
+      bulk({ status: 201 }, { status: 429, error: { type: 'es_rejected_execution_exception' } }, {}),
+      'the receiver refused the entry at place 8 with 429: es_rejected_execution_exception',
     ],
     [
       'an error of another form',
-      bulk({ status: 400, error: { type: '<script>' } }),
-      'the receiver refused an entry with 400',
+      bulk({ status: 400, error: { type: '<script>' } }, {}, {}),
+      'the receiver refused the entry at place 7 with 400',
     ],
-    ['an item without a status', bulk({}), 'the receiver gave no answer of the bulk API'],
+    ['no item at all', '{"errors":true,"items":[]}', 'the receiver gave no answer of the bulk API'],
+    [
+      'fewer items than entries',
+      bulk({ status: 201 }, { status: 201 }),
+      'the receiver gave no answer of the bulk API',
+    ],
+    ['an item without a status', bulk({}, {}, {}), 'the receiver gave no answer of the bulk API'],
     ['a login page', '<html>', 'the receiver gave no answer of the bulk API'],
     ['nothing', '', 'the receiver gave no answer of the bulk API'],
     ['null', 'null', 'the receiver gave no answer of the bulk API'],

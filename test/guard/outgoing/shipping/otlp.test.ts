@@ -111,6 +111,11 @@ describe('what a collector answers', () => {
     await sending(() => new Response());
   });
 
+  test('a page to sign in is no confirmation, although its status is 200', async () => {
+    const page = '<!doctype html><title>Sign in</title>';
+    expect(String(await refusal(sending(() => new Response(page))))).toContain('a web page was the answer');
+  });
+
   test('other statuses are failures, and 413 asks for less', async () => {
     for (const status of [301, 400, 401, 429, 503])
       expect(String(await refusal(sending(() => new Response(null, { status }))))).toContain(

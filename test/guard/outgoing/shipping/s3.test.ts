@@ -71,6 +71,16 @@ function target(more: Partial<S3Target>) {
   return s3Target({ type: 's3', ...bucket, schema: 'native', ...more }, { allowPrivate: true }, Date.now);
 }
 
+test('a page to sign in is no confirmation, although its status is 200', async () => {
+  const page = () => new Response('<!doctype html><title>Sign in</title>');
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: page });
+  const sending = target({ url: `http://127.0.0.1:${server.port}/audit` }).send(
+    batchOf(1, '2026-11-17T05:03:00.000Z'),
+  );
+  expect(String(await refusal(sending))).toContain('a web page was the answer');
+  await server.stop(true);
+});
+
 describe.skipIf(!hasTool('rclone'))('a real S3 service', () => {
   let service: S3Service;
   let byHost: S3Service;
