@@ -59,8 +59,6 @@ async function syncFound(folder: string, isStore: boolean): Promise<Found> {
     );
   } catch (error) {
     return bad(name, `${folder} cannot be written${codeOf(error)}: ${remedyOf(error)}`);
-  } finally {
-    rmSync(path, { force: true });
   }
 }
 
@@ -85,6 +83,7 @@ async function syncMs(path: string): Promise<number> {
     return Math.min(...times);
   } finally {
     await file.close();
+    rmSync(path);
   }
 }
 

@@ -1,6 +1,7 @@
 // What the doctor looks at: a service by its settings, whether it runs or not. The command line makes it from the
 // settings alone, the running service from its own parts.
 
+import { statSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { Vault } from '../guard/secrets.ts';
 import type { Queries } from '../store/db.ts';
@@ -42,4 +43,14 @@ export async function withStore<T>(
 ): Promise<T[]> {
   const db = await store().catch(() => null);
   return db === null ? [] : work(db);
+}
+
+/** Whether there is no such file. Throws if this user may not find that out, so that nothing counts as missing unseen. */
+export function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return true;
+    throw error;
+  }
 }

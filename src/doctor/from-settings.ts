@@ -1,7 +1,6 @@
 // A service as its settings describe it, for a program that is not the service: the store is opened for reading beside a
 // service that may be running, and nothing is made that is missing.
 
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, embeddedPath, listensOnLoopback } from '../config.ts';
 import { masterKeyIn } from '../data-dir.ts';
@@ -9,7 +8,7 @@ import { Vault } from '../guard/secrets.ts';
 import type { Queries } from '../store/db.ts';
 import { readPostgres, tryEngine } from '../store/postgres.ts';
 import { readSqlite } from '../store/sqlite.ts';
-import { type Examined, readOnce } from './examined.ts';
+import { type Examined, isMissing, readOnce } from './examined.ts';
 import { NoStore } from './store.ts';
 import { seenFromOutside, toolsCheck } from './tools.ts';
 
@@ -44,7 +43,7 @@ async function openStore(config: Config, cwd: string): Promise<Opened> {
   const path = embeddedPath(config);
   if (path === null) return readPostgres(config.databaseUrl ?? '', config.databasePooling);
   const file = resolve(cwd, path);
-  if (!existsSync(file)) throw new NoStore();
+  if (isMissing(file)) throw new NoStore();
   return readSqlite(file);
 }
 

@@ -1,18 +1,27 @@
 // The checks of the two secrets of the service: that the master key is there and belongs to the store, and that the admin
 // token can be had. Neither is ever made here.
 
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { adminTokenPath, masterKeyPath } from '../data-dir.ts';
 import { storedFingerprint } from '../guard/first-start.ts';
 import { versionOfAny } from '../store/migrate.ts';
-import { bad, type Check, type Found, good } from './check.ts';
-import { type Examined, withStore } from './examined.ts';
+import { bad, type Check, codeOf, type Found, good } from './check.ts';
+import { type Examined, isMissing, withStore } from './examined.ts';
 
 export function secretsChecks(examined: Examined): Check[] {
   return [
-    { name: 'master key', run: () => masterKeyFound(examined) },
-    { name: 'admin token', run: async () => [adminTokenFound(examined)] },
+    { name: 'master key', run: () => orHidden('master key', () => masterKeyFound(examined)) },
+    { name: 'admin token', run: () => orHidden('admin token', async () => [adminTokenFound(examined)]) },
   ];
+}
+
+/** Files that this user may not see are neither missing nor there. */
+async function orHidden(name: string, look: () => Promise<Found[]>): Promise<Found[]> {
+  try {
+    return await look();
+  } catch (error) {
+    return [bad(name, `It cannot be looked at${codeOf(error)}: run this as the user of the service.`)];
+  }
 }
 
 async function masterKeyFound(examined: Examined): Promise<Found[]> {
@@ -24,7 +33,7 @@ async function masterKeyFound(examined: Examined): Promise<Found[]> {
     await withStore(examined, async db => [(await versionOfAny(db)) > 0 ? await storedFingerprint(db) : null])
   )[0];
   const isNew = known === undefined || known === null;
-  if (vault === null && isNew && !existsSync(from))
+  if (vault === null && isNew && isMissing(from))
     return [good(name, 'There is none yet: the first start makes it.')];
   if (vault === null)
     return [
@@ -47,8 +56,7 @@ function adminTokenFound({ config }: Examined): Found {
   const name = 'admin token';
   if (config.adminToken !== null) return good(name, 'TOOLGATE_ADMIN_TOKEN is set.');
   const path = adminTokenPath(config.dataDir);
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return good(name, 'There is none yet: the first start makes it.');
-  if (found.size > 1) return good(name, `It is in ${path}.`);
+  if (isMissing(path)) return good(name, 'There is none yet: the first start makes it.');
+  if (statSync(path).size > 1) return good(name, `It is in ${path}.`);
   return bad(name, `${path} is empty: restore it, or remove the file, and the next start makes a new one.`);
 }

@@ -25,7 +25,7 @@ import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { Clock, entries, MINUTE, sealerOn, write } from '../guard/log/sealing.ts';
 import { sql } from '../support/faults.ts';
-import { programOf, startService, type TestService } from '../support/service.ts';
+import { programOf, ROOT, startService, type TestService } from '../support/service.ts';
 import { captured } from './captured.ts';
 
 const SEALED = 300;
@@ -220,6 +220,23 @@ test('a backup is read through a link, and a log beside the file behind it count
     err: expect.stringContaining('it is not a file'),
   });
 });
+
+test.skipIf(process.getuid?.() === 0 && Bun.which('setpriv') === null)(
+  'a folder that this user may not write is named, with what to do',
+  () => {
+    const closed = dataDir();
+    mkdirSync(closed, { mode: 0o555 });
+    const as = process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--clear-groups'] : [];
+    const { exitCode, stderr } = Bun.spawnSync(
+      [...as, ...programOf(), 'restore', join(ROOT, 'package.json')],
+      { cwd: '/', env: { PATH: process.env['PATH'] ?? '', TOOLGATE_DATA_DIR: closed } },
+    );
+    expect([exitCode, stderr.toString()]).toEqual([
+      3,
+      expect.stringContaining('cannot be written (EACCES): run this'),
+    ]);
+  },
+);
 
 test.skipIf(process.getuid?.() !== 0)('root leaves the files to the user of the service', async () => {
   const dir = dataDir();

@@ -141,6 +141,16 @@ describe('secrets', () => {
     expect(messageOf(found, 'file modes')).toContain('run chmod 600');
     chmodSync(join(dataDir, 'master.key'), 0o600);
   });
+
+  test.skipIf(!need(process.getuid?.() === 0 && Bun.which('setpriv') !== null, 'root and setpriv'))(
+    'files that this user may not see are not called missing',
+    async () => {
+      const found = await doctorApart('/', env, ['setpriv', '--reuid=65534', '--clear-groups']);
+      const hidden = ['store', 'master key', 'admin token', 'sync'];
+      expect([found.code, faultsOf(found)]).toEqual([1, hidden.map(each => `bad ${each}`)]);
+      for (const each of hidden) expect(messageOf(found, each)).toMatch(/\(EACCES\).*run this as the user/);
+    },
+  );
 });
 
 describe('the store', () => {

@@ -1,7 +1,7 @@
 // toolgate restore: puts a backup in the place of the SQLite store, after it has proved that the service can use it.
 
 import { existsSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, embeddedPath, loadConfig } from '../../config.ts';
 import { masterKeyPath } from '../../data-dir.ts';
@@ -95,7 +95,11 @@ function begin(store: string, force: boolean): Restore {
   try {
     return new Restore(store, force);
   } catch (error) {
-    throw new CliError(EXIT.noAnswer, (error as Error).message, { cause: error });
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const said = ['EACCES', 'EPERM', 'EROFS'].includes(code)
+      ? `${dirname(store)} cannot be written (${code}): run this as the user of the service, or give the folder to that user.`
+      : message;
+    throw new CliError(EXIT.noAnswer, said, { cause: error });
   }
 }
 
