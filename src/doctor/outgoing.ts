@@ -65,9 +65,11 @@ async function lastAttempt(db: Queries, name: string, target: string): Promise<F
   if (state === null) return good(name, 'It can be reached; nothing was sent yet.');
   if (state.failures === 0)
     return good(name, `It can be reached, and has received ${state.shipped} entries.`);
+  const attempts = state.failures === 1 ? 'attempt' : `${state.failures} attempts`;
+  const why = (state.lastError ?? '').slice(0, 300).replace(/\.$/, '');
   return warning(
     name,
-    `It can be reached, but the last ${state.failures} attempts to send failed: ${(state.lastError ?? '').slice(0, 300)}. ${WAITS}`,
+    `It can be reached, but the last ${attempts} to send failed: ${why}. ${WAITS} Correct shipping.${target} in the server file, or the receiver.`,
   );
 }
 
