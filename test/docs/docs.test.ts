@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { compile } from '../../scripts/build/bundle.ts';
 import { EXTRA_FOLDERS } from '../../scripts/extras.ts';
 import { until } from '../support/faults.ts';
-import { need, needExtra } from '../support/need.ts';
+import { need, needExtra, PROGRAM } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { onPath, ROOT } from '../support/service.ts';
 import { consoleSteps, parsePage, type Step } from './page.ts';
@@ -31,9 +31,11 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 const postgres = await sharedPostgres();
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-executable-'));
-const executable = join(folder, 'toolgate');
+/** The one that `npm test` has made already, or one of our own. */
+const made = process.env[PROGRAM];
+const executable = made ?? join(folder, 'toolgate');
 beforeAll(async () => {
-  await compile(executable);
+  if (made === undefined) await compile(executable);
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
