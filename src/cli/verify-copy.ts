@@ -1,7 +1,7 @@
 // Proves that a copy of the SQLite store can be used: opens it, migrates a copy of that copy, and verifies it. For
 // `backup --verify` and `restore`. Without the master key it cannot verify what was signed with it, and says so.
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { verifierKey } from '../core/checkpoint.ts';
@@ -10,6 +10,7 @@ import { knownFingerprint, wrongMasterKey } from '../guard/first-start.ts';
 import { logName } from '../guard/log/sealed-log.ts';
 import { Vault } from '../guard/secrets.ts';
 import type { Db } from '../store/db.ts';
+import { type FileLock, lockDescriptor } from '../store/file-lock.ts';
 import { MIGRATIONS, migrate, schemaVersion } from '../store/migrate.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import {
@@ -44,6 +45,7 @@ export async function verifyCopy(
 ): Promise<CopyReport> {
   if (io.stderr.isTTY) say(io, 'Verifying…');
   const folder = scratchBeside(file, shown);
+  const inUse = lockIn(folder, 'wx');
   try {
     const scratch = join(folder, 'toolgate.db');
     copyBytes(file, scratch, wantWholeCopy(file));
@@ -54,6 +56,7 @@ export async function verifyCopy(
     throw unusable(shown, error as Error);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    inUse?.release();
   }
 }
 
@@ -75,13 +78,37 @@ export function diskFault(error: Error): CliError {
 /** On the disk of the copy, since a disk for temporary files may be too small, and may be read by others. */
 function scratchBeside(file: string, shown: string): string {
   try {
-    return mkdtempSync(join(dirname(file), '.toolgate-verify-'));
+    removeAbandoned(dirname(file));
+    return mkdtempSync(join(dirname(file), SCRATCH));
   } catch (error) {
     throw new CliError(
       EXIT.noAnswer,
       `${shown} cannot be verified in its folder: ${(error as Error).message}. A second copy is made there for a while.`,
       { cause: error },
     );
+  }
+}
+
+const SCRATCH = '.toolgate-verify-';
+
+/** A process that is killed leaves its copy of the store behind, but no longer holds the lock in that folder. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent).filter(each => each.startsWith(SCRATCH))) {
+    const folder = join(parent, name);
+    const lock = lockIn(folder, 'r+');
+    if (lock === null) continue;
+    rmSync(folder, { recursive: true, force: true });
+    lock.release();
+  }
+}
+
+/** Null if another process has the lock, or if there is none to be had. */
+function lockIn(folder: string, flags: 'wx' | 'r+'): FileLock | null {
+  try {
+    const lock = lockDescriptor(openSync(join(folder, 'in-use'), flags, 0o600));
+    return lock === 'taken' ? null : lock;
+  } catch {
+    return null;
   }
 }
 

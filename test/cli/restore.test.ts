@@ -9,6 +9,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -21,6 +22,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { claimStore } from '../../src/guard/first-start.ts';
+import { lockDescriptor } from '../../src/store/file-lock.ts';
 import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { Clock, entries, MINUTE, sealerOn, write } from '../guard/log/sealing.ts';
@@ -167,6 +169,24 @@ describe('a backup made under load', () => {
     expect((await idsIn(storeIn(dir))).size).toBeGreaterThan(SEALED);
   });
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'what a killed verification left behind is removed by the next, and what another one uses is not',
+  async () => {
+    const [left, used] = ['left', 'used'].map(name => join(folder, `.toolgate-verify-${name}`));
+    for (const each of [left, used] as string[]) {
+      mkdirSync(each);
+      writeFileSync(join(each, 'in-use'), '');
+    }
+    const lock = lockDescriptor(openSync(join(used as string, 'in-use'), 'r+'));
+    expect(await toolgate(original, 'restore nightly.db --check')).toMatchObject({ code: 0 });
+    const scratch = () => readdirSync(folder).filter(name => name.startsWith('.toolgate-verify-'));
+    expect(scratch()).toEqual(['.toolgate-verify-used']);
+    if (lock !== null && lock !== 'taken') lock.release();
+    await toolgate(original, 'restore nightly.db --check');
+    expect(scratch()).toEqual([]);
+  },
+);
 
 test('a store that the disk has no room for is not replaced', async () => {
   const dir = dataDir();
