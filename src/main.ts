@@ -71,7 +71,11 @@ export async function start(
     const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
     const checkpointKey = await logKey(deps);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
-    telemetry = await openTelemetry(config, log, VERSION, () => services.metrics.families());
+    telemetry = await openTelemetry(config, log, {
+      version: VERSION,
+      oneOfSeveral: others !== null,
+      families: () => services.metrics.families(),
+    });
     const services = createServices(config, deps, adminToken, checkpointKey, log, telemetry);
     if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
     const serving = serve(services, config.host, config.port, others !== null);

@@ -1,23 +1,20 @@
 // Turns telemetry on, if a collector is named. Only then is anything of it loaded.
 
 import type { Config } from './config.ts';
-import type { MetricFamily } from './core/metric.ts';
 import type { Log } from './log.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
+import type { Telemetry, TelemetryHost } from './telemetry/telemetry.ts';
 import { signalTargets } from './telemetry-settings.ts';
 
 export async function openTelemetry(
   config: Config,
   log: Log,
-  version: string,
-  families: () => Promise<MetricFamily[]>,
+  host: Omit<TelemetryHost, 'failing'>,
 ): Promise<Telemetry | null> {
   const targets = signalTargets(config);
   if (targets.length === 0) return null;
   const { Telemetry } = await import('./telemetry/telemetry.ts');
   const telemetry = new Telemetry(config, {
-    version,
-    families,
+    ...host,
     failing: (signal, reason) => {
       const url = targets.find(each => each.signal === signal)?.url;
       const host = url === undefined ? undefined : new URL(url).host;

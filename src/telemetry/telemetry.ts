@@ -20,6 +20,8 @@ import { createTracer } from './tracer.ts';
 /** What telemetry reads, and whom it tells about itself. */
 export interface TelemetryHost {
   version: string;
+  /** Whether there are other processes with the same settings, as with `serve --workers`. */
+  oneOfSeveral: boolean;
   families(): Promise<MetricFamily[]>;
   /** The collector does not take a signal; null: it does again. */
   failing(signal: Signal, reason: string | null): void;
@@ -50,7 +52,7 @@ export class Telemetry {
     const targets = signalTargets(config);
     this.#config = config;
     this.#host = host;
-    this.#resource = describeProcess(config, host.version);
+    this.#resource = describeProcess(config, host);
     const to = (signal: Signal) => targets.find(target => target.signal === signal) ?? null;
     this.tracer = this.#createTracer(to('traces'));
     const bounds = { queueSize: LOG_QUEUE, batchSize: LOG_BATCH, delayMs: LOGS_EVERY_MS };
@@ -131,17 +133,23 @@ export class Telemetry {
   }
 }
 
-/** What describes this process, in the words of OpenTelemetry. The operator's attributes take precedence. */
-function describeProcess(config: Config, version: string): Resource {
+const INSTANCE = 'service.instance.id';
+
+/**
+ * What describes this process, in the words of OpenTelemetry. The operator's attributes take precedence. But each of several
+ * processes is an instance, or their counters would be taken for one that goes up and down.
+ */
+function describeProcess(config: Config, { version, oneOfSeveral }: TelemetryHost): Resource {
   const { otelServiceName: name, otelResourceAttributes: given } = config;
   const attributes = {
     'service.name': 'toolgate',
     'service.version': version,
-    'service.instance.id': randomUUID(),
+    [INSTANCE]: randomUUID(),
     'host.name': hostname(),
     'process.pid': process.pid,
     ...given,
     ...(name === null ? {} : { 'service.name': name }),
   };
+  if (oneOfSeveral && given?.[INSTANCE] !== undefined) attributes[INSTANCE] += `/${process.pid}`;
   return { attributes, version };
 }

@@ -55,6 +55,7 @@ describe.skipIf(!can)('the receiver of the OpenTelemetry Collector', () => {
     );
     const telemetry = new Telemetry(config, {
       version: '1.2.3',
+      oneOfSeveral: false,
       families: async () => [
         {
           name: 'toolgate_things',

@@ -3,8 +3,11 @@
 
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Collector, canDecode } from '../support/collector.ts';
+import { loadConfig } from '../../src/config.ts';
+import { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { Collector, canDecode, type OtlpRequest } from '../support/collector.ts';
 import { ADMIN_TOKEN, ROOT, startService, type TestService } from '../support/service.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -92,6 +95,25 @@ describe.skipIf(!canDecode)('a service with a collector', () => {
   });
 });
 
+test.skipIf(!canDecode)('several processes with the same settings are several instances', async () => {
+  const collector = await Collector.start();
+  const instance = async (oneOfSeveral: boolean) => {
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=pod-7',
+    };
+    const host = { version: '1', oneOfSeveral, families: async () => [], failing: () => {} };
+    const telemetry = new Telemetry(loadConfig(env, tmpdir()).config, host);
+    telemetry.log('{"level":"info","msg":"x"}');
+    await telemetry.stop();
+    const { json } = collector.of('/v1/logs').at(-1) as OtlpRequest;
+    const [{ resource }] = json.resourceLogs as Resources;
+    return resource.attributes.find(({ key }) => key === 'service.instance.id')?.value.stringValue;
+  };
+  expect([await instance(false), await instance(true)]).toEqual(['pod-7', `pod-7/${process.pid}`]);
+  await collector.close();
+});
+
 test('without a collector nothing of telemetry is loaded', () => {
   const sources = [...new Bun.Glob('src/**/*.ts').scanSync({ cwd: ROOT })];
   const outside = sources.filter(file => !file.startsWith('src/telemetry/'));
@@ -105,4 +127,4 @@ test('without a collector nothing of telemetry is loaded', () => {
   expect(loads).toEqual(["  const { Telemetry } = await import('./telemetry/telemetry.ts');"]);
 });
 
-type Resources = [{ resource: { attributes: unknown[] } }];
+type Resources = [{ resource: { attributes: { key: string; value: { stringValue: string } }[] } }];
