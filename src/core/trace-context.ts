@@ -43,7 +43,7 @@ export function readTraceState(header: string | null | undefined): string {
   if (header === null || header === undefined || header.length > MAX_STATE) return '';
   const members = header
     .split(',')
-    .map(member => member.replace(BLANKS, ''))
+    .map(withoutBlanks)
     .filter(member => member !== '');
   if (members.length > MAX_MEMBERS || !members.every(member => MEMBER.test(member))) return '';
   const keys = members.map(member => member.slice(0, member.indexOf('=')));
@@ -51,8 +51,19 @@ export function readTraceState(header: string | null | undefined): string {
   return shortened(members).join(',');
 }
 
-/** Blanks and tabs may stand around each member. */
-const BLANKS = /^[ \t]+|[ \t]+$/g;
+/**
+ * Blanks and tabs may stand around each member. A regular expression would begin anew at every blank within a member: one
+ * header of 32,000 blanks took two seconds.
+ */
+function withoutBlanks(member: string): string {
+  let from = 0;
+  let to = member.length;
+  while (from < to && isBlank(member[from])) from++;
+  while (from < to && isBlank(member[to - 1])) to--;
+  return member.slice(from, to);
+}
+
+const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t';
 
 /** Whole members are left out: long ones first, then those at the end. */
 function shortened(members: readonly string[]): readonly string[] {
