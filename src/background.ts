@@ -138,7 +138,7 @@ function createShippers({ shipping }: Config, { deps, checkpointKey, metrics, lo
       sent: ({ entries, failures, error }) => {
         counted.sent(name, error === null, entries);
         if (error === null && failures > 0) log.info({ target: name }, 'the audit log is shipped again');
-        // A batch that was too large is no failure: half of it follows at once.
+        // A batch that was refused for its content is no failure: half of it follows at once.
         if (error !== null && (failures === 1 || (failures > 0 && failures % LOGGED_FAILURES === 0)))
           log.warn({ target: name, failures, error }, 'the audit log could not be shipped');
       },

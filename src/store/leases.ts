@@ -3,6 +3,9 @@
 
 import type { Queries, Transaction } from './db.ts';
 
+/** A lease that ends later than this was taken by a clock that was wrong, and nobody would work until then. */
+const FARTHEST_MS = 10 * 60_000;
+
 /** Takes or renews a lease; false while another replica has it. */
 export async function takeLease(
   db: Queries,
@@ -14,8 +17,8 @@ export async function takeLease(
   const changed = await db.run(
     `INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-     WHERE leases.holder = excluded.holder OR leases.until <= $4`,
-    [name, holder, until, now],
+     WHERE leases.holder = excluded.holder OR leases.until <= $4 OR leases.until > $5`,
+    [name, holder, until, now, now + FARTHEST_MS],
   );
   return changed === 1;
 }

@@ -7,7 +7,7 @@ import type { HttpShape, HttpTarget } from '../../../core/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
 import { inOneLine, shippedValue } from './line.ts';
-import { type Portion, refusePage, type Shipped, type Target, TooLarge } from './target.ts';
+import { type Portion, refusePage, type Shipped, type Target, wantTaken } from './target.ts';
 
 const MOST_ENTRIES = 500;
 /** A batch is cut after the entry that exceeds this size, so that a request stays below the limits of most receivers. */
@@ -37,8 +37,7 @@ export function httpTarget(settings: HttpTarget, rules: TargetRules): Target {
         maxResponseBytes: ANSWER_BYTES,
         rules,
       });
-      if (status === 413) throw new TooLarge('the receiver answered 413: the batch is too large');
-      if (status < 200 || status > 299) throw new SendError(`the receiver answered ${status}`);
+      wantTaken('receiver', status);
       confirm(bytes, batch);
     },
   };

@@ -12,7 +12,7 @@ import type { OtlpTarget, Schema } from '../../../core/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
 import { shippedLine } from './line.ts';
-import { refusePage, type Shipped, type Target, TooLarge } from './target.ts';
+import { refusePage, type Shipped, type Target, wantTaken } from './target.ts';
 
 const MOST_ENTRIES = 500;
 /** An answer names the number of rejected records and has one message. */
@@ -47,8 +47,7 @@ export function otlpTarget(settings: OtlpTarget, rules: TargetRules): Target {
         maxResponseBytes: ANSWER_BYTES,
         rules,
       });
-      if (status === 413) throw new TooLarge('the collector answered 413: the batch is too large');
-      if (status < 200 || status > 299) throw new SendError(`the collector answered ${status}`);
+      wantTaken('collector', status);
       refusePage(bytes);
       const rejected = rejectedItems(bytes, 'rejectedLogRecords');
       if (rejected > 0) throw new SendError(`the collector rejected ${rejected} of ${batch.length} records`);

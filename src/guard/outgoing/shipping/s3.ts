@@ -27,11 +27,28 @@ export function s3Target(settings: S3Target, rules: TargetRules, now: () => numb
   const { url, key, prefix, everyMs, schema } = settings;
   return {
     most: MOST_ENTRIES,
-    portion: (next, at) => portion(next, at, everyMs),
+    portion: patient(everyMs),
     send: async batch => {
       const body = await compressed(await lines(batch, schema));
       await put(`${url}/${objectName(prefix, batch)}`, body, key, rules, now());
     },
+  };
+}
+
+/**
+ * Like `portion`, but no entry waits much longer than a stretch lasts. The time of an entry may be far ahead if it was
+ * made by a replica with a wrong clock, and everything after it would wait with it.
+ */
+export function patient(everyMs: number): (next: readonly Shipped[], now: number) => Portion {
+  let waiting = { seq: -1, since: 0 };
+  return (next, now) => {
+    const found = portion(next, now, everyMs);
+    if ('count' in found) return found;
+    const { seq } = next[0] as Shipped;
+    if (waiting.seq !== seq) waiting = { seq, since: now };
+    const latest = waiting.since + everyMs + SEALING_MS;
+    if (now >= latest || now < waiting.since) return { count: next.length };
+    return { waitUntil: Math.min(found.waitUntil, latest) };
   };
 }
 

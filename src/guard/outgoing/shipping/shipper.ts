@@ -18,7 +18,7 @@ import type { Deps } from '../../deps.ts';
 import { newId } from '../../ids.ts';
 import { SendError } from '../send.ts';
 import { type ShippingLag, shippingLag } from './lag.ts';
-import { type Shipped, type Target, TooLarge } from './target.ts';
+import { BatchRefused, type Shipped, type Target } from './target.ts';
 
 const POLL_MS = 1000;
 /** How many places are read at a time. On SQLite this takes 2 ms, during which checks wait. */
@@ -35,6 +35,8 @@ const LEASE_MS = 6000;
 const RENEW_MS = 2000;
 /** After n failures in a row the next attempt follows in 2^(n-1) seconds, but at least every minute. */
 const LONGEST_WAIT_MS = 60_000;
+/** After so many batches in a row that the target took, a batch may again be twice as large. */
+const GROW_AFTER = 10;
 /** A stop does not wait longer for the target. What it did not confirm is sent again after the next start. */
 const STOP_MS = 2000;
 
@@ -76,13 +78,15 @@ export class Shipper {
   #stopping = false;
   /** True once a stop has given up waiting: the store may be closed. */
   #stopped = false;
-  /** How many entries a batch may have; less than the target's own limit after it refused a batch as too large. */
+  /** How many entries a batch may have; less than the target's own limit after it refused a batch. */
   #most: number;
+  /** Batches that it took since the limit last changed. */
+  #taken = 0;
   #failures = 0;
   /** No attempt is made before this moment of `performance.now()`. */
   #after = 0;
-  /** The target wants to wait for more entries until this time. */
-  #waitUntil = 0;
+  /** The target wants to wait for more entries until this time. A clock that is set back ends the wait. */
+  #waiting = { since: 0, until: 0 };
 
   constructor(deps: Deps, { name, target, givenUp }: ShipperOptions, observer: ShipperObserver) {
     this.#deps = deps;
@@ -116,7 +120,8 @@ export class Shipper {
     this.#observer.lag(lag);
     if (lag.entries === 0) this.#most = this.#target.most;
     if (lag.entries === 0 || performance.now() < this.#after) return false;
-    if (now() < this.#waitUntil && lag.entries < this.#target.most) return false;
+    const { since, until } = this.#waiting;
+    if (now() >= since && now() < until && lag.entries < this.#target.most) return false;
     if (!(await this.#leased())) return false;
     // The cursor is read again: the replica that had the lease may have moved it meanwhile.
     const state = await findShipping(db, this.#name);
@@ -152,7 +157,7 @@ export class Shipper {
     }
     const portion = this.#target.portion?.(entries, now()) ?? { count: entries.length };
     if ('waitUntil' in portion && !full) {
-      this.#waitUntil = portion.waitUntil;
+      this.#waiting = { since: now(), until: portion.waitUntil };
       return false;
     }
     const batch = 'count' in portion ? entries.slice(0, portion.count) : entries;
@@ -163,6 +168,7 @@ export class Shipper {
     const moved = await moveShipping(db, state, to, now());
     this.#observer.sent({ entries: batch.length, failures: this.#failures, error: null });
     this.#failures = 0;
+    this.#grow();
     if (moved) await this.#report(empty.filter(seq => seq < to));
     return true;
   }
@@ -185,12 +191,24 @@ export class Shipper {
 
   async #notSent(batch: readonly Shipped[], error: Error): Promise<boolean> {
     const { db, now } = this.#deps;
-    const halved = error instanceof TooLarge && batch.length > 1;
+    const [first] = batch as [Shipped];
+    const refused = error instanceof BatchRefused;
+    const halved = refused && batch.length > 1;
+    const alone = refused && !halved ? ` to a batch with only the entry at place ${first.seq}` : '';
+    const message = `${error.message}${alone}`;
     if (halved) this.#most = Math.ceil(batch.length / 2);
     else this.#backOff();
-    this.#observer.sent({ entries: 0, failures: this.#failures, error: error.message });
-    await noteShippingError(db, this.#name, error.message, now());
+    this.#taken = 0;
+    this.#observer.sent({ entries: 0, failures: this.#failures, error: message });
+    await noteShippingError(db, this.#name, message, now());
     return halved;
+  }
+
+  /** One entry that was refused in a large batch must not keep the batches small through a long backlog. */
+  #grow(): void {
+    if (this.#most === this.#target.most || ++this.#taken < GROW_AFTER) return;
+    this.#most = Math.min(2 * this.#most, this.#target.most);
+    this.#taken = 0;
   }
 
   #backOff(): void {
@@ -206,6 +224,8 @@ export class Shipper {
       const begun = performance.now();
       const rows = await listSealed(this.#deps.db, read.end, limit);
       for (const { seq, entry } of rows) {
+        // Somebody has removed places from the table of the sealed log.
+        while (read.end < seq && read.empty.length < MOST_EMPTY) read.empty.push(read.end++);
         read.end = seq + 1;
         if (entry === null) read.empty.push(seq);
         else {

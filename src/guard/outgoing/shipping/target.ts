@@ -27,8 +27,20 @@ export interface Target {
   send(batch: readonly Shipped[]): Promise<void>;
 }
 
-/** The receiver refused a batch because of its size. Half of it is sent next. */
-export class TooLarge extends SendError {}
+/**
+ * The receiver refused a batch for what is in it: it is too large, or one of its entries is not taken. Half of it is
+ * sent next. So what can be taken is taken, and in the end the refused entry is alone and can be named.
+ */
+export class BatchRefused extends SendError {}
+
+const FOR_ITS_CONTENT = new Set([400, 413, 422]);
+
+/** Throws unless the status is one of 2xx. */
+export function wantTaken(who: 'receiver' | 'collector', status: number): void {
+  if (status >= 200 && status <= 299) return;
+  const message = `the ${who} answered ${status}`;
+  throw FOR_ITS_CONTENT.has(status) ? new BatchRefused(message) : new SendError(message);
+}
 
 const PAGE = /^\s*<(?:!doctype\s+html|html|head|body)\b/i;
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { HTTP_SHAPES, type HttpTarget, SCHEMAS } from '../../../../src/core/shipping.ts';
 import { httpTarget } from '../../../../src/guard/outgoing/shipping/http.ts';
-import { TooLarge } from '../../../../src/guard/outgoing/shipping/target.ts';
+import { BatchRefused } from '../../../../src/guard/outgoing/shipping/target.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { batchOf } from './entries.ts';
 
@@ -99,9 +99,9 @@ describe('ndjson', () => {
     expect(arrived.length).toBe(1);
   });
 
-  test('413 says that the batch is too large', async () => {
+  test('413 asks for less', async () => {
     answer.status = 413;
-    expect(await refusal(target().send(BATCH))).toBeInstanceOf(TooLarge);
+    expect(await refusal(target().send(BATCH))).toBeInstanceOf(BatchRefused);
   });
 });
 

@@ -6,7 +6,7 @@ import { encode, type Message } from '../../../../src/core/otlp/protobuf.ts';
 import { rejectedItems } from '../../../../src/core/otlp/rejected.ts';
 import type { OtlpTarget } from '../../../../src/core/shipping.ts';
 import { otlpTarget } from '../../../../src/guard/outgoing/shipping/otlp.ts';
-import { type Shipped, TooLarge } from '../../../../src/guard/outgoing/shipping/target.ts';
+import { BatchRefused, type Shipped } from '../../../../src/guard/outgoing/shipping/target.ts';
 import { Collector, canDecode } from '../../../support/collector.ts';
 import { until } from '../../../support/faults.ts';
 import { freePort } from '../../../support/port.ts';
@@ -121,7 +121,7 @@ describe('what a collector answers', () => {
       expect(String(await refusal(sending(() => new Response(null, { status }))))).toContain(
         `answered ${status}`,
       );
-    expect(await refusal(sending(() => new Response(null, { status: 413 })))).toBeInstanceOf(TooLarge);
+    expect(await refusal(sending(() => new Response(null, { status: 413 })))).toBeInstanceOf(BatchRefused);
   });
 
   test('an answer of any bytes is read to its end or not at all', () => {

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { S3Target } from '../../../../src/core/shipping.ts';
-import { objectName, portion, s3Target } from '../../../../src/guard/outgoing/shipping/s3.ts';
+import { objectName, patient, portion, s3Target } from '../../../../src/guard/outgoing/shipping/s3.ts';
 import { signS3 } from '../../../../src/guard/outgoing/sign-s3.ts';
 import { S3_KEY, S3Service } from '../../../support/rclone.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -41,6 +41,19 @@ describe('what one object holds', () => {
     const many = batchOf(most, '2026-11-17T05:03:00.000Z');
     expect(portion(many, at('05:03:01'), 5 * MINUTE)).toEqual({ count: most });
     expect(portion(many.slice(1), at('05:03:01'), 5 * MINUTE)).toEqual({ waitUntil: at('05:05:05') });
+  });
+
+  test('an entry from a clock that was far ahead holds up the log for one stretch only', () => {
+    const ahead = [shipped(7, '2026-11-18T05:03:00.000Z')];
+    const next = patient(5 * MINUTE);
+    expect(next(ahead, at('05:03:00'))).toEqual({ waitUntil: at('05:08:05') });
+    expect(next(ahead, at('05:06:00'))).toEqual({ waitUntil: at('05:08:05') });
+    expect(next(ahead, at('05:08:05'))).toEqual({ count: 1 });
+    expect(next([shipped(8, '2026-11-17T05:08:06.000Z')], at('05:08:07'))).toEqual({
+      waitUntil: at('05:10:05'),
+    });
+    // The clock of this replica was set back.
+    expect(next([shipped(8, '2026-11-17T05:08:06.000Z')], at('04:00:00'))).toEqual({ count: 1 });
   });
 
   test('its name has the hour of its entries and its places in the log', () => {

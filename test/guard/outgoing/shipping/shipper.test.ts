@@ -11,6 +11,7 @@ import { httpTarget } from '../../../../src/guard/outgoing/shipping/http.ts';
 import { shippingReports } from '../../../../src/guard/outgoing/shipping/lag.ts';
 import { Shipper } from '../../../../src/guard/outgoing/shipping/shipper.ts';
 import type { Target } from '../../../../src/guard/outgoing/shipping/target.ts';
+import { takeLease } from '../../../../src/store/leases.ts';
 import { findShipping } from '../../../../src/store/shipping.ts';
 import { NOW, openStore, type TestStore } from '../../../store/stores.ts';
 import { until } from '../../../support/faults.ts';
@@ -135,6 +136,44 @@ for (const engine of await engines()) {
       expect(await cursor()).toBe(10);
     });
 
+    test('an entry that the receiver refuses is found and named, and what comes before it arrives', async () => {
+      await sealed(20);
+      receiver.answer = ({ text }) => (text.includes('"seq":13,') ? 400 : 200);
+      await drain(shipper());
+      expect(await cursor()).toBe(13);
+      expect((await findShipping(store.db, 'siem'))?.lastError).toBe(
+        'the receiver answered 400 to a batch with only the entry at place 13',
+      );
+    });
+
+    test('batches grow again after one that was refused, also while the log grows', async () => {
+      await sealed(300);
+      const has = (text: string) => text.includes('"seq":0,') && text.split('\n').length > 2;
+      receiver.answer = ({ text }) => (has(text) ? 413 : 200);
+      await drain(shipper());
+      expect(await cursor()).toBe(300);
+      expect(receiver.arrivals.length).toBeLessThan(100);
+    });
+
+    test('a lease counts, unless a clock that was wrong took it for days', async () => {
+      await sealed(2);
+      const lease = (ms: number) => takeLease(store.db, 'ship siem', 'another', clock.now, clock.now + ms);
+      expect(await lease(5 * MINUTE)).toBe(true);
+      await drain(shipper());
+      expect(places()).toEqual([]);
+      expect(await lease(3 * DAY)).toBe(true);
+      await drain(shipper());
+      expect(places()).toEqual([0, 1]);
+    });
+
+    test('places that somebody removed from the sealed log are told', async () => {
+      await sealed(6);
+      await store.db.run('DELETE FROM seals WHERE seq IN (0, 3, 4)');
+      await drain(shipper());
+      expect(places()).toEqual([1, 2, 5]);
+      expect(missing).toEqual([0, 3, 4]);
+    });
+
     test('one replica sends at a time, and one that is late moves the cursor neither back nor on', async () => {
       await sealed(4);
       const held = Promise.withResolvers<void>();
@@ -203,6 +242,19 @@ for (const engine of await engines()) {
       await drain(waiting);
       expect(places()).toEqual([]);
       clock.now = begun + MINUTE;
+      await drain(waiting);
+      expect(places()).toEqual([0, 1]);
+    });
+
+    test('a clock that is set back does not prolong the wait for more', async () => {
+      await sealed(2);
+      const begun = clock.now;
+      const waiting = shipper({
+        portion: (next, now) => (now === begun ? { waitUntil: begun + MINUTE } : { count: next.length }),
+      });
+      await drain(waiting);
+      expect(places()).toEqual([]);
+      clock.now = begun - DAY;
       await drain(waiting);
       expect(places()).toEqual([0, 1]);
     });
