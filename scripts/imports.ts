@@ -55,7 +55,7 @@ const MAY: Record<string, readonly string[]> = {
   'cli/commands/backup.ts': ['cli', 'config.ts', 'store'],
   'cli/commands/restore.ts': ['cli', 'config.ts', 'data-dir.ts', 'store'],
   'cli/verify-copy.ts': ['core', 'cli', 'config.ts', 'data-dir.ts', 'guard', 'guard/log', 'store'],
-  'cli/commands/doctor.ts': ['cli', 'config.ts', 'core/visible.ts', 'doctor'],
+  'cli/commands/doctor.ts': ['cli', 'config.ts', 'core', 'doctor'],
   'cli/sealed-source.ts': ['core', 'cli', 'store'],
   'config.ts': [
     'core',
