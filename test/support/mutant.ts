@@ -14,6 +14,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PASSWORDS, withCheapPasswords } from './cheap-passwords.ts';
+import { PROGRAM } from './need.ts';
 import { ROOT } from './service.ts';
 
 export interface Patch {
@@ -42,6 +44,11 @@ export function mutant(...patches: Patch[]): Mutant {
     if (beside !== '.git' && !COPIED.includes(beside)) symlinkSync(join(SOURCE, beside), join(root, beside));
   }
   for (const patch of patches) apply(root, patch);
+  // As those of the program that `npm test` has made. A mutation of the hashes themselves is measured as it is.
+  if (process.env[PROGRAM] !== undefined && !patches.some(({ file }) => file === PASSWORDS)) {
+    const file = join(root, PASSWORDS);
+    writeFileSync(file, withCheapPasswords(readFileSync(file, 'utf8')));
+  }
   return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 
