@@ -1,5 +1,5 @@
-// How far the sealed log has been sent to each target. The cursor of a target only moves forwards, and only from the
-// place that was read, so that two replicas that both believe they are sending can neither skip a place nor go back.
+// How far the sealed log has been sent to each target. The cursor of a target only moves from the place that was read, so
+// that two replicas that both believe they are sending can neither skip a place nor go back.
 
 import { padded, placeholders, type Queries } from './db.ts';
 
@@ -49,7 +49,7 @@ export async function moveShipping(
   return changed === 1;
 }
 
-/** Moves the cursor past places that have no entry any more. False: another replica has moved it. */
+/** Moves the cursor past places that have no entry any more, or back to the end of the log. False: another replica has moved it. */
 export async function skipShipping(
   db: Queries,
   { name, shipped }: ShippingState,

@@ -8,8 +8,9 @@ import { type Manner, Receiver } from '../support/receiver.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 
 const HOUR_MS = 3_600_000;
-/** A longer one is not believed by the sealer. */
+/** A longer one is not believed by the sealer, and one of more than ten minutes not by the chores. */
 const SEALING_MS = 50_000;
+const CHORES_MS = 540_000;
 const TABLES = ['deliveries', 'notifications'];
 
 const receivers: Receiver[] = [];
@@ -53,7 +54,7 @@ async function leaseForLong({ databaseUrl }: TestService): Promise<void> {
     databaseUrl,
     ...TABLES.map(table => `UPDATE ${table} SET leased_until = ${now + HOUR_MS}`),
     'DELETE FROM leases',
-    `INSERT INTO leases (name, holder, until) VALUES ('chores', 'the dead', ${now + HOUR_MS})`,
+    `INSERT INTO leases (name, holder, until) VALUES ('chores', 'the dead', ${now + CHORES_MS})`,
     `UPDATE sealing SET holder = 'the dead', leased_until = ${now + SEALING_MS}`,
   );
 }

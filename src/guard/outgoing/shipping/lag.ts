@@ -6,6 +6,8 @@ import type { Deps } from '../../deps.ts';
 import { timeOfId } from '../../ids.ts';
 
 export interface ShippingLag {
+  /** The number of sealed places. */
+  size: number;
   /** Sealed places that the target has not confirmed. */
   entries: number;
   /** When the oldest entry among them was made; null if there are none. */
@@ -14,9 +16,9 @@ export interface ShippingLag {
 
 export async function shippingLag({ db }: Deps, shipped: number): Promise<ShippingLag> {
   const { size } = await readSealing(db);
-  if (shipped >= size) return { entries: 0, since: null };
+  if (shipped >= size) return { size, entries: 0, since: null };
   const oldest = await entryIdAt(db, shipped);
-  return { entries: size - shipped, since: oldest === null ? null : timeOfId(oldest) };
+  return { size, entries: size - shipped, since: oldest === null ? null : timeOfId(oldest) };
 }
 
 export interface ShippingReport extends ShippingLag {

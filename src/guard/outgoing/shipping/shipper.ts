@@ -118,6 +118,7 @@ export class Shipper {
     if (known === null) await addShipping(db, this.#name);
     const lag = await shippingLag(this.#deps, known?.shipped ?? 0);
     this.#observer.lag(lag);
+    if (known !== null && known.shipped > lag.size) return this.#setBack(known, lag.size);
     if (lag.entries === 0) this.#most = this.#target.most;
     if (lag.entries === 0 || performance.now() < this.#after) return false;
     const { since, until } = this.#waiting;
@@ -126,6 +127,17 @@ export class Shipper {
     // The cursor is read again: the replica that had the lease may have moved it meanwhile.
     const state = await findShipping(db, this.#name);
     return state !== null && this.#ship(state);
+  }
+
+  /**
+   * The log is shorter than what was shipped of it: it comes from an older copy than the cursor. Its next entries get
+   * places that count as shipped, and would never be sent.
+   */
+  async #setBack(state: ShippingState, size: number): Promise<boolean> {
+    const moved = await skipShipping(this.#deps.db, state, size);
+    const what = `${state.shipped} places of the sealed log were shipped, but it has only ${size}: it was set back.`;
+    if (moved) this.#observer.failed(new Error(`${what} What follows is shipped.`));
+    return moved;
   }
 
   get #lease(): string {
@@ -194,7 +206,8 @@ export class Shipper {
     const [first] = batch as [Shipped];
     const refused = error instanceof BatchRefused;
     const halved = refused && batch.length > 1;
-    const alone = refused && !halved ? ` to a batch with only the entry at place ${first.seq}` : '';
+    const alone =
+      refused && !halved ? ` to a batch with only the entry ${first.entry.id} at place ${first.seq}` : '';
     const message = `${error.message}${alone}`;
     if (halved) this.#most = Math.ceil(batch.length / 2);
     else this.#backOff();

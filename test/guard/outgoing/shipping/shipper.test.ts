@@ -137,12 +137,12 @@ for (const engine of await engines()) {
     });
 
     test('an entry that the receiver refuses is found and named, and what comes before it arrives', async () => {
-      await sealed(20);
+      const rows = await sealed(20);
       receiver.answer = ({ text }) => (text.includes('"seq":13,') ? 400 : 200);
       await drain(shipper());
       expect(await cursor()).toBe(13);
       expect((await findShipping(store.db, 'siem'))?.lastError).toBe(
-        'the receiver answered 400 to a batch with only the entry at place 13',
+        `the receiver answered 400 to a batch with only the entry ${rows[13]?.id} at place 13`,
       );
     });
 
@@ -230,6 +230,19 @@ for (const engine of await engines()) {
       await drain(shipper());
       expect(await cursor()).toBe(300);
       expect([receiver.arrivals.length, missing.length]).toEqual([0, 0]);
+    });
+
+    test('what follows in a log that was set back is shipped', async () => {
+      await sealed(4);
+      await drain(shipper());
+      await store.db.run('UPDATE shipping SET shipped = 1000');
+      await drain(shipper());
+      expect(String(failed.splice(0))).toContain(
+        '1000 places of the sealed log were shipped, but it has only 4',
+      );
+      await sealed(3, NOW + DAY);
+      await drain(shipper());
+      expect(places()).toEqual(upTo(7));
     });
 
     test('a target may wait for more, and gets what there is when the time has come', async () => {
