@@ -12,7 +12,7 @@ import { retire } from './guard/log/retention.ts';
 import { rolledUpTo, rollUp } from './guard/log/rollups.ts';
 import { SealedLog } from './guard/log/sealed-log.ts';
 import { Sealer, type SealerOptions } from './guard/log/sealer.ts';
-import { newestSigned } from './guard/log/signed-checkpoints.ts';
+import { givenUpPlaces } from './guard/log/signed-checkpoints.ts';
 import type { TargetRules } from './guard/outgoing/addresses.ts';
 import { sendCheckpoint } from './guard/outgoing/checkpoint-target.ts';
 import { deliveries } from './guard/outgoing/deliver.ts';
@@ -126,11 +126,8 @@ const LOGGED_FAILURES = 10;
 function createShippers({ shipping }: Config, { deps, checkpointKey, metrics, log }: Services): Shipper[] {
   const counted = new ShippingMetrics(Object.keys(shipping));
   metrics.include(() => counted.families());
-  const givenUp = async () => {
-    // A checkpoint that this service did not sign gives up nothing.
-    const newest = await newestSigned(deps.db, checkpointKey).catch(() => null);
-    return newest === null || newest.givenUp === null ? 0 : newest.pruned;
-  };
+  // A checkpoint that this service did not sign gives up nothing.
+  const givenUp = () => givenUpPlaces(deps.db, checkpointKey).catch(() => 0);
   return Object.entries(shipping).map(([name, settings]) => {
     const options = { name, target: targetFor(settings, deps.now), givenUp };
     return new Shipper(deps, options, {

@@ -4,19 +4,12 @@ import { DECISIONS, type Decision } from '../core/decide.ts';
 import type { MetricFamily } from '../core/metric.ts';
 import type { Span } from '../core/span.ts';
 import { SURFACES, type Surface } from '../core/surface.ts';
+import type { CommittedGroup } from '../guard/check/commit.ts';
 import { counter, gauge, histogram } from './family.ts';
 import { Histogram } from './histogram.ts';
 
-const CHECK_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
-const COMMIT_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
+const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3];
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-
-/** A group of checks whose commit has returned. Times are in milliseconds. */
-interface Group {
-  size: number;
-  waited: number;
-  took: number;
-}
 
 interface OfSurface {
   decided: Record<Decision, number>;
@@ -26,8 +19,8 @@ interface OfSurface {
 export class CheckMetrics {
   readonly #surfaces = new Map<Surface, OfSurface>();
   readonly #groupSizes = new Histogram(GROUP_SIZES);
-  readonly #waited = new Histogram(COMMIT_SECONDS);
-  readonly #took = new Histogram(COMMIT_SECONDS);
+  readonly #waited = new Histogram(SECONDS);
+  readonly #took = new Histogram(SECONDS);
   readonly #queueDepth: () => number;
   #commitErrors = 0;
 
@@ -36,7 +29,7 @@ export class CheckMetrics {
     for (const surface of SURFACES)
       this.#surfaces.set(surface, {
         decided: { allow: 0, deny: 0, pending: 0 },
-        seconds: new Histogram(CHECK_SECONDS),
+        seconds: new Histogram(SECONDS),
       });
   }
 
@@ -47,7 +40,7 @@ export class CheckMetrics {
     times.observe(seconds, span?.sampled ? span.traceId : null);
   }
 
-  committed({ size, waited, took }: Group): void {
+  committed({ size, waited, took }: CommittedGroup): void {
     this.#groupSizes.observe(size);
     this.#waited.observe(waited / 1000);
     this.#took.observe(took / 1000);

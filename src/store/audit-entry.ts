@@ -3,7 +3,7 @@
 import type { Decision } from '../core/decide.ts';
 import type { Surface } from '../core/surface.ts';
 
-/** What the shadow policy of the key said about a call. It changed nothing. */
+/** What the shadow policy of the key said about a call, in a version that was current then. It changed nothing. */
 export interface Shadow {
   policyId: string;
   policyVersion: number;
@@ -32,14 +32,6 @@ export interface AuditEntry {
   shadow: Shadow | null;
   /** The trace to which the call belongs, as its caller says, or ours; null if it is not traced. It is not sealed. */
   traceId: string | null;
-}
-
-/** A verdict that is only recorded. It is that of a version that was current when the call was decided. */
-export interface Shadow {
-  policyId: string;
-  policyVersion: number;
-  decision: Decision;
-  ruleIndex: number | null;
 }
 
 /** The columns of a shadow, which are null where there is none. */

@@ -22,7 +22,7 @@ import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';
 import { KEPT_FROM, ROLLED_UP } from './marks.ts';
-import { newestSigned } from './signed-checkpoints.ts';
+import { givenUpPlaces } from './signed-checkpoints.ts';
 
 const EVERY_MS = MINUTE;
 /**
@@ -124,19 +124,9 @@ async function deletableUntil({ db }: Deps, places: number | null, before: numbe
 
 /** Places may stay given up and kept: a target that is away for days holds back the removal, and nothing else. */
 async function removablePlaces(deps: Deps, key: VerifierKey, shippedTo: readonly string[]): Promise<number> {
-  const places = await givenUp(deps, key);
+  const places = await givenUpPlaces(deps.db, key);
   if (places === 0 || shippedTo.length === 0) return places;
   return Math.min(places, await shippedByAll(deps.db, shippedTo));
-}
-
-/**
- * The number of places that the newest checkpoint has given up. They are signed before anything is deleted, so that a
- * verification never mistakes retention for tampering. A checkpoint of an older version does not state why entries may
- * be deleted, so nothing is deleted until the next one is signed.
- */
-async function givenUp({ db }: Deps, key: VerifierKey): Promise<number> {
-  const newest = await newestSigned(db, key);
-  return newest === null || newest.givenUp === null ? 0 : newest.pruned;
 }
 
 /**
