@@ -3,6 +3,7 @@
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
+import { spawnListener } from '../support/receiver.ts';
 
 interface Options {
   port: number;
@@ -17,14 +18,8 @@ export interface ShippedLine {
   id: string;
 }
 
-export async function spawnShippedReceiver(options: Options): Promise<Bun.Subprocess> {
-  const child = Bun.spawn([process.execPath, import.meta.path, JSON.stringify(options)], {
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
-  const first = await child.stdout.getReader().read();
-  if (first.done) throw new Error('the receiver did not start');
-  return child;
+export function spawnShippedReceiver(options: Options): Promise<Bun.Subprocess> {
+  return spawnListener(import.meta.path, options);
 }
 
 /** The lines in the order in which they came. */

@@ -119,8 +119,13 @@ export interface ProgramOptions {
 }
 
 /** A receiver in a process of its own; resolves once it listens. */
-export async function spawnReceiver(options: ProgramOptions): Promise<Bun.Subprocess> {
-  const child = Bun.spawn([process.execPath, import.meta.path, JSON.stringify(options)], {
+export function spawnReceiver(options: ProgramOptions): Promise<Bun.Subprocess> {
+  return spawnListener(import.meta.path, options);
+}
+
+/** Runs a file as a program, which prints something once it listens. */
+export async function spawnListener(file: string, options: object): Promise<Bun.Subprocess> {
+  const child = Bun.spawn([process.execPath, file, JSON.stringify(options)], {
     stdout: 'pipe',
     stderr: 'inherit',
   });
