@@ -43,8 +43,6 @@ interface Origin {
 
 export interface LoadedConfig {
   config: Config;
-  /** Variables in the environment that are not settings, probably misspelt. */
-  unknown: string[];
   file: string | null;
 }
 
@@ -78,7 +76,7 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const config = { ...(values as Values), stdioServers, channels, shipping, origins, serverFile, unknown };
   checkTelemetry(config, later);
   checkTogether(config);
-  return { config, unknown, file: file.path };
+  return { config, file: file.path };
 }
 
 /** The base address of links; without the setting it is made from host and port. */

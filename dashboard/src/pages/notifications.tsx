@@ -3,9 +3,10 @@
 import { announce } from '../announce.ts';
 import { post } from '../api.ts';
 import { Page } from '../components/page.tsx';
+import { LastError, SendingState } from '../components/sending.tsx';
 import { Empty, Problem, Shown } from '../components/states.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { Ago, Badge, Named, type Tone } from '../components/text.tsx';
+import { Ago, Named } from '../components/text.tsx';
 import { useAction, useGet } from '../load.ts';
 import type { NotificationChannel, NotificationTest } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
@@ -39,12 +40,6 @@ export default function Notifications() {
   );
 }
 
-const STATES: Record<NotificationChannel['state'], [Tone, string]> = {
-  ok: ['allow', 'works'],
-  failing: ['deny', 'failing'],
-  unused: ['plain', 'not used yet'],
-};
-
 /** What is said of types that have no address. */
 const NOWHERE: Partial<Record<NotificationChannel['type'], string>> = {
   terminal: 'the output of the service',
@@ -54,10 +49,7 @@ const COLUMNS: Column<NotificationChannel>[] = [
   { head: 'Channel', cell: ({ name }) => <Named text={name} /> },
   { head: 'Type', cell: ({ type }) => type },
   { head: 'To', cell: ({ type, target }) => <Named text={target ?? NOWHERE[type] ?? ''} /> },
-  {
-    head: 'State',
-    cell: ({ state }) => <Badge tone={STATES[state][0]}>{STATES[state][1]}</Badge>,
-  },
+  { head: 'State', cell: channel => <SendingState of={channel} /> },
   { head: 'Messages', cell: channel => countsOf(channel) },
   { head: 'Last sent', cell: ({ lastSentAt }) => (lastSentAt === null ? 'never' : <Ago at={lastSentAt} />) },
   { head: 'Last error', cell: channel => <LastError of={channel} /> },
@@ -71,15 +63,6 @@ function countsOf({ sent, waiting, failed }: NotificationChannel): string {
     [failed, 'given up'],
   ] as const;
   return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`])).join(', ') || 'none';
-}
-
-function LastError({ of: { lastError, lastErrorAt } }: { of: NotificationChannel }) {
-  if (lastError === null || lastErrorAt === null) return <>none</>;
-  return (
-    <div>
-      <Named text={lastError} />, <Ago at={lastErrorAt} />
-    </div>
-  );
 }
 
 const TEST: Column<NotificationChannel> = {

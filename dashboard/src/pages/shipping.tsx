@@ -2,9 +2,10 @@
 
 import { lagText } from '../../../src/core/shipping.ts';
 import { Page } from '../components/page.tsx';
+import { LastError, SendingState } from '../components/sending.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { Ago, Badge, Named, type Tone } from '../components/text.tsx';
+import { Ago, Named } from '../components/text.tsx';
 import { useGet } from '../load.ts';
 import type { ShippedTarget } from '../resources.ts';
 
@@ -30,17 +31,11 @@ export default function Shipping() {
   );
 }
 
-const STATES: Record<ShippedTarget['state'], [Tone, string]> = {
-  ok: ['allow', 'works'],
-  failing: ['deny', 'failing'],
-  unused: ['plain', 'not used yet'],
-};
-
 const COLUMNS: Column<ShippedTarget>[] = [
   { head: 'Target', cell: ({ name }) => <Named text={name} /> },
   { head: 'Type', cell: ({ type }) => type },
   { head: 'To', cell: ({ to }) => <Named text={to} /> },
-  { head: 'State', cell: ({ state }) => <Badge tone={STATES[state][0]}>{STATES[state][1]}</Badge> },
+  { head: 'State', cell: target => <SendingState of={target} /> },
   {
     head: 'Shipped to',
     cell: ({ shippedTo }) => (shippedTo === null ? 'nothing yet' : `entry ${shippedTo}`),
@@ -52,15 +47,6 @@ const COLUMNS: Column<ShippedTarget>[] = [
   },
   { head: 'Last error', cell: target => <LastError of={target} /> },
 ];
-
-function LastError({ of: { lastError, lastErrorAt } }: { of: ShippedTarget }) {
-  if (lastError === null || lastErrorAt === null) return <>none</>;
-  return (
-    <div>
-      <Named text={lastError} />, <Ago at={lastErrorAt} />
-    </div>
-  );
-}
 
 function NoTarget() {
   return (

@@ -30,7 +30,7 @@ function load(io: IO): LoadedConfig {
   }
 }
 
-function text(io: IO, { file, unknown, config }: LoadedConfig): string {
+function text(io: IO, { file, config }: LoadedConfig): string {
   const bold = (text: string) => io.stdout.style('bold', text);
   const dim = (text: string) => io.stdout.style('dim', text);
   const lines = config.origins.map(each => {
@@ -54,7 +54,7 @@ function text(io: IO, { file, unknown, config }: LoadedConfig): string {
   lines.push(`${bold('shipping')} = ${targets.length > 0 ? '' : '(none)  '}${dim('(file only)')}${targets.join('')}
     Where the sealed audit log is sent to: { <name>: { type, url, … } }.`);
   lines.push(dim(file === null ? 'No server file (toolgate.yaml) is read.' : `Server file: ${file}`));
-  for (const name of unknown) lines.push(`Unknown setting in the environment: ${name}`);
+  for (const name of config.unknown) lines.push(`Unknown setting in the environment: ${name}`);
   return `${lines.join('\n\n')}\n`;
 }
 

@@ -60,7 +60,7 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     where = `Port ${loaded.config.port} of ${loaded.config.host}`;
     const [{ createLog }, { start }] = await Promise.all([import('../../log.ts'), import('../../main.ts')]);
     const log = createLog(loaded.config.logLevel, line => io.stderr.write(line));
-    for (const name of loaded.unknown)
+    for (const name of loaded.config.unknown)
       log.warn({ name }, 'unknown setting in the environment; `toolgate config` lists them');
     const onFatal = (error: Error) => {
       log.fatal({ err: error }, 'the store is broken; stopping at once');
