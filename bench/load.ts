@@ -29,12 +29,15 @@ export const CONNECTIONS = 64;
 export const GENERATOR = Bun.which('wrk') ? 'wrk' : 'bench/generator.ts';
 
 /**
- * A placeholder in a body for a number that no other request has: two concurrent calls in one MCP session must not
- * share their id. Only wrk counts; the other generator uses the same number for all.
+ * A placeholder in a body for a number that no other has: two concurrent calls in one MCP session must not share their
+ * id. Only wrk counts across requests; the other generator sends the same numbers with all.
  */
 export const ID = '"$id"';
 
-export const withId = (request: Request): Request => ({ ...request, body: request.body.replace(ID, '1') });
+export function withId(request: Request): Request {
+  let id = 0;
+  return { ...request, body: request.body.replaceAll(ID, () => String(++id)) };
+}
 
 /** One request for each credential. */
 export function single({ credentials, ...request }: Request): Request[] {
@@ -99,13 +102,16 @@ end
 }
 
 function bodyScript(body: string): string {
-  const [before = '', after] = body.split(ID);
-  if (after === undefined) return body === '' ? '' : `wrk.body = ${quoted(body)}`;
+  const parts = body.split(ID).map(quoted);
+  if (parts.length === 1) return body === '' ? '' : `wrk.body = ${quoted(body)}`;
   return `
-local id = 0
+local last = 0
+local function id()
+  last = last + 1
+  return last
+end
 function request()
-  id = id + 1
-  return wrk.format(nil, nil, nil, ${quoted(before)} .. id .. ${quoted(after)})
+  return wrk.format(nil, nil, nil, table.concat({ ${parts.join(', id(), ')} }))
 end`;
 }
 

@@ -1,12 +1,13 @@
 // The benchmark: the cost of a check, compared with a bare echo server, on both engines, with many rules, conditions,
 // limits and a long audit log; the cost of a forwarded tool call, compared with other forwarders; and studies of a lone
-// check, checks beside a limit, memory, the start, a slow disk and workers. It says which targets are met. It fails when
+// check, batches, checks beside a limit, memory, the start, a slow disk and workers. It says which targets are met. It fails when
 // something cannot be measured or answers wrongly, never because something is slow.
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs } from 'node:util';
+import { BATCHES } from './batches.ts';
 import { BESIDE } from './beside.ts';
 import { openDatabase } from './database.ts';
 import { type Extra, measureExtra } from './extras.ts';
@@ -23,7 +24,7 @@ import type { Studied, Study } from './study.ts';
 import { SUBJECTS, type Subject } from './subjects.ts';
 import { WORKERS } from './workers.ts';
 
-const STUDIES = [START, LONE, BESIDE, MILLION, SLOW_DISK, WORKERS];
+const STUDIES = [START, LONE, BATCHES, BESIDE, MILLION, SLOW_DISK, WORKERS];
 const NAMED = [...SUBJECTS, ...STUDIES];
 const names = (some: { name: string }[]) => some.map(({ name }) => name).join(', ');
 

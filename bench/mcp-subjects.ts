@@ -6,7 +6,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ID, type Request, withId } from './load.ts';
-import { plainPolicy } from './policies.ts';
+import { type Policy, plainPolicy } from './policies.ts';
 import { onCore, type Server, script } from './process.ts';
 import { ARGUMENTS, administer, createKey, type Place, SERVE, settings, start } from './service.ts';
 import type { Running, Subject } from './subjects.ts';
@@ -83,17 +83,30 @@ export async function openMcp(subject: Subject, road: Road, place: Place): Promi
   }
 }
 
-/** The upstream is the key's only Connected Tool. */
 async function openToolgate(subject: Subject, place: Place, tool: object): Promise<Running> {
   const config = path.join(place.folder, `${subject.name}.yaml`);
   const up = { command: process.execPath, args: [file('upstream.ts'), '--stdio'] };
   fs.writeFileSync(config, JSON.stringify({ stdioServers: { up } }));
   const env = { ...(await settings(subject.name, 'sqlite', place)), TOOLGATE_CONFIG: config };
   const server = await start(subject.name, script(...SERVE), env, place);
-  const { id, key } = await createKey(server.url, plainPolicy('up__create_issue'));
+  return running(subject, server, await callThrough(server, plainPolicy(CALLED), tool));
+}
+
+/** The tool that the calls through the service are about. */
+export const CALLED = 'up__create_issue';
+
+/** The call of a new key, whose only Connected Tool is the upstream. */
+export async function callThrough(
+  server: Server,
+  policy: Policy,
+  tool: object,
+  version = HEADERS['mcp-protocol-version'],
+): Promise<Request> {
+  const { id, key } = await createKey(server.url, policy);
   await administer(server.url, `keys/${id}/connected-tools`, tool);
-  const headers = await initialize(`${server.url}/mcp`, { ...HEADERS, authorization: `Bearer ${key}` });
-  return running(subject, server, { url: `${server.url}/mcp`, headers, body: call('up__create_issue') });
+  const url = `${server.url}/mcp`;
+  const headers = { ...HEADERS, authorization: `Bearer ${key}`, 'mcp-protocol-version': version };
+  return { url, headers: await initialize(url, headers), body: call(CALLED) };
 }
 
 function running(subject: Subject, server: Server, request: Request): Running {
@@ -102,7 +115,7 @@ function running(subject: Subject, server: Server, request: Request): Running {
 }
 
 /** An HTTP upstream, on the generator's core: its own work is not counted, and must not slow down what is measured. */
-async function openUpstream(place: Place): Promise<string> {
+export async function openUpstream(place: Place): Promise<string> {
   const child = Bun.spawn(onCore(1, [process.execPath, file('upstream.ts')]), {
     env: { ...process.env, TOOLGATE_PORT: '0' },
     stdin: 'ignore',
@@ -128,7 +141,7 @@ function call(name: string): string {
 /** Opens an MCP session and returns its headers. */
 async function initialize(url: string, headers: Record<string, string>): Promise<Record<string, string>> {
   const params = {
-    protocolVersion: '2025-11-25',
+    protocolVersion: headers['mcp-protocol-version'],
     capabilities: {},
     clientInfo: { name: 'bench', version: '1' },
   };
