@@ -80,6 +80,8 @@ export class GroupCommit<Item, Result> {
   /** Those of the group under way that are decided in a later one. */
   readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
+  /** How many checks waited when the last group was put together. */
+  #lastSize = 0;
   readonly #apart = new Apart();
 
   /** `next` decides the requests that `work` moves to it, in transactions of its own. */
@@ -155,13 +157,18 @@ export class GroupCommit<Item, Result> {
    * Waits for one turn of the event loop, and for further turns as long as each brings more checks. A commit costs the
    * same for one check as for many. Under load this doubles the checks that share one (CPU time per check fell by a
    * sixth), and a lone check waits for a single turn.
+   *
+   * A group that is smaller than the one before it waits for one turn more, because callers that were just answered can
+   * come back in the next turn at the earliest. Otherwise groups of 1 and of 63 took turns with 64 callers.
    */
   async #gathered(): Promise<void> {
-    let waiting: number;
+    let turns = this.#queue.length < this.#lastSize ? 2 : 1;
     do {
-      waiting = this.#queue.length;
+      const waiting = this.#queue.length;
       await new Promise(setImmediate);
-    } while (this.#queue.length > waiting && this.#queue.length < MAX_GROUP);
+      turns = this.#queue.length > waiting ? 1 : turns - 1;
+    } while (turns > 0 && this.#queue.length < MAX_GROUP);
+    this.#lastSize = this.#queue.length;
   }
 
   /** Takes the checks that have waited longest, as many as one transaction may have. */

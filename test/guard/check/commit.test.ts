@@ -67,12 +67,47 @@ for (const engine of await engines()) {
       return groups;
     }
 
+    /** The sizes of groups where the first of the callers begins alone, and all come back two turns after each answer. */
+    async function sizesOf(callers: number, times: number): Promise<number[]> {
+      const sizes: number[] = [];
+      const begun = Promise.withResolvers<void>();
+      const work = {
+        keyOf: () => 'key',
+        callerOf: () => '',
+        shares: () => ['key'],
+        decideGroup: async (tx: Transaction, checks: readonly number[]) => {
+          await tx.all('SELECT 1');
+          sizes.push(checks.length);
+          begun.resolve();
+          return [...checks];
+        },
+        committed: () => {},
+      };
+      const commit = new GroupCommit<number, number>(store.db, work, callers, observer);
+      const call = async (number: number) => {
+        for (let time = 0; time < times; time++) {
+          await commit.submit(number);
+          // One turn until the answer has left, and one until the next question is here.
+          await new Promise(setImmediate);
+          await new Promise(setImmediate);
+        }
+      };
+      const first = call(0);
+      await begun.promise;
+      await Promise.all([first, ...Array.from({ length: callers - 1 }, (_, index) => call(index + 1))]);
+      return sizes;
+    }
+
     const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
 
     test('many checks of one key share few commits', async () => {
       const groups = await groupsOf(Array(3000).fill('key'));
       expect(groups.map(({ checks }) => checks.length)).toEqual([MOST_CHECKS, MOST_CHECKS, 952]);
       expect(groups.map(({ locks }) => locks)).toEqual([['key'], ['key'], ['key']]);
+    });
+
+    test('callers that come back together share a commit, also with one that waited for them', async () => {
+      expect(await sizesOf(64, 5)).toEqual([1, 63, 64, 64, 64, 64]);
     });
 
     test('a group has so many keys at most, and a lock for each of them', async () => {
