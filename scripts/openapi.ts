@@ -1,12 +1,13 @@
-// Writes openapi.json, the types of the answers in src/core/answers.ts and the list of routes in docs/api.md from the
-// routes. With --check, it only says whether they are up to date.
+// Writes from the routes: openapi.json, the types of the answers in src/core/answers.ts, the paths of routes that are
+// loaded later in src/http/other-paths.ts, and the list of routes in docs/api.md. With --check, it only says whether they are up to date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
+import { firstRoutes } from '../src/http/first-routes.ts';
 import { openapi } from '../src/http/openapi.ts';
 import type { Access, Route } from '../src/http/route.ts';
-import { routes } from '../src/http/server.ts';
+import { routes } from '../src/http/routes.ts';
 import { answers } from './answers.ts';
 
 const WHO: Record<Access, string> = {
@@ -31,11 +32,23 @@ function row({ method, path, access, summary }: Route): string {
   return `| \`${method} ${path}\` | ${WHO[access]} | ${summary} |`;
 }
 
+function otherPaths(): string {
+  const first = new Set(firstRoutes.map(({ path }) => path));
+  const others = new Set(routes.map(({ path }) => path).filter(path => !first.has(path)));
+  return `// The paths of the routes that are not in first-routes.ts, so that the server knows them before it loads their routes.
+// Made by \`npm run openapi\`; do not edit.
+
+export const OTHER_PATHS: readonly string[] = [
+${[...others].map(path => `  '${path}',\n`).join('')}];
+`;
+}
+
 const document = openapi(routes, pkg.version);
 
 const FILES: [path: string, fresh: (written: string) => string][] = [
   ['openapi.json', () => `${JSON.stringify(document, null, 2)}\n`],
   ['src/core/answers.ts', () => answers(document)],
+  ['src/http/other-paths.ts', otherPaths],
   ['docs/api.md', listed],
 ];
 

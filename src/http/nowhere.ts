@@ -2,14 +2,13 @@
 // ask for a page, and everybody below the paths of the API.
 
 import { card, html, page } from './page.ts';
-import type { Route } from './route.ts';
 
 /** The first segments of paths that people open; all others that routes have belong to programs. */
 const FOR_PEOPLE = new Set(['', 'dashboard', 'docs']);
 
 /** Makes the page for requests that no route takes; null for those of programs. */
-export function nowherePages(routes: readonly Route[]): (request: Request) => Response | null {
-  const forPrograms = new Set(routes.map(({ path }) => firstOf(path)).filter(each => !FOR_PEOPLE.has(each)));
+export function nowherePages(paths: readonly string[]): (request: Request) => Response | null {
+  const forPrograms = new Set(paths.map(firstOf).filter(each => !FOR_PEOPLE.has(each)));
   return request => {
     if (!isBrowser(request) || forPrograms.has(firstOf(new URL(request.url).pathname))) return null;
     return page({

@@ -1,53 +1,20 @@
-// The HTTP server: the list of all routes, and the steps that every request takes (authentication, body, handler).
+// The HTTP server: which route takes a request, and the steps that every request takes (authentication, body, handler).
 // Errors become problem bodies here. The runtime's own router matches the paths;
 // docs/decisions/0004-no-web-framework.md says why there is no framework.
 
 import type { z } from 'zod';
 import { GuardError, overloaded } from '../core/errors.ts';
 import type { Span } from '../core/span.ts';
-import { adminRoutes } from './admin/routes.ts';
-import { approveRoutes } from './approve.ts';
 import { identify } from './auth.ts';
 import { fields, fit, isForm, readForm, readJson, requireStorable, wantForm } from './body.ts';
-import { checkRoutes } from './check.ts';
-import { dashboardRoutes } from './dashboard.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
-import { guideRoutes } from './guides.ts';
-import { healthRoutes } from './health.ts';
-import { hookRoutes } from './hooks/routes.ts';
-import { mcpRoutes } from './mcp.ts';
+import { firstRoutes } from './first-routes.ts';
 import { nowherePages } from './nowhere.ts';
 import { challenge } from './oauth/metadata.ts';
-import { oauthRoutes } from './oauth/routes.ts';
 import { checkOrigin } from './origin.ts';
-import { referenceRoutes } from './reference.ts';
+import { OTHER_PATHS } from './other-paths.ts';
 import { clientOf, type Incoming, type Route, type Services } from './route.ts';
-import { serverPageRoutes } from './server-sign-ins.ts';
-import { sessionRoutes } from './sessions.ts';
-import { setupPageRoutes } from './setup.ts';
-import { signInPageRoutes } from './sign-in.ts';
-import { signOnRoutes } from './single-sign-on.ts';
-import { slackRoutes } from './slack.ts';
 import { beginSpan, endSpan, isTraced } from './tracing.ts';
-
-export const routes: Route[] = [
-  ...checkRoutes,
-  ...sessionRoutes,
-  ...approveRoutes,
-  ...slackRoutes,
-  ...mcpRoutes,
-  ...adminRoutes,
-  ...setupPageRoutes,
-  ...signInPageRoutes,
-  ...dashboardRoutes,
-  ...signOnRoutes,
-  ...serverPageRoutes,
-  ...oauthRoutes,
-  ...hookRoutes,
-  ...healthRoutes,
-  ...guideRoutes,
-  ...referenceRoutes(() => routes),
-];
 
 /** No body may ever be larger. Each route has its own, smaller limit. */
 const MAX_BODY = 128 * 1024 * 1024;
@@ -64,14 +31,13 @@ export interface Serving {
 export function serve(services: Services, host: string, port: number, reusePort = false): Serving {
   const desk = new Desk(services);
   const table = desk.byPath();
-  const nowhere = nowherePages(routes);
   const server = Bun.serve({
     hostname: host,
     port,
     reusePort,
     maxRequestBodySize: MAX_BODY,
     routes: table,
-    fetch: request => desk.refuse(request, noSuchRoute(), () => nowhere(request)),
+    fetch: request => desk.atNoPath(request),
     error: error => desk.refuse(null, error),
   });
   const stop = async () => {
@@ -94,6 +60,7 @@ export function serve(services: Services, host: string, port: number, reusePort 
 }
 
 const OVERLOADED = overloaded();
+const nowhere = nowherePages([...firstRoutes.map(({ path }) => path), ...OTHER_PATHS]);
 const NO_PARAMS: Record<string, string> = {};
 
 type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Response | Promise<Response>;
@@ -114,15 +81,35 @@ class Desk {
 
   byPath(): Record<string, Handler> {
     const table: Record<string, Handler> = {};
-    const served = routes.filter(({ onlyWith }) => onlyWith === undefined || this.#services.config[onlyWith]);
-    for (const path of new Set(served.map(route => route.path))) table[path] = this.#atPath(path);
+    for (const path of OTHER_PATHS) table[path] = this.#loadedFirst(path);
+    for (const { path } of firstRoutes) table[path] ??= this.#atPath(path, firstRoutes);
     return table;
   }
 
-  #atPath(path: string): Handler {
+  /** The first request to the path waits until all routes are loaded. */
+  #loadedFirst(path: string): Handler {
+    let handler: Handler | null = null;
+    const load: Handler = async (request, server) => {
+      this.underWay++;
+      try {
+        const { routes } = await import('./routes.ts');
+        handler = this.#atPath(path, routes);
+        return await handler(request, server);
+      } finally {
+        this.underWay--;
+      }
+    };
+    return (request, server) => (handler ?? load)(request, server);
+  }
+
+  #atPath(path: string, routes: readonly Route[]): Handler {
+    const { config } = this.#services;
     const here = new Map(
-      routes.filter(route => route.path === path).map(route => [route.method as string, route]),
+      routes
+        .filter(route => route.path === path && (route.onlyWith === undefined || config[route.onlyWith]))
+        .map(route => [route.method as string, route]),
     );
+    if (here.size === 0) return request => this.atNoPath(request);
     const get = here.get('GET');
     if (get !== undefined) here.set('HEAD', get);
     const allow = [...here.keys()].join(', ');
@@ -137,6 +124,11 @@ class Desk {
         new GuardError('method_not_allowed', `This path takes ${allow}.`, { allow }),
       );
     };
+  }
+
+  /** The answer where no route is. */
+  atNoPath(request: Request): Response {
+    return this.refuse(request, noSuchRoute(), () => nowhere(request));
   }
 
   /** This is not an async function: that alone would cost as much as the three promises that are needed anyway. */

@@ -21,7 +21,7 @@ import type { Passkey } from '../../src/http/approve-passkey.ts';
 import { docsPage } from '../../src/http/docs.ts';
 import { openapi } from '../../src/http/openapi.ts';
 import { card, html, page, trusted } from '../../src/http/page.ts';
-import { routes } from '../../src/http/server.ts';
+import { routes } from '../../src/http/routes.ts';
 import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import pkg from '../../package.json' with { type: 'json' };
 import { loadConfig } from '../../src/config.ts';
-import { routes } from '../../src/http/server.ts';
+import { routes } from '../../src/http/routes.ts';
 import { SETTINGS } from '../../src/settings.ts';
 import { ROOT } from '../support/service.ts';
 import { hasTool, tool, toolFolder } from '../support/tools.ts';

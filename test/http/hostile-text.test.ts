@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { STATUS } from '../../src/http/errors.ts';
 import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
-import { routes } from '../../src/http/server.ts';
+import { routes } from '../../src/http/routes.ts';
 import { from, startOAuth } from '../oauth/connect.ts';
 import { withMutant } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';

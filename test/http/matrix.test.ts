@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { STATUS } from '../../src/http/errors.ts';
 import type { Access, Route } from '../../src/http/route.ts';
-import { routes } from '../../src/http/server.ts';
+import { routes } from '../../src/http/routes.ts';
 import { ROLES } from '../../src/store/operators.ts';
 import { connectable, connected, startOAuth } from '../oauth/connect.ts';
 import { newPerson, OWN, type Person, signedIn } from '../operators/people.ts';

@@ -1,7 +1,7 @@
 // A path that no route has: people get a page that leads on, programs a problem body, and the API is for programs.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { routes } from '../../src/http/server.ts';
+import { routes } from '../../src/http/routes.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 
