@@ -40,8 +40,8 @@ interface Waiting<Item, Result> {
   /** `performance.now()` when it came into this queue. */
   queuedAt: number;
   deadline: number;
-  resolve: (result: Result | Promise<Result>) => void;
-  reject: (error: unknown) => void;
+  /** Takes the answer. Only the first one counts. */
+  answer: (answer: Result | GuardError) => void;
 }
 
 /** Says that a request was not decided, because it belongs into the groups of the next GroupCommit. */
@@ -113,14 +113,42 @@ export class GroupCommit<Item, Result> {
 
   /** `waitedMs` is the time that the check has already waited for the store; it counts toward the time limit. */
   submit(request: Item, waitedMs = 0): Promise<Result> {
-    if (this.#next !== null && this.#work.moves?.(request)) return this.#next.submit(request, waitedMs);
-    if (this.overloaded) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
-      const queuedAt = performance.now();
-      const deadline = queuedAt + CHECK_LIMIT_MS - waitedMs;
-      this.#queue.push({ request, queuedAt, deadline, resolve, reject });
-      this.#running ??= this.#run();
+      this.#enter(request, performance.now(), waitedMs, answer =>
+        answer instanceof GuardError ? reject(answer) : resolve(answer),
+      );
     });
+  }
+
+  /**
+   * Submits several requests, each of which waits, fails and is refused by itself. The promise resolves once all of them
+   * are answered, with the error of those that failed. A promise for each of them would cost a tenth of their price.
+   */
+  submitAll(requests: readonly Item[], waitedMs = 0): Promise<(Result | GuardError)[]> {
+    const answers: (Result | GuardError | undefined)[] = requests.map(() => undefined);
+    let open = requests.length;
+    const queuedAt = performance.now();
+    return new Promise(resolve => {
+      const all = () => resolve(answers as (Result | GuardError)[]);
+      if (open === 0) all();
+      requests.forEach((request, index) => {
+        this.#enter(request, queuedAt, waitedMs, answer => {
+          if (answers[index] !== undefined) return;
+          answers[index] = answer;
+          if (--open === 0) all();
+        });
+      });
+    });
+  }
+
+  #enter(request: Item, queuedAt: number, waitedMs: number, answer: Waiting<Item, Result>['answer']): void {
+    if (this.#next !== null && this.#work.moves?.(request))
+      this.#next.#enter(request, queuedAt, waitedMs, answer);
+    else if (this.overloaded) answer(overloaded());
+    else {
+      this.#queue.push({ request, queuedAt, deadline: queuedAt + CHECK_LIMIT_MS - waitedMs, answer });
+      this.#running ??= this.#run();
+    }
   }
 
   /** Resolves once everything submitted so far is answered. */
@@ -245,8 +273,8 @@ export class GroupCommit<Item, Result> {
 
   #answer(each: Waiting<Item, Result>, result: Outcome<Result>): void {
     if (result === MOVED) {
-      const waitedMs = performance.now() - arrivedAt(each);
-      each.resolve((this.#next as GroupCommit<Item, Result>).submit(each.request, waitedMs));
+      const now = performance.now();
+      (this.#next as GroupCommit<Item, Result>).#enter(each.request, now, now - arrivedAt(each), each.answer);
       return;
     }
     if (result === LATER) {
@@ -254,12 +282,8 @@ export class GroupCommit<Item, Result> {
       this.#later.add(each);
       return;
     }
-    if (!(result instanceof GuardError)) {
-      each.resolve(result);
-      return;
-    }
-    if (result.code === 'audit_failed') this.#observer.failed(result.cause);
-    each.reject(result);
+    if (result instanceof GuardError && result.code === 'audit_failed') this.#observer.failed(result.cause);
+    each.answer(result);
   }
 
   /** Checks whose deadline has passed were already rejected by #expire and are not decided again. */
@@ -273,12 +297,12 @@ export class GroupCommit<Item, Result> {
     for (const keyId of bad) this.#apart.add(keyId);
   }
 
-  /** Rejecting a check that was already answered has no effect. */
+  /** It has no effect on checks that were already answered. */
   #fail(members: readonly Waiting<Item, Result>[], error: unknown): void {
     this.#observer.failed(error);
     const failed = auditFailed(error);
     const group = members.filter(each => !this.#later.has(each));
-    for (const each of group) each.reject(failed);
+    for (const each of group) each.answer(failed);
   }
 
   /** Rejects checks that are past their deadline, even while the store hangs. Their entries may still be written. */
@@ -289,7 +313,7 @@ export class GroupCommit<Item, Result> {
     if (expired.length === 0) return;
     this.#queue = this.#queue.filter(each => !late(each));
     const failed = auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
-    for (const each of expired) each.reject(failed);
+    for (const each of expired) each.answer(failed);
   }
 }
 

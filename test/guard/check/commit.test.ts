@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { GroupCommit, LATER } from '../../../src/guard/check/commit.ts';
+import { auditFailed, GuardError } from '../../../src/core/errors.ts';
+import { GroupCommit, LATER, MOVED } from '../../../src/guard/check/commit.ts';
 import type { Transaction } from '../../../src/store/db.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
@@ -197,6 +198,60 @@ for (const engine of await engines()) {
       await commit.drain();
       expect([commit.depth, commit.overloaded]).toEqual([0, false]);
       expect([5, 'audit_failed']).toContain(await submit(5));
+    });
+
+    describe('several together', () => {
+      type Kind = 'plain' | 'later' | 'never' | 'moved' | 'refused' | 'throws';
+      /** Answers with the number of a check, once; its kind says what happens to it before. */
+      const together = () => {
+        const groups: number[][] = [];
+        const put = new Set<number>();
+        const decideGroup = async (tx: Transaction, checks: readonly (Check & { kind: Kind })[]) => {
+          await tx.all('SELECT 1');
+          groups.push(checks.map(each => each.number));
+          if (checks.some(({ kind }) => kind === 'throws')) throw new RangeError('a member’s own');
+          return checks.map(({ kind, number }) => {
+            if (kind === 'refused') return auditFailed(new Error('no such version'));
+            if (kind === 'never') return LATER;
+            if ((kind !== 'later' && kind !== 'moved') || put.has(number)) return number;
+            put.add(number);
+            return kind === 'later' ? LATER : MOVED;
+          });
+        };
+        const keyOf = ({ keyId }: Check) => keyId;
+        const work = { keyOf, callerOf: () => '', shares: () => [], decideGroup, committed: () => {} };
+        const next = new GroupCommit<Check & { kind: Kind }, number>(store.db, work, 10, observer);
+        const commit = new GroupCommit<Check & { kind: Kind }, number>(store.db, work, 10, observer, next);
+        const ask = async (kinds: Kind[], waitedMs = 0) => {
+          const checks = kinds.map((kind, number) => ({ keyId: `key ${number % 3}`, number, kind }));
+          const answers = await commit.submitAll(checks, waitedMs);
+          return answers.map(each => (each instanceof GuardError ? each.code : each));
+        };
+        return { commit, groups, ask };
+      };
+
+      test('each is answered in its place, whatever becomes of the others', async () => {
+        const { commit, groups, ask } = together();
+        expect(await ask(['plain', 'later', 'moved', 'refused', 'plain'])).toEqual([
+          0,
+          1,
+          2,
+          'audit_failed',
+          4,
+        ]);
+        expect(groups[0]).toEqual([0, 1, 2, 3, 4]);
+        expect(groups.slice(1).flat().sort()).toEqual([1, 2]);
+        expect(await ask(['plain', 'plain', 'throws', 'plain'])).toEqual([0, 1, 'audit_failed', 3]);
+        expect(await ask([])).toEqual([]);
+        await commit.drain();
+        expect(commit.depth).toBe(0);
+      });
+
+      test('those for whom there is no room are refused, and each has its time limit', async () => {
+        const { ask } = together();
+        expect(await ask(Array(12).fill('plain'))).toEqual([...Array(10).keys(), 'overloaded', 'overloaded']);
+        expect(await ask(['never', 'plain'], 2800)).toEqual(['audit_failed', 1]);
+      });
     });
 
     test('mutants without a limit are found out', async () => {
