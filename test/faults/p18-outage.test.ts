@@ -73,9 +73,9 @@ const OUTAGES: Record<string, Outage> = {
 
 const FAIL_OPEN: Patch = {
   file: 'src/guard/check/commit.ts',
-  find: 'for (const each of group) each.reject(failed);',
+  find: 'for (const each of group) each.answer(failed);',
   replace: `const made = { decision: 'allow', reason: '', policyId: '', toolCallId: crypto.randomUUID(), latencyMs: 0 };
-      for (const each of group) failed ? each.resolve(made as Result) : each.reject(failed);`,
+      for (const each of group) each.answer(failed ? (made as Result) : failed);`,
 };
 const PATIENT: Patch[] = [
   {
