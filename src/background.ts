@@ -25,16 +25,16 @@ import type { Services } from './http/route.ts';
 import { ShippingMetrics } from './metrics/shipping.ts';
 import type { LeasedNotification } from './store/notifications.ts';
 
-export function startBackground(
+export async function startBackground(
   config: Config,
   services: Services,
   url: string,
   print: (text: string) => void,
-): { stop: () => Promise<void> } {
+): Promise<{ stop: () => Promise<void> }> {
   const worker = createWorker(config, services, url, print);
   const chores = createChores(config, services);
   const sealer = createSealer(config, services);
-  const shippers = createShippers(config, services);
+  const shippers = await createShippers(config, services);
   worker.start();
   chores.start();
   if (config.sealing) sealer.start();
@@ -123,13 +123,16 @@ function createSealer(config: Config, { deps, checkpointKey, targetRules, metric
 /** A target that stays away is logged at its first failure, and then about every ten minutes. */
 const LOGGED_FAILURES = 10;
 
-function createShippers({ shipping }: Config, { deps, checkpointKey, metrics, log }: Services): Shipper[] {
+function createShippers(
+  { shipping }: Config,
+  { deps, checkpointKey, metrics, log }: Services,
+): Promise<Shipper[]> {
   const counted = new ShippingMetrics(Object.keys(shipping));
   metrics.include(() => counted.families());
   // A checkpoint that this service did not sign gives up nothing.
   const givenUp = () => givenUpPlaces(deps.db, checkpointKey).catch(() => 0);
-  return Object.entries(shipping).map(([name, settings]) => {
-    const options = { name, target: targetFor(settings, deps.now), givenUp };
+  const shippers = Object.entries(shipping).map(async ([name, settings]) => {
+    const options = { name, target: await targetFor(settings, deps.now), givenUp };
     return new Shipper(deps, options, {
       lag: ({ since }) => counted.lag(name, since),
       sent: ({ entries, failures, error }) => {
@@ -147,6 +150,7 @@ function createShippers({ shipping }: Config, { deps, checkpointKey, metrics, lo
       failed: error => log.error({ target: name, err: error }, 'shipping the audit log failed'),
     });
   });
+  return Promise.all(shippers);
 }
 
 function checkpointSender(config: Config, rules: TargetRules, now: () => number): SealerOptions['send'] {

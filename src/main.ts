@@ -8,7 +8,7 @@ import { verifierKeyText } from './core/checkpoint.ts';
 import type { MetricFamily } from './core/metric.ts';
 import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
-import { type Demo, fillDemo } from './demo/fill.ts';
+import type { Demo } from './demo/fill.ts';
 import { openFiles } from './file-modes.ts';
 import { undeclaredChannels } from './guard/approvals/undeclared-channels.ts';
 import type { Deps } from './guard/deps.ts';
@@ -82,7 +82,7 @@ export async function start(
     const grpc = await openGrpc(config, serving.ask, others !== null);
     const url = publicUrl(config, serving.port);
     services.serverSignIns.servedAt(url);
-    const background = startBackground(config, services, url, print);
+    const background = await startBackground(config, services, url, print);
     log.info({ url, version: VERSION }, 'serving');
     let welcomed: Promise<void> | null = null;
     const stop = async () => {
@@ -150,6 +150,7 @@ export async function fillStore(
   force: boolean,
   progress: (what: string) => void,
 ): Promise<DemoStore> {
+  const { fillDemo } = await import('./demo/fill.ts');
   makeDataDir(config.dataDir);
   // A failure of the disk is thrown here as an error and ends the command.
   const db = await openStore(config, () => {});

@@ -10,7 +10,6 @@ import { Vault } from './guard/secrets.ts';
 import type { Db } from './store/db.ts';
 import { migrate } from './store/migrate.ts';
 import type { ChannelKind } from './store/notifications.ts';
-import { openPostgres } from './store/postgres.ts';
 import { openSqlite } from './store/sqlite.ts';
 
 /** Whether the store is SQLite, which this process has for itself. */
@@ -18,9 +17,11 @@ export function isEmbedded(config: Config): boolean {
   return embeddedPath(config) !== null;
 }
 
-export function openStore(config: Config, onFatal: (error: Error) => void): Db | Promise<Db> {
+/** An engine is loaded only if it is used. */
+export async function openStore(config: Config, onFatal: (error: Error) => void): Promise<Db> {
   const path = embeddedPath(config);
   if (path !== null) return openFile(path, onFatal);
+  const { openPostgres } = await import('./store/postgres.ts');
   return openPostgres(config.databaseUrl ?? '', config.databasePool, { pooling: config.databasePooling });
 }
 

@@ -2,8 +2,8 @@
 // follows no redirect, uses no proxy and shares no connection. Time and bytes are limited. The caller decides what a
 // status means and when to try again.
 
-import http from 'node:http';
-import https from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { GuardError } from '../../core/errors.ts';
 import { type Address, checkTarget, type Resolve, type TargetRules, targetHost } from './addresses.ts';
@@ -97,10 +97,13 @@ export async function toFirst<T>(
   throw failure;
 }
 
-function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+/** The runtime's client is loaded when something is first sent: it takes 10 ms. */
+const clientOf = (url: URL) => (url.protocol === 'https:' ? import('node:https') : import('node:http'));
+
+async function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
+  const { request: open } = await clientOf(url);
   if (signal.aborted) throw new SendError('given up');
-  const { request: open } = url.protocol === 'https:' ? https : http;
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const outgoing = open(connection(url, to, request), incoming => {
     readAnswer(incoming, request.maxResponseBytes ?? RESPONSE_BYTES, resolve);
     incoming.on('error', reject);
@@ -112,7 +115,7 @@ function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSigna
   return promise.finally(() => outgoing.destroy());
 }
 
-function connection(url: URL, to: Address, request: AnyRequest): https.RequestOptions {
+function connection(url: URL, to: Address, request: AnyRequest): RequestOptions {
   const host = targetHost(url);
   return {
     // This is an address, so that no name is resolved again. The name is used only for Host and TLS.
@@ -136,7 +139,7 @@ function connection(url: URL, to: Address, request: AnyRequest): https.RequestOp
   };
 }
 
-function readAnswer(incoming: http.IncomingMessage, max: number, done: (answer: Answer) => void): void {
+function readAnswer(incoming: IncomingMessage, max: number, done: (answer: Answer) => void): void {
   const chunks: Buffer[] = [];
   let size = 0;
   const finish = () => {

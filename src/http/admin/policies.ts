@@ -5,9 +5,10 @@ import type { Limits, Rule } from '../../core/policy.ts';
 import { policyText } from '../../core/policy-text.ts';
 import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/check/policies.ts';
 import { findPolicy, listPolicies, listPolicyVersions, type PolicyRecord } from '../../store/policies.ts';
-import { before, iso, isoTime, limits, list, page, paged, rules, uuid, wholeNumberText } from '../fields.ts';
+import { before, iso, isoTime, list, page, paged, uuid, wholeNumberText } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
 import { MAX_POLICY_VALUES, newPolicy, policyFields, policyIn, TEXT_OR_RULES } from './policy-body.ts';
+import { limits, rules } from './rule-fields.ts';
 
 const summary = z.object({
   id: uuid,

@@ -9,7 +9,8 @@ import { textFault } from '../../core/name.ts';
 import { type Limits, MAX_RULES, MAX_TEXT, RULE_FIELDS, type Rule } from '../../core/policy.ts';
 import { parsePolicy, type WrittenPolicy } from '../../core/policy-file.ts';
 import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED } from '../../core/rule-faults.ts';
-import { label, limitsIn, rules, text } from '../fields.ts';
+import { label, text } from '../fields.ts';
+import { limitsIn, rules } from './rule-fields.ts';
 
 const MAX_NAME = 200;
 const MAX_DESCRIPTION = 2000;

@@ -1,9 +1,9 @@
-// Opens the port for gRPC, if the settings name one.
+// Opens the port for gRPC, if the settings name one. HTTP/2 is loaded only then.
 
 import { type Config, ConfigError } from '../../config.ts';
 import type { Serving } from '../server.ts';
 import { CHECK_PATH, check, unreadable } from './check.ts';
-import { GrpcListener, type Metadata } from './listener.ts';
+import type { GrpcListener, Metadata } from './listener.ts';
 
 /** A message carries the headers of a request besides its body. */
 const HEADERS = 256 * 1024;
@@ -19,6 +19,7 @@ export async function openGrpc(
   const maxMessage = checkBodyLimit + HEADERS;
   const refusal = await unreadable();
   const options = { host, port, reusePort, path: CHECK_PATH, maxMessage, answer, refusal };
+  const { GrpcListener } = await import('./listener.ts');
   return GrpcListener.open(options).catch(error => {
     throw new ConfigError(`TOOLGATE_GRPC_PORT is ${port}: nobody can listen there (${error.code}).`);
   });

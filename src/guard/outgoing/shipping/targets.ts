@@ -1,24 +1,21 @@
 // Makes the target that the server file declares.
 
 import type { ShippingTarget } from '../../../core/shipping.ts';
-import { httpTarget } from './http.ts';
-import { otlpTarget } from './otlp.ts';
-import { s3Target } from './s3.ts';
-import { syslogTarget } from './syslog.ts';
 import type { Target } from './target.ts';
 
 /** The operator has named the receiver, and it is often on a private network. */
 const RULES = { allowPrivate: true };
 
-export function targetFor(settings: ShippingTarget, now: () => number): Target {
+/** Only the types that are declared are loaded. */
+export async function targetFor(settings: ShippingTarget, now: () => number): Promise<Target> {
   switch (settings.type) {
     case 'http':
-      return httpTarget(settings, RULES);
+      return (await import('./http.ts')).httpTarget(settings, RULES);
     case 's3':
-      return s3Target(settings, RULES, now);
+      return (await import('./s3.ts')).s3Target(settings, RULES, now);
     case 'otlp':
-      return otlpTarget(settings, RULES);
+      return (await import('./otlp.ts')).otlpTarget(settings, RULES);
     case 'syslog':
-      return syslogTarget(settings, RULES);
+      return (await import('./syslog.ts')).syslogTarget(settings, RULES);
   }
 }
