@@ -49,6 +49,15 @@ export class Handle implements Queries, Transaction {
     withStoreErrors(() => this.#db.exec(sql));
   }
 
+  /**
+   * How many pages of the write-ahead log are not in the file. (Versions of SQLite before 3.51 do not know this question,
+   * and move those pages instead.)
+   */
+  unmovedPages(): number {
+    const [row] = this.#prepare('PRAGMA wal_checkpoint(NOOP)').all() as { log: number; checkpointed: number }[];
+    return row === undefined ? 0 : row.log - row.checkpointed;
+  }
+
   rollback(): void {
     if (this.#db.inTransaction) this.exec('ROLLBACK');
   }

@@ -1,7 +1,7 @@
 // The embedded engine: one SQLite file, one process, two handles. The writer runs one transaction after another. The
 // reader sees only what is committed, so that a query between two steps of a transaction cannot see it half done. A
 // transaction is over once its part of the write-ahead log is synced. A separate thread does that, so a slow disk
-// delays only the requests that wait for that commit.
+// delays only the requests that wait for that commit. Another one moves the log into the file (sqlite-log-mover.ts).
 
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
@@ -16,6 +16,7 @@ import {
 } from './db.ts';
 import { Handle, isBusy } from './sqlite-handle.ts';
 import { type HeldFile, holdFile, realFile } from './sqlite-lock.ts';
+import { LogMover } from './sqlite-log-mover.ts';
 // @ts-expect-error: the compiler does not know that a module can be imported as text.
 import syncThread from './sync-thread.ts' with { type: 'text' };
 import { Thread } from './thread.ts';
@@ -50,6 +51,7 @@ class SqliteDb implements Db {
   readonly #writer: Handle;
   readonly #reader: Handle;
   readonly #log: SyncedLog;
+  readonly #mover: LogMover;
   readonly #listeners: (() => void)[] = [];
   readonly #hinted: ((word: string) => void)[] = [];
   /** One process has the store for itself. */
@@ -64,6 +66,11 @@ class SqliteDb implements Db {
     this.#reader = new Handle(openFile(path));
     this.#reader.exec('PRAGMA query_only = ON');
     this.#log = new SyncedLog(path);
+    this.#mover = new LogMover(path, {
+      unmovedPages: () => this.#writer.unmovedPages(),
+      between: work => this.#inTurn(work),
+      notSynced: error => this.#unsynced(error),
+    });
   }
 
   /** What was read may be committed but not yet synced; it is returned only after the sync. */
@@ -80,10 +87,15 @@ class SqliteDb implements Db {
     // The time is measured from here, so that all transactions queued behind a locked file fail together and not one
     // after another.
     const busyUntil = performance.now() + BUSY_MS;
-    const committed = this.#queue.then(() => this.#alone(work, busyUntil));
-    this.#queue = committed.catch(() => {});
+    const committed = this.#inTurn(() => this.#alone(work, busyUntil));
     // The next transaction may begin in the meantime, because the log is synced in order.
     return committed.then(result => this.#durable(result));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => {});
+    return done;
   }
 
   async #durable<T>(result: T): Promise<T> {
@@ -91,11 +103,15 @@ class SqliteDb implements Db {
       await this.#log.sync();
       return result;
     } catch (error) {
-      // A second sync after a failed one can report success for pages that never reached the disk.
-      const fatal = new FatalStoreError('The disk failed to make a write durable (fsync).', { cause: error });
-      this.#onFatal(fatal);
-      throw fatal;
+      throw this.#unsynced(error);
     }
+  }
+
+  /** A second sync after a failed one can report success for pages that never reached the disk. */
+  #unsynced(error: unknown): FatalStoreError {
+    const fatal = new FatalStoreError('The disk failed to make a write durable (fsync).', { cause: error });
+    this.#onFatal(fatal);
+    return fatal;
   }
 
   async #alone<T>(work: (tx: Transaction) => Promise<T>, busyUntil: number): Promise<T> {
@@ -104,6 +120,7 @@ class SqliteDb implements Db {
       const result = await work(this.#writer);
       this.#writer.exec('COMMIT');
       this.#log.grew();
+      this.#mover.committed();
       return result;
     } catch (error) {
       if (error instanceof FatalStoreError) this.#onFatal(error);
@@ -156,6 +173,7 @@ class SqliteDb implements Db {
 
   async close(): Promise<void> {
     await this.#queue;
+    await this.#mover.close();
     await this.#log.close();
     this.#reader.close();
     this.#writer.close();
@@ -168,6 +186,7 @@ function openFile(path: string): Database {
   db.exec(`PRAGMA busy_timeout = ${BUSY_AT_START_MS}`);
   db.exec('PRAGMA journal_mode = WAL');
   db.exec('PRAGMA synchronous = NORMAL');
+  db.exec('PRAGMA wal_autocheckpoint = 0');
   db.exec(`PRAGMA busy_timeout = ${BUSY_STEP_MS}`);
   return db;
 }
