@@ -128,7 +128,7 @@ const READS =
   /^([A-Z]|(count|find|list|read|search)[A-Z]|(approvalListed|approvalVotes|deliveryTally|firstIdAt|newestCheckpoint|oldestPending|schemaVersion)$)/;
 /** Only these files may use these packages. */
 const ONLY: Record<string, RegExp> = {
-  'bun:sqlite': /^store\/(sqlite|sqlite-(copy|handle|lock|restore)|backup)\.ts$/,
+  'bun:sqlite': /^store\/(sqlite|sqlite-(copy|handle|lock|move-thread|restore)|backup)\.ts$/,
   'bun:ffi': /^store\/file-lock\.ts$/,
   bun: /^store\/postgres(-connection|-errors)?\.ts$/,
   zod: /^http\//,
