@@ -54,7 +54,10 @@ export class Handle implements Queries, Transaction {
    * and move those pages instead.)
    */
   unmovedPages(): number {
-    const [row] = this.#prepare('PRAGMA wal_checkpoint(NOOP)').all() as { log: number; checkpointed: number }[];
+    const [row] = this.#prepare('PRAGMA wal_checkpoint(NOOP)').all() as {
+      log: number;
+      checkpointed: number;
+    }[];
     return row === undefined ? 0 : row.log - row.checkpointed;
   }
 

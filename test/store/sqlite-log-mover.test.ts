@@ -70,7 +70,9 @@ test.skipIf(!need(Bun.which('strace') !== null, 'strace'))(
     const end = await inject(child.pid, 'fsync:error=EIO');
     child.stdin.write('\n');
     await child.stdin.end();
-    expect(Buffer.from((await output.read()).value ?? '').toString()).toContain('failed to make a write durable');
+    expect(Buffer.from((await output.read()).value ?? '').toString()).toContain(
+      'failed to make a write durable',
+    );
     expect(await child.exited).toBe(70);
     await end();
   },
