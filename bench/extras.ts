@@ -16,7 +16,7 @@ export interface Extra {
   audits: string;
   restMb: number;
   loadedMb: number;
-  /** Null for tool calls, because their ids have to differ. */
+  /** Null for tool calls, because their ids have to differ, and for what is not asked by HTTP. */
   atRates: OpenLoop[] | null;
 }
 
@@ -26,14 +26,15 @@ export async function measureExtra(
   seconds: number,
 ): Promise<Extra> {
   const atRates: OpenLoop[] = [];
-  if (!subject.road) for (const rate of RATES) atRates.push(await openLoop({ ...request, rate, seconds }));
+  const byRate = !subject.road && !request.lines;
+  if (byRate) for (const rate of RATES) atRates.push(await openLoop({ ...request, rate, seconds }));
   return {
     name: subject.name,
     label: subject.label,
     audits: subject.audits,
     restMb,
     loadedMb: server.memoryMegabytes(),
-    atRates: subject.road ? null : atRates,
+    atRates: byRate ? atRates : null,
   };
 }
 

@@ -3,7 +3,7 @@
 // line of JSON.
 
 import { connect } from 'node:net';
-import { type Load, type Request, single } from './load.ts';
+import { figures, type Request, single } from './load.ts';
 
 interface Order extends Request {
   seconds: number;
@@ -19,7 +19,7 @@ let failures = 0;
 const begun = performance.now();
 const deadline = begun + order.seconds * 1000;
 await Promise.all(Array.from({ length: order.connections }, (_, index) => converse(index)));
-console.log(JSON.stringify(figures((performance.now() - begun) / 1000)));
+console.log(JSON.stringify(figures(latencies, failures, (performance.now() - begun) / 1000)));
 
 function encode({ method, headers, body }: Request): Buffer {
   const all = { host: target.host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
@@ -70,10 +70,4 @@ function parse(text: string): { status: number } | null {
 function note(status: number, latency: number): void {
   latencies.push(latency);
   if (status < 200 || status > 299) failures++;
-}
-
-function figures(seconds: number): Load {
-  const sorted = Float64Array.from(latencies).sort();
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { requests: sorted.length, failures, seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
 }

@@ -11,6 +11,8 @@ export interface Request {
   method?: 'GET';
   url: string;
   headers: Record<string, string>;
+  /** For a server that is asked with lines over a Unix socket, which the URL names: what the answers contain. */
+  lines?: { allow: string };
   /** Sent in turn, each with its own request. */
   credentials?: string[];
   body: string;
@@ -56,7 +58,9 @@ export async function drive(
   connections = CONNECTIONS,
 ): Promise<Load> {
   const command =
-    GENERATOR === 'wrk' ? wrk(request, seconds, folder, connections) : own(request, seconds, connections);
+    GENERATOR === 'wrk' && !request.lines
+      ? wrk(request, seconds, folder, connections)
+      : own(request, seconds, connections);
   const child = Bun.spawn(onCore(1, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
   const output = await child.stdout.text();
   if ((await child.exited) !== 0) throw new Error(`${GENERATOR} failed:\n${output}`);
@@ -67,8 +71,9 @@ export async function drive(
 }
 
 function own(request: Request, seconds: number, connections: number): string[] {
-  const order = { ...withId(request), seconds, connections };
-  return [process.execPath, path.join(import.meta.dirname, 'generator.ts'), JSON.stringify(order)];
+  const [file, sent] = request.lines ? ['field/lines.ts', request] : ['generator.ts', withId(request)];
+  const order = JSON.stringify({ ...sent, seconds, connections });
+  return [process.execPath, path.join(import.meta.dirname, file), order];
 }
 
 let scripts = 0;
@@ -130,4 +135,11 @@ function request()
   sent = sent % #made + 1
   return made[sent]
 end`;
+}
+
+/** The figures of a generator of our own. */
+export function figures(latencies: readonly number[], failures: number, seconds: number): Load {
+  const sorted = Float64Array.from(latencies).sort();
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { requests: sorted.length, failures, seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
 }

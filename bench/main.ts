@@ -11,6 +11,7 @@ import { BATCHES } from './batches.ts';
 import { BESIDE } from './beside.ts';
 import { openDatabase } from './database.ts';
 import { type Extra, measureExtra } from './extras.ts';
+import { present } from './field/subjects.ts';
 import { LONE } from './lone.ts';
 import { MILLION } from './million.ts';
 import { writePages } from './page.ts';
@@ -54,7 +55,7 @@ async function main(): Promise<void> {
 
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'toolgate-bench-'));
   resources.defer(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const subjects = SUBJECTS.filter(options.chosen);
+  const subjects = present(SUBJECTS.filter(options.chosen), console.error);
   const studies = STUDIES.filter(options.chosen);
   const postgres = needsPostgres(subjects, studies) ? await openDatabase(resources) : null;
   const place: Place = { folder, resources, postgres, tell: progress };

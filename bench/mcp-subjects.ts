@@ -11,7 +11,14 @@ import { onCore, type Server, script } from './process.ts';
 import { ARGUMENTS, administer, createKey, type Place, SERVE, settings, start } from './service.ts';
 import type { Running, Subject } from './subjects.ts';
 
-export type Road = 'direct' | 'forwarder' | 'toolgate' | 'toolgate-stdio' | 'mcp-proxy' | 'supergateway';
+export type Road =
+  | 'direct'
+  | 'forwarder'
+  | 'toolgate'
+  | 'toolgate-stdio'
+  | 'mcp-proxy'
+  | 'supergateway'
+  | 'peer';
 
 export const MCP_SUBJECTS: Subject[] = [
   { name: 'mcp-direct', label: 'tools/call, direct', kind: 'floor', road: 'direct', audits: 'nothing' },
@@ -47,7 +54,7 @@ export const MCP_SUBJECTS: Subject[] = [
   ),
 ];
 
-const HEADERS = {
+export const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
   'mcp-protocol-version': '2025-11-25',
@@ -80,6 +87,8 @@ export async function openMcp(subject: Subject, road: Road, place: Place): Promi
       const headers = await initialize(url, HEADERS);
       return running(subject, server, { url, headers, body: call('create_issue') });
     }
+    case 'peer':
+      throw new Error(`${subject.name} is opened by its peer`);
   }
 }
 
@@ -131,7 +140,7 @@ export async function openUpstream(place: Place): Promise<string> {
 }
 
 /** A call with the same arguments as the checks of the other lines. */
-function call(name: string): string {
+export function call(name: string): string {
   const message = { jsonrpc: '2.0', id: '$id', method: 'tools/call', params: { name, arguments: ARGUMENTS } };
   const text = JSON.stringify(message);
   if (!text.includes(ID)) throw new Error('The call has no place for an id');
@@ -156,6 +165,12 @@ async function initialize(url: string, headers: Record<string, string>): Promise
 
 function post(url: string, headers: Record<string, string>, message: object): Promise<Response> {
   return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
+}
+
+/** What one call of that tool answers. */
+export async function resultOf(url: string, headers: Record<string, string>, name: string): Promise<string> {
+  const { body } = withId({ url, headers, body: call(name) });
+  return (await fetch(url, { method: 'POST', headers, body })).text();
 }
 
 async function checkResult({ url, headers, body }: Request): Promise<void> {

@@ -8,7 +8,7 @@ export interface Server {
   url: string;
   /** User and system time of all threads and children since the start. */
   cpuMicroseconds(): number;
-  /** From the start of the process to the first answer of /readyz. */
+  /** From the start of the process to its first answer that it is ready. */
   readyMs: number;
   /** The resident memory of the process and its children. */
   memoryMegabytes(): number;
@@ -20,13 +20,19 @@ export interface Server {
 const READY_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 20_000;
 
+/** Where a server answers, and the path that answers 200 once it is ready. */
+export interface Reach {
+  port: number;
+  health: string;
+}
+
 /** The command gets the port from its environment. */
 export async function startServer(
   command: string[],
   env: Record<string, string>,
   logFile: string,
+  { port, health }: Reach = { port: freePort(), health: '/readyz' },
 ): Promise<Server> {
-  const port = freePort();
   const begun = performance.now();
   const log = fs.openSync(logFile, 'a');
   const child = Bun.spawn(command, {
@@ -44,7 +50,7 @@ export async function startServer(
     readyMs: 0,
     stop: () => stop(child),
   };
-  if (await ready(`${server.url}/readyz`, () => child.exitCode === null)) {
+  if (await ready(`${server.url}${health}`, () => child.exitCode === null)) {
     server.readyMs = performance.now() - begun;
     return server;
   }

@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { requireExtra } from '../scripts/extras.ts';
-import { drive, GENERATOR, type Request } from './load.ts';
+import { drive, GENERATOR } from './load.ts';
 import type { Sample, Series } from './report.ts';
 import type { Place } from './service.ts';
 import { openSubject, type Running, type Subject } from './subjects.ts';
@@ -42,7 +42,7 @@ export async function openAll(
   const running: Running[] = [];
   const wanted = subjects.map(subject => ({ subject }));
   await each(wanted, 'starting', place, failed, async ({ subject }) => {
-    if (subject.kind === 'peer') requireExtra('bench');
+    if (subject.kind === 'peer' && !subject.peer) requireExtra('bench');
     if ((subject.road === 'mcp-proxy' || subject.road === 'supergateway') && GENERATOR !== 'wrk')
       throw new Error('answers in streams, which only wrk reads');
     running.push(await openSubject(subject, place));
@@ -59,9 +59,9 @@ export async function measureRounds(
   place: Place,
   failed: Map<string, string>,
 ): Promise<Series[]> {
-  await each(running, 'warming up', place, failed, async ({ request, check }) => {
-    await check();
-    await warmUp(request, place.folder);
+  await each(running, 'warming up', place, failed, async one => {
+    await one.check();
+    await warmUp(one, place.folder);
   });
   const series = new Map(running.map(({ subject }) => [subject.name, { ...subject, samples: [] } as Series]));
   for (let round = 1; round <= rounds; round++) {
@@ -73,17 +73,24 @@ export async function measureRounds(
   return [...series.values()].filter(({ name }) => !failed.has(name));
 }
 
-async function warmUp(request: Request, folder: string): Promise<void> {
-  for (let requests = 0, seconds = 0; requests < WARM_UP_REQUESTS && seconds < WARM_UP_SECONDS; ) {
-    requests += (await drive(request, WARM_UP_STEP_SECONDS, folder)).requests;
+async function warmUp({ request, atMost }: Running, folder: string): Promise<void> {
+  const most = Math.min(WARM_UP_SECONDS, atMost?.seconds ?? WARM_UP_SECONDS);
+  for (let requests = 0, seconds = 0; requests < WARM_UP_REQUESTS && seconds < most; ) {
+    requests += (await drive(request, WARM_UP_STEP_SECONDS, folder, atMost?.connections)).requests;
     seconds += WARM_UP_STEP_SECONDS;
   }
 }
 
 async function takeSample(one: Running, seconds: number, folder: string): Promise<Sample> {
-  const { subject, server, request, databaseMicroseconds } = one;
+  await one.restart?.();
+  const { subject, server, request, databaseMicroseconds, atMost } = one;
   const [before, databaseBefore] = [server.cpuMicroseconds(), databaseMicroseconds()];
-  const load = await drive(request, seconds, folder);
+  const load = await drive(
+    request,
+    Math.min(seconds, atMost?.seconds ?? seconds),
+    folder,
+    atMost?.connections,
+  );
   const [after, databaseAfter] = [server.cpuMicroseconds(), databaseMicroseconds()];
   // Under full load a latency shows the length of the queue; a call made alone shows the time it takes itself.
   const lone = subject.road ? await drive(request, ALONE_SECONDS, folder, 1) : null;

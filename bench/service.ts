@@ -4,7 +4,7 @@
 import * as path from 'node:path';
 import { type Request, single } from './load.ts';
 import { type Policy, plainPolicy } from './policies.ts';
-import { type Server, script, startServer } from './process.ts';
+import { type Reach, type Server, script, startServer } from './process.ts';
 
 /** The surroundings of a measurement: its folder, its PostgreSQL, and what is cleaned up at the end. */
 export interface Place {
@@ -38,8 +38,14 @@ export const ARGUMENTS = {
 
 const CALL = JSON.stringify({ serverName: 'github', toolName: 'create_issue', args: ARGUMENTS });
 
-export async function start(name: string, command: string[], env: Env, place: Place): Promise<Server> {
-  const server = await startServer(command, env, path.join(place.folder, `${name}.log`));
+export async function start(
+  name: string,
+  command: string[],
+  env: Env,
+  place: Place,
+  reach?: Reach,
+): Promise<Server> {
+  const server = await startServer(command, env, path.join(place.folder, `${name}.log`), reach);
   place.resources.defer(() => server.stop());
   return server;
 }

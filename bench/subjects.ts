@@ -1,7 +1,8 @@
-// The lines of the rounds: a bare echo server, a policy engine, and the service on each engine with few and many rules,
+// The lines of the rounds: a bare echo server, policy engines of others, and the service on each engine with few and many rules,
 // with conditions, limits, a shadow and tracing, and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has
 // the forwarded tool calls; rounds.ts measures the lines.
 
+import { FIELD_CALLS, FIELD_CHECKS, type Peer } from './field/subjects.ts';
 import { fillAudit } from './fill.ts';
 import type { Request } from './load.ts';
 import { MCP_SUBJECTS, openMcp, type Road } from './mcp-subjects.ts';
@@ -43,6 +44,8 @@ export interface Subject {
   service?: Service;
   /** What is in front of the upstream, for lines about tool calls. */
   road?: Road;
+  /** The program of others that the line measures. */
+  peer?: Peer;
 }
 
 interface Service {
@@ -65,6 +68,10 @@ export interface Running {
   server: Server;
   request: Request;
   check: () => Promise<void>;
+  /** Starts it anew with an empty store; called before each measurement. */
+  restart?: () => Promise<void>;
+  /** What it can be measured with, if it is less than others can. */
+  atMost?: { seconds: number; connections: number };
   /** CPU time that PostgreSQL spends for it. */
   databaseMicroseconds: () => number | null;
 }
@@ -74,8 +81,10 @@ const MANY_KEYS = 64;
 export const SUBJECTS: Subject[] = [
   { name: 'echo', label: 'echo', kind: 'floor', audits: 'nothing', script: 'echo.ts' },
   { name: 'cedar', label: 'cedar-wasm over HTTP', kind: 'peer', audits: 'nothing', script: 'cedar.ts' },
+  ...FIELD_CHECKS,
   ...(['sqlite', 'postgres'] as const).flatMap(forEngine),
   ...MCP_SUBJECTS,
+  ...FIELD_CALLS,
 ];
 
 function forEngine(engine: Engine): Subject[] {
@@ -117,6 +126,7 @@ function limitLines(
 }
 
 export async function openSubject(subject: Subject, place: Place): Promise<Running> {
+  if (subject.peer) return subject.peer.open(subject, place);
   if (subject.road) return openMcp(subject, subject.road, place);
   if (subject.service) return openService(subject, subject.service, place);
   const server = await startEcho(subject.name, subject.script ?? 'echo.ts', place);
