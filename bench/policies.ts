@@ -54,8 +54,7 @@ export const conditions = (): Policy => conditional(FEW_RULES);
 export const manyConditions = (): Policy => conditional(MANY_RULES);
 
 /** The limit is never used up. */
-export function limited(per: 'key' | 'policy'): Policy {
-  const { rules } = plainPolicy();
+export function limited(per: 'key' | 'policy', { rules } = plainPolicy()): Policy {
   const last = { ...rules.at(-1), limit: 'issues' };
   return { rules: [...rules.slice(0, -1), last], limits: { issues: { calls: 1e12, within: '1h', per } } };
 }

@@ -113,13 +113,14 @@ export async function createKeys(
   policy: Policy,
   count: number,
   shadow?: Policy,
+  name = 'bench',
 ): Promise<{ id: string; key: string }[]> {
-  const { id: policyId } = await administer(url, 'policies', { name: 'bench', ...policy });
-  const judging = shadow && (await administer(url, 'policies', { name: 'shadow', ...shadow }));
+  const { id: policyId } = await administer(url, 'policies', { name, ...policy });
+  const judging = shadow && (await administer(url, 'policies', { name: `${name}-shadow`, ...shadow }));
   const shadowPolicyId = judging?.id ?? null;
   return Promise.all(
     Array.from({ length: count }, (_, index) =>
-      administer(url, 'keys', { name: `bench-${index}`, policyId, shadowPolicyId }),
+      administer(url, 'keys', { name: `${name}-${index}`, policyId, shadowPolicyId }),
     ),
   );
 }

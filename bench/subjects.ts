@@ -138,7 +138,7 @@ function running(subject: Subject, server: Server, request: Request): Running {
 }
 
 /** Settings that send spans to a server that takes them and does nothing else. */
-async function collector(traced: number, place: Place): Promise<Record<string, string>> {
+export async function collector(traced: number, place: Place): Promise<Record<string, string>> {
   const { url } = await startEcho('collector', 'collector.ts', place);
   return {
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces`,

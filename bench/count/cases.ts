@@ -1,0 +1,120 @@
+// What is counted: an echo, and checks with each feature that a check may use, and with all of them. Cases that need the
+// same settings share a server, in this order, so that a count always has the same history.
+
+import * as path from 'node:path';
+import { type Request, single } from '../load.ts';
+import { conditions, limited, type Policy, plainPolicy } from '../policies.ts';
+import { script } from '../process.ts';
+import {
+  checkAnswer,
+  checkRequest,
+  createKeys,
+  echoRequest,
+  type Place,
+  SERVE,
+  settings,
+  start,
+} from '../service.ts';
+import { collector } from '../subjects.ts';
+import { Counted, GROUP } from './counted.ts';
+
+export interface Case {
+  name: string;
+  label: string;
+  server: 'echo' | 'service' | 'traced';
+  policy?: () => Policy;
+  shadow?: () => Policy;
+  /** One request of each group is traced. */
+  traced?: boolean;
+}
+
+const everything = (): Policy => limited('key', conditions());
+
+export const CASES: Case[] = [
+  { name: 'echo', label: 'echo', server: 'echo' },
+  { name: 'check', label: 'check, everything off', server: 'service' },
+  {
+    name: 'everything',
+    label: 'conditions, a limit and a shadow',
+    server: 'service',
+    policy: everything,
+    shadow: conditions,
+  },
+  { name: 'conditions', label: '3 conditions', server: 'service', policy: conditions },
+  { name: 'limit', label: 'a limit', server: 'service', policy: () => limited('key') },
+  { name: 'shadow', label: 'a shadow with 3 conditions', server: 'service', shadow: conditions },
+  { name: 'untraced', label: 'tracing on, no call is traced', server: 'traced' },
+  { name: 'traced', label: 'tracing on, 1 call of 64 is traced', server: 'traced', traced: true },
+  {
+    name: 'traced-everything',
+    label: 'all of these together',
+    server: 'traced',
+    policy: everything,
+    shadow: conditions,
+    traced: true,
+  },
+];
+
+/** By then no window is much above the next: the optimizing compiler is done with what every check executes. */
+const WARM_UP_GROUPS = 350;
+/** For a further case of the same server, whose policy is new and nothing else. */
+const FURTHER_GROUPS = 100;
+
+/** Counts cases that share a server. */
+export async function countCases(cases: Case[], place: Place): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const { counted, requests } =
+    cases[0]!.server === 'echo' ? await openEcho(place) : await openService(cases, place);
+  for (const [index, { name, label }] of cases.entries()) {
+    place.tell(`counting: ${label}`);
+    await checkAnswer(requests[index]![0]!);
+    counts[name] = await counted.perRequest(requests[index]!, index === 0 ? WARM_UP_GROUPS : FURTHER_GROUPS);
+  }
+  await counted.server.stop();
+  return counts;
+}
+
+interface Opened {
+  counted: Counted;
+  /** What a group of each case consists of. */
+  requests: Request[][];
+}
+
+async function openEcho(place: Place): Promise<Opened> {
+  const counted = await Counted.start('echo', [path.join(import.meta.dirname, '../echo.ts')], {}, place);
+  return { counted, requests: [[echoRequest(counted.server)]] };
+}
+
+async function openService(cases: Case[], place: Place): Promise<Opened> {
+  const { server: name } = cases[0]!;
+  const env = {
+    ...(await settings(name, 'sqlite', place)),
+    ...(name === 'traced' && (await collector(0, place))),
+    // Sealing goes on between the groups, for as long as the machine takes for them.
+    TOOLGATE_SEALING: 'false',
+  };
+  // The store is prepared without Valgrind, which is faster.
+  const preparing = await start(name, script(...SERVE), env, place);
+  const keys: string[] = [];
+  for (const { name: key, policy = plainPolicy, shadow } of cases) {
+    const [made] = await createKeys(preparing.url, policy(), 1, shadow?.(), key);
+    keys.push(made!.key);
+  }
+  await preparing.stop();
+  const counted = await Counted.start(name, SERVE, env, place);
+  const requests = cases.map(({ traced }, index) => {
+    const [request] = single(checkRequest(counted.server, keys[index]!));
+    return groupOf(request!, traced ? 1 : 0);
+  });
+  return { counted, requests };
+}
+
+const TRACED = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+
+/** The caller says whether a request is traced, because chance would change the count. */
+function groupOf(request: Request, traced: number): Request[] {
+  const { headers } = request;
+  return Array.from({ length: GROUP }, (_, index) =>
+    index < GROUP - traced ? request : { ...request, headers: { ...headers, ...TRACED } },
+  );
+}

@@ -1,0 +1,161 @@
+// A server under Valgrind, and how many instructions it executes for a request. Requests are sent in groups of a fixed
+// size, each when the group before is answered, so that a check shares its transaction with equally many others.
+
+import * as fs from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import * as path from 'node:path';
+import type { Request } from '../load.ts';
+import { type Server, startServer } from '../process.ts';
+import type { Place } from '../service.ts';
+
+export const GROUP = 64;
+/** Groups that are counted together. Such a window is short, so that few of them contain a garbage collection. */
+const WINDOW = 4;
+const WINDOWS = 40;
+/** A cold service under Valgrind needs seconds for a large group. */
+const SMALL_GROUPS = [1, 4, 16];
+const SMALL_TIMES = 40;
+const PRINTED_WITHIN_MS = 60_000;
+
+/**
+ * What would make two runs differ: compilers and collectors in threads of their own, collections by the clock, a heap
+ * as large as the machine allows, and the restart of `serve` (src/cli/outbound.ts), whose copy Valgrind would not see.
+ */
+const STEADY = {
+  BUN_JSC_useConcurrentJIT: '0',
+  BUN_JSC_useConcurrentGC: '0',
+  BUN_JSC_numberOfGCMarkers: '1',
+  BUN_JSC_forceRAMSize: String(4 * 2 ** 30),
+  BUN_GC_TIMER_DISABLE: '1',
+  BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+};
+
+const VALGRIND = [
+  'valgrind',
+  '--tool=cachegrind',
+  '--cache-sim=no',
+  '--cachegrind-out-file=/dev/null',
+  // The code of the compilers changes, that of files does not.
+  '--smc-check=all-non-file',
+  // Otherwise a thread that waits for another one can keep it from running.
+  '--fair-sched=yes',
+  process.execPath,
+  '--no-env-file',
+  '--preload',
+  path.join(import.meta.dirname, 'mark.ts'),
+];
+
+export class Counted {
+  readonly server: Server;
+  readonly #log: string;
+  #marks = 0;
+
+  private constructor(server: Server, log: string) {
+    this.server = server;
+    this.#log = log;
+  }
+
+  static async start(
+    name: string,
+    words: string[],
+    env: Record<string, string>,
+    place: Place,
+  ): Promise<Counted> {
+    const log = path.join(place.folder, `${name}.counted.log`);
+    const server = await startServer([...VALGRIND, ...words], { ...env, ...STEADY }, log);
+    place.resources.defer(() => server.stop());
+    return new Counted(server, log);
+  }
+
+  /**
+   * Instructions per request, once `warmUp` groups are answered. The lower quartile of many short windows leaves out
+   * collections and compilations, which fall into some windows and not into others.
+   */
+  async perRequest(requests: Request[], warmUp: number): Promise<number> {
+    const callers = await Callers.open(requests);
+    try {
+      for (const size of SMALL_GROUPS)
+        for (let times = 0; times < SMALL_TIMES; times++) await callers.group(size);
+      for (let times = 0; times < warmUp; times++) await callers.group(GROUP);
+      const counts: number[] = [];
+      let before = await this.#mark();
+      for (let windows = 0; windows < WINDOWS; windows++) {
+        for (let times = 0; times < WINDOW; times++) await callers.group(GROUP);
+        const after = await this.#mark();
+        counts.push((after - before) / (WINDOW * GROUP));
+        before = after;
+      }
+      if (process.env['COUNT_WINDOWS']) console.error(counts.map(Math.round).join(' '));
+      return Math.round(counts.toSorted((a, b) => a - b)[WINDOWS / 4]!);
+    } finally {
+      callers.close();
+    }
+  }
+
+  /** The instructions that all threads have executed so far. */
+  async #mark(): Promise<number> {
+    this.#marks++;
+    process.kill(this.server.pid, 'SIGUSR2');
+    const end = performance.now() + PRINTED_WITHIN_MS;
+    while (performance.now() < end) {
+      const printed = [...fs.readFileSync(this.#log, 'latin1').matchAll(/\bI\s+refs:\s+([\d,]+)/g)];
+      if (printed.length >= this.#marks) return Number(printed.at(-1)![1]!.replaceAll(',', ''));
+      await Bun.sleep(5);
+    }
+    throw new Error(`Valgrind printed no count:\n${fs.readFileSync(this.#log, 'latin1').slice(-2000)}`);
+  }
+}
+
+/** Connections that each send one request of a group. */
+class Callers {
+  readonly #sockets: Socket[] = [];
+  #left = 0;
+  #group = Promise.withResolvers<void>();
+
+  static async open(requests: Request[]): Promise<Callers> {
+    const callers = new Callers();
+    for (let index = 0; index < GROUP; index++) await callers.#connect(requests[index % requests.length]!);
+    return callers;
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  group(size: number): Promise<void> {
+    this.#left = size;
+    this.#group = Promise.withResolvers<void>();
+    for (const socket of this.#sockets.slice(0, size)) socket.emit('ask');
+    return this.#group.promise;
+  }
+
+  async #connect(request: Request): Promise<void> {
+    const bytes = encode(request);
+    const { hostname, port } = new URL(request.url);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    const fail = (error: Error) => this.#group.reject(error);
+    let received = '';
+    socket.setEncoding('latin1');
+    socket.on('ask', () => socket.write(bytes));
+    socket.on('data', (chunk: string) => {
+      received += chunk;
+      const end = received.indexOf('\r\n\r\n');
+      const length = /\r\ncontent-length: *(\d+)/i.exec(received)?.[1];
+      if (end < 0 || received.length < end + 4 + Number(length)) return;
+      if (!received.startsWith('HTTP/1.1 200 ')) fail(new Error(`A request failed:\n${received}`));
+      received = '';
+      if (--this.#left === 0) this.#group.resolve();
+    });
+    socket.on('error', fail);
+    socket.on('close', () => fail(new Error('The server closed a connection.')));
+    this.#sockets.push(socket);
+    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  }
+}
+
+function encode({ url, headers, body }: Request): Buffer {
+  const { host, pathname } = new URL(url);
+  const all = { host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
