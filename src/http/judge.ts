@@ -27,14 +27,26 @@ export function judge<T>(
   );
 }
 
-/** The same for one of several calls in a request: each has a span of its own, because a span tells of one decision. */
-export function judgeOneOf<T>(
-  services: Services,
-  asked: CheckRequest,
-  identifyMs: number,
-  show: (verdict: Verdict) => T,
-): Promise<T> {
-  const span = asked.span?.child('toolgate.check', 'internal');
-  const answered = judge(services, { ...asked, span }, identifyMs, show);
-  return span === undefined ? answered : answered.finally(() => span.end());
+/**
+ * The verdict or the error of each of several calls in one request. Each has a span of its own, because a span tells of
+ * one decision.
+ */
+export async function judgeAll(
+  { checks, metrics, principals }: Services,
+  calls: readonly CheckRequest[],
+  waitedMs: number,
+): Promise<(Verdict | GuardError)[]> {
+  const asked = calls.map(each =>
+    each.span === undefined ? each : { ...each, span: each.span.child('toolgate.check', 'internal') },
+  );
+  const answers = await checks.submitAll(asked, waitedMs);
+  const now = performance.now();
+  asked.forEach(({ principal, surface, startedAt, span }, index) => {
+    const answer = answers[index] as Verdict | GuardError;
+    span?.end();
+    if (!(answer instanceof GuardError))
+      metrics.checks.verdict(answer.decision, surface, (now - startedAt) / 1000, span);
+    else if (answer.code === 'unauthenticated') principals.forget(principal);
+  });
+  return answers;
 }

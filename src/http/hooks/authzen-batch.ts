@@ -5,10 +5,17 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/canonical.ts';
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
-import type { CheckRequest } from '../../guard/check/request.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
 import { fit } from '../body.ts';
-import { type DecisionAnswer, type Evaluation, evaluation, undecided } from './authzen.ts';
+import {
+  type DecisionAnswer,
+  decisionOf,
+  type Evaluation,
+  evaluation,
+  isUsual,
+  undecided,
+} from './authzen.ts';
 
 /** Each evaluation costs a decision and an audit entry. */
 const MOST_EVALUATIONS = 100;
@@ -25,11 +32,15 @@ export const batch = z.object({
   resource: value.meta(byDefault),
   context: value.meta(byDefault),
   evaluations: z
-    .array(z.custom<Json>(() => true).meta({ type: 'object' }))
-    .max(MOST_EVALUATIONS)
-    .optional(),
+    .custom<Json[]>(isBatch, `must be an array of at most ${MOST_EVALUATIONS}`)
+    .optional()
+    .meta({ maxItems: MOST_EVALUATIONS, type: 'array', items: { type: 'object' } }),
   options: z.object({ evaluations_semantic: z.enum(SEMANTICS).optional() }).optional(),
 });
+
+function isBatch(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= MOST_EVALUATIONS;
+}
 
 export type Batch = z.output<typeof batch>;
 
@@ -48,8 +59,20 @@ export function evaluationsOf(body: Batch, limit: number): (Evaluation | GuardEr
   });
   if (sizes.reduce((sum, size) => sum + size, 0) > limit)
     throw new GuardError('too_large', `The evaluations with their defaults are larger than ${limit} bytes.`);
-  const defaults = Object.fromEntries(given.map(name => [name, body[name]]));
-  return items.map(item => orFault(() => fit(evaluation, isObject(item) ? { ...defaults, ...item } : item)));
+  return items.map(item => {
+    const whole = isObject(item) ? withDefaults(item, body) : item;
+    return isUsual(whole) ? whole : orFault(() => fit(evaluation, whole));
+  });
+}
+
+function withDefaults(item: JsonObject, defaults: Batch): JsonObject {
+  const { subject, action, resource, context } = item;
+  return {
+    subject: subject === undefined ? defaults.subject : subject,
+    action: action === undefined ? defaults.action : action,
+    resource: resource === undefined ? defaults.resource : resource,
+    context: context === undefined ? defaults.context : context,
+  } as JsonObject;
 }
 
 /** What cannot be mapped is the fault of one evaluation, and the others are still judged. */
@@ -62,39 +85,48 @@ export function orFault<T>(map: () => T): T | GuardError {
   }
 }
 
+type Item = CheckRequest | GuardError;
+type Outcome = Verdict | GuardError;
+type Judge = (asked: readonly CheckRequest[]) => Promise<Outcome[]>;
+
 /**
  * The answers, in the order of the items. An evaluation that could not be recorded is answered with `false` and the
  * error; if none was, the error is thrown and refuses the whole request.
  */
-export async function judgeAll(
-  items: readonly (CheckRequest | GuardError)[],
+export async function answersTo(
+  items: readonly Item[],
   semantic: Semantic,
-  decide: (asked: CheckRequest) => Promise<DecisionAnswer>,
+  judge: Judge,
 ): Promise<DecisionAnswer[]> {
-  const failures: GuardError[] = [];
-  let decided = 0;
-  const one = async (item: CheckRequest | GuardError): Promise<DecisionAnswer> => {
-    if (item instanceof GuardError) return undecided(item);
-    try {
-      const answer = await decide(item);
-      decided++;
-      return answer;
-    } catch (error) {
-      if (!(error instanceof GuardError)) throw error;
-      failures.push(error);
-      return undecided(error);
-    }
-  };
-  const answers: DecisionAnswer[] = [];
-  if (semantic === 'execute_all') answers.push(...(await Promise.all(items.map(one))));
-  else {
-    const last = semantic === 'permit_on_first_permit';
-    for (const item of items) {
-      answers.push(await one(item));
-      // What comes after a check that failed would wait for a store that is away.
-      if (answers.at(-1)?.decision === last || failures.length > 0) break;
-    }
+  const outcomes =
+    semantic === 'execute_all'
+      ? await together(items, judge)
+      : await inTurn(items, semantic === 'permit_on_first_permit', judge);
+  const failure = outcomes.find((each, at) => isFailure(each, items[at]));
+  if (failure instanceof GuardError && outcomes.every(each => each instanceof GuardError)) throw failure;
+  return outcomes.map(each => (each instanceof GuardError ? undecided(each) : decisionOf(each)));
+}
+
+/** Whether an item could not be judged; the error of one that could not be mapped is the item itself. */
+function isFailure(outcome: Outcome, item: Item | undefined): boolean {
+  return outcome instanceof GuardError && outcome !== item;
+}
+
+async function together(items: readonly Item[], judge: Judge): Promise<Outcome[]> {
+  const outcomes = await judge(items.filter((each): each is CheckRequest => !(each instanceof GuardError)));
+  let next = 0;
+  return items.map(each => (each instanceof GuardError ? each : (outcomes[next++] as Outcome)));
+}
+
+/** `last`: the decision after which no other is made. */
+async function inTurn(items: readonly Item[], last: boolean, judge: Judge): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const item of items) {
+    const outcome = item instanceof GuardError ? item : ((await judge([item]))[0] as Outcome);
+    outcomes.push(outcome);
+    const permitted = !(outcome instanceof GuardError) && outcome.decision === 'allow';
+    // What comes after a check that failed would wait for a store that is away.
+    if (permitted === last || isFailure(outcome, item)) break;
   }
-  if (decided === 0 && failures[0] !== undefined) throw failures[0];
-  return answers;
+  return outcomes;
 }

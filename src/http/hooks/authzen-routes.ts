@@ -3,15 +3,13 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import type { CheckRequest } from '../../guard/check/request.ts';
 import { listConnectedTools } from '../../store/connected-tools.ts';
 import { baseUrl } from '../admin/operators.ts';
 import { fit } from '../body.ts';
-import { judgeOneOf } from '../judge.ts';
+import { judge, judgeAll } from '../judge.ts';
 import { agentOf, type Incoming, type Route, route } from '../route.ts';
 import {
   askedOf,
-  type DecisionAnswer,
   decision,
   decisionOf,
   type Evaluation,
@@ -19,8 +17,8 @@ import {
   refuse,
   wantsServer,
 } from './authzen.ts';
-import { type Batch, batch, evaluationsOf, judgeAll, orFault } from './authzen-batch.ts';
-import { DOOR, questionOf, refused } from './door.ts';
+import { answersTo, type Batch, batch, evaluationsOf, orFault } from './authzen-batch.ts';
+import { DOOR, namedQuestion, refused } from './door.ts';
 
 const EVALUATION = '/access/v1/evaluation';
 const EVALUATIONS = '/access/v1/evaluations';
@@ -92,30 +90,30 @@ export const authzenMetadata: Route = route({
 
 async function evaluate(incoming: Incoming<unknown, unknown>, body: Evaluation): Promise<Response> {
   const only = wantsServer(body) ? await onlyServer(incoming) : null;
-  return Response.json(await decide(incoming, questionOf('authzen', askedOf(body, only), incoming)));
+  const question = namedQuestion('authzen', askedOf(body, only), incoming);
+  return judge(incoming.services, question, incoming.identifyMs, verdict =>
+    Response.json(decisionOf(verdict)),
+  );
 }
 
 async function evaluateAll(incoming: Incoming<Batch, unknown>): Promise<Response> {
-  const { body, services } = incoming;
+  const { body, services, startedAt } = incoming;
   if (body.evaluations === undefined || body.evaluations.length === 0)
     return evaluate(incoming, fit(evaluation, body));
   const read = evaluationsOf(body, services.config.checkBodyLimit);
   const wanting = read.some(each => !(each instanceof GuardError) && wantsServer(each));
   const only = wanting ? await onlyServer(incoming) : null;
   const items = read.map(each =>
-    each instanceof GuardError ? each : orFault(() => questionOf('authzen', askedOf(each, only), incoming)),
+    each instanceof GuardError
+      ? each
+      : orFault(() => namedQuestion('authzen', askedOf(each, only), incoming)),
   );
   const semantic = body.options?.evaluations_semantic ?? 'execute_all';
-  const evaluations = await judgeAll(items, semantic, asked => decide(incoming, asked));
+  // The time since the arrival counts toward the time limit, so that evaluations in turn have that of one check.
+  const evaluations = await answersTo(items, semantic, asked =>
+    judgeAll(services, asked, performance.now() - startedAt),
+  );
   return Response.json({ evaluations });
-}
-
-/** The time since the arrival counts toward the time limit, so that evaluations in turn have that of one check. */
-function decide(
-  { services, startedAt }: Incoming<unknown, unknown>,
-  asked: CheckRequest,
-): Promise<DecisionAnswer> {
-  return judgeOneOf(services, asked, performance.now() - startedAt, decisionOf);
 }
 
 /** The server of the key's Connected Tool, if it has exactly one. */

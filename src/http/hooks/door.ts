@@ -104,26 +104,38 @@ export async function undecided(incoming: Incoming<unknown, unknown>, answer: Re
 /** The check of a call that came through a door; it throws if the names cannot be those of a tool. */
 export function questionOf(
   surface: Surface,
+  asked: Asked,
+  incoming: Incoming<unknown, unknown>,
+): CheckRequest {
+  const { serverName, toolName } = asked.call;
+  const faults = [
+    { path: '/server', message: serverNameFault(serverName) },
+    { path: '/tool', message: toolNameFault(toolName) },
+  ].flatMap(({ path, message }) => (message === null ? [] : [{ path, message }]));
+  if (faults.length > 0) throw invalidInput(faults);
+  return namedQuestion(surface, asked, incoming);
+}
+
+/** The same for a call whose names were read as those of a tool. */
+export function namedQuestion(
+  surface: Surface,
   { call, args, referenceId = null, continuation }: Asked,
   incoming: Incoming<unknown, unknown>,
 ): CheckRequest {
-  const faults = [
-    { path: '/server', message: serverNameFault(call.serverName) },
-    { path: '/tool', message: toolNameFault(call.toolName) },
-  ].flatMap(({ path, message }) => (message === null ? [] : [{ path, message }]));
-  if (faults.length > 0) throw invalidInput(faults);
-  const handedTo = receiverOf(call);
-  return {
+  const { startedAt, span } = incoming;
+  const question: CheckRequest = {
     principal: agentOf(incoming),
     surface,
     call,
     args,
     referenceId,
-    startedAt: incoming.startedAt,
-    span: incoming.span,
-    ...(continuation !== undefined && { continuation }),
-    ...(handedTo !== undefined && { handedTo }),
+    startedAt,
+    span,
   };
+  if (continuation !== undefined) question.continuation = continuation;
+  const handedTo = receiverOf(call);
+  if (handedTo !== undefined) question.handedTo = handedTo;
+  return question;
 }
 
 /**

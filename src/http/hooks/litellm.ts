@@ -9,7 +9,7 @@ import { splitName } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { fit } from '../body.ts';
-import { judgeOneOf } from '../judge.ts';
+import { judgeAll } from '../judge.ts';
 import { type Incoming, type Route, route } from '../route.ts';
 import { type Asked, DOOR, questionOf, refused } from './door.ts';
 import { told } from './told.ts';
@@ -66,10 +66,13 @@ export const litellmRoute: Route = route({
 async function guard(incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, identifyMs } = incoming;
   const questions = asked(incoming.body).map(each => questionOf('litellm', each, incoming));
-  const verdicts = await Promise.all(
-    questions.map(question => judgeOneOf(services, question, identifyMs, verdict => verdict)),
-  );
-  return Response.json(answer(verdicts));
+  const verdicts = await judgeAll(services, questions, identifyMs);
+  return Response.json(answer(verdicts.map(orThrow)));
+}
+
+function orThrow(verdict: Verdict | GuardError): Verdict {
+  if (verdict instanceof GuardError) throw verdict;
+  return verdict;
 }
 
 export function asked({ input_type, structured_messages, tools, tool_calls }: Body): Asked[] {
