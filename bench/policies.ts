@@ -59,6 +59,15 @@ export function limited(per: 'key' | 'policy', { rules } = plainPolicy()): Polic
   return { rules: [...rules.slice(0, -1), last], limits: { issues: { calls: 1e12, within: '1h', per } } };
 }
 
+/** What an allowed call can have at once. */
+export const everything = (): Policy => limited('key', conditions());
+
+/** A person is asked about the call, and shown its arguments. */
+export function asking(): Policy {
+  const { rules } = plainPolicy();
+  return { rules: [...rules.slice(0, -1), { tool: TOOL, action: 'require_approval', show: 'all' }] };
+}
+
 export const OTHER_TOOL = 'list_issues';
 
 /** The same policy with a further tool, which has no limit. */

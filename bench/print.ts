@@ -1,17 +1,21 @@
 // The report as text for a terminal.
 
 import type { Extra } from './extras.ts';
+import { featureTable } from './features.ts';
 import { type Figure, spread } from './figure.ts';
 import type { Line, Report } from './report.ts';
 import type { Studied } from './study.ts';
 import { digitsOf, type Verdict, verdictWord } from './targets.ts';
 
-export function printed({ conditions, lines, extras, studies, targets, failures }: Report): string {
+export function printed({ conditions, lines, features, extras, studies, targets, failures }: Report): string {
   const facts = Object.entries(conditions).map(([name, value]) => `${name}: ${value}`);
   return [
     facts.join(', '),
     '',
     ...(lines.length > 0 ? table(lines) : []),
+    ...(features.some(({ engines }) => engines.some(Boolean))
+      ? ['', 'What each feature adds to a check:', featureTable(features)]
+      : []),
     ...latencies(lines),
     ...(extras.length > 0 ? rates(extras) : []),
     ...studies.flatMap(studied),

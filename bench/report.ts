@@ -4,6 +4,7 @@
 import * as os from 'node:os';
 import { commit } from '../scripts/conditions.ts';
 import type { Extra } from './extras.ts';
+import { type FeatureRow, featureRows } from './features.ts';
 import { type Figure, summarise } from './figure.ts';
 import { CONNECTIONS, GENERATOR } from './load.ts';
 import type { Studied } from './study.ts';
@@ -41,6 +42,7 @@ export interface Line extends Omit<Series, 'samples'> {
 export interface Report {
   conditions: Record<string, string | number>;
   lines: Line[];
+  features: FeatureRow[];
   extras: Extra[];
   studies: Studied[];
   targets: Verdict[];
@@ -64,9 +66,12 @@ export function makeReport(measured: Measured, run: Record<string, string | numb
   };
   const finding = (name: string) =>
     studies.flatMap(study => study.findings).find(each => each.name === name)?.figure ?? null;
+  const lines = all.map(series => ({ ...lineOf(series, all), ratioToEcho: ratio(series.name, 'echo') }));
+  const micros = (name: string) => lines.find(line => line.name === name)?.cpuMicros ?? null;
   return {
     conditions: { ...conditions(), ...run },
-    lines: all.map(series => ({ ...lineOf(series, all), ratioToEcho: ratio(series.name, 'echo') })),
+    lines,
+    features: featureRows(micros, ratio),
     extras,
     studies,
     targets: TARGETS.map(target => verdictOn(target, ratio, ratioWithDatabase, finding)),

@@ -78,7 +78,7 @@ async function storeFor(dataDir: string, engine: Engine, { postgres }: Place): P
 export const echoRequest = ({ url }: Server): Request => ({ url: `${url}/`, headers: HEADERS, body: CALL });
 
 /** One check after another, with each of the keys in turn. */
-export function checkRequest({ url }: Server, ...keys: string[]): Request {
+export function checkRequest({ url }: Pick<Server, 'url'>, ...keys: string[]): Request {
   return { url: `${url}/v1/check`, headers: HEADERS, credentials: keys, body: CALL };
 }
 
@@ -123,6 +123,21 @@ export async function createKeys(
       administer(url, 'keys', { name: `${name}-${index}`, policyId, shadowPolicyId }),
     ),
   );
+}
+
+/** Asks for an approval and gives it for a day, so that further calls are freed. */
+export async function grantTo(url: string, key: string): Promise<void> {
+  const { id } = await ask(url, key);
+  await administer(url, `approvals/${id}/resolve`, { action: 'approve', duration: '24h' });
+}
+
+/** A call that waits for an approval. */
+export async function ask(url: string, key: string): Promise<{ id: string }> {
+  const { headers, body } = single(checkRequest({ url }, key))[0]!;
+  const response = await fetch(`${url}/v1/check`, { method: 'POST', headers, body });
+  const { referenceId } = (await response.json()) as { referenceId?: string };
+  if (referenceId === undefined) throw new Error(`Expected a pending call, got ${response.status}`);
+  return { id: referenceId };
 }
 
 export async function administer(

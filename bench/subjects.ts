@@ -1,13 +1,15 @@
 // The lines of the rounds: a bare echo server, policy engines of others, and the service on each engine with few and many rules,
-// with conditions, limits, a shadow and tracing, and with an empty and a long audit log. This file starts each of them. mcp-subjects.ts has
-// the forwarded tool calls; rounds.ts measures the lines.
+// with conditions, limits, a shadow, details and tracing, and with an empty and a long audit log. This file starts each of
+// them. mcp-subjects.ts has the forwarded tool calls; rounds.ts measures the lines.
 
 import { FIELD_CALLS, FIELD_CHECKS, type Peer } from './field/subjects.ts';
 import { fillAudit } from './fill.ts';
 import type { Request } from './load.ts';
 import { MCP_SUBJECTS, openMcp, type Road } from './mcp-subjects.ts';
 import {
+  asking,
   conditions,
+  everything,
   limited,
   manyConditions,
   manyRules,
@@ -22,6 +24,7 @@ import {
   createKeys,
   type Engine,
   echoRequest,
+  grantTo,
   type Place,
   SERVE,
   settings,
@@ -53,6 +56,8 @@ interface Service {
   policy: () => Policy;
   /** The policy that judges the calls beside it. */
   shadow?: () => Policy;
+  /** The policy asks about the call; a grant frees it. */
+  granted?: boolean;
   /** The keys that share the policy and take turns. */
   keys: number;
   /** More than one process is possible only on PostgreSQL. */
@@ -104,6 +109,15 @@ function forEngine(engine: Engine): Subject[] {
     line('-conditions', '10 rules with conditions', { policy: conditions }),
     line('-shadow', '10 rules, and a shadow with conditions', { shadow: conditions }),
     ...(engine === 'sqlite' ? [line('-traced', 'of which 1 % are traced', { traced: 0.01 })] : []),
+    line('-details', '10 rules, a person is asked and shown details, a grant frees the call', {
+      policy: asking,
+      granted: true,
+    }),
+    line('-everything', 'conditions, a limit, a shadow, and 1 % are traced', {
+      policy: everything,
+      shadow: conditions,
+      traced: 0.01,
+    }),
     line('-many-conditions', '10,000 rules with conditions', { policy: manyConditions }),
     ...limitLines(engine, line),
     line('-entries', '1,000,000 entries', { entries: 1_000_000 }),
@@ -156,6 +170,7 @@ async function openService(subject: Subject, service: Service, place: Place): Pr
   let server = await start(subject.name, command, env, place);
   const made = await createKeys(server.url, service.policy(), service.keys, service.shadow?.());
   const keys = made.map(({ key }) => key);
+  if (service.granted) await Promise.all(keys.map(key => grantTo(server.url, key)));
   if (service.entries > 0) {
     // One real entry, which the fill multiplies.
     await checkAnswer(checkRequest(server, ...keys));

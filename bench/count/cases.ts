@@ -3,13 +3,14 @@
 
 import * as path from 'node:path';
 import { type Request, single } from '../load.ts';
-import { conditions, limited, type Policy, plainPolicy } from '../policies.ts';
+import { asking, conditions, everything, limited, type Policy, plainPolicy } from '../policies.ts';
 import { script } from '../process.ts';
 import {
   checkAnswer,
   checkRequest,
   createKeys,
   echoRequest,
+  grantTo,
   type Place,
   SERVE,
   settings,
@@ -24,11 +25,11 @@ export interface Case {
   server: 'echo' | 'service' | 'traced';
   policy?: () => Policy;
   shadow?: () => Policy;
+  /** The policy asks about the call; a grant frees it. */
+  granted?: boolean;
   /** One request of each group is traced. */
   traced?: boolean;
 }
-
-const everything = (): Policy => limited('key', conditions());
 
 export const CASES: Case[] = [
   { name: 'echo', label: 'echo', server: 'echo' },
@@ -43,6 +44,13 @@ export const CASES: Case[] = [
   { name: 'conditions', label: '3 conditions', server: 'service', policy: conditions },
   { name: 'limit', label: 'a limit', server: 'service', policy: () => limited('key') },
   { name: 'shadow', label: 'a shadow with 3 conditions', server: 'service', shadow: conditions },
+  {
+    name: 'details',
+    label: 'a person is asked and shown details, a grant frees the call',
+    server: 'service',
+    policy: asking,
+    granted: true,
+  },
   { name: 'untraced', label: 'tracing on, no call is traced', server: 'traced' },
   { name: 'traced', label: 'tracing on, 1 call of 64 is traced', server: 'traced', traced: true },
   {
@@ -96,8 +104,9 @@ async function openService(cases: Case[], place: Place): Promise<Opened> {
   // The store is prepared without Valgrind, which is faster.
   const preparing = await start(name, script(...SERVE), env, place);
   const keys: string[] = [];
-  for (const { name: key, policy = plainPolicy, shadow } of cases) {
+  for (const { name: key, policy = plainPolicy, shadow, granted } of cases) {
     const [made] = await createKeys(preparing.url, policy(), 1, shadow?.(), key);
+    if (granted) await grantTo(preparing.url, made!.key);
     keys.push(made!.key);
   }
   await preparing.stop();

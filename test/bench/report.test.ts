@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { drawChart } from '../../bench/chart.ts';
 import { charts } from '../../bench/charts.ts';
+import { compare, judge } from '../../bench/count/compare.ts';
 import { summarise } from '../../bench/figure.ts';
 import { page, withTable } from '../../bench/page.ts';
 import { printed } from '../../bench/print.ts';
@@ -39,7 +40,7 @@ const MEASURED: Measured = {
     series('echo', 'floor', [sample(10), sample(20), sample(10)]),
     series('cedar', 'peer', [sample(60), sample(120), sample(60)]),
     series('sqlite', 'ours', [sample(15), sample(30), sample(16)]),
-    series('postgres', 'ours', [sample(20, 9), sample(40, 12), sample(20, 9)]),
+    series('postgres', 'ours', [sample(25, 9), sample(50, 12), sample(25, 9)]),
   ],
   extras: [],
   studies: [
@@ -73,16 +74,16 @@ test('a ratio is taken round by round, and judged by its median', () => {
     reached: true,
   });
   expect(verdict('check on postgres, durable, against echo')).toMatchObject({
-    measured: { median: 2 },
+    measured: { median: 2.5 },
     reached: false,
   });
 });
 
 test('for checks on PostgreSQL the ratio is also given with the CPU time of PostgreSQL', () => {
   expect(verdict('check on postgres, durable, against echo')?.withDatabase).toEqual({
-    median: 2.9,
-    min: 2.6,
-    max: 2.9,
+    median: 3.4,
+    min: 3.1,
+    max: 3.4,
   });
   expect(verdict('check on sqlite, durable, against echo')?.withDatabase).toBeNull();
 });
@@ -94,7 +95,7 @@ test('a finding is judged by its own limit, and what was not measured is not jud
 
 test('the CPU time of PostgreSQL stands beside that of the server, not in it', () => {
   const line = report.lines.find(({ name }) => name === 'postgres');
-  expect(line).toMatchObject({ cpuMicros: { median: 20 }, databaseMicros: { median: 9 } });
+  expect(line).toMatchObject({ cpuMicros: { median: 25 }, databaseMicros: { median: 9 } });
 });
 
 test('the text says what is reached, missed, not measured, and what failed', () => {
@@ -112,9 +113,9 @@ test('bars begin at zero and are as long as their figures, and the mark stands w
       ([, width, kind]) => [kind, Number(width)],
     ),
   );
-  expect(chart.bars.map(bar => bar.value)).toEqual([10, 60, 16, 20]);
+  expect(chart.bars.map(bar => bar.value)).toEqual([10, 60, 16, 25]);
   expect(widths.peer! / widths.floor!).toBeCloseTo(6, 1);
-  expect(chart.bars.find(bar => bar.label === 'sqlite')?.wanted).toBe(16);
+  expect(chart.bars.find(bar => bar.label === 'sqlite')?.wanted).toBe(18);
 });
 
 test('a chart without figures is left out', () => {
@@ -125,12 +126,26 @@ test('the page and the README have the same table', () => {
   const readme =
     '# Toolgate\n\n## Speed\n\nWords.\n\n| old |\n|---|\n| old |\n\nMore words.\n\n## Next\n\n| kept |\n\n';
   const changed = withTable(readme, report);
-  const row =
-    '| check on postgres, durable, against echo | 1.6 × | 2.00 × | **missed** | 2.90 (2.60-2.90) × |';
+  const row = '| check on postgres, durable, against echo | 2 × | 2.50 × | **missed** | 3.40 (3.10-3.40) × |';
   expect(changed).toContain(`${row}\n`);
   expect(changed).not.toContain('old');
   expect(changed).toContain('More words.\n\n## Next\n\n| kept |');
   expect(page(report, ['![CPU](checks.svg)'])).toContain(row);
+});
+
+test('what a feature adds stands beside the check without it', () => {
+  const row = /^\| everything off \| 16.0 \(15.0-30.0\) \| 1.00 \| 25.0 .* \| 1.00 \|/m;
+  expect(page(report, [])).toMatch(row);
+  expect(printed(report)).toMatch(row);
+});
+
+test('a count fails when it has grown by more than 5 %, and is told when it has shrunk as much', () => {
+  const judged = (count: number) =>
+    judge(compare({ check: count }, { runtime: 'bun', counts: { check: 1000 } }));
+  expect(judged(1049)).toEqual({ failed: false, told: [] });
+  expect(judged(1051)).toMatchObject({ failed: true, told: [expect.stringContaining('5.1 % more')] });
+  expect(judged(949)).toMatchObject({ failed: false, told: [expect.stringContaining('5.1 % fewer')] });
+  expect(judge(compare({ other: 1 }, { runtime: 'bun', counts: {} })).failed).toBe(true);
 });
 
 test('the page names the command that wrote it', () => {
