@@ -26,7 +26,7 @@ export type ShownEntry<Row extends Given> = Omit<Row, keyof Given> & {
 
 export function shownEntry<Row extends Given>(row: Row): ShownEntry<Row> {
   const { personId, shadow, traceId, ...rest } = row;
-  const shown: object = { ...rest, at: new Date(row.at).toISOString() };
+  const shown: object = Object.assign(rest, { at: new Date(row.at).toISOString() });
   if (personId !== null) Object.assign(shown, { personId });
   if (shadow !== null) Object.assign(shown, { shadow });
   if (traceId !== null) Object.assign(shown, { traceId });

@@ -49,7 +49,7 @@ export function withShadow<Row extends ShadowRow>(
   row: Row,
 ): Omit<Row, keyof ShadowRow> & { shadow: Shadow | null } {
   const { shadowPolicyId, shadowPolicyVersion, shadowDecision, shadowRuleIndex, ...rest } = row;
-  return { ...rest, shadow: shadowOf(row) };
+  return Object.assign(rest, { shadow: shadowOf(row) });
 }
 
 /** A part of a shadow counts as one, so that nobody can put it into a sealed entry unnoticed. */

@@ -85,7 +85,7 @@ export async function firstAfter(db: Queries, id: string): Promise<string | null
   return row?.id ?? null;
 }
 
-interface Seal {
+export interface Seal {
   seq: number;
   entryId: string;
   leafHash: string;

@@ -16,8 +16,8 @@ const POLL_MS = 1000;
 /** After this many batches the loop looks whether a checkpoint is due, so that a long backlog does not delay it. */
 const RUN = 50;
 /**
- * The loop rests this many times as long as a batch took, so that it takes at most a tenth of a core from checks. This
- * is enough to seal 8,000 entries per second.
+ * The loop rests this many times as long as each piece of a batch took, so that it takes at most a tenth of a core from
+ * checks, and never more than half a millisecond at once. This is enough to seal 8,000 entries per second.
  */
 const REST = 9;
 /**
@@ -57,6 +57,7 @@ export class Sealer {
   #stopping = false;
   /** Whether the last tick ended with work left. */
   #more = false;
+  #restedAt = 0;
   #sending: Promise<void> | null = null;
   #sendFailures = 0;
   #sendAfter = 0;
@@ -87,8 +88,8 @@ export class Sealer {
     const found = await this.#log.ours();
     if (found === null) return false;
     await this.#log.setBack(found);
-    await this.#repeat(state => this.#log.sealNew(state));
-    await this.#repeat(state => this.#log.sealLate(state));
+    await this.#repeat(state => this.#log.sealNew(state, this.#rest));
+    await this.#repeat(state => this.#log.sealLate(state, this.#rest));
     const state = await this.#log.ours();
     if (state === null) return false;
     await this.#log.sealLost(state);
@@ -118,15 +119,20 @@ export class Sealer {
   }
 
   async #repeat(work: (state: Sealing) => Promise<boolean>): Promise<void> {
+    this.#restedAt = performance.now();
     for (let batch = 0; batch < RUN; batch++) {
-      const started = performance.now();
       const state = await this.#log.ours();
       if (this.#stopping || state === null || !(await work(state))) return;
       this.#observer.lag(await this.#log.lag());
-      await Bun.sleep(Math.min(REST * (performance.now() - started), LONGEST_REST_MS));
+      await this.#rest();
     }
     this.#more = true;
   }
+
+  readonly #rest = async (): Promise<void> => {
+    await Bun.sleep(Math.min(REST * (performance.now() - this.#restedAt), LONGEST_REST_MS));
+    this.#restedAt = performance.now();
+  };
 
   async #signWhenDue(): Promise<void> {
     const last = await newestCheckpoint(this.#deps.db);
