@@ -14,7 +14,7 @@ interface ServerEvent {
  * call.
  */
 export async function* readEvents(
-  body: ReadableStream<Uint8Array>,
+  body: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();

@@ -13,15 +13,22 @@ const MAX_STREAMS = 256;
 const PAUSES_MS = [1000, 5000, 15_000, 60_000];
 const LASTED_MS = 60_000;
 
+/** What it needs of an answer. */
+interface Heard {
+  ok: boolean;
+  status: number;
+  body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null;
+}
+
 let streams = 0;
 
 export class Listening {
-  readonly #open: (signal: AbortSignal) => Promise<Response>;
+  readonly #open: (signal: AbortSignal) => Promise<Heard>;
   readonly #onNotification: (notification: RpcNotification) => void;
   readonly #stop = new AbortController();
 
   constructor(
-    open: (signal: AbortSignal) => Promise<Response>,
+    open: (signal: AbortSignal) => Promise<Heard>,
     onNotification: (notification: RpcNotification) => void,
   ) {
     this.#open = open;
@@ -54,7 +61,7 @@ export class Listening {
     }
   }
 
-  async #hear(response: Response): Promise<'ended' | 'not offered'> {
+  async #hear(response: Heard): Promise<'ended' | 'not offered'> {
     if (!response.ok || response.body === null) {
       await response.body?.cancel();
       return response.status < 500 ? 'not offered' : 'ended';

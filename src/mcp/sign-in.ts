@@ -2,6 +2,8 @@
 // connection is. guard/server-sign-ins keeps the tokens; a client never sees one, and the client's own credential never
 // comes here.
 
+import type { Answer } from '../guard/outgoing/client/answer.ts';
+import { unlessAborted } from '../guard/outgoing/client/unless-aborted.ts';
 import { type ServerSignIns, SignInNeeded } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { HttpStatusError, UpstreamError } from './wire.ts';
@@ -59,33 +61,25 @@ function notRenewed(cause: unknown): UpstreamError {
 export async function authorized(
   signIn: SignIn,
   signal: AbortSignal,
-  send: (header: string) => Promise<Response>,
-): Promise<Response> {
+  send: (header: string) => Promise<Answer>,
+): Promise<Answer> {
   for (let tries = 0; ; tries++) {
+    // A call that is cancelled does not wait for the server that renews our sign-in.
     const header = await unlessAborted(signIn.header(), signal);
     const response = await send(header);
     const challenge = challengeIn(response);
     if (challenge === null) return response;
-    await response.body?.cancel();
+    response.body.cancel();
     const help = await unlessAborted(signIn.refused(header, challenge), signal);
     if (help === 'sign-in') throw signInFirst();
     if (help === 'refused' || tries > 0) throw new HttpStatusError(challenge.status);
   }
 }
 
-function challengeIn({ status, headers }: Response): Challenge | null {
-  const wwwAuthenticate = headers.get('www-authenticate');
+function challengeIn(answer: Answer): Challenge | null {
+  const { status } = answer;
+  const wwwAuthenticate = answer.header('www-authenticate');
   if (status === 401) return { status, wwwAuthenticate };
   const wantsMore = status === 403 && /\berror="?insufficient_scope\b/i.test(wwwAuthenticate ?? '');
   return wantsMore ? { status, wwwAuthenticate } : null;
-}
-
-/** A call that is cancelled does not wait for the server that renews our sign-in. */
-function unlessAborted<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const aborted = () => reject(signal.reason);
-  if (signal.aborted) aborted();
-  signal.addEventListener('abort', aborted, { once: true });
-  waiting.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
-  return promise;
 }

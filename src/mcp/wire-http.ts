@@ -3,8 +3,9 @@
 
 import { type JsonObject, writeJson } from '../core/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
-import { boundedBody } from '../guard/outgoing/bounded-body.ts';
-import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
+import type { Answer } from '../guard/outgoing/client/answer.ts';
+import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';
+import { BadAnswer } from '../guard/outgoing/client/head.ts';
 import { readEvents } from './event-stream.ts';
 import { Listening } from './listening.ts';
 import {
@@ -32,6 +33,7 @@ import {
  */
 const MAX_NOTICES = 1000;
 
+const NOT_HTTP = 'the upstream sent an answer that breaks the rules of HTTP';
 const ACCEPT = 'application/json, text/event-stream';
 
 export interface HttpTarget {
@@ -44,7 +46,8 @@ export interface HttpTarget {
 
 export class HttpWire implements Wire {
   readonly #target: HttpTarget;
-  readonly #http: PinnedFetch;
+  readonly #http: HttpClient;
+  readonly #path: string;
   #sessionId: string | null = null;
   #nextId = 1;
   #notices = 0;
@@ -56,7 +59,9 @@ export class HttpWire implements Wire {
 
   constructor(target: HttpTarget) {
     this.#target = target;
-    this.#http = new PinnedFetch(target.rules);
+    const { origin, pathname, search } = new URL(target.url);
+    this.#http = new HttpClient(origin, target.rules);
+    this.#path = pathname + search;
   }
 
   async request(
@@ -82,12 +87,11 @@ export class HttpWire implements Wire {
     headers: Record<string, string>,
   ): Promise<RpcResponse> {
     const message = writeJson({ jsonrpc: '2.0', id, method, params });
-    const response = await this.#send('POST', message, hooks.signal, headers);
-    if (method === 'initialize') this.#sessionId = response.headers.get('mcp-session-id');
-    if (response.headers.get('content-type')?.includes('text/event-stream')) {
-      return this.#fromStream(response, id, hooks);
-    }
-    return this.#fromJson(response, id);
+    const answer = await this.#send('POST', message, hooks.signal, headers);
+    if (method === 'initialize') this.#sessionId = answer.header('mcp-session-id');
+    if (answer.header('content-type')?.includes('text/event-stream'))
+      return this.#fromStream(answer, id, hooks);
+    return this.#fromJson(answer, id);
   }
 
   /** In the older era a closed connection does not cancel a call, so the upstream needs a notice. */
@@ -102,13 +106,9 @@ export class HttpWire implements Wire {
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
-    const response = await this.#send(
-      'POST',
-      writeJson(notificationMessage(method, params)),
-      AbortSignal.timeout(5000),
-      {},
-    );
-    await response.body?.cancel();
+    const message = writeJson(notificationMessage(method, params));
+    const answer = await this.#send('POST', message, AbortSignal.timeout(5000), {});
+    await answer.body.cancel();
   }
 
   /** Opens the stream for notifications of the upstream's own. Many upstreams offer none, which is no failure. */
@@ -120,54 +120,58 @@ export class HttpWire implements Wire {
 
   close(): void {
     this.#listening?.stop();
-    if (this.#sessionId !== null) {
-      // The sign-in may be that of another account by now: a refusal says nothing about it.
-      const { signIn = null } = this.#target;
-      const once = signIn === null ? null : { ...signIn, refused: async () => 'refused' as const };
-      this.#send('DELETE', null, AbortSignal.timeout(2000), {}, once).catch(() => {});
+    if (this.#sessionId === null) {
+      this.#http.close();
+      return;
     }
+    // The sign-in may be that of another account by now: a refusal says nothing about it.
+    const { signIn = null } = this.#target;
+    const once = signIn === null ? null : { ...signIn, refused: async () => 'refused' as const };
+    this.#send('DELETE', null, AbortSignal.timeout(2000), {}, once)
+      .then(answer => answer.body.cancel())
+      .catch(() => {})
+      .finally(() => this.#http.close());
   }
 
   async #send(
-    method: string,
+    method: Outgoing['method'],
     body: string | null,
     signal: AbortSignal,
     extra: Record<string, string>,
     signIn: SignIn | null = this.#target.signIn ?? null,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const headers: Record<string, string> = { ...this.#target.headers, Accept: ACCEPT, ...extra };
     if (body !== null) headers['Content-Type'] = 'application/json';
     if (this.#sessionId !== null) headers['Mcp-Session-Id'] = this.#sessionId;
     if (this.protocolVersion !== null) headers['MCP-Protocol-Version'] ??= this.protocolVersion;
-    const { url } = this.#target;
+    const send = (all: Record<string, string>) =>
+      this.#http.send({ method, path: this.#path, headers: headerLines(all), body, signal });
     try {
-      if (signIn === null) return await this.#http.fetch(url, { method, headers, body, signal });
-      return await authorized(signIn, signal, Authorization =>
-        this.#http.fetch(url, { method, headers: { ...headers, Authorization }, body, signal }),
-      );
+      if (signIn === null) return await send(headers);
+      return await authorized(signIn, signal, Authorization => send({ ...headers, Authorization }));
     } catch (error) {
       if (signal.aborted || error instanceof UpstreamError) throw error;
+      if (error instanceof BadAnswer) throw new UpstreamError(NOT_HTTP, { cause: error });
       throw new UpstreamError('the upstream cannot be reached', { unsent: isRefused(error), cause: error });
     }
   }
 
-  async #fromJson(response: Response, id: number): Promise<RpcResponse> {
-    const body = await boundedBody(response, MAX_MESSAGE_BYTES);
+  async #fromJson(answer: Answer, id: number): Promise<RpcResponse> {
+    const body = await answer.body.bytes(MAX_MESSAGE_BYTES);
     if (body === null) throw new MessageTooLarge('the upstream sent an answer that is too large');
     const text = body.toString('utf8');
     const message = asResponse(text);
     if (message !== null && message.id === id) return message;
-    if (!response.ok && this.#forgotten(response.status, text))
-      throw new HttpStatusError(response.status, { unsent: true });
+    if (!answer.ok && this.#forgotten(answer.status, text))
+      throw new HttpStatusError(answer.status, { unsent: true });
     // An error from before the upstream read the request has no id. Any other answer must have ours.
     if (message !== null && message.id === null && message.error !== null) return message;
-    if (!response.ok) throw new HttpStatusError(response.status);
+    if (!answer.ok) throw new HttpStatusError(answer.status);
     throw new UpstreamError('the upstream sent no answer to the request');
   }
 
-  async #fromStream(response: Response, id: number, hooks: Hooks): Promise<RpcResponse> {
-    if (response.body === null) throw new UpstreamError('the upstream sent an empty stream');
-    for await (const { data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
+  async #fromStream({ body }: Answer, id: number, hooks: Hooks): Promise<RpcResponse> {
+    for await (const { data } of readEvents(body, MAX_MESSAGE_BYTES)) {
       const message = readUpstream(data);
       if (message.kind === 'notification') hooks.onNotification(message);
       else if (message.kind === 'response' && message.id === id) return message;
@@ -186,8 +190,8 @@ export class HttpWire implements Wire {
   async #decline(id: string | number): Promise<void> {
     const error = { code: CODES.methodNotFound, message: 'This client takes no requests.' };
     const body = writeJson({ jsonrpc: '2.0', id, error });
-    const response = await this.#send('POST', body, AbortSignal.timeout(5000), {}).catch(() => null);
-    await response?.body?.cancel();
+    const answer = await this.#send('POST', body, AbortSignal.timeout(5000), {}).catch(() => null);
+    await answer?.body.cancel();
   }
 }
 

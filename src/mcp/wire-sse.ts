@@ -1,7 +1,8 @@
 // The wire over the older HTTP transport: the upstream keeps one stream of events open, whose first event names the
 // address to which messages are posted. That address has to be on the same origin.
 
-import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
+import type { Answer } from '../guard/outgoing/client/answer.ts';
+import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
 import { authorized } from './sign-in.ts';
@@ -12,14 +13,14 @@ const POST_MS = 15_000;
 
 export class SseWire extends Duplex {
   readonly #target: HttpTarget;
-  readonly #http: PinnedFetch;
+  readonly #http: HttpClient;
   readonly #stop = new AbortController();
   #endpoint: string | null = null;
 
   private constructor(target: HttpTarget) {
     super();
     this.#target = target;
-    this.#http = new PinnedFetch(target.rules);
+    this.#http = new HttpClient(new URL(target.url).origin, target.rules);
   }
 
   /** Resolves once the upstream has named its endpoint. */
@@ -42,41 +43,43 @@ export class SseWire extends Duplex {
   }
 
   protected async write(text: string): Promise<void> {
-    const response = await this.#fetch(this.#endpoint ?? this.#target.url, {
-      method: 'POST',
-      body: text,
-      headers: { ...this.#target.headers, 'Content-Type': 'application/json' },
-      signal: AbortSignal.timeout(POST_MS),
-    });
-    await response.body?.cancel();
-    if (!response.ok) throw new HttpStatusError(response.status);
+    const headers = { ...this.#target.headers, 'Content-Type': 'application/json', Accept: '*/*' };
+    const url = this.#endpoint ?? this.#target.url;
+    const answer = await this.#send('POST', url, headers, text, AbortSignal.timeout(POST_MS));
+    await answer.body.cancel();
+    if (!answer.ok) throw new HttpStatusError(answer.status);
   }
 
-  #fetch(
+  #send(
+    method: Outgoing['method'],
     url: string,
-    init: RequestInit & { headers: Record<string, string>; signal: AbortSignal },
-  ): Promise<Response> {
+    headers: Record<string, string>,
+    body: string | null,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { pathname, search } = new URL(url);
+    const path = pathname + search;
+    const send = (all: Record<string, string>) =>
+      this.#http.send({ method, path, headers: headerLines(all), body, signal });
     const { signIn } = this.#target;
-    if (!signIn) return this.#http.fetch(url, init);
-    const headers: Record<string, string> = init.headers;
-    return authorized(signIn, init.signal, Authorization =>
-      this.#http.fetch(url, { ...init, headers: { ...headers, Authorization } }),
-    );
+    if (!signIn) return send(headers);
+    return authorized(signIn, signal, Authorization => send({ ...headers, Authorization }));
   }
 
   protected end(): void {
     this.#stop.abort();
+    this.#http.close();
   }
 
   async #read(named: () => void, failed: (error: Error) => void): Promise<void> {
     try {
       const headers = { ...this.#target.headers, Accept: 'text/event-stream' };
-      const response = await this.#fetch(this.#target.url, { headers, signal: this.#stop.signal });
-      if (!response.ok || response.body === null) {
-        await response.body?.cancel();
-        throw new HttpStatusError(response.status, { unsent: true });
+      const answer = await this.#send('GET', this.#target.url, headers, null, this.#stop.signal);
+      if (!answer.ok) {
+        answer.body.cancel();
+        throw new HttpStatusError(answer.status, { unsent: true });
       }
-      for await (const { event, data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
+      for await (const { event, data } of readEvents(answer.body, MAX_MESSAGE_BYTES)) {
         if (event === 'endpoint') {
           this.#endpoint = this.#sameOrigin(data);
           named();
