@@ -60,9 +60,10 @@ const NAMED: [RegExp, string][] = [
     'guard/outgoing/send approvals/webhooks approvals/endpoints faults/p10',
   ],
   [
-    /^guard\/outgoing\/(addresses|names|pinned-fetch)/,
+    /^guard\/outgoing\/(addresses|names|pins|pinned-fetch)/,
     'guard/outgoing/addresses guard/outgoing/send mcp/administration',
   ],
+  [/^guard\/outgoing\/client/, 'guard/outgoing/client mcp/wire-http mcp/wires'],
   [
     /^(guard|store|http|http\/admin)\/server-sign-in/,
     'guard/server-sign-ins/refresh guard/server-sign-ins/discovery guard/server-sign-ins/changes http/server-sign-ins',

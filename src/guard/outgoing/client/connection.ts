@@ -1,7 +1,6 @@
 // One connection to a server, for one request at a time. Whatever is odd (bytes that nobody asked for, a head that
 // cannot be read, a request that is given up) ends it. client.ts keeps connections for later requests.
 
-import type { Socket } from 'bun';
 import type { Pin } from '../pins.ts';
 import { Answer } from './answer.ts';
 import { Chunks } from './chunks.ts';
@@ -13,7 +12,7 @@ const MAX_HEAD_BYTES = 64 * 1024;
 const IDLE_SECONDS = 60;
 
 /** The runtime's sockets have these, but its types lack them. */
-type TcpSocket = Socket<Connection> & { pause(): void; resume(): void };
+type TcpSocket = Bun.Socket<Connection> & { pause(): void; resume(): void };
 
 /** What a connection tells its owner. */
 export interface Owner {
@@ -57,12 +56,12 @@ export class Connection {
     const { address, port, serverName } = pin;
     const connection = new Connection(pin, owner);
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-    const opened = (socket: Socket<Connection>) => {
+    const opened = (socket: Bun.Socket<Connection>) => {
       connection.#socket = socket as TcpSocket;
       socket.timeout(IDLE_SECONDS);
       resolve(connection);
     };
-    const handshake = (socket: Socket<Connection>, success: boolean, error: Error | null) => {
+    const handshake = (socket: Bun.Socket<Connection>, success: boolean, error: Error | null) => {
       if (success && error === null) return opened(socket);
       reject(error ?? new Error('the certificate is not accepted'));
       socket.terminate();
@@ -223,8 +222,8 @@ export class Connection {
 }
 
 const HANDLERS = {
-  data: (socket: Socket<Connection>, bytes: Buffer) => socket.data.received(bytes),
-  drain: (socket: Socket<Connection>) => socket.data.drained(),
-  timeout: (socket: Socket<Connection>) => socket.data.timedOut(),
-  error: (socket: Socket<Connection>) => socket.data.destroy(),
+  data: (socket: Bun.Socket<Connection>, bytes: Buffer) => socket.data.received(bytes),
+  drain: (socket: Bun.Socket<Connection>) => socket.data.drained(),
+  timeout: (socket: Bun.Socket<Connection>) => socket.data.timedOut(),
+  error: (socket: Bun.Socket<Connection>) => socket.data.destroy(),
 };
