@@ -3,7 +3,7 @@
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
-import { accepted, internal, json } from './answers.ts';
+import { type Answer, accepted, internal, json } from './answers.ts';
 import { CallCancelled, callTool } from './call.ts';
 import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
@@ -33,7 +33,7 @@ export function answerCall(
   asked: ClientRequest,
   { id, params }: RpcRequest,
   { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions,
-): Promise<Response> {
+): Promise<Answer> {
   const { request, principal, startedAt, span } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the

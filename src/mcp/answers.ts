@@ -8,6 +8,19 @@ import { shown } from './listing.ts';
 import { CODES, errorMessage, type Id, RpcError } from './protocol.ts';
 import type { McpServices } from './services.ts';
 
+/** The answer to one message. It becomes a response of its own, or a part of the response to a batch. */
+export interface Reply {
+  /** Null: the client is sent no message. */
+  message: JsonObject | null;
+  status: number;
+  headers?: Record<string, string>;
+}
+
+/** A Response is a stream of events. */
+export type Answer = Reply | Response;
+
+const ACCEPTED: Reply = { message: null, status: 202 };
+
 /** Every declared capability has to be answered, so only what the key's setting `forward` names is declared. */
 export async function capabilities(
   services: McpServices,
@@ -32,7 +45,7 @@ export async function toolsOf(services: McpServices, principal: Principal): Prom
 }
 
 /** Reports a failure in the words of the protocol. Others (401, 503) are thrown, and http/server.ts answers them. */
-export function failure(id: Id | null, error: unknown): Response {
+export function failure(id: Id | null, error: unknown): Reply {
   if (error instanceof RpcError) return json(errorMessage(id, error), error.status);
   if (error instanceof GuardError && error.code !== 'audit_failed') throw error;
   return json(errorMessage(id, internal(error)));
@@ -43,11 +56,18 @@ export function internal(error: unknown): RpcError {
   return new RpcError(CODES.internal, said);
 }
 
-export function accepted(): Response {
-  return new Response(null, { status: 202 });
+export function accepted(): Reply {
+  return ACCEPTED;
 }
 
-export function json(message: JsonObject, status = 200, headers?: Record<string, string>): Response {
+export function json(message: JsonObject, status = 200, headers?: Record<string, string>): Reply {
+  return headers === undefined ? { message, status } : { message, status, headers };
+}
+
+export function responseOf(answer: Answer): Response {
+  if (answer instanceof Response) return answer;
+  const { message, status, headers } = answer;
+  if (message === null) return new Response(null, { status });
   if (status === 200 && headers === undefined) return Response.json(message);
   return Response.json(message, { status, headers: headers ?? {} });
 }

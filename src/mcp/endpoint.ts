@@ -2,9 +2,9 @@
 // to modern.ts or legacy.ts. http/ has already authenticated the caller and parsed the body.
 
 import { GuardError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
-import { failure } from './answers.ts';
+import { type Answer, accepted, failure, type Reply, responseOf } from './answers.ts';
 import { answerLegacy } from './legacy.ts';
 import { answerModern, claimsModern } from './modern.ts';
 import {
@@ -20,18 +20,20 @@ import type { ClientRequest, McpServices } from './services.ts';
 
 /** POST /mcp. */
 export async function post(services: McpServices, asked: ClientRequest, body: Json): Promise<Response> {
-  if (Array.isArray(body)) return batch(services, asked, body);
+  return Array.isArray(body)
+    ? batch(services, asked, body)
+    : responseOf(await answerTo(services, asked, body));
+}
+
+function answerTo(services: McpServices, asked: ClientRequest, body: Json): Answer | Promise<Answer> {
   let message: RpcMessage;
   try {
     message = readMessage(body);
   } catch (error) {
     return failure(null, error);
   }
-  try {
-    return await answer(services, asked, message);
-  } catch (error) {
-    return failure(message.kind === 'request' ? message.id : null, error);
-  }
+  const id = message.kind === 'request' ? message.id : null;
+  return answer(services, asked, message).catch(error => failure(id, error));
 }
 
 /** GET /mcp: opens a stream for our notifications. Null when the request does not ask for one. */
@@ -64,7 +66,8 @@ export async function end(services: McpServices, asked: ClientRequest): Promise<
 
 /** Only the revision 2025-03-26 has batches; every call in one is checked like any other. */
 async function batch(services: McpServices, asked: ClientRequest, messages: Json[]): Promise<Response> {
-  const refused = (what: string) => failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 }));
+  const refused = (what: string) =>
+    responseOf(failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 })));
   const version = asked.request.headers.get('mcp-protocol-version') ?? (await negotiated(services, asked));
   if (version !== LEGACY_VERSIONS[0]) return refused(`Batches are not part of revision ${version}.`);
   if (messages.length === 0 || messages.length > MAX_BATCH)
@@ -81,30 +84,31 @@ async function batch(services: McpServices, asked: ClientRequest, messages: Json
   const [first] = answers;
   if (first?.refusal && answers.every(each => each.refusal?.code === first.refusal?.code))
     throw first.refusal;
-  const bodies = answers.flatMap(each => each.text ?? []);
-  if (bodies.length === 0) return new Response(null, { status: 202 });
-  return new Response(`[${bodies.join(',')}]`, { headers: { 'Content-Type': 'application/json' } });
+  const said = answers.flatMap(each => each.message ?? []);
+  return said.length === 0 ? responseOf(accepted()) : Response.json(said);
 }
 
 interface Member {
-  /** Null: this message gets no answer. */
-  text: string | null;
+  /** The answer; null: this message gets none. */
+  message: JsonObject | null;
   /** The error that would have refused the whole request if the message had come alone. */
   refusal: GuardError | null;
 }
 
-/** Answers one message of a batch. A refusal of one leaves the others as they are: a forwarded call gets its result. */
+/**
+ * Answers one message of a batch, which is asked for without streams. A refusal of one leaves the others as they are: a
+ * forwarded call gets its result.
+ */
 async function member(services: McpServices, asked: ClientRequest, body: Json): Promise<Member> {
   try {
-    const response = await post(services, asked, body);
-    return { text: response.status === 202 ? null : await response.text(), refusal: null };
+    const { message } = (await answerTo(services, asked, body)) as Reply;
+    return { message, refusal: null };
   } catch (error) {
     if (!(error instanceof GuardError)) throw error;
     const message = readMessage(body);
     const { code, message: why } = error;
     const refusal = new RpcError(CODES.internal, why, { data: { code } });
-    const text = message.kind === 'request' ? JSON.stringify(errorMessage(message.id, refusal)) : null;
-    return { text, refusal: error };
+    return { message: message.kind === 'request' ? errorMessage(message.id, refusal) : null, refusal: error };
   }
 }
 
@@ -122,7 +126,7 @@ function withoutStreams(headers: Headers): Headers {
   return plain;
 }
 
-function answer(services: McpServices, asked: ClientRequest, message: RpcMessage): Promise<Response> {
+function answer(services: McpServices, asked: ClientRequest, message: RpcMessage): Promise<Answer> {
   const isModern = message.kind !== 'response' && claimsModern(asked.request.headers, message);
   return isModern ? answerModern(services, asked, message) : answerLegacy(services, asked, message);
 }

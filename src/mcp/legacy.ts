@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../core/json.ts';
 import { answerCall, DEFAULT_LOG_LEVEL, LOG_LEVELS } from './answer-call.ts';
-import { accepted, capabilities, json, toolsOf } from './answers.ts';
+import { type Answer, accepted, capabilities, json, type Reply, toolsOf } from './answers.ts';
 import {
   CODES,
   ENVELOPE,
@@ -23,7 +23,7 @@ export async function answerLegacy(
   services: McpServices,
   asked: ClientRequest,
   message: RpcMessage,
-): Promise<Response> {
+): Promise<Answer> {
   if (message.kind === 'request' && message.method === 'initialize')
     return initialize(services, asked, message);
   const { headers } = asked.request;
@@ -88,7 +88,7 @@ async function initialize(
   services: McpServices,
   asked: ClientRequest,
   { id, params }: RpcRequest,
-): Promise<Response> {
+): Promise<Reply> {
   await asked.confirm();
   const wished = params['protocolVersion'];
   const known = LEGACY_VERSIONS.find(version => version === wished);

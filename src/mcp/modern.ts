@@ -4,7 +4,7 @@
 import { isObject, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { answerCall } from './answer-call.ts';
-import { accepted, capabilities, json, toolsOf } from './answers.ts';
+import { type Answer, accepted, capabilities, json, type Reply, toolsOf } from './answers.ts';
 import {
   CODES,
   ENVELOPE,
@@ -36,7 +36,7 @@ export async function answerModern(
   services: McpServices,
   asked: ClientRequest,
   message: RpcMessage,
-): Promise<Response> {
+): Promise<Answer> {
   if (message.kind !== 'request') {
     await asked.confirm();
     return accepted();
@@ -56,7 +56,7 @@ export async function answerModern(
   throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`, { status: 404 });
 }
 
-function complete(id: Id, result: JsonObject, cacheable: boolean): Response {
+function complete(id: Id, result: JsonObject, cacheable: boolean): Reply {
   const cache = cacheable ? { ttlMs: 0, cacheScope: 'private' } : {};
   return json(resultMessage(id, { resultType: 'complete', ...result, ...cache }));
 }

@@ -242,6 +242,8 @@ test('batches are of revision 2025-03-26 alone, with 1 to 100 messages', async (
   const old = await LegacyClient.open(service, key, '2025-03-26');
   expect((await old.post([ping])).status).toBe(200);
   expect((await old.post([])).status).toBe(400);
+  const nested = (await old.post([[ping, ping], ping])).message;
+  expect(nested.map((each: { error?: { code: number } }) => each.error?.code)).toEqual([-32600, undefined]);
   const notices = (count: number) => new Array(count).fill({ jsonrpc: '2.0', method: 'x' });
   expect((await old.post(notices(100))).status).toBe(202);
   expect((await old.post(notices(101))).status).toBe(400);
