@@ -3,12 +3,21 @@
 
 import { type AuditEntry, type AuditRow, withShadow } from './audit-entry.ts';
 import { type Context, ContextMemory } from './contexts.ts';
-import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
+import { into, type Queries, type Transaction, type Value } from './db.ts';
 import { SlotMemory } from './slots.ts';
 
-const COLUMNS = 'id, at, context, session_id, surface, decision, reference_id, latency_ms';
-const insertRows = rowInserts(`audit_entries (${COLUMNS})`, 8);
-const insertTraced = rowInserts(`audit_entries (${COLUMNS}, trace_id)`, 9);
+const COLUMNS = {
+  id: 'text',
+  at: 'bigint',
+  context: 'bigint',
+  session_id: 'text',
+  surface: 'text',
+  decision: 'text',
+  reference_id: 'text',
+  latency_ms: 'bigint',
+} as const;
+const ENTRIES = into('audit_entries', COLUMNS);
+const TRACED_ENTRIES = into('audit_entries', { ...COLUMNS, trace_id: 'text' });
 
 /** Writes entries, and remembers which of the values that many entries share are already in the store. */
 export class AuditWriter {
@@ -19,12 +28,12 @@ export class AuditWriter {
     const contexts = await this.#contexts.of(tx, entries);
     // Where nothing is traced, a column that is always null is not written.
     const traced = entries.some(({ traceId }) => traceId !== null);
-    const insert = traced ? insertTraced : insertRows;
-    insert(tx, entries.length, (params, index) => {
-      const entry = entries[index] as AuditEntry;
-      pushRow(params, entry, (contexts[index] as Context).number);
-      if (traced) params.push(entry.traceId);
+    const values: Value[] = [];
+    entries.forEach((entry, index) => {
+      pushRow(values, entry, (contexts[index] as Context).number);
+      if (traced) values.push(entry.traceId);
     });
+    tx.insert(traced ? TRACED_ENTRIES : ENTRIES, values);
     this.#slots.add(tx, entries, contexts);
   }
 
@@ -39,8 +48,8 @@ export function insertAudit(tx: Transaction, entries: readonly AuditEntry[]): Pr
   return new AuditWriter().insert(tx, entries);
 }
 
-function pushRow(params: Value[], entry: AuditEntry, context: number): void {
-  params.push(
+function pushRow(values: Value[], entry: AuditEntry, context: number): void {
+  values.push(
     entry.id,
     entry.at,
     context,

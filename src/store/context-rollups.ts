@@ -5,7 +5,7 @@
 import { DAY, floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
 import { type Shadow, type ShadowRow, withShadow } from './audit-entry.ts';
-import { padded, placeholders, type Queries, rowInserts, type Transaction } from './db.ts';
+import { into, padded, placeholders, type Queries, type Transaction } from './db.ts';
 
 export interface ContextCount {
   /**
@@ -30,16 +30,22 @@ export interface ContextBucket {
  */
 const MOST: Readonly<Record<Span, number>> = { [MINUTE]: 2000, [HOUR]: 5000, [DAY]: 10_000 };
 
-const insertRows = rowInserts('context_rollups (span, start, context, decision, count)', 5);
+const ROLLUPS = into('context_rollups', {
+  span: 'bigint',
+  start: 'bigint',
+  context: 'bigint',
+  decision: 'text',
+  count: 'bigint',
+});
 
 /** Writes buckets again. */
 export async function writeContextBuckets(tx: Transaction, buckets: readonly ContextBucket[]): Promise<void> {
   for (const { span, start, counts } of buckets) {
     await tx.run('DELETE FROM context_rollups WHERE span = $1 AND start = $2', [span, start]);
-    insertRows(tx, counts.length, (params, index) => {
-      const { context, decision, count } = counts[index] as ContextCount;
-      params.push(span, start, context, decision, count);
-    });
+    tx.insert(
+      ROLLUPS,
+      counts.flatMap(({ context, decision, count }) => [span, start, context, decision, count]),
+    );
   }
 }
 

@@ -16,6 +16,11 @@ export interface Transaction extends Queries {
    * if it fails. On PostgreSQL it is sent together with the commit, which saves a round trip.
    */
   defer(sql: string, params: readonly Value[]): void;
+  /**
+   * Queues rows to be inserted, as `defer` queues a statement. `values` are those of the first row, then those of the
+   * next, and so on; there may be none.
+   */
+  insert(into: Into, values: readonly Value[]): void;
   /** Takes further locks, and waits for them. */
   lock(locks: Locks): Promise<void>;
   /**
@@ -25,6 +30,23 @@ export interface Transaction extends Queries {
   lockedAt(): Promise<number | null>;
   /** Runs several statements without parameters. */
   script(sql: string): Promise<void>;
+}
+
+/** A table of which many rows are inserted at a time. */
+export interface Into {
+  table: string;
+  /** The columns that are written, in the order of their values. */
+  columns: readonly (readonly [name: string, type: 'text' | 'bigint'])[];
+  /** The end of the statement. */
+  then: 'ON CONFLICT DO NOTHING' | '';
+}
+
+export function into(
+  table: string,
+  columns: Record<string, 'text' | 'bigint'>,
+  then: Into['then'] = '',
+): Into {
+  return { table, columns: Object.entries(columns), then };
 }
 
 /**
@@ -91,31 +113,4 @@ export function placeholders(count: number, offset = 0): string {
 export function padded<Id extends Value>(ids: readonly Id[]): Id[] {
   const size = 2 ** Math.ceil(Math.log2(Math.max(ids.length, 1)));
   return Array.from({ length: size }, (_, index) => ids[Math.min(index, ids.length - 1)] as Id);
-}
-
-const MOST_ROWS = 64;
-
-/**
- * Inserts many rows at a time, deferred. Each statement inserts a power of two of them, so that groups of every size
- * need only seven prepared statements.
- */
-export function rowInserts(
-  into: string,
-  fields: number,
-  then = '',
-): (tx: Transaction, count: number, push: (params: Value[], index: number) => void) => void {
-  const statements = new Map<number, string>();
-  for (let rows = 1; rows <= MOST_ROWS; rows *= 2) {
-    const values = Array.from({ length: rows }, (_, row) => `(${placeholders(fields, row * fields)})`);
-    statements.set(rows, `INSERT INTO ${into} VALUES ${values.join(', ')} ${then}`);
-  }
-  return (tx, count, push) => {
-    let rows = MOST_ROWS;
-    for (let at = 0; at < count; at += rows) {
-      while (rows > count - at) rows /= 2;
-      const params: Value[] = [];
-      for (let index = at; index < at + rows; index++) push(params, index);
-      tx.defer(statements.get(rows) as string, params);
-    }
-  };
 }

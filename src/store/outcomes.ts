@@ -1,6 +1,6 @@
 // The outcomes of forwarded calls, stored beside their audit entries.
 
-import { type Queries, rowInserts, type Transaction } from './db.ts';
+import { into, type Queries, type Transaction } from './db.ts';
 
 /** `sign_in_needed`: the call was not executed, because somebody has to sign in to the server first. */
 export const OUTCOMES = [
@@ -20,13 +20,18 @@ export interface OutcomeRecord {
   at: number;
 }
 
-const insertRows = rowInserts('outcomes (tool_call_id, outcome, duration_ms, at)', 4);
+const RECORDS = into('outcomes', {
+  tool_call_id: 'text',
+  outcome: 'text',
+  duration_ms: 'bigint',
+  at: 'bigint',
+});
 
 export function insertOutcomes(tx: Transaction, records: readonly OutcomeRecord[]): void {
-  insertRows(tx, records.length, (params, index) => {
-    const { toolCallId, outcome, durationMs, at } = records[index] as OutcomeRecord;
-    params.push(toolCallId, outcome, durationMs, at);
-  });
+  tx.insert(
+    RECORDS,
+    records.flatMap(({ toolCallId, outcome, durationMs, at }) => [toolCallId, outcome, durationMs, at]),
+  );
 }
 
 export async function findOutcome(db: Queries, toolCallId: string): Promise<OutcomeRecord | null> {

@@ -2,8 +2,18 @@
 // connection does what, and postgres-errors.ts what an error means.
 
 import { SQL } from 'bun';
-import { type Lane, type Locks, padded, type Row, StoreError, type Transaction, type Value } from './db.ts';
+import {
+  type Into,
+  type Lane,
+  type Locks,
+  padded,
+  type Row,
+  StoreError,
+  type Transaction,
+  type Value,
+} from './db.ts';
 import { asStoreError, leadsToStandby, lost } from './postgres-errors.ts';
+import { columnInsert } from './postgres-inserts.ts';
 
 const CONNECT_SECONDS = 2;
 /** The pause between two attempts, so that a server that is just starting is not asked a hundred times a second. */
@@ -199,6 +209,12 @@ class PostgresTransaction implements Transaction {
   }
 
   defer(sql: string, params: readonly Value[]): void {
+    this.#send(sql, params);
+  }
+
+  insert(into: Into, values: readonly Value[]): void {
+    if (values.length === 0) return;
+    const { sql, params } = columnInsert(into, values);
     this.#send(sql, params);
   }
 

@@ -3,7 +3,7 @@
 
 import { floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
-import { type Queries, rowInserts, type Transaction, type Value } from './db.ts';
+import { into, type Queries, type Transaction, type Value } from './db.ts';
 
 export const KINDS = ['latency', 'tool', 'key'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -22,18 +22,25 @@ export interface Count {
  */
 const MOST_NAMES = 1000;
 
-const insertRows = rowInserts('rollups (span, kind, start, name, decision, count)', 6);
+const ROLLUPS = into('rollups', {
+  span: 'bigint',
+  kind: 'text',
+  start: 'bigint',
+  name: 'text',
+  decision: 'text',
+  count: 'bigint',
+});
 
 /** Writes the counts of minutes again. */
 export async function writeMinutes(tx: Transaction, minutes: ReadonlyMap<number, Count[]>): Promise<void> {
-  const rows: Value[][] = [];
+  const values: Value[] = [];
   for (const [start, counts] of minutes) {
     await tx.run(`DELETE FROM rollups WHERE ${OF_BUCKET}`, [MINUTE, start]);
     for (const { kind, name, decision, count } of mostFrequent(counts)) {
-      rows.push([MINUTE, kind, start, name, decision, count]);
+      values.push(MINUTE, kind, start, name, decision, count);
     }
   }
-  insertRows(tx, rows.length, (params, index) => params.push(...(rows[index] as Value[])));
+  tx.insert(ROLLUPS, values);
 }
 
 // The kinds are listed, so that the statement can use the primary key.

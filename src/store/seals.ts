@@ -4,7 +4,7 @@
 import { type Hash, joined, type Node, nodesOf, paired, type Subtree } from '../core/merkle.ts';
 import { AUDIT_COLUMNS, ENTRY_COLUMNS } from './audit.ts';
 import { type AuditEntry, type AuditRow, withShadow } from './audit-entry.ts';
-import { type Queries, rowInserts, type Transaction } from './db.ts';
+import { into, type Queries, type Transaction } from './db.ts';
 
 export interface Sealing {
   revision: number;
@@ -91,13 +91,13 @@ export interface Seal {
   leafHash: string;
 }
 
-const insertRows = rowInserts('seals (seq, entry_id, leaf_hash)', 3);
+const SEALS = into('seals', { seq: 'bigint', entry_id: 'text', leaf_hash: 'text' });
 
 export function insertSeals(tx: Transaction, seals: readonly Seal[]): void {
-  insertRows(tx, seals.length, (params, index) => {
-    const { seq, entryId, leafHash } = seals[index] as Seal;
-    params.push(seq, entryId, leafHash);
-  });
+  tx.insert(
+    SEALS,
+    seals.flatMap(({ seq, entryId, leafHash }) => [seq, entryId, leafHash]),
+  );
 }
 
 /** Every eighth level of complete subtrees is stored. */

@@ -8,7 +8,7 @@ import { SHADOWS, type ShadowFilter } from '../core/shadow.ts';
 import { SURFACES, type Surface } from '../core/surface.ts';
 import type { AuditEntry, Shadow } from './audit-entry.ts';
 import { CommittedMemory } from './committed-memory.ts';
-import { rowInserts, type Transaction } from './db.ts';
+import { into, type Transaction, type Value } from './db.ts';
 
 /**
  * The first characters of an id that make up its slot: all but the last four bits of its milliseconds, in hexadecimal.
@@ -83,7 +83,11 @@ function tagsOf(entry: Tagged, shared: readonly number[]): readonly number[] {
   return tags;
 }
 
-const insertRows = rowInserts('audit_slots (tag, slot, writer)', 3, 'ON CONFLICT DO NOTHING');
+const SLOTS = into(
+  'audit_slots',
+  { tag: 'bigint', slot: 'text', writer: 'bigint' },
+  'ON CONFLICT DO NOTHING',
+);
 
 const WRITERS = 2 ** 31;
 
@@ -112,14 +116,11 @@ export function insertSlots(
   entries: readonly TaggedEntry[],
   tags: ReadonlySet<number>,
 ): void {
-  const rows = entries.flatMap(entry => {
+  const values = entries.flatMap(entry => {
     const slot = slotOf(entry.id);
-    return allTagsOf(entry).flatMap(tag => (tags.has(tag) ? [{ tag, slot }] : []));
+    return allTagsOf(entry).flatMap(tag => (tags.has(tag) ? [tag, slot, WRITERS] : []));
   });
-  insertRows(tx, rows.length, (params, index) => {
-    const { tag, slot } = rows[index] as { tag: number; slot: string };
-    params.push(tag, slot, WRITERS);
-  });
+  tx.insert(SLOTS, values);
 }
 
 /** Writes the slots of entries, except those that it has certainly written before. */
@@ -135,19 +136,16 @@ export class SlotMemory {
   /** `contexts` contain the tags that each entry shares with others. */
   add(tx: Transaction, entries: readonly Tagged[], contexts: readonly { tags: readonly number[] }[]): void {
     this.#newest.begin();
-    const rows: [tag: number, slot: string][] = [];
+    const values: Value[] = [];
     entries.forEach((entry, index) => {
       const slot = slotOf(entry.id);
       for (const tag of tagsOf(entry, contexts[index]?.tags ?? [])) {
         if (this.#newest.get(tag) === slot) continue;
         this.#newest.set(tag, slot);
-        rows.push([tag, slot]);
+        values.push(tag, slot, this.#writer);
       }
     });
-    insertRows(tx, rows.length, (params, index) => {
-      const [tag, slot] = rows[index] as [number, string];
-      params.push(tag, slot, this.#writer);
-    });
+    tx.insert(SLOTS, values);
   }
 
   /** Must be called when the transaction of the last call has committed. */

@@ -3,6 +3,7 @@
 import { type Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
 import {
   FatalStoreError,
+  type Into,
   type Queries,
   Refused,
   StoreError,
@@ -10,6 +11,7 @@ import {
   UniqueViolation,
   type Value,
 } from './db.ts';
+import { rowInserts } from './sqlite-inserts.ts';
 
 const SQLITE_IOERR_FSYNC = 1034;
 const SQLITE_IOERR_DIR_FSYNC = 1290;
@@ -33,6 +35,10 @@ export class Handle implements Queries, Transaction {
 
   defer(sql: string, params: readonly Value[]): void {
     withStoreErrors(() => this.#prepare(sql).run(...params));
+  }
+
+  insert(into: Into, values: readonly Value[]): void {
+    rowInserts(into, values, (sql, params) => this.defer(sql, params));
   }
 
   async lock(): Promise<void> {}

@@ -107,6 +107,10 @@ function noting(tx: Transaction, note: (text: string) => void): Transaction {
     all: (text, params) => tx.all(noted(text), params),
     run: (text, params) => tx.run(noted(text), params),
     defer: (text, params) => tx.defer(noted(text), params),
+    insert: (into, values) => {
+      if (values.length > 0) note(`INSERT INTO ${into.table} ${into.columns.join()}`);
+      tx.insert(into, values);
+    },
     lock: locks => tx.lock(locks),
     lockedAt: () => tx.lockedAt(),
     script: text => tx.script(text),
