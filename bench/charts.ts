@@ -1,7 +1,8 @@
-// Chooses the figures to draw: CPU time per check and per forwarded call, latencies at fixed rates, and a lone check.
-// chart.ts draws them.
+// Chooses the figures to draw: CPU time per check and per forwarded call, compared with others and by themselves,
+// latencies at fixed rates, and a lone check. chart.ts draws them.
 
 import type { Bar, Chart } from './chart.ts';
+import { comparedCalls, comparedDecisions, comparedLabel } from './field/compared.ts';
 import type { Figure } from './figure.ts';
 import type { Line, Report } from './report.ts';
 import { TARGETS } from './targets.ts';
@@ -9,6 +10,8 @@ import { TARGETS } from './targets.ts';
 /** The charts by file name without the extension; a chart without figures is left out. */
 export function charts(report: Report): Map<string, Chart> {
   const all: [string, Chart][] = [
+    ['field', field(report)],
+    ['field-calls', fieldCalls(report)],
     ['checks', checks(report)],
     ['calls', calls(report)],
     ['latency', latency(report)],
@@ -19,12 +22,34 @@ export function charts(report: Report): Map<string, Chart> {
 
 const SPREAD = 'The thin line is the spread over the rounds.';
 
+function field(report: Report): Chart {
+  return {
+    title: 'CPU time per recorded decision',
+    explained: `Microseconds of the server, asked whether the same call is allowed under ten rules. ${SPREAD}`,
+    unit: 'µs',
+    bars: comparedDecisions(report).map(comparedBar),
+  };
+}
+
+function fieldCalls(report: Report): Chart {
+  return {
+    title: 'CPU time per forwarded MCP tool call, compared',
+    explained: `Microseconds of the gateway and its children (a stdio upstream too). ${SPREAD}`,
+    unit: 'µs',
+    bars: comparedCalls(report).map(comparedBar),
+  };
+}
+
+function comparedBar(line: Line): Bar {
+  return { ...bar(line), label: comparedLabel(line) };
+}
+
 function checks(report: Report): Chart {
   return {
     title: 'CPU time per check',
     explained: `Microseconds of the server process. Every Toolgate line is durably audited before its answer. ${SPREAD}`,
     unit: 'µs',
-    bars: report.lines.filter(({ road }) => !road).map(line => cpuBar(line, report)),
+    bars: report.lines.filter(({ road, peer }) => !road && !peer).map(line => cpuBar(line, report)),
   };
 }
 
@@ -33,11 +58,16 @@ function calls(report: Report): Chart {
     title: 'CPU time per forwarded MCP tool call',
     explained: `Microseconds of the forwarder and its children (a stdio upstream too). Only Toolgate decides and audits. ${SPREAD}`,
     unit: 'µs',
-    bars: report.lines.filter(({ road }) => road).map(line => cpuBar(line, report)),
+    bars: report.lines.filter(({ road, peer }) => road && !peer).map(line => cpuBar(line, report)),
   };
 }
 
-function cpuBar({ name, label, kind, cpuMicros, databaseMicros }: Line, { lines }: Report): Bar {
+const cpuBar = (line: Line, { lines }: Report): Bar => ({
+  ...bar(line),
+  wanted: wantedCpu(line.name, lines),
+});
+
+function bar({ label, kind, cpuMicros, databaseMicros }: Line): Bar {
   const { median, min, max } = cpuMicros;
   const database = databaseMicros?.median;
   return {
@@ -47,10 +77,12 @@ function cpuBar({ name, label, kind, cpuMicros, databaseMicros }: Line, { lines 
     ...(database === undefined ? {} : { more: database }),
     from: min,
     to: max,
-    wanted: wantedCpu(name, lines),
-    told: `${median.toFixed(1)}${database === undefined ? '' : ` + ${database.toFixed(1)}`}`,
+    told: `${toldMicros(median)}${database === undefined ? '' : ` + ${toldMicros(database)}`}`,
   };
 }
+
+const toldMicros = (value: number): string =>
+  value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
 
 /** The strictest target of a line, in microseconds. */
 function wantedCpu(name: string, lines: Line[]): number | undefined {

@@ -148,7 +148,10 @@ export function call(name: string): string {
 }
 
 /** Opens an MCP session and returns its headers. */
-async function initialize(url: string, headers: Record<string, string>): Promise<Record<string, string>> {
+export async function initialize(
+  url: string,
+  headers: Record<string, string>,
+): Promise<Record<string, string>> {
   const params = {
     protocolVersion: headers['mcp-protocol-version'],
     capabilities: {},

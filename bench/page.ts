@@ -1,5 +1,5 @@
-// Writes the results of a run: the page docs/bench.md with its charts in docs/bench/, and the table in the README's
-// section on speed. All come from one report, so that they cannot contradict each other.
+// Writes the results of a run: the page docs/bench.md with its charts in docs/bench/, and the tables in the
+// README's section on speed. All come from one report, so that they cannot contradict each other.
 
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -7,10 +7,12 @@ import { drawChart } from './chart.ts';
 import { charts } from './charts.ts';
 import type { Extra } from './extras.ts';
 import { featureTable } from './features.ts';
-import { type Figure, spread } from './figure.ts';
+import { comparedTable } from './field/compared.ts';
+import { FIELD_SETUP } from './field/setup.ts';
+import { digitsOf, type Figure, short, spread } from './figure.ts';
 import type { Line, Report } from './report.ts';
 import type { Studied } from './study.ts';
-import { digitsOf, type Verdict, verdictWord } from './targets.ts';
+import { type Verdict, verdictWord } from './targets.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
 const FOLDER = path.join(ROOT, 'docs', 'bench');
@@ -22,7 +24,7 @@ export function writePages(report: Report): void {
   const pictures = [...drawn].map(([name, { title }]) => `![${title}](bench/${name}.svg)`);
   fs.writeFileSync(path.join(ROOT, 'docs', 'bench.md'), page(report, pictures));
   const readme = path.join(ROOT, 'README.md');
-  fs.writeFileSync(readme, withTable(fs.readFileSync(readme, 'utf8'), report));
+  fs.writeFileSync(readme, withTables(fs.readFileSync(readme, 'utf8'), report));
 }
 
 export function page(report: Report, pictures: string[]): string {
@@ -85,7 +87,8 @@ ${studies.map(studySection).join('\n')}
   the echo; \`mcp-proxy\` and \`supergateway\` on Node in front of a server on stdio. That server is their child, and its CPU
   time is counted with theirs. Toolgate is compared with them by its own line with the same server on stdio, where the
   server is its child and counted too. In the lines with an HTTP upstream the upstream is not counted.
-- Repeat it with \`npm ci\`, \`npm ci --prefix bench\` and \`${conditions.command}\`,
+${FIELD_SETUP}
+- Repeat it with \`npm ci\`, \`npm ci --prefix bench\`, \`npm run bench:field\` and \`${conditions.command}\`,
   on a machine that does nothing else, with \`wrk\` and \`strace\` installed. It takes about 17 minutes and 10 GB of disk.
   \`npm run bench -- --help\` lists the options.
 `;
@@ -96,7 +99,7 @@ function targetTable(targets: readonly Verdict[]): string {
     const { label, atMost, unit, measured, withDatabase } = verdict;
     const told = (figure: Figure | null) => (figure ? `${spread(figure, digitsOf(atMost))} ${unit}` : '');
     const word = verdictWord(verdict);
-    const wanted = `${Number(atMost.toFixed(2))} ${unit}`;
+    const wanted = `${Number(atMost.toFixed(3))} ${unit}`;
     return `| ${label} | ${wanted} | ${told(measured)} | ${word === 'MISSED' ? '**missed**' : word} | ${told(withDatabase)} |`;
   });
   return ['| | wanted, at most | measured | | with PostgreSQL |', '|---|--:|--:|---|--:|', ...rows].join(
@@ -151,15 +154,18 @@ function studySection({ title, how, findings }: Studied): string {
   return `## ${title}\n\n${how}\n\n${['| | |', '|---|--:|', ...rows].join('\n')}\n`;
 }
 
-function short(figure: Figure): string {
-  const tens = figure.median >= 10 && figure.median < 100;
-  return spread(figure, tens ? 1 : digitsOf(figure.median));
+/** The README with new tables in its section on speed. What others spend stays as it is if nobody else was measured. */
+export function withTables(readme: string, report: Report): string {
+  const { targets, conditions } = report;
+  const table = targetTable(targets).replace('| measured |', `| measured (${conditions.date}) |`);
+  const compared = comparedTable(report);
+  const changed = withTable(readme, '### Targets', table);
+  return compared === null ? changed : withTable(changed, '## Speed', compared);
 }
 
-/** The README with a new table in its section on speed. */
-export function withTable(readme: string, { targets, conditions }: Report): string {
-  const passage = /(^## Speed\n.*?)(^\|.*?\n)(?=\n)/ms;
-  if (!passage.test(readme)) throw new Error('The README has no table under "## Speed"');
-  const table = targetTable(targets).replace('| measured |', `| measured (${conditions.date}) |`);
+/** The first table under a heading is replaced. */
+function withTable(readme: string, heading: string, table: string): string {
+  const passage = new RegExp(`(^${heading}\\n.*?)(^\\|.*?\\n)(?=\\n)`, 'ms');
+  if (!passage.test(readme)) throw new Error(`The README has no table under "${heading}"`);
   return readme.replace(passage, (_, before: string) => `${before}${table}\n`);
 }

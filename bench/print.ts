@@ -2,10 +2,10 @@
 
 import type { Extra } from './extras.ts';
 import { featureTable } from './features.ts';
-import { type Figure, spread } from './figure.ts';
+import { digitsOf, type Figure, spread } from './figure.ts';
 import type { Line, Report } from './report.ts';
 import type { Studied } from './study.ts';
-import { digitsOf, type Verdict, verdictWord } from './targets.ts';
+import { type Verdict, verdictWord } from './targets.ts';
 
 export function printed({ conditions, lines, features, extras, studies, targets, failures }: Report): string {
   const facts = Object.entries(conditions).map(([name, value]) => `${name}: ${value}`);
@@ -82,7 +82,7 @@ function studied({ title, how, findings }: Studied): string[] {
 function sentence(verdict: Verdict): string {
   const { label, atMost, unit, measured, withDatabase } = verdict;
   const word = verdictWord(verdict).padEnd(13);
-  const wanted = `at most ${Number(atMost.toFixed(2))} ${unit}`;
+  const wanted = `at most ${Number(atMost.toFixed(3))} ${unit}`;
   if (!measured) return `  ${word} ${label}: ${wanted}`;
   const told = (figure: Figure) => `${spread(figure, digitsOf(atMost))} ${unit}`;
   const more = withDatabase ? ` (${told(withDatabase)} with the CPU time of PostgreSQL)` : '';

@@ -24,7 +24,7 @@ export interface Sample {
 }
 
 /** The samples of one subject, one for each round. */
-export interface Series extends Pick<Subject, 'name' | 'label' | 'kind' | 'audits' | 'road'> {
+export interface Series extends Pick<Subject, 'name' | 'label' | 'kind' | 'audits' | 'road' | 'peer'> {
   samples: Sample[];
 }
 

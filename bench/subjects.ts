@@ -76,7 +76,7 @@ export interface Running {
   /** Starts it anew with an empty store; called before each measurement. */
   restart?: () => Promise<void>;
   /** What it can be measured with, if it is less than others can. */
-  atMost?: { seconds: number; connections: number };
+  atMost?: { seconds?: number; connections: number };
   /** CPU time that PostgreSQL spends for it. */
   databaseMicroseconds: () => number | null;
 }

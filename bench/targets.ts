@@ -72,6 +72,16 @@ export const TARGETS: Target[] = [
     against: 'cedar',
     atMost: 1,
   })),
+  ...[
+    { peer: 'opa', what: 'OPA with its console log', times: 8 },
+    { peer: 'cerbos', what: 'Cerbos with a file log', times: 15 },
+    { peer: 'faramesh', what: 'Faramesh with its synced log', times: 20 },
+  ].map(({ peer, what, times }) => ({
+    label: `check on sqlite, durable, against ${what}: ${times} times cheaper`,
+    of: 'sqlite',
+    against: peer,
+    atMost: 1 / times,
+  })),
   { label: 'forwarded call against a bare forwarder', of: 'mcp', against: 'mcp-floor', atMost: 2 },
   ...['mcp-proxy', 'supergateway'].map(peer => ({
     label: `forwarded call against ${peer}, the stdio server counted with both`,
@@ -113,10 +123,4 @@ export function verdictOn(
 export function verdictWord({ reached }: Verdict): string {
   if (reached === null) return 'not measured';
   return reached ? 'reached' : 'MISSED';
-}
-
-/** The number of significant decimals for a value of this size. */
-export function digitsOf(value: number): number {
-  if (value < 0.2) return 3;
-  return value < 10 ? 2 : 0;
 }

@@ -6,7 +6,7 @@ import { drawChart } from '../../bench/chart.ts';
 import { charts } from '../../bench/charts.ts';
 import { compare, judge } from '../../bench/count/compare.ts';
 import { summarise } from '../../bench/figure.ts';
-import { page, withTable } from '../../bench/page.ts';
+import { page, withTables } from '../../bench/page.ts';
 import { printed } from '../../bench/print.ts';
 import { type Measured, makeReport, type Sample, type Series } from '../../bench/report.ts';
 
@@ -124,13 +124,39 @@ test('a chart without figures is left out', () => {
 
 test('the page and the README have the same table', () => {
   const readme =
-    '# Toolgate\n\n## Speed\n\nWords.\n\n| old |\n|---|\n| old |\n\nMore words.\n\n## Next\n\n| kept |\n\n';
-  const changed = withTable(readme, report);
+    '# Toolgate\n\n## Speed\n\n| of others |\n\n### Targets\n\nWords.\n\n| old |\n|---|\n| old |\n\nMore words.\n\n## Next\n\n| kept |\n\n';
+  const changed = withTables(readme, report);
   const row = '| check on postgres, durable, against echo | 2 × | 2.50 × | **missed** | 3.40 (3.10-3.40) × |';
   expect(changed).toContain(`${row}\n`);
   expect(changed).not.toContain('old');
   expect(changed).toContain('More words.\n\n## Next\n\n| kept |');
   expect(page(report, ['![CPU](checks.svg)'])).toContain(row);
+  expect(changed).toContain('| of others |');
+});
+
+test('what others spend leads the charts and the README, and squeezes no other chart', () => {
+  const opa = {
+    ...series('opa', 'peer', [sample(200), sample(400), sample(200)]),
+    audits: 'a line',
+    peer: { program: 'opa' as const, open: () => Promise.reject(new Error('it is not opened here')) },
+  };
+  const compared = makeReport({ ...MEASURED, series: [...MEASURED.series, opa] }, {});
+  const drawn = charts(compared);
+  expect([...drawn.keys()]).toEqual(['field', 'checks', 'lone']);
+  expect(drawn.get('field')?.bars.map(({ label, value }) => [label, value])).toEqual([
+    ['sqlite', 16],
+    ['postgres', 25],
+    ['opa', 200],
+  ]);
+  expect(drawn.get('checks')?.bars.map(({ label }) => label)).not.toContain('opa');
+  expect(compared.targets.find(({ label }) => label.includes('OPA'))).toMatchObject({
+    measured: { median: 0.075 },
+    reached: true,
+  });
+  const readme = '## Speed\n\n| of others |\n\n### Targets\n\n| old |\n\n';
+  expect(withTables(readme, compared)).toContain(
+    '| a decision | opa | 200 (200-400) | 5000 (2500-5000) | a line |\n',
+  );
 });
 
 test('what a feature adds stands beside the check without it', () => {
