@@ -137,9 +137,13 @@ export class SlotMemory {
   add(tx: Transaction, entries: readonly Tagged[], contexts: readonly { tags: readonly number[] }[]): void {
     this.#newest.begin();
     const values: Value[] = [];
+    let before: { slot: string; tags: readonly number[] } = { slot: '', tags: [] };
     entries.forEach((entry, index) => {
       const slot = slotOf(entry.id);
-      for (const tag of tagsOf(entry, contexts[index]?.tags ?? [])) {
+      const tags = tagsOf(entry, contexts[index]?.tags ?? []);
+      if (tags === before.tags && slot === before.slot) return;
+      before = { slot, tags };
+      for (const tag of tags) {
         if (this.#newest.get(tag) === slot) continue;
         this.#newest.set(tag, slot);
         values.push(tag, slot, this.#writer);

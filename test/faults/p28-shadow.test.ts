@@ -39,7 +39,8 @@ const MUTANTS: Record<string, Patch[]> = {
           const { request, person } = each;
           const rule = askingRule(each.shadow);
           const about = { rule, ruleDigest: ruleDigest(rule), argsDigest: '', definitionDigest: null };
-          const entry = auditEntry(each, decideCase(each, { freedom: null, approvalLimit: null, usedUp }));
+          const facts = { drift: each.drift, freedom: null, approvalLimit: null, usedUp };
+          const entry = auditEntry(each, decide(each.considered, facts));
           const telling = { args: request.args, person, carriers: [], subscribers: [], now: group.now };
           ask(this.#deps, tx, entry, about, telling);
         }`,

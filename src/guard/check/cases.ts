@@ -84,7 +84,8 @@ export async function readGroup(
   );
   let steps = 0;
   let shadowSteps = 0;
-  for (const index of inTurns(requests)) {
+  const order = read.some(hasConditions) ? inTurns(requests) : requests.keys();
+  for (const index of order) {
     const each = read[index] as Ready | GuardError;
     if (each instanceof GuardError || (steps > MOST_STEPS && each.policy.compiled.size > 0)) continue;
     const drift = toolDrift !== 'allow' && definitions.changed(each.request) ? toolDrift : null;
@@ -122,6 +123,11 @@ interface Ready {
   person: PersonFacts | null;
   policy: CompiledPolicy;
   shadow: CompiledPolicy | null;
+}
+
+function hasConditions(each: Ready | GuardError): boolean {
+  if (each instanceof GuardError) return false;
+  return each.policy.compiled.size > 0 || (each.shadow !== null && each.shadow.compiled.size > 0);
 }
 
 function shadowOf(key: KeyFacts, policies: CompiledPolicies): CompiledPolicy | null {

@@ -47,9 +47,10 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #memory: CheckMemory;
   readonly #movesMetered: boolean;
   readonly #log = new AuditWriter();
-  /** What is held for pending verdicts once they are committed. It is not in the verdicts, because those are sent. */
-  readonly #toHold = new WeakMap<Verdict, () => void>();
-
+  /** What is held for the pending verdicts of the last group once they are committed. */
+  #toHold: (() => void)[] = [];
+  /** Whether the last group has put something into the outbox. */
+  #hasAsked = false;
   /** The traced calls of the last group, whose spans are told the decision once it is committed. */
   #traced: { request: CheckRequest; entry: AuditEntry }[] = [];
 
@@ -95,6 +96,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const approvals =
       asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], group.now) : null;
     this.#traced = [];
+    this.#toHold = [];
+    this.#hasAsked = false;
     const entries: AuditEntry[] = [];
     const results: Outcome<Verdict>[] = [];
     for (const each of group.cases) {
@@ -125,14 +128,12 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return results;
   }
 
-  committed(results: readonly Outcome<Verdict>[]): void {
+  committed(): void {
     this.#log.committed();
     for (const { request, entry } of this.#traced) request.span?.set(attributesOf(request, entry));
-    for (const each of results)
-      if (typeof each !== 'symbol' && 'decision' in each) this.#toHold.get(each)?.();
-    // A pending call has put an event and notifications into the outbox, and the worker is to send them now.
-    if (results.some(each => typeof each !== 'symbol' && 'decision' in each && each.decision === 'pending'))
-      this.#deps.db.wake();
+    for (const hold of this.#toHold) hold();
+    // An approval that was opened has an event and notifications in the outbox, and the worker is to send them now.
+    if (this.#hasAsked) this.#deps.db.wake();
   }
 
   #metered({ cases }: Group): Metered[] {
@@ -176,7 +177,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     entries: AuditEntry[],
     now: number,
   ): Promise<Verdict | GuardError> {
-    const { request, key } = each;
+    const { request, key, considered, drift } = each;
     const handedTo = receiverOf(asking);
     const approvalLimit = handedTo === null ? approvals.limit(request) : null;
     const before = approvals.repeated(asking);
@@ -186,7 +187,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     do {
       const freedom = approvals.freedom(asking);
       unfreed = freedom === null ? approvals.unfreed(asking) : null;
-      decided = decideCase(each, { freedom, unfreed, repeats, approvalLimit, usedUp, handedTo });
+      const facts: Facts = { drift, freedom, unfreed, repeats, approvalLimit, usedUp, handedTo };
+      decided = decide(considered, facts);
     } while (decided.freedBy !== null && !unsent(each) && !(await approvals.spend(tx, decided.freedBy, now)));
     const opens = decided.decision === 'pending' && decided.repeats === null && handedTo === null;
     const carriers = opens ? carriersFor(this.#deps, key, asking.rule) : [];
@@ -202,6 +204,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       const { person } = each;
       const { args } = request;
       const approval = ask(this.#deps, tx, entry, asking, { args, person, carriers, subscribers, now });
+      this.#hasAsked = true;
       entry.referenceId = approval.id;
       expiresAt = approval.expiresAt;
       approvals.opened(approval, asking);
@@ -211,8 +214,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const until = request.surface === 'check' ? {} : { expiresAt };
     const verdict = { ...verdictOf(entry), referenceId, message, ...until };
     const details = detailsOf(asking.rule, request.args);
-    if (details !== null)
-      this.#toHold.set(verdict, () => this.#deps.details.hold(referenceId, details, expiresAt));
+    if (details !== null) this.#toHold.push(() => this.#deps.details.hold(referenceId, details, expiresAt));
     return verdict;
   }
 }
@@ -240,10 +242,6 @@ function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): 
   return asksForApproval(considered, { drift, usedUp });
 }
 
-function decideCase({ considered, drift }: Case, about: Omit<Facts, 'drift'>): Decided {
-  return decide(considered, { drift, ...about });
-}
-
 /**
  * A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. `note` is what
  * the person wrote who denied it.
@@ -255,7 +253,8 @@ function pendingMessage({ surface }: CheckRequest, unfreed: string | null, note:
 
 /** Decides a call whose rule does not ask for approval. */
 function decideByRule(each: Case, usedUp: boolean, entries: AuditEntry[]): Verdict {
-  const decided = decideCase(each, { freedom: null, approvalLimit: null, usedUp });
+  const { considered, drift } = each;
+  const decided = decide(considered, { drift, freedom: null, approvalLimit: null, usedUp });
   const entry = auditEntry(each, decided);
   entries.push(entry);
   return verdictOf(entry);

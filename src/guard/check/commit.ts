@@ -65,8 +65,8 @@ export interface GroupWork<Item, Result> {
   moves?(request: Item): boolean;
   /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
   decideGroup(tx: Transaction, requests: readonly Item[]): Promise<Outcome<Result>[]>;
-  /** Called once the results are committed. */
-  committed(results: readonly Outcome<Result>[]): void;
+  /** Called once the results of the last group are committed. */
+  committed(): void;
 }
 
 export class GroupCommit<Item, Result> {
@@ -254,7 +254,7 @@ export class GroupCommit<Item, Result> {
       waited: startedAt - arrivedAt(group[0] as Waiting<Item, Result>),
       took: performance.now() - startedAt,
     });
-    this.#work.committed(results);
+    this.#work.committed();
     for (const [index, each] of group.entries()) this.#answer(each, results[index] as Outcome<Result>);
     return null;
   }
