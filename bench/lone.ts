@@ -1,8 +1,8 @@
 // A check made alone, compared with its two floors: an echo made alone, and one fsync on the same disk. They are
 // interleaved and subtracted round by round, since the speed of the disk changes from second to second.
 
-import * as path from 'node:path';
 import { summarise } from './figure.ts';
+import { fsync } from './fsync.ts';
 import { drive, type Request } from './load.ts';
 import { script } from './process.ts';
 import {
@@ -48,8 +48,8 @@ async function run(place: Place): Promise<Finding[]> {
     rounds.push({
       echo: await alone(echo, place),
       check: await alone(check, place),
-      append: await fsync('append', place),
-      overwrite: await fsync('overwrite', place),
+      append: (await fsync('append', SECONDS, place)).p50Ms,
+      overwrite: (await fsync('overwrite', SECONDS, place)).p50Ms,
     });
   }
   return findings(rounds);
@@ -57,14 +57,6 @@ async function run(place: Place): Promise<Finding[]> {
 
 async function alone(request: Request, { folder }: Place): Promise<number> {
   return (await drive(request, SECONDS, folder, 1)).p50Ms;
-}
-
-async function fsync(manner: 'append' | 'overwrite', { folder }: Place): Promise<number> {
-  const command = [path.join(import.meta.dirname, 'fsync.ts'), String(SECONDS), path.join(folder, 'fsync')];
-  const child = Bun.spawn(script(...command, manner), { stdout: 'pipe', stderr: 'inherit' });
-  const output = await child.stdout.text();
-  if ((await child.exited) !== 0) throw new Error('the fsync script failed');
-  return Number(output);
 }
 
 /** The log is reused all the time, so the cheaper fsync is the floor. */

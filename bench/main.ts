@@ -1,7 +1,7 @@
 // The benchmark: the cost of a check, compared with a bare echo server, on both engines, with many rules, conditions,
 // limits and a long audit log; the cost of a forwarded tool call, compared with other forwarders; and studies of a lone
-// check, batches, checks beside a limit, memory, the start, a slow disk and workers. It says which targets are met. It fails when
-// something cannot be measured or answers wrongly, never because something is slow.
+// check, checks at a fixed rate, batches, checks beside a limit, memory, the start, a slow disk and workers. It says which
+// targets are met. It fails when something cannot be measured or answers wrongly, never because something is slow.
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -12,6 +12,7 @@ import { BESIDE } from './beside.ts';
 import { openDatabase } from './database.ts';
 import { type Extra, measureExtra } from './extras.ts';
 import { present } from './field/subjects.ts';
+import { LATENCY } from './latency.ts';
 import { LONE } from './lone.ts';
 import { MILLION } from './million.ts';
 import { writePages } from './page.ts';
@@ -25,7 +26,7 @@ import type { Studied, Study } from './study.ts';
 import { SUBJECTS, type Subject } from './subjects.ts';
 import { WORKERS } from './workers.ts';
 
-const STUDIES = [START, LONE, BATCHES, BESIDE, MILLION, SLOW_DISK, WORKERS];
+const STUDIES = [START, LONE, LATENCY, BATCHES, BESIDE, MILLION, SLOW_DISK, WORKERS];
 const NAMED = [...SUBJECTS, ...STUDIES];
 const names = (some: { name: string }[]) => some.map(({ name }) => name).join(', ');
 

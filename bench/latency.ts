@@ -1,0 +1,75 @@
+// The wait for a check at the load of a busy installation, compared with an echo and with one fsync on the same disk. They
+// are measured in turn and subtracted round by round, since the speed of the disk and of the machine changes.
+
+import { openLoop } from './extras.ts';
+import { summarise } from './figure.ts';
+import { fsync } from './fsync.ts';
+import { drive } from './load.ts';
+import { script } from './process.ts';
+import {
+  checkAnswer,
+  checkRequest,
+  createKey,
+  echoRequest,
+  type Place,
+  SERVE,
+  settings,
+  start,
+  startEcho,
+} from './service.ts';
+import type { Finding, Study } from './study.ts';
+
+const WARM_UP_SECONDS = 5;
+const ROUNDS = 7;
+const SECONDS = 2;
+const RATE = 2000;
+
+export const LATENCY: Study = {
+  name: 'latency',
+  title: 'Checks at a fixed rate',
+  how: `${RATE.toLocaleString('en')} requests per second, whether or not the last ones are answered, for ${SECONDS} seconds in each of ${ROUNDS} rounds; and one fsync after another on the same disk, in between.`,
+  run,
+};
+
+interface Round {
+  echo: number;
+  check: number;
+  fsync: number;
+}
+
+async function run(place: Place): Promise<Finding[]> {
+  const echo = echoRequest(await startEcho('latency-echo', 'echo.ts', place));
+  const server = await start('latency', script(...SERVE), await settings('latency', 'sqlite', place), place);
+  const check = checkRequest(server, (await createKey(server.url)).key);
+  await checkAnswer(check);
+  const order = (request: object) => openLoop({ ...request, rate: RATE, seconds: SECONDS });
+  for (const request of [echo, check]) {
+    await drive(request, WARM_UP_SECONDS, place.folder);
+    await order(request);
+  }
+  const rounds: Round[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    place.tell(`checks at a fixed rate, round ${round} of ${ROUNDS}`);
+    rounds.push({
+      echo: (await order(echo)).p99Ms,
+      check: (await order(check)).p99Ms,
+      fsync: (await fsync('overwrite', 1, place)).p99Ms,
+    });
+  }
+  return findings(rounds);
+}
+
+function findings(rounds: Round[]): Finding[] {
+  const finding = (name: string, label: string, pick: (round: Round) => number) => ({
+    name,
+    label,
+    unit: 'ms',
+    figure: summarise(rounds.map(pick)),
+  });
+  return [
+    finding('p99-echo', 'p99 of an echo', round => round.echo),
+    finding('p99-fsync', 'p99 of an fsync', round => round.fsync),
+    finding('p99-check', 'p99 of a check on sqlite', round => round.check),
+    finding('p99-added', 'the check less the fsync', round => round.check - round.fsync),
+  ];
+}
