@@ -2,10 +2,11 @@
 // from the bundle of the npm package, and as the single executable; and its memory at rest.
 
 import * as path from 'node:path';
-import { bundle, compile } from '../scripts/build/bundle.ts';
+import { bundle, compile, ROOT } from '../scripts/build/bundle.ts';
+import { OUTBOUND } from '../src/cli/outbound.ts';
 import { summarise } from './figure.ts';
 import { startServer } from './process.ts';
-import { createKey, type Place, SERVE, settings } from './service.ts';
+import { createKey, type Place, settings } from './service.ts';
 import type { Finding, Study } from './study.ts';
 
 const STARTS = 5;
@@ -23,6 +24,8 @@ interface Form {
   name: string;
   label: string;
   command: string[];
+  /** What its launcher sets. */
+  env: Record<string, string>;
   readyMs: number[];
   restMb: number[];
 }
@@ -37,7 +40,7 @@ async function run(place: Place): Promise<Finding[]> {
   for (let round = 1; round <= STARTS; round++) {
     for (const form of forms) {
       place.tell(`start ${round} of ${STARTS}: ${form.label}`);
-      const server = await startServer(form.command, env, log);
+      const server = await startServer(form.command, { ...env, ...form.env }, log);
       form.readyMs.push(server.readyMs);
       await Bun.sleep(REST_MS);
       form.restMb.push(server.memoryMegabytes());
@@ -52,16 +55,17 @@ async function build({ folder }: Place): Promise<Form[]> {
   const packed = path.join(folder, 'package');
   await compile(executable);
   await bundle(packed);
-  const form = (name: string, label: string, command: string[]): Form => ({
+  const form = (name: string, label: string, command: string[], launched = {}): Form => ({
     name,
     label,
     command,
+    env: launched,
     readyMs: [],
     restMb: [],
   });
   return [
-    form('', 'from the sources', [process.execPath, ...SERVE]),
-    form('-package', 'from the npm package', [process.execPath, path.join(packed, 'main.js'), 'serve']),
+    form('', 'from the sources', [path.join(ROOT, 'bin/toolgate'), 'serve']),
+    form('-package', 'from the npm package', [process.execPath, path.join(packed, 'main.js'), 'serve'], OUTBOUND),
     form('-executable', 'the executable', [executable, 'serve']),
   ];
 }

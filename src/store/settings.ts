@@ -7,8 +7,10 @@ export async function readSetting(db: Queries, name: string): Promise<string | n
   return row?.value ?? null;
 }
 
-/** Keeps the first value ever written under a name, and returns it. */
+/** Keeps the first value ever written under a name, and returns it. It writes only if there is none: each start asks. */
 export async function keepSetting(db: Queries, name: string, value: string): Promise<string> {
+  const known = await readSetting(db, name);
+  if (known !== null) return known;
   await db.run('INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [
     name,
     value,
