@@ -65,7 +65,12 @@ async function build({ folder }: Place): Promise<Form[]> {
   });
   return [
     form('', 'from the sources', [path.join(ROOT, 'bin/toolgate'), 'serve']),
-    form('-package', 'from the npm package', [process.execPath, path.join(packed, 'main.js'), 'serve'], OUTBOUND),
+    form(
+      '-package',
+      'from the npm package',
+      [process.execPath, path.join(packed, 'main.js'), 'serve'],
+      OUTBOUND,
+    ),
     form('-executable', 'the executable', [executable, 'serve']),
   ];
 }
