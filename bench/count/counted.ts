@@ -77,16 +77,19 @@ export class Counted {
    * collections and compilations, which fall into some windows and not into others.
    */
   async perRequest(requests: Request[], warmUp: number): Promise<number> {
-    const callers = await Callers.open(requests);
+    for (const size of SMALL_GROUPS) {
+      const few = await Callers.open(requests.slice(0, size), size);
+      for (let times = 0; times < SMALL_TIMES; times++) await few.group();
+      few.close();
+    }
+    const callers = await Callers.open(requests, GROUP);
     try {
-      for (const size of SMALL_GROUPS)
-        for (let times = 0; times < SMALL_TIMES; times++) await callers.group(size);
-      for (let times = 0; times < warmUp; times++) await callers.group(GROUP);
+      for (let times = 0; times < warmUp; times++) await callers.group();
       const counts: number[] = [];
       let before = await this.#mark();
       callers.refused = 0;
       for (let windows = 0; windows < WINDOWS; windows++) {
-        for (let times = 0; times < WINDOW; times++) await callers.group(GROUP);
+        for (let times = 0; times < WINDOW; times++) await callers.group();
         const after = await this.#mark();
         counts.push((after - before) / (WINDOW * GROUP));
         before = after;
@@ -112,17 +115,20 @@ export class Counted {
   }
 }
 
-/** Connections that each send one request of a group. */
-class Callers {
+/**
+ * Connections that each send one request of a group. All of them are used, because the server closes those that are idle
+ * for ten seconds.
+ */
+export class Callers {
   readonly #sockets: Socket[] = [];
   /** Answers other than 200. */
   refused = 0;
   #left = 0;
   #group = Promise.withResolvers<void>();
 
-  static async open(requests: Request[]): Promise<Callers> {
+  static async open(requests: Request[], size: number): Promise<Callers> {
     const callers = new Callers();
-    for (let index = 0; index < GROUP; index++) await callers.#connect(requests[index % requests.length]!);
+    for (let index = 0; index < size; index++) await callers.#connect(requests[index % requests.length]!);
     return callers;
   }
 
@@ -130,10 +136,10 @@ class Callers {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  group(size: number): Promise<void> {
-    this.#left = size;
+  group(): Promise<void> {
+    this.#left = this.#sockets.length;
     this.#group = Promise.withResolvers<void>();
-    for (const socket of this.#sockets.slice(0, size)) socket.emit('ask');
+    for (const socket of this.#sockets) socket.emit('ask');
     return this.#group.promise;
   }
 
