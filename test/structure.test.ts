@@ -1,15 +1,42 @@
-// The shape of the code: who may import whom, that the table of locks has every lock, that the committed OpenAPI
+// The shape of the code: who may import whom, what a start does not load, that the table of locks has every lock, that the committed OpenAPI
 // document is what the routes say, and that `npm ci` brings little.
 
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { circlesIn, dashboardFaultOf, faultOf, importFaults } from '../scripts/imports.ts';
 import { needExtra } from './support/need.ts';
 
 const ROOMS = ['check', 'approvals', 'people', 'outgoing', 'server-sign-ins', 'log'].map(
   room => `src/guard/${room}`,
 );
+
+/** A file and all that it imports, except what it loads when it needs it. */
+function loadedWith(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  if (!file.endsWith('.ts')) return found;
+  const transpiler = new Bun.Transpiler({ loader: 'ts', trimUnusedImports: true });
+  for (const { kind, path } of transpiler.scanImports(readFileSync(file, 'utf8'))) {
+    if (kind !== 'import-statement') continue;
+    loadedWith(path.startsWith('.') ? join(dirname(file), path) : path, found);
+  }
+  return found;
+}
+
+test('a start loads the service, but nothing that it may never need', () => {
+  const loaded = loadedWith('src/main.ts');
+  for (const needed of ['src/http/check.ts', 'src/mcp/endpoint.ts', 'zod']) expect(loaded).toContain(needed);
+  const later = [
+    'src/http/routes.ts',
+    'src/store/postgres.ts',
+    'src/demo/fill.ts',
+    'yaml',
+    'nodemailer',
+    'jose',
+  ];
+  for (const each of [...later, 'node:http', 'node:http2', 'node:tls']) expect(loaded).not.toContain(each);
+});
 
 test('imports keep to the directions of ARCHITECTURE.md', () => {
   expect(importFaults()).toEqual([]);
