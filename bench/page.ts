@@ -89,7 +89,7 @@ ${studies.map(studySection).join('\n')}
   server is its child and counted too. In the lines with an HTTP upstream the upstream is not counted.
 ${FIELD_SETUP}
 - Repeat it with \`npm ci\`, \`npm ci --prefix bench\`, \`npm run bench:field\` and \`${conditions.command}\`,
-  on a machine that does nothing else, with \`wrk\` and \`strace\` installed. It takes about 17 minutes and 10 GB of disk.
+  on a machine that does nothing else, with \`wrk\` and \`strace\` installed. It takes about 25 minutes and 10 GB of disk.
   \`npm run bench -- --help\` lists the options.
 `;
 }

@@ -3,12 +3,23 @@
 
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { folderOf, isThere, PROGRAMS, type Program, type ProgramName, titleOf } from './programs.ts';
+import {
+  executableOf,
+  folderOf,
+  isThere,
+  PROGRAMS,
+  type Program,
+  type ProgramName,
+  titleOf,
+} from './programs.ts';
 
 const names = Object.keys(PROGRAMS) as ProgramName[];
 const missing = names.filter(name => !bring(name));
 if (missing.length > 0) {
-  console.log(`The benchmark leaves out what could not be had: ${missing.map(titleOf).join(', ')}.`);
+  console.log(
+    'The benchmark leaves out what could not be had. Whoever has it from elsewhere can put it here:',
+  );
+  for (const name of missing) console.log(`  ${titleOf(name)}: ${executableOf(name)}`);
   process.exitCode = 1;
 }
 
