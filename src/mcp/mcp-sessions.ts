@@ -25,6 +25,12 @@ interface Stream {
   writer: EventWriter;
 }
 
+interface Cancellable {
+  cancel: AbortController;
+  /** What other replicas call it, once one has asked for it. */
+  hash: string | null;
+}
+
 interface Found {
   mcpSession: McpSessionRecord;
   principal: Principal;
@@ -34,13 +40,13 @@ interface Found {
 export class McpSessions {
   readonly #deps: Deps;
   readonly #streams = new Map<string, Stream>();
-  /** The calls under way here, by the hash that names them to other replicas. */
-  readonly #calls = new Map<string, AbortController>();
+  /** The calls under way here, by MCP session and id. */
+  readonly #calls = new Map<string, Cancellable>();
   readonly #found = new Map<string, Found>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    onHint(deps.db, 'cancel', hash => this.#calls.get(hash)?.abort());
+    onHint(deps.db, 'cancel', hash => this.#cancelHashed(hash));
     onHint(deps.db, 'ended', id => this.#forget(id));
   }
 
@@ -103,28 +109,37 @@ export class McpSessions {
 
   /** Lets a call be cancelled by its id. Returns the function that ends this. */
   follow(mcpSessionId: string, id: Id, cancel: AbortController): () => void {
-    const key = callKey(mcpSessionId, id);
+    const name = callName(mcpSessionId, id);
+    const call = { cancel, hash: null };
     // If a client uses an id twice at once, the id means the newer call.
-    this.#calls.set(key, cancel);
+    this.#calls.set(name, call);
     return () => {
-      if (this.#calls.get(key) === cancel) this.#calls.delete(key);
+      if (this.#calls.get(name) === call) this.#calls.delete(name);
     };
   }
 
   cancel(mcpSessionId: string, id: Id): void {
-    const call = callKey(mcpSessionId, id);
-    const here = this.#calls.get(call);
+    const name = callName(mcpSessionId, id);
+    const here = this.#calls.get(name);
     // The client's messages may reach any replica, and the call runs on one of them.
-    if (here === undefined) giveHint(this.#deps.db, 'cancel', call);
-    else here.abort();
+    if (here === undefined) giveHint(this.#deps.db, 'cancel', hashToken(name));
+    else here.cancel.abort();
+  }
+
+  /** Another replica names a call by a hash. It is computed here when one asks, and not for every call: few are cancelled. */
+  #cancelHashed(hash: string): void {
+    for (const [name, call] of this.#calls) {
+      call.hash ??= hashToken(name);
+      if (call.hash === hash) call.cancel.abort();
+    }
   }
 
   close(): void {
     for (const { writer } of this.#streams.values()) writer.close();
-    for (const call of this.#calls.values()) call.abort();
+    for (const { cancel } of this.#calls.values()) cancel.abort();
   }
 }
 
-function callKey(mcpSessionId: string, id: Id): string {
-  return hashToken(`${mcpSessionId} ${typeof id} ${id}`);
+function callName(mcpSessionId: string, id: Id): string {
+  return `${mcpSessionId} ${typeof id} ${id}`;
 }

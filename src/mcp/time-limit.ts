@@ -9,40 +9,49 @@ const LONGEST_MS = 2 ** 31 - 1;
 /** The upstream took too long. */
 export class UpstreamTimeout extends UpstreamError {}
 
+/** One timer serves both limits: a sign of life only moves the time at which silence ends, which is cheaper than a timer. */
 export class TimeLimit {
   readonly #cancel: AbortController;
   readonly #silentMs: number;
-  readonly #whole: Timer;
-  #silent: Timer;
+  readonly #wholeMs: number;
+  readonly #endsAt: number;
+  #silentUntil: number;
+  #timer: Timer;
   /** Set once the time is up. */
   exceeded: UpstreamTimeout | null = null;
 
   constructor(cancel: AbortController, silentMs: number, wholeMs: number) {
+    const now = performance.now();
     this.#cancel = cancel;
     this.#silentMs = silentMs;
-    this.#silent = this.#waitForSign();
-    const why = `the upstream did not finish within ${inSeconds(wholeMs)}, whatever progress it reported`;
-    this.#whole = after(wholeMs, () => this.#expire(why));
+    this.#wholeMs = wholeMs;
+    this.#silentUntil = now + silentMs;
+    this.#endsAt = now + wholeMs;
+    this.#timer = after(Math.min(silentMs, wholeMs), this.#look);
   }
 
   /** Starts the limit for silence again: the upstream showed a sign of life. */
   renew(): void {
-    clearTimeout(this.#silent);
-    if (this.exceeded === null) this.#silent = this.#waitForSign();
+    this.#silentUntil = performance.now() + this.#silentMs;
   }
 
   stop(): void {
-    clearTimeout(this.#silent);
-    clearTimeout(this.#whole);
+    clearTimeout(this.#timer);
   }
 
-  #waitForSign(): Timer {
-    const why = `the upstream did not answer within ${inSeconds(this.#silentMs)}`;
-    return after(this.#silentMs, () => this.#expire(why));
-  }
+  readonly #look = (): void => {
+    const left = Math.min(this.#silentUntil, this.#endsAt) - performance.now();
+    // A timer may fire a moment early.
+    if (left > 1) this.#timer = after(left, this.#look);
+    else this.#expire();
+  };
 
-  #expire(why: string): void {
-    this.exceeded ??= new UpstreamTimeout(why);
+  #expire(): void {
+    const why =
+      this.#endsAt < this.#silentUntil
+        ? `the upstream did not finish within ${inSeconds(this.#wholeMs)}, whatever progress it reported`
+        : `the upstream did not answer within ${inSeconds(this.#silentMs)}`;
+    this.exceeded = new UpstreamTimeout(why);
     this.#cancel.abort(this.exceeded);
   }
 }

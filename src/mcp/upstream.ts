@@ -150,12 +150,14 @@ export class Upstream {
     this.#underWay++;
     try {
       const { signal } = asking.cancel;
-      const wire = await this.#soon(signal);
-      return await this.#ask(wire, method, params, asking).catch(async error => {
+      const wire = this.#wire ?? (await this.#soon(signal));
+      try {
+        return await this.#ask(wire, method, params, asking);
+      } catch (error) {
         if (!(error instanceof UpstreamError && error.unsent) || signal.aborted) throw error;
         this.#drop(wire);
-        return this.#ask(await this.#soon(signal), method, params, asking);
-      });
+        return await this.#ask(await this.#soon(signal), method, params, asking);
+      }
     } finally {
       this.#ended();
       this.#usedAt = this.#now();

@@ -49,6 +49,8 @@ export class HttpWire implements Wire {
   readonly #http: HttpClient;
   readonly #path: string;
   #sessionId: string | null = null;
+  /** The headers of a usual call, and the session and version that they are for. */
+  #usual: { of: string; lines: string } | null = null;
   #nextId = 1;
   #notices = 0;
   #listening: Listening | null = null;
@@ -72,26 +74,17 @@ export class HttpWire implements Wire {
   ): Promise<RpcResponse> {
     const id = this.#nextId++;
     try {
-      return await this.#ask(id, method, params, hooks, headers);
+      const message = writeJson({ jsonrpc: '2.0', id, method, params });
+      const answer = await this.#send('POST', message, hooks.signal, headers);
+      if (method === 'initialize') this.#sessionId = answer.header('mcp-session-id');
+      if (answer.header('content-type')?.includes('text/event-stream'))
+        return await this.#fromStream(answer, id, hooks);
+      const body = answer.body.arrived ?? (await answer.body.bytes(MAX_MESSAGE_BYTES));
+      return this.#fromJson(answer, body, id);
     } catch (error) {
       if (hooks.signal.aborted) this.#tellCancelled(id);
       throw error;
     }
-  }
-
-  async #ask(
-    id: number,
-    method: string,
-    params: JsonObject,
-    hooks: Hooks,
-    headers: Record<string, string>,
-  ): Promise<RpcResponse> {
-    const message = writeJson({ jsonrpc: '2.0', id, method, params });
-    const answer = await this.#send('POST', message, hooks.signal, headers);
-    if (method === 'initialize') this.#sessionId = answer.header('mcp-session-id');
-    if (answer.header('content-type')?.includes('text/event-stream'))
-      return this.#fromStream(answer, id, hooks);
-    return this.#fromJson(answer, id);
   }
 
   /** In the older era a closed connection does not cancel a call, so the upstream needs a notice. */
@@ -140,15 +133,13 @@ export class HttpWire implements Wire {
     extra: Record<string, string>,
     signIn: SignIn | null = this.#target.signIn ?? null,
   ): Promise<Answer> {
-    const headers: Record<string, string> = { ...this.#target.headers, Accept: ACCEPT, ...extra };
-    if (body !== null) headers['Content-Type'] = 'application/json';
-    if (this.#sessionId !== null) headers['Mcp-Session-Id'] = this.#sessionId;
-    if (this.protocolVersion !== null) headers['MCP-Protocol-Version'] ??= this.protocolVersion;
-    const send = (all: Record<string, string>) =>
-      this.#http.send({ method, path: this.#path, headers: headerLines(all), body, signal });
+    const send = (own: Record<string, string>) => {
+      const headers = this.#headers(body !== null, own);
+      return this.#http.send({ method, path: this.#path, headers, body, signal });
+    };
     try {
-      if (signIn === null) return await send(headers);
-      return await authorized(signIn, signal, Authorization => send({ ...headers, Authorization }));
+      if (signIn === null) return await send(extra);
+      return await authorized(signIn, signal, Authorization => send({ ...extra, Authorization }));
     } catch (error) {
       if (signal.aborted || error instanceof UpstreamError) throw error;
       if (error instanceof BadAnswer) throw new UpstreamError(NOT_HTTP, { cause: error });
@@ -156,8 +147,21 @@ export class HttpWire implements Wire {
     }
   }
 
-  async #fromJson(answer: Answer, id: number): Promise<RpcResponse> {
-    const body = await answer.body.bytes(MAX_MESSAGE_BYTES);
+  /** The headers as lines. Those of a call without any of its own are the same until session or version change. */
+  #headers(hasBody: boolean, extra: Record<string, string>): string {
+    const isUsual = hasBody && Object.keys(extra).length === 0;
+    const of = `${this.#sessionId} ${this.protocolVersion}`;
+    if (isUsual && this.#usual?.of === of) return this.#usual.lines;
+    const headers: Record<string, string> = { ...this.#target.headers, Accept: ACCEPT, ...extra };
+    if (hasBody) headers['Content-Type'] = 'application/json';
+    if (this.#sessionId !== null) headers['Mcp-Session-Id'] = this.#sessionId;
+    if (this.protocolVersion !== null) headers['MCP-Protocol-Version'] ??= this.protocolVersion;
+    const lines = headerLines(headers);
+    if (isUsual) this.#usual = { of, lines };
+    return lines;
+  }
+
+  #fromJson(answer: Answer, body: Buffer | null, id: number): RpcResponse {
     if (body === null) throw new MessageTooLarge('the upstream sent an answer that is too large');
     const text = body.toString('utf8');
     const message = asResponse(text);

@@ -73,6 +73,14 @@ export class AnswerBody {
     this.#wake?.();
   }
 
+  /**
+   * The whole body, if it arrived at once, as most do; else null. One read of the socket is never larger than a few
+   * hundred kilobytes.
+   */
+  get arrived(): Buffer | null {
+    return this.#state === 'ended' && this.#parts.length === 1 ? this.#take() : null;
+  }
+
   /** The whole body; null if it is larger, and then the rest is not read. */
   async bytes(maxBytes: number): Promise<Buffer | null> {
     const parts: Buffer[] = [];
