@@ -92,10 +92,11 @@ export async function callTool(services: CallServices, asked: Call): Promise<Jso
   const tool = await services.listing.find(principal.keyId, name, principal.personId);
   const { span: around, ...message } = context;
   const span = beginMcpSpan(services.tracer, { method: METHOD, params, ...message, around, startedAt, tool });
-  return withinSpan(span, async () => {
-    if (tool === null) throw new RpcError(CODES.invalidParams, `Unknown tool: ${name}`);
-    return checkAndForward(services, { ...call, span }, name, tool, args);
-  });
+  return withinSpan(span, () =>
+    tool === null
+      ? Promise.reject(new RpcError(CODES.invalidParams, `Unknown tool: ${name}`))
+      : checkAndForward(services, { ...call, span }, name, tool, args),
+  );
 }
 
 async function checkAndForward(
@@ -198,7 +199,7 @@ async function forward(
   }
 }
 
-async function send(services: CallServices, call: Traced, tool: KnownTool): Promise<RpcResponse> {
+function send(services: CallServices, call: Traced, tool: KnownTool): Promise<RpcResponse> {
   const meta = metaOf(call.params);
   const clientToken = meta['progressToken'];
   // Upstreams see a token of ours, so that no client can name another's call.

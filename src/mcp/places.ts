@@ -1,5 +1,5 @@
 // Bounds how many calls one key, and one Connected Tool, may have under way in this process. Without it, slow calls
-// of one key would use up what all share: sockets, memory, and the runtime's pool of outbound requests.
+// of one key would use up what all share: sockets and memory.
 
 interface PlaceLimits {
   perKey: number;

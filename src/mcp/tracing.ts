@@ -68,11 +68,11 @@ function about(method: string, toolName: string | null): Attributes {
 }
 
 /** Does the work of a client's request within its span. `work` returns the result for the client. */
-export async function withinSpan(
-  span: Span | undefined,
-  work: () => Promise<JsonObject>,
-): Promise<JsonObject> {
-  if (span === undefined) return work();
+export function withinSpan(span: Span | undefined, work: () => Promise<JsonObject>): Promise<JsonObject> {
+  return span === undefined ? work() : ending(span, work);
+}
+
+async function ending(span: Span, work: () => Promise<JsonObject>): Promise<JsonObject> {
   try {
     const result = await work();
     span.end(result['isError'] === true ? TOOL_ERROR : null);
@@ -95,14 +95,23 @@ function failureOf(error: unknown): string {
 }
 
 /** Sends a request to a tool server within a span of its own. `send` is given what the request has to carry of it. */
-export async function sendTraced(
+export function sendTraced(
   around: Span | undefined,
   upstream: ConnectedTool,
   method: string,
   toolName: string | null,
   send: (trace: Trace | undefined) => Promise<RpcResponse>,
 ): Promise<RpcResponse> {
-  if (around === undefined) return send(undefined);
+  return around === undefined ? send(undefined) : sendWithin(around, upstream, method, toolName, send);
+}
+
+async function sendWithin(
+  around: Span,
+  upstream: ConnectedTool,
+  method: string,
+  toolName: string | null,
+  send: (trace: Trace | undefined) => Promise<RpcResponse>,
+): Promise<RpcResponse> {
   const span = around.child(toolName === null ? method : `${method} ${toolName}`, 'client');
   span.set({ ...about(method, toolName), ...peerOf(upstream) });
   try {
