@@ -70,6 +70,8 @@ function chosen(): Case[] {
 
 async function countAll(cases: Case[]): Promise<Record<string, number>> {
   await using resources = new AsyncDisposableStack();
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => resources.disposeAsync().finally(() => process.exit(130)));
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'toolgate-count-'));
   resources.defer(() => fs.rmSync(folder, { recursive: true, force: true }));
   const place: Place = { folder, resources, postgres: null, tell: text => console.error(text) };
