@@ -29,6 +29,10 @@ function bring(name: ProgramName): boolean {
     return true;
   }
   const { commands }: Program = PROGRAMS[name];
+  if (commands.length === 0) {
+    console.log(`${titleOf(name)}: is in no package registry`);
+    return false;
+  }
   const folder = folderOf(name);
   fs.mkdirSync(folder, { recursive: true });
   console.log(`${titleOf(name)}: ${commands.map(words => words.join(' ')).join('; ')}`);

@@ -10,7 +10,10 @@ export interface Program {
   version: string;
   /** The executable, inside the program's folder. */
   executable: string;
-  /** The commands that bring it, run one after another inside that folder. */
+  /**
+   * The commands that bring it, run one after another inside that folder. None: no package registry has it, and whoever
+   * has the program puts it there.
+   */
   commands: string[][];
 }
 
@@ -36,7 +39,7 @@ export const PROGRAMS = {
     title: 'Faramesh',
     version: FARAMESH,
     executable: 'faramesh',
-    commands: [['go', 'install', `github.com/faramesh/faramesh-core/cmd/faramesh@v${FARAMESH}`]],
+    commands: [],
   },
   contextforge: {
     title: 'ContextForge',
