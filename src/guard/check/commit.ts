@@ -274,7 +274,10 @@ export class GroupCommit<Item, Result> {
   #answer(each: Waiting<Item, Result>, result: Outcome<Result>): void {
     if (result === MOVED) {
       const now = performance.now();
-      (this.#next as GroupCommit<Item, Result>).#enter(each.request, now, now - arrivedAt(each), each.answer);
+      const { answer } = each;
+      // From now on only the next GroupCommit answers it, even if the rest of this group fails.
+      each.answer = () => {};
+      (this.#next as GroupCommit<Item, Result>).#enter(each.request, now, now - arrivedAt(each), answer);
       return;
     }
     if (result === LATER) {

@@ -247,6 +247,11 @@ for (const engine of await engines()) {
         expect(commit.depth).toBe(0);
       });
 
+      test('one that is moved is answered there, although another one failed beside it', async () => {
+        const { ask } = together();
+        expect(await ask(['throws', 'plain', 'moved'])).toEqual(['audit_failed', 1, 2]);
+      });
+
       test('those for whom there is no room are refused, and each has its time limit', async () => {
         const { ask } = together();
         expect(await ask(Array(12).fill('plain'))).toEqual([...Array(10).keys(), 'overloaded', 'overloaded']);
