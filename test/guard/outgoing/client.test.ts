@@ -7,8 +7,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AnswerBody } from '../../../src/guard/outgoing/client/answer.ts';
+import { Chunks } from '../../../src/guard/outgoing/client/chunks.ts';
 import { HttpClient, headerLines } from '../../../src/guard/outgoing/client/client.ts';
 import { BadAnswer } from '../../../src/guard/outgoing/client/head.ts';
+import type { Surroundings } from '../../../src/guard/outgoing/pins.ts';
 import { until } from '../../support/faults.ts';
 import { refusal } from '../../support/refusal.ts';
 
@@ -25,7 +28,10 @@ interface Bare {
 }
 
 /** A server that does this with each thing that arrives, and a client for it. */
-async function bare(onData: (socket: Socket, text: string, nth: number) => void): Promise<Bare> {
+async function bare(
+  onData: (socket: Socket, text: string, nth: number) => void,
+  { scheme = 'http', ...surroundings }: Surroundings & { scheme?: string } = {},
+): Promise<Bare> {
   const connections: Socket[] = [];
   const heard: string[] = [];
   const server = createServer(socket => {
@@ -44,7 +50,8 @@ async function bare(onData: (socket: Socket, text: string, nth: number) => void)
     for (const each of connections) each.destroy();
   });
   const { port } = server.address() as { port: number };
-  return { client: new HttpClient(`http://127.0.0.1:${port}`, { allowPrivate: true }), connections, heard };
+  const client = new HttpClient(`${scheme}://127.0.0.1:${port}`, { allowPrivate: true }, surroundings);
+  return { client, connections, heard };
 }
 
 const never = new AbortController().signal;
@@ -212,6 +219,26 @@ describe('an answer', () => {
     expect(sent).toBeLessThan(400);
     expect((await answer.body.bytes(64 * 1024 * 1024))?.length).toBe(512 * 65_536);
   });
+
+  test('that nobody reads does not hold back the next one on its connection', () => {
+    const told: string[] = [];
+    const tell = (word: string) => () => told.push(word);
+    const body = new AnswerBody({ pause: tell('pause'), resume: tell('resume'), destroy: tell('destroy') });
+    body.push(Buffer.alloc(2_000_000));
+    body.end();
+    body.cancel();
+    expect(told).toEqual(['pause', 'resume']);
+  });
+
+  test('in a million chunks is one part of a body for each time that something arrives', () => {
+    const chunks = new Chunks();
+    const parts: string[] = [];
+    const read = (text: string) => chunks.read(Buffer.from(text), part => parts.push(part.toString()));
+    read(`${'1\r\nx\r\n'.repeat(1000)}3\r\nab`);
+    read('c\r\n4\r\ndefg\r\n1');
+    expect(read('0\r\n0123456789abcdef\r\n0\r\n\r\nmore')).toBe(26);
+    expect(parts).toEqual([`${'x'.repeat(1000)}ab`, 'cdefg', '0123456789abcdef']);
+  });
 });
 
 describe('a request', () => {
@@ -287,6 +314,40 @@ describe('a request', () => {
     }
     expect(await textOf(client)).toBe('200 ok');
     expect(connections).toHaveLength(3);
+  });
+
+  test('finds no connection that was idle for as long as servers keep one, or as this one said', async () => {
+    for (const [said, keptMs] of [
+      ['X: y', 4000],
+      ['Keep-Alive: max=100', 4000],
+      ['Keep-Alive: timeout=5', 4000],
+      ['keep-alive: max=9, Timeout = 2', 1000],
+      ['Keep-Alive: timeout=1', 0],
+      ['Keep-Alive: timeout=0', 0],
+      ['Keep-Alive: timeout=86400', 60_000],
+    ] as const) {
+      let now = 0;
+      const { client, connections } = await bare(
+        socket => socket.write(`HTTP/1.1 200 OK\r\n${said}\r\nContent-Length: 2\r\n\r\nok`),
+        { now: () => now },
+      );
+      for (const wait of [0, keptMs - 1, keptMs]) {
+        now += Math.max(0, wait);
+        expect(await textOf(client)).toBe('200 ok');
+      }
+      expect(`${said} ${connections.length}`).toBe(`${said} ${keptMs === 0 ? 3 : 2}`);
+      client.close();
+    }
+  });
+
+  test('that is given up during the handshake of TLS leaves no connection', async () => {
+    const { client, connections, heard } = await bare(() => {}, { scheme: 'https' });
+    const cancel = new AbortController();
+    const asked = client.send(request('{}', cancel.signal));
+    await until('the handshake began', () => heard.length === 1);
+    cancel.abort(new Error('enough'));
+    expect(await refusal(asked)).toBe(cancel.signal.reason);
+    await until('it was closed', () => connections[0]?.destroyed === true);
   });
 
   test('leaves at most 64 connections open, and none once the client is closed', async () => {

@@ -5,6 +5,8 @@ import type { Head } from './head.ts';
 
 /** How much may wait here until it is read. */
 const HIGH_WATER_BYTES = 1024 * 1024;
+/** What a part takes beside its bytes, about: a server may send byte by byte. */
+const PART_BYTES = 200;
 
 /** The connection that the body comes from. */
 interface Source {
@@ -53,7 +55,7 @@ export class AnswerBody {
   /** Takes what has arrived. */
   push(part: Buffer): void {
     this.#parts.push(part);
-    this.#size += part.length;
+    this.#size += part.length + PART_BYTES;
     if (this.#size > HIGH_WATER_BYTES && !this.#paused) {
       this.#paused = true;
       this.#source.pause();
@@ -63,6 +65,8 @@ export class AnswerBody {
 
   end(): void {
     this.#state = 'ended';
+    // The connection is used for other requests from now on, even if nobody ever reads this body.
+    this.#resume();
     this.#wake?.();
   }
 
@@ -132,10 +136,13 @@ export class AnswerBody {
     const taken = this.#parts.length === 1 ? (only as Buffer) : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#size = 0;
-    if (this.#paused) {
-      this.#paused = false;
-      this.#source.resume();
-    }
+    this.#resume();
     return taken;
+  }
+
+  #resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#source.resume();
   }
 }

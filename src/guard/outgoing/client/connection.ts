@@ -8,8 +8,10 @@ import { BadAnswer, type Head, readHead } from './head.ts';
 
 /** The largest head of an answer, with those of the interim answers before it. */
 const MAX_HEAD_BYTES = 64 * 1024;
-/** A connection that nobody uses is closed after one to two times this. */
-const IDLE_SECONDS = 60;
+/** How often is looked whether a connection that nobody uses has to be closed. */
+const LOOK_SECONDS = 4;
+/** For how long a connection that was opened for a request which was given up waits for another. */
+const UNUSED_MS = 4000;
 
 /** The runtime's sockets have these, but its types lack them. */
 type TcpSocket = Bun.Socket<Connection> & { pause(): void; resume(): void };
@@ -19,6 +21,8 @@ export interface Owner {
   /** It may be used again. */
   free(connection: Connection): void;
   gone(connection: Connection): void;
+  /** The monotonic clock. */
+  now(): number;
 }
 
 /** A request whose answer is not complete. */
@@ -41,27 +45,39 @@ export class Connection {
   /** What is here of a head. */
   #begun: Buffer | null = null;
   #headBytes = 0;
-  #persists = false;
+  #keptMs = 0;
+  /** Until when it may be used again. */
+  #freshUntil = 0;
   /** How many bytes of the body are missing, or what reads its chunks; Infinity: it ends with the connection. */
   #left: number | Chunks = 0;
-  #usedLately = true;
 
   private constructor(pin: Pin, owner: Owner) {
     this.pin = pin;
     this.#owner = owner;
   }
 
-  /** Rejects with the error of the system, or with that of the certificate. */
-  static open(pin: Pin, owner: Owner): Promise<Connection> {
+  /**
+   * Rejects with the error of the system, or with that of the certificate. A handshake ends with the signal: a server
+   * that takes connections and never answers it would hold a socket for each request.
+   */
+  static open(pin: Pin, owner: Owner, signal: AbortSignal): Promise<Connection> {
     const { address, port, serverName } = pin;
     const connection = new Connection(pin, owner);
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
     const opened = (socket: Bun.Socket<Connection>) => {
       connection.#socket = socket as TcpSocket;
-      socket.timeout(IDLE_SECONDS);
+      connection.#freshUntil = owner.now() + UNUSED_MS;
+      socket.timeout(LOOK_SECONDS);
       resolve(connection);
     };
+    let enough = () => {};
+    const beforeHandshake = (socket: Bun.Socket<Connection>) => {
+      enough = () => socket.terminate();
+      if (signal.aborted) enough();
+      else signal.addEventListener('abort', enough);
+    };
     const handshake = (socket: Bun.Socket<Connection>, success: boolean, error: Error | null) => {
+      signal.removeEventListener('abort', enough);
       if (success && error === null) return opened(socket);
       reject(error ?? new Error('the certificate is not accepted'));
       socket.terminate();
@@ -73,8 +89,9 @@ export class Connection {
       ...(serverName !== null && { tls: { serverName, rejectUnauthorized: true } }),
       socket: {
         ...HANDLERS,
-        ...(serverName === null ? { open: opened } : { handshake }),
+        ...(serverName === null ? { open: opened } : { open: beforeHandshake, handshake }),
         close: (_, error) => {
+          signal.removeEventListener('abort', enough);
           reject(error ?? new Error('the connection was closed'));
           connection.#closed(error);
         },
@@ -82,6 +99,11 @@ export class Connection {
       },
     }).catch(reject);
     return promise;
+  }
+
+  /** Whether it may be used for a request: the server has not closed it, and will not do so soon. */
+  get isFresh(): boolean {
+    return this.#socket !== null && this.#owner.now() < this.#freshUntil;
   }
 
   /** Sends a request, which has so many bytes, and resolves with the head of its answer. */
@@ -136,12 +158,8 @@ export class Connection {
   }
 
   timedOut(): void {
-    if (this.#exchange === null && !this.#usedLately) {
-      this.destroy();
-      return;
-    }
-    this.#usedLately = false;
-    this.#socket?.timeout(IDLE_SECONDS);
+    if (this.#exchange === null && !this.isFresh) this.destroy();
+    else this.#socket?.timeout(LOOK_SECONDS);
   }
 
   /** Reads a head, if it is complete, and returns the bytes after it. */
@@ -163,7 +181,7 @@ export class Connection {
   #begin(head: Head): void {
     const exchange = this.#exchange as Exchange;
     exchange.answer = new Answer(head, this);
-    this.#persists = head.persists;
+    this.#keptMs = head.keptMs;
     const { framing } = head;
     this.#left =
       framing === 'chunked' ? new Chunks() : framing === 'until closed' ? Number.POSITIVE_INFINITY : framing;
@@ -192,8 +210,8 @@ export class Connection {
     this.#exchange = null;
     exchange.signal.removeEventListener('abort', exchange.aborted);
     exchange.answer?.body.end();
-    this.#usedLately = true;
-    if (clean && this.#persists && this.#unsent === null && this.#socket !== null) this.#owner.free(this);
+    this.#freshUntil = this.#owner.now() + this.#keptMs;
+    if (clean && this.#keptMs > 0 && this.#unsent === null && this.#socket !== null) this.#owner.free(this);
     else this.destroy();
   }
 

@@ -12,13 +12,23 @@ export interface Head {
   /** By the name in lower case. A header that was sent twice has both values, separated by a comma. */
   headers: ReadonlyMap<string, string>;
   framing: Framing;
-  /** Whether the connection may be used again after the body. */
-  persists: boolean;
+  /** For how long after the body the connection may be used again; 0: not at all. */
+  keptMs: number;
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
 const MAX_HEADERS = 200;
+
+/**
+ * A request that is sent while the server closes an idle connection fails, and nobody knows whether it ran. So we stop to
+ * use a connection before the server closes it. Many servers close after 5 s and do not say so.
+ */
+const KEPT_MS = 4000;
+/** What is kept at most, whatever the server says. */
+const MAX_KEPT_MS = 60_000;
+/** A request that is on its way for this long still arrives in the time that the server said. */
+const ON_ITS_WAY_MS = 1000;
 
 /** Reads the text of a head, without the empty line that ends it. */
 export function readHead(text: string): Head {
@@ -38,12 +48,16 @@ export function readHead(text: string): Head {
   const code = Number(status[2]);
   const framing = framingOf(code, status[1] === '1', headers);
   const closes = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(headers.get('connection') ?? '');
-  return {
-    status: code,
-    headers,
-    framing,
-    persists: status[1] === '1' && framing !== 'until closed' && !closes && !isAmbiguous(headers),
-  };
+  const persists = status[1] === '1' && framing !== 'until closed' && !closes && !isAmbiguous(headers);
+  return { status: code, headers, framing, keptMs: persists ? keptMs(headers.get('keep-alive')) : 0 };
+}
+
+/** Reads the header Keep-Alive: `timeout=5, max=100`. */
+function keptMs(said: string | undefined): number {
+  if (said === undefined) return KEPT_MS;
+  const seconds = /(?:^|,)[ \t]*timeout[ \t]*=[ \t]*"?([0-9]{1,9})/i.exec(said)?.[1];
+  if (seconds === undefined) return KEPT_MS;
+  return Math.max(0, Math.min(Number(seconds) * 1000 - ON_ITS_WAY_MS, MAX_KEPT_MS));
 }
 
 function framingOf(status: number, isNew: boolean, headers: ReadonlyMap<string, string>): Framing {
