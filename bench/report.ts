@@ -64,9 +64,11 @@ export function makeReport(measured: Measured, run: Record<string, string | numb
     const series = byName(all, of);
     return series?.samples.some(usesDatabase) ? ratioOf(series, byName(all, against), allMicros) : null;
   };
-  const finding = (name: string) =>
-    studies.flatMap(study => study.findings).find(each => each.name === name)?.figure ?? null;
   const lines = all.map(series => ({ ...lineOf(series, all), ratioToEcho: ratio(series.name, 'echo') }));
+  // What PostgreSQL itself spends on a line is a finding with the name of the line.
+  const database = (name: string) => lines.find(line => line.name === name)?.databaseMicros ?? null;
+  const finding = (name: string) =>
+    studies.flatMap(study => study.findings).find(each => each.name === name)?.figure ?? database(name);
   const micros = (name: string) => lines.find(line => line.name === name)?.cpuMicros ?? null;
   return {
     conditions: { ...conditions(), ...run },

@@ -21,6 +21,7 @@ export interface Verdict {
 export const TARGETS: Target[] = [
   { label: 'check on sqlite, durable, against echo', of: 'sqlite', against: 'echo', atMost: 1.8 },
   { label: 'check on postgres, durable, against echo', of: 'postgres', against: 'echo', atMost: 2 },
+  { label: 'check on postgres, of PostgreSQL itself', finding: 'postgres', unit: 'µs', atMost: 12 },
   {
     label: 'a lone check on sqlite, beyond an echo and an fsync',
     finding: 'lone-added',
