@@ -6,6 +6,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { LogMover } from '../../src/store/sqlite-log-mover.ts';
 import { inject, newDataDir } from '../support/faults.ts';
 import { need } from '../support/need.ts';
 
@@ -40,6 +41,45 @@ test('the log begins again while transactions follow each other without a pause'
     length: 320 * LARGE.length,
   });
   copy.close();
+});
+
+/**
+ * What happens between transactions, where the log has so many unmoved pages each time that somebody looks: another look, or
+ * 'moved'.
+ */
+async function betweenTransactions(unmoved: (number | Error)[]): Promise<unknown[]> {
+  const path = join(folder, 'watched.db');
+  new Database(path).close();
+  const seen: unknown[] = [];
+  const mover = new LogMover(path, {
+    unmovedPages: () => {
+      const pages = unmoved.shift() ?? 0;
+      if (pages instanceof Error) throw pages;
+      return pages;
+    },
+    between: async work => {
+      const result = await work();
+      seen.push(result ?? 'moved');
+      return result;
+    },
+    notSynced: error => seen.push(error),
+  });
+  for (let commit = 0; commit < 64; commit++) mover.committed();
+  await mover.close();
+  return seen;
+}
+
+test('transactions wait only for few pages, and not while a reader from outside needs the log', async () => {
+  expect(await betweenTransactions([8191])).toEqual([]);
+  expect(await betweenTransactions([8192, 500])).toEqual([500, 'moved']);
+  expect(await betweenTransactions([30_000, 9000, 3000, 900])).toEqual([9000, 3000, 900, 'moved']);
+  // The disk is not faster than the commits, which have to wait for it.
+  expect(await betweenTransactions([9000, 4000, 3900])).toEqual([4000, 3900, 'moved']);
+  expect(await betweenTransactions([30_000, 30_100])).toEqual([30_100]);
+});
+
+test('a commit does not fail because the log cannot be looked at', async () => {
+  expect(await betweenTransactions([new Error('disk I/O error')])).toEqual([]);
 });
 
 /** Writes into a store once it is told to, until the store says that a write may not be durable. */
