@@ -4,9 +4,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { createServer, isIP, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { AnswerBody } from '../../../src/guard/outgoing/client/answer.ts';
 import { Chunks } from '../../../src/guard/outgoing/client/chunks.ts';
 import { HttpClient, headerLines } from '../../../src/guard/outgoing/client/client.ts';
@@ -391,7 +392,7 @@ describe('over TLS', () => {
       'openssl',
       [
         ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
-        ...['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`],
+        ...['-subj', `/CN=${name}`, '-addext', `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`],
         ...['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.pem`)],
       ],
       { encoding: 'utf8' },
@@ -414,11 +415,11 @@ describe('over TLS', () => {
   };
 
   /** Asks in a process that trusts the certificate of this name, since that is read at its start. */
-  async function asking(port: number, trusted: string | null): Promise<string> {
+  async function asking(port: number, trusted: string | null, host = 'tools.example'): Promise<string> {
     const script = `
       import { HttpClient } from ${JSON.stringify(join(import.meta.dir, '../../../src/guard/outgoing/client/client.ts'))};
       const resolve = async () => [{ address: '127.0.0.1' }];
-      const client = new HttpClient('https://tools.example:${port}', { allowPrivate: true }, { resolve });
+      const client = new HttpClient('https://${host}:${port}', { allowPrivate: true }, { resolve });
       const asked = { method: 'GET', path: '/', headers: '', body: null, signal: new AbortController().signal };
       const ask = () => client.send(asked).then(async answer => String(await answer.body.bytes(100)), error => error.code);
       console.log(await ask(), await ask());
@@ -442,5 +443,27 @@ describe('over TLS', () => {
     expect(trusted).toBe('GET for tools.example:port GET for tools.example:port');
     expect(untrusted).toBe('DEPTH_ZERO_SELF_SIGNED_CERT DEPTH_ZERO_SELF_SIGNED_CERT');
     expect(foreign).toBe('ERR_TLS_CERT_ALTNAME_INVALID ERR_TLS_CERT_ALTNAME_INVALID');
+  });
+
+  test('an address is not told to the server as its name, and the certificate has to be for it', async () => {
+    const named: string[] = [];
+    const certificate = certify('127.0.0.1');
+    const server = createTlsServer(
+      { ...certificate, SNICallback: (name, done) => done(null, void named.push(name)) },
+      socket => socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')),
+    );
+    const { promise, resolve } = Promise.withResolvers<void>();
+    server.listen(0, '127.0.0.1', resolve);
+    await promise;
+    closing.push(() => server.close());
+    const { port } = server.address() as { port: number };
+    const other = serving('127.0.0.9');
+    const [right, foreign] = await Promise.all([
+      asking(port, '127.0.0.1', '127.0.0.1'),
+      asking(other, '127.0.0.9', '127.0.0.1'),
+    ]);
+    expect(right).toBe('ok ok');
+    expect(foreign).toBe('ERR_TLS_CERT_ALTNAME_INVALID ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(named).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 // One connection to a server, for one request at a time. Whatever is odd (bytes that nobody asked for, a head that
 // cannot be read, a request that is given up) ends it. client.ts keeps connections for later requests.
 
+import { isIP } from 'node:net';
 import type { Pin } from '../pins.ts';
 import { Answer } from './answer.ts';
 import { Chunks } from './chunks.ts';
@@ -86,7 +87,10 @@ export class Connection {
       hostname: address,
       port,
       data: connection,
-      ...(serverName !== null && { tls: { serverName, rejectUnauthorized: true } }),
+      // An address is no name to tell the server (RFC 6066, section 3): some refuse it. The certificate has to be for it.
+      ...(serverName !== null && {
+        tls: { serverName: isIP(serverName) === 0 ? serverName : '', rejectUnauthorized: true },
+      }),
       socket: {
         ...HANDLERS,
         ...(serverName === null ? { open: opened } : { open: beforeHandshake, handshake }),
