@@ -50,7 +50,7 @@ export class HttpWire implements Wire {
   readonly #path: string;
   #sessionId: string | null = null;
   /** The headers of a usual call, and the session and version that they are for. */
-  #usual: { of: string; lines: string } | null = null;
+  #usual: { sessionId: string | null; version: string | null; lines: string } | null = null;
   #nextId = 1;
   #notices = 0;
   #listening: Listening | null = null;
@@ -150,14 +150,16 @@ export class HttpWire implements Wire {
   /** The headers as lines. Those of a call without any of its own are the same until session or version change. */
   #headers(hasBody: boolean, extra: Record<string, string>): string {
     const isUsual = hasBody && Object.keys(extra).length === 0;
-    const of = `${this.#sessionId} ${this.protocolVersion}`;
-    if (isUsual && this.#usual?.of === of) return this.#usual.lines;
+    const sessionId = this.#sessionId;
+    const version = this.protocolVersion;
+    const usual = this.#usual;
+    if (isUsual && usual?.sessionId === sessionId && usual.version === version) return usual.lines;
     const headers: Record<string, string> = { ...this.#target.headers, Accept: ACCEPT, ...extra };
     if (hasBody) headers['Content-Type'] = 'application/json';
-    if (this.#sessionId !== null) headers['Mcp-Session-Id'] = this.#sessionId;
-    if (this.protocolVersion !== null) headers['MCP-Protocol-Version'] ??= this.protocolVersion;
+    if (sessionId !== null) headers['Mcp-Session-Id'] = sessionId;
+    if (version !== null) headers['MCP-Protocol-Version'] ??= version;
     const lines = headerLines(headers);
-    if (isUsual) this.#usual = { of, lines };
+    if (isUsual) this.#usual = { sessionId, version, lines };
     return lines;
   }
 

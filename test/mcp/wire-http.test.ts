@@ -52,10 +52,10 @@ const hooks = (signal = new AbortController().signal, onNotification: (each: Any
   onNotification,
 });
 const ask = (wire: HttpWire, given = hooks()) => wire.request('tools/list', {}, given);
-const initialized = async () => {
+const initialized = async (session = 's') => {
   const wire = new HttpWire(target());
   answer = ({ id }) =>
-    Response.json({ jsonrpc: '2.0', id, result: {} }, { headers: { 'Mcp-Session-Id': 's' } });
+    Response.json({ jsonrpc: '2.0', id, result: {} }, { headers: { 'Mcp-Session-Id': session } });
   await wire.request('initialize', {}, hooks());
   answer = usual;
   return wire;
@@ -199,6 +199,12 @@ test('headers say the session and the version, once they are known, and the type
     ['DELETE', 'ours', 's', '2025-06-18', null],
   ]);
   expect(heard.map(each => each.body?.id)).toEqual([1, 2, undefined, undefined]);
+});
+
+test('a session may be called null', async () => {
+  const wire = await initialized('null');
+  await ask(wire);
+  expect(heard.at(-1)?.headers.get('mcp-session-id')).toBe('null');
 });
 
 test('what has no session is closed without a word', async () => {
