@@ -4,7 +4,7 @@
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
 import { type Answer, accepted, internal, json } from './answers.ts';
-import { CallCancelled, callTool } from './call.ts';
+import { type Call, CallCancelled, callTogether, callTool } from './call.ts';
 import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
 
@@ -64,8 +64,8 @@ export function answerCall(
       else stream.close();
     };
     const context = { span, id, protocolVersion };
-    const call = { principal, params, startedAt, cancel, modern, elicitsUrl, onNotification, context };
-    callTool(services, call).then(
+    const client = { principal, modern, elicitsUrl, logLevel };
+    callTool(services, { ...client, params, startedAt, cancel, onNotification, context }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
         if (error instanceof CallCancelled) return keepSilent();
@@ -77,6 +77,39 @@ export function answerCall(
     );
   });
 }
+
+/** The results of plain calls of the same tool in one batch, which has no streams. */
+export async function answerTogether(
+  services: McpServices,
+  asked: ClientRequest,
+  requests: readonly RpcRequest[],
+  { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions & { mcpSessionId: string },
+): Promise<PromiseSettledResult<JsonObject>[]> {
+  const { request, principal, startedAt, span } = asked;
+  const calls = requests.map(
+    ({ id, params }): Call => ({
+      principal,
+      modern,
+      elicitsUrl,
+      logLevel,
+      params,
+      startedAt,
+      cancel: cancelledBy(request.signal),
+      onNotification: ignore,
+      context: { span, id, protocolVersion },
+    }),
+  );
+  const forget = calls.map(({ cancel, context }) =>
+    services.mcpSessions.follow(mcpSessionId, context.id, cancel),
+  );
+  try {
+    return await Promise.allSettled(await callTogether(services, calls));
+  } finally {
+    for (const each of forget) each();
+  }
+}
+
+const ignore = () => {};
 
 function isWanted({ method, params }: JsonObject, level: Json | undefined): boolean {
   if (method !== 'notifications/message') return true;

@@ -1,9 +1,10 @@
 // tools/call: finds the tool, has the call checked and recorded, and forwards it only after a committed `allow`. What
 // is forwarded is what was checked: parsed, and written again. The result comes back as the tool server gave it.
 
+import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Span } from '../core/span.ts';
-import type { Verdict } from '../guard/check/request.ts';
+import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
 import {
@@ -23,6 +24,7 @@ import {
   ENVELOPE,
   type Id,
   metaOf,
+  REFERENCE_META,
   RpcError,
   type RpcNotification,
   type RpcResponse,
@@ -51,7 +53,7 @@ type CallServices = Pick<
   | 'tracer'
 >;
 
-interface Call {
+export interface Call {
   principal: Principal;
   params: JsonObject;
   startedAt: number;
@@ -61,6 +63,8 @@ interface Call {
   modern: boolean;
   /** Whether the client can send its user to an address. */
   elicitsUrl: boolean;
+  /** The least level of the log messages that the client wants; undefined: it wants none. */
+  logLevel: Json | undefined;
   /** What it answered when it was last asked to do so. */
   answer?: SignInAnswer;
   /** Takes progress and log messages of the upstream, for the client. */
@@ -88,15 +92,78 @@ export async function callTool(services: CallServices, asked: Call): Promise<Jso
     throw new RpcError(CODES.invalidParams, 'Invalid params: "arguments" is an object.');
   }
   const startedAt = performance.now();
-  const { principal, params, context } = call;
-  const tool = await services.listing.find(principal.keyId, name, principal.personId);
-  const { span: around, ...message } = context;
-  const span = beginMcpSpan(services.tracer, { method: METHOD, params, ...message, around, startedAt, tool });
+  const tool = await services.listing.find(call.principal.keyId, name, call.principal.personId);
+  const span = beginSpan(services, call, startedAt, tool);
   return withinSpan(span, () =>
     tool === null
       ? Promise.reject(new RpcError(CODES.invalidParams, `Unknown tool: ${name}`))
       : checkAndForward(services, { ...call, span }, name, tool, args),
   );
+}
+
+function beginSpan(
+  { tracer }: CallServices,
+  { params, context }: Call,
+  startedAt: number,
+  tool: KnownTool | null,
+): Span | undefined {
+  if (tracer === null) return undefined;
+  const { span: around, ...message } = context;
+  return beginMcpSpan(tracer, { method: METHOD, params, ...message, around, startedAt, tool });
+}
+
+/**
+ * Whether a call may be checked together with others. It has nothing that could be refused before the check, and nothing
+ * to wait for.
+ */
+export function isPlain({ name, arguments: args, _meta, inputResponses }: JsonObject): boolean {
+  if (typeof name !== 'string' || inputResponses !== undefined) return false;
+  if (args !== undefined && !isObject(args)) return false;
+  return !isObject(_meta) || _meta[REFERENCE_META] === undefined;
+}
+
+/**
+ * Makes plain calls of the same tool that came in one batch: they are submitted together, and each is then answered by
+ * itself.
+ */
+export async function callTogether(
+  services: CallServices,
+  calls: readonly Call[],
+): Promise<Promise<JsonObject>[]> {
+  const startedAt = performance.now();
+  const [{ principal, params }] = calls as [Call];
+  const tool = await services.listing
+    .find(principal.keyId, params['name'] as string, principal.personId)
+    .catch(() => null);
+  // Those that fail before the check, or may have to wait for somebody, say so one by one.
+  if (tool === null || tool.unsigned !== undefined) return calls.map(call => callTool(services, call));
+  const traced = calls.map((call): Traced => ({ ...call, span: beginSpan(services, call, startedAt, tool) }));
+  const places = calls.map(() => services.places.take(tool.upstream.tool));
+  const asked = traced.map((call, index) =>
+    question(call, tool, call.params['arguments'], places[index] as Place),
+  );
+  const answers = await services.checks.submitAll(asked);
+  return traced.map((call, index) => {
+    const conclude = () => concluded(services, call, tool, places[index] as Place, answers[index] as Answer);
+    return withinSpan(call.span, conclude);
+  });
+}
+
+type Answer = Verdict | GuardError;
+
+async function concluded(
+  services: CallServices,
+  call: Traced,
+  tool: KnownTool,
+  place: Place,
+  answer: Answer,
+): Promise<JsonObject> {
+  try {
+    if (answer instanceof GuardError) throw answer;
+    return await told(services, call, tool, place, answer);
+  } finally {
+    place.free();
+  }
 }
 
 async function checkAndForward(
@@ -115,29 +182,16 @@ async function checkAndForward(
       await untilSignedIn(services, call.principal, call.cancel.signal);
       tool = (await services.listing.find(keyId, name, personId)) ?? tool;
     }
-    const verdict = await check(services, call, tool, args, place);
-    switch (verdict.decision) {
-      case 'allow':
-        return await forward(services, call, tool, verdict.toolCallId);
-      case 'deny':
-        return errorResult(refusal(verdict, place));
-      case 'pending':
-        return pendingResult(verdict);
-    }
+    const verdict = await services.checks.submit(question(call, tool, args, place));
+    return await told(services, call, tool, place, verdict);
   } finally {
     place.free();
   }
 }
 
-async function check(
-  services: CallServices,
-  call: Traced,
-  tool: KnownTool,
-  args: Json | undefined,
-  { none }: Place,
-): Promise<Verdict> {
+function question(call: Traced, tool: KnownTool, args: Json | undefined, { none }: Place): CheckRequest {
   const { serverName, toolName, upstream, shownDigest, unsigned } = tool;
-  const verdict = await services.checks.submit({
+  return {
     principal: call.principal,
     surface: 'mcp',
     call: {
@@ -153,9 +207,26 @@ async function check(
     referenceId: referenceIn(call.params),
     startedAt: call.startedAt,
     span: call.span,
-  });
+  };
+}
+
+/** What the client is told of a verdict, which is committed. */
+function told(
+  services: CallServices,
+  call: Traced,
+  tool: KnownTool,
+  place: Place,
+  verdict: Verdict,
+): JsonObject | Promise<JsonObject> {
   services.onVerdict(verdict, call.startedAt, call.span);
-  return verdict;
+  switch (verdict.decision) {
+    case 'allow':
+      return forward(services, call, tool, verdict.toolCallId);
+    case 'deny':
+      return errorResult(refusal(verdict, place));
+    case 'pending':
+      return pendingResult(verdict);
+  }
 }
 
 function refusal({ reason, note }: Verdict, { none }: Place): string {
@@ -209,7 +280,7 @@ function send(services: CallServices, call: Traced, tool: KnownTool): Promise<Rp
     if (forClient !== null) call.onNotification(forClient);
   };
   return sendTraced(call.span, tool.upstream.tool, METHOD, tool.toolName, trace =>
-    tool.upstream.request(METHOD, callForUpstream(call.params, tool, ourToken), {
+    tool.upstream.request(METHOD, callForUpstream(call.params, tool, call.logLevel, ourToken), {
       cancel: call.cancel,
       timeoutMs: services.timeoutMs,
       maxMs: services.maxMs,

@@ -1,15 +1,14 @@
 // Answers clients of the older era (2025-03-26 to 2025-11-25): `initialize` opens an MCP session, which is a row.
 
 import type { JsonObject } from '../core/json.ts';
+import type { McpSessionRecord } from '../store/mcp-sessions.ts';
 import { answerCall, DEFAULT_LOG_LEVEL, LOG_LEVELS } from './answer-call.ts';
 import { type Answer, accepted, capabilities, json, type Reply, toolsOf } from './answers.ts';
 import {
   CODES,
-  ENVELOPE,
   type Id,
   LATEST_LEGACY,
   LEGACY_VERSIONS,
-  metaOf,
   RpcError,
   type RpcMessage,
   type RpcRequest,
@@ -26,37 +25,19 @@ export async function answerLegacy(
 ): Promise<Answer> {
   if (message.kind === 'request' && message.method === 'initialize')
     return initialize(services, asked, message);
-  const { headers } = asked.request;
-  const version = headers.get('mcp-protocol-version');
-  if (version !== null && !(LEGACY_VERSIONS as readonly string[]).includes(version)) {
-    throw new RpcError(CODES.invalidRequest, `Unsupported protocol version: ${version}.`, { status: 400 });
-  }
-  const mcpSessionId = headers.get('mcp-session-id');
-  if (mcpSessionId === null) {
-    throw new RpcError(CODES.invalidRequest, 'The header Mcp-Session-Id is missing.', { status: 400 });
-  }
-  const mcpSession = await services.mcpSessions.find(mcpSessionId, asked.principal);
+  const mcpSession = await mcpSessionOf(services, asked);
   if (message.kind !== 'request' || message.method !== 'tools/call') await asked.confirm();
   if (message.kind === 'notification') {
     if (message.method === 'notifications/cancelled') {
-      services.mcpSessions.cancel(mcpSessionId, message.params['requestId'] as Id);
+      services.mcpSessions.cancel(mcpSession.id, message.params['requestId'] as Id);
     }
     return accepted();
   }
   if (message.kind === 'response') return accepted();
   const { id, method, params } = message;
   switch (method) {
-    case 'tools/call': {
-      const logLevel = mcpSession.logLevel ?? DEFAULT_LOG_LEVEL;
-      return answerCall(services, asked, withLevel(message, logLevel), {
-        modern: false,
-        logLevel,
-        // Older revisions know no error for it.
-        elicitsUrl: mcpSession.elicitsUrl === 1 && mcpSession.protocolVersion === LATEST_LEGACY,
-        mcpSessionId,
-        protocolVersion: mcpSession.protocolVersion,
-      });
-    }
+    case 'tools/call':
+      return answerCall(services, asked, message, callOptions(mcpSession));
     case 'ping':
       return json(resultMessage(id, {}));
     case 'tools/list':
@@ -78,10 +59,32 @@ export async function answerLegacy(
   }
 }
 
-/** Upstreams of the newer era send no log messages unless the request itself asks for them. */
-function withLevel(message: RpcRequest, level: string): RpcRequest {
-  const _meta = { ...metaOf(message.params), [ENVELOPE.logLevel]: level };
-  return { ...message, params: { ...message.params, _meta } };
+/** The MCP session that a request names. */
+export function mcpSessionOf(
+  { mcpSessions }: McpServices,
+  { request: { headers }, principal }: ClientRequest,
+): Promise<McpSessionRecord> {
+  const version = headers.get('mcp-protocol-version');
+  if (version !== null && !(LEGACY_VERSIONS as readonly string[]).includes(version)) {
+    throw new RpcError(CODES.invalidRequest, `Unsupported protocol version: ${version}.`, { status: 400 });
+  }
+  const id = headers.get('mcp-session-id');
+  if (id === null) {
+    throw new RpcError(CODES.invalidRequest, 'The header Mcp-Session-Id is missing.', { status: 400 });
+  }
+  return mcpSessions.find(id, principal);
+}
+
+/** How the calls of an MCP session are answered. */
+export function callOptions({ id, logLevel, elicitsUrl, protocolVersion }: McpSessionRecord) {
+  return {
+    modern: false,
+    logLevel: logLevel ?? DEFAULT_LOG_LEVEL,
+    // Older revisions know no error for it.
+    elicitsUrl: elicitsUrl === 1 && protocolVersion === LATEST_LEGACY,
+    mcpSessionId: id,
+    protocolVersion,
+  };
 }
 
 async function initialize(

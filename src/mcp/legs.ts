@@ -14,10 +14,11 @@ export const CONTINUATION = ['inputResponses', 'requestState'] as const;
 export function callForUpstream(
   params: JsonObject,
   tool: KnownTool,
+  level: Json | undefined,
   progressToken: string | undefined,
 ): JsonObject {
   const meta = metaForUpstream(params);
-  const level = metaOf(params)[ENVELOPE.logLevel];
+  // Upstreams of the newer era send no log messages unless the request itself asks for them.
   if (level !== undefined) meta[ENVELOPE.logLevel] = level;
   if (progressToken !== undefined) meta['progressToken'] = progressToken;
   const sent: JsonObject = { name: tool.toolName };

@@ -48,8 +48,32 @@ export interface ClientRequest {
 
 /** An AbortController that is aborted when this signal is, also if it was before. */
 export function cancelledBy(signal: AbortSignal): AbortController {
-  const cancel = new AbortController();
-  if (signal.aborted) cancel.abort();
-  signal.addEventListener('abort', () => cancel.abort());
-  return cancel;
+  return new Cancel(signal);
+}
+
+/** It becomes a real one when it is first used: a call that is not forwarded needs none. */
+class Cancel implements AbortController {
+  readonly #by: AbortSignal;
+  #made: AbortController | null = null;
+
+  constructor(by: AbortSignal) {
+    this.#by = by;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason?: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  get #controller(): AbortController {
+    if (this.#made !== null) return this.#made;
+    const made = new AbortController();
+    this.#made = made;
+    if (this.#by.aborted) made.abort();
+    this.#by.addEventListener('abort', () => made.abort());
+    return made;
+  }
 }

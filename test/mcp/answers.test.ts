@@ -236,6 +236,7 @@ test('an error that came before the cancellation is the answer, and the only out
     cancel,
     modern: false,
     elicitsUrl: false,
+    logLevel: 'info',
     context: { span: undefined, id: 1, protocolVersion: '2025-11-25' },
   };
   const error = await refusal(callTool(noting, { ...about, onNotification: () => cancel.abort() }));

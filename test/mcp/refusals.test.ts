@@ -19,9 +19,9 @@ import { freePort } from '../support/port.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 
 const AS_A_WHOLE: Patch = {
-  file: 'src/mcp/endpoint.ts',
-  find: 'if (!(error instanceof GuardError)) throw error;',
-  replace: "if (error !== 'never') throw error;",
+  file: 'src/mcp/batch.ts',
+  find: 'const { code, message: why } = error;',
+  replace: "const { code, message: why } = error; if (code !== 'conflict') throw error;",
 };
 
 const upstream = new RecordingUpstream({
