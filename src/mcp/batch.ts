@@ -1,5 +1,5 @@
 // A batch of messages in one request, which only the revision 2025-03-26 has. Every call in one is checked like any
-// other, and those of the same tool are submitted together: a batch of 50 calls then costs a third of what it did.
+// other, and those of the same tool are submitted together: 50 calls then cost a third less.
 
 import { GuardError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
