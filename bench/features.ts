@@ -1,5 +1,5 @@
 // What each feature adds to a check, in one table: with all of them off, with each of them, and with all that an allowed
-// call can have. CPU times are of this run; the instructions, which no neighbour changes, are those of bench/counts.json.
+// call can have. CPU times are of this run; the instructions, which other load does not change, are those of bench/counts.json.
 
 import reference from './counts.json' with { type: 'json' };
 import { type Figure, spread } from './figure.ts';

@@ -1,4 +1,4 @@
-// What is counted: an echo, and checks with each feature that a check may use, and with all of them. Cases that need the
+// What is counted: an echo, and checks with each feature that a check may use, and with several of them. Cases that need the
 // same settings share a server, in this order, so that a count always has the same history.
 
 import * as path from 'node:path';
@@ -54,7 +54,7 @@ export const CASES: Case[] = [
   { name: 'traced', label: 'tracing on, 1 call of 64 is traced', server: 'traced', traced: true },
   {
     name: 'traced-everything',
-    label: 'all of these together',
+    label: 'conditions, a limit, a shadow, and 1 call of 64 traced',
     server: 'traced',
     policy: everything,
     shadow: conditions,

@@ -11,7 +11,7 @@ interface Rule {
 export const RULES = plainPolicy().rules as Rule[];
 export const ALLOWED = 'github__create_issue';
 /** A tool that one of the rules denies, and one that no rule names. */
-export const DENIED = ['server3__delete', 'github__delete_repository'];
+const DENIED = ['server3__delete', 'github__delete_repository'];
 
 /** Asks about the allowed tool and about the denied ones; a fast wrong answer must not be measured. */
 export async function checkAnswers(ask: (tool: string) => Promise<string>, allow: string): Promise<void> {

@@ -79,6 +79,6 @@ export const FIELD_CALLS: Subject[] = [
 export function present(subjects: Subject[], tell: (text: string) => void): Subject[] {
   const missing = subjects.flatMap(({ peer }) => (peer && !isThere(peer.program) ? [peer.program] : []));
   for (const program of new Set(missing))
-    tell(`field: ${titleOf(program)} is not there: npm run bench:field fetches it`);
+    tell(`field: ${titleOf(program)} is not there: npm run bench:field fetches it, or says where it belongs`);
   return subjects.filter(({ peer }) => !peer || isThere(peer.program));
 }

@@ -1,7 +1,7 @@
-// The runtime makes at most 256 outbound requests at a time, to all upstreams together: 256 slow calls, or 256 tool
-// servers with an open stream, blocked everything else. The runtime reads this limit from the environment when it
-// starts, before any code of ours, so `serve` replaces its own process with one that has it set. mcp/places.ts bounds
-// what one key may use.
+// The runtime's `fetch` makes at most 256 requests at a time, to all servers together: 256 slow receivers of webhooks
+// would block notifications, shipping and sign-ins. Calls of tool servers do not count, since they have a client of their
+// own (guard/outgoing/client). The runtime reads this limit from the environment when it starts, before any code of
+// ours, so `serve` replaces its own process with one that has it set.
 
 export const OUTBOUND = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' };
 
