@@ -2,7 +2,6 @@
 // are measured in turn and subtracted round by round, since the speed of the disk and of the machine changes.
 
 import { openLoop } from './extras.ts';
-import { summarise } from './figure.ts';
 import { fsync } from './fsync.ts';
 import { drive } from './load.ts';
 import { script } from './process.ts';
@@ -17,7 +16,7 @@ import {
   start,
   startEcho,
 } from './service.ts';
-import type { Finding, Study } from './study.ts';
+import { type Finding, millisecondsOf, type Study } from './study.ts';
 
 const WARM_UP_SECONDS = 5;
 const ROUNDS = 7;
@@ -60,12 +59,7 @@ async function run(place: Place): Promise<Finding[]> {
 }
 
 function findings(rounds: Round[]): Finding[] {
-  const finding = (name: string, label: string, pick: (round: Round) => number) => ({
-    name,
-    label,
-    unit: 'ms',
-    figure: summarise(rounds.map(pick)),
-  });
+  const finding = millisecondsOf(rounds);
   return [
     finding('p99-echo', 'p99 of an echo', round => round.echo),
     finding('p99-fsync', 'p99 of an fsync', round => round.fsync),

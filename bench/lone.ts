@@ -1,7 +1,6 @@
 // A check made alone, compared with its two floors: an echo made alone, and one fsync on the same disk. They are
 // interleaved and subtracted round by round, since the speed of the disk changes from second to second.
 
-import { summarise } from './figure.ts';
 import { fsync } from './fsync.ts';
 import { drive, type Request } from './load.ts';
 import { script } from './process.ts';
@@ -16,7 +15,7 @@ import {
   start,
   startEcho,
 } from './service.ts';
-import type { Finding, Study } from './study.ts';
+import { type Finding, millisecondsOf, type Study } from './study.ts';
 
 const WARM_UP_SECONDS = 3;
 const ROUNDS = 7;
@@ -61,12 +60,7 @@ async function alone(request: Request, { folder }: Place): Promise<number> {
 
 /** The log is reused all the time, so the cheaper fsync is the floor. */
 function findings(rounds: Round[]): Finding[] {
-  const finding = (name: string, label: string, pick: (round: Round) => number) => ({
-    name,
-    label,
-    unit: 'ms',
-    figure: summarise(rounds.map(pick)),
-  });
+  const finding = millisecondsOf(rounds);
   return [
     finding('lone-echo', 'echo', round => round.echo),
     finding('lone-fsync', 'fsync of 8 KB over what is there, as in a log', round => round.overwrite),

@@ -53,7 +53,7 @@ ${pictures.join('\n\n')}
 ## What each feature adds
 
 CPU time of the server per check, and × that of the same check without the feature. Instructions are counted by Valgrind
-(\`npm run bench:count\`), on SQLite with sealing off. Two runs differ by 2 % at most, whatever else the machine does, so
+(\`npm run bench:count\`), on SQLite with sealing off. Two runs differ by 2.5 % at most, whatever else the machine does, so
 \`.ci/run\` fails if a check with everything off needs over 5 % more of them. Chance decides which calls are traced; where
 instructions are counted, it is 1 call of 64.
 

@@ -1,7 +1,7 @@
 // A study is a measurement that is made once, by itself, before the rounds. It yields findings: figures with names that
 // targets can refer to.
 
-import type { Figure } from './figure.ts';
+import { type Figure, summarise } from './figure.ts';
 import type { Place } from './service.ts';
 
 export interface Finding {
@@ -25,3 +25,13 @@ export interface Study {
 export interface Studied extends Pick<Study, 'name' | 'title' | 'how'> {
   findings: Finding[];
 }
+
+/** A finding in milliseconds: the figure of one value of every round. */
+export const millisecondsOf =
+  <Round>(rounds: readonly Round[]) =>
+  (name: string, label: string, pick: (round: Round) => number): Finding => ({
+    name,
+    label,
+    unit: 'ms',
+    figure: summarise(rounds.map(pick)),
+  });

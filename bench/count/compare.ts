@@ -6,7 +6,7 @@ export interface Reference {
   counts: Record<string, number>;
 }
 
-/** A check may grow by this part. Runs differ by 2 % at most, even on a machine that does much else. */
+/** A check may grow by this part. Runs differ by 2.5 % at most, even on a machine that does much else. */
 export const MAY_GROW = 0.05;
 
 export interface Compared {

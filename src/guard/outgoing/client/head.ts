@@ -5,7 +5,7 @@
 export class BadAnswer extends Error {}
 
 /** A body of so many bytes, a body in chunks, or all that comes until the server closes the connection. */
-export type Framing = number | 'chunked' | 'until closed';
+type Framing = number | 'chunked' | 'until closed';
 
 export interface Head {
   status: number;
@@ -21,8 +21,8 @@ const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xf
 const MAX_HEADERS = 200;
 
 /**
- * A request that is sent while the server closes an idle connection fails, and nobody knows whether it ran. So we stop to
- * use a connection before the server closes it. Many servers close after 5 s and do not say so.
+ * A request that is sent while the server closes an idle connection fails, and nobody knows whether it ran. So we stop
+ * using a connection before the server closes it. Many servers close after 5 s and do not say so.
  */
 const KEPT_MS = 4000;
 /** What is kept at most, whatever the server says. */
@@ -72,7 +72,7 @@ function framingOf(status: number, isNew: boolean, headers: ReadonlyMap<string, 
   return length === undefined ? 'until closed' : Number(length);
 }
 
-/** The transfer encoding counts if there is a length too. But who knows what the next bytes belong to. */
+/** The transfer encoding counts if there is a length too. But it is not certain where such an answer ends. */
 function isAmbiguous(headers: ReadonlyMap<string, string>): boolean {
   return headers.has('transfer-encoding') && headers.has('content-length');
 }
