@@ -6,15 +6,24 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..');
 const LITERAL = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\$])*`/.source;
-/** Patches whose file and text are literals; computed ones are left to their tests. */
-const PATCH = new RegExp(`file:\\s*(${LITERAL}),\\s*find:\\s*(${LITERAL})`, 'g');
+/** Patches whose file and text are literals, or constants of the same file that are; computed ones are left to their tests. */
+const PATCH = new RegExp(`file:\\s*(${LITERAL}|[A-Z_]+),\\s*find:\\s*(${LITERAL}|[A-Z_]+)[,\\s]`, 'g');
 
 const read = (literal: string): string => new Function(`return ${literal}`)();
+
+/** The literal itself, or that of the constant with this name; undefined if it has another form. */
+function literalOf(word: string, source: string): string | undefined {
+  if (!/^[A-Z_]+$/.test(word)) return word;
+  return new RegExp(`const ${word} =\\s*(${LITERAL});`).exec(source)?.[1];
+}
 
 const faults: string[] = [];
 let patches = 0;
 for (const test of new Bun.Glob('test/**/*.ts').scanSync({ cwd: ROOT })) {
-  for (const [, file = '', find = ''] of readFileSync(join(ROOT, test), 'utf8').matchAll(PATCH)) {
+  const source = readFileSync(join(ROOT, test), 'utf8');
+  for (const [, ...words] of source.matchAll(PATCH)) {
+    const [file, find] = words.map(word => literalOf(word, source));
+    if (file === undefined || find === undefined) continue;
     patches++;
     const path = join(ROOT, read(file));
     const places = existsSync(path) ? readFileSync(path, 'utf8').split(read(find)).length - 1 : 0;

@@ -71,8 +71,13 @@ const MUTANTS: Record<string, Patch[]> = {
   'that lets the decision of the shadow through': [
     {
       file: CHECK,
-      find: 'return decide(considered, { drift, ...about });',
-      replace: 'return decide(arguments[0].shadow ?? considered, { drift, ...about });',
+      find: 'decided = decide(considered, facts);',
+      replace: 'decided = decide(each.shadow ?? considered, facts);',
+    },
+    {
+      file: CHECK,
+      find: 'const decided = decide(considered, { drift,',
+      replace: 'const decided = decide(each.shadow ?? considered, { drift,',
     },
   ],
   'that puts calls off for the steps of the shadow': [
