@@ -39,7 +39,9 @@ async function run(place: Place): Promise<Finding[]> {
   const calls = (allowed: string) => async (server: Server) =>
     batchOf(await callThrough(server, plainPolicy(allowed), upstream, WITH_BATCHES));
   const open = async (name: string, label: string, says: string, asks: Asks): Promise<Side> => {
-    const server = await start(name, script(...SERVE), await settings(name, 'sqlite', place), place);
+    // All calls of all batches are under way at once.
+    const env = { ...(await settings(name, 'sqlite', place)), TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL: '1000' };
+    const server = await start(name, script(...SERVE), env, place);
     return { name, label, says, server, request: await asks(server) };
   };
   const sides = [
