@@ -4,18 +4,7 @@
 import { openLoop } from './extras.ts';
 import { fsync } from './fsync.ts';
 import { drive } from './load.ts';
-import { script } from './process.ts';
-import {
-  checkAnswer,
-  checkRequest,
-  createKey,
-  echoRequest,
-  type Place,
-  SERVE,
-  settings,
-  start,
-  startEcho,
-} from './service.ts';
+import { echoAndCheck, type Place } from './service.ts';
 import { type Finding, millisecondsOf, type Study } from './study.ts';
 
 const WARM_UP_SECONDS = 5;
@@ -37,10 +26,7 @@ interface Round {
 }
 
 async function run(place: Place): Promise<Finding[]> {
-  const echo = echoRequest(await startEcho('latency-echo', 'echo.ts', place));
-  const server = await start('latency', script(...SERVE), await settings('latency', 'sqlite', place), place);
-  const check = checkRequest(server, (await createKey(server.url)).key);
-  await checkAnswer(check);
+  const { echo, check } = await echoAndCheck('latency', place);
   const order = (request: object) => openLoop({ ...request, rate: RATE, seconds: SECONDS });
   for (const request of [echo, check]) {
     await drive(request, WARM_UP_SECONDS, place.folder);

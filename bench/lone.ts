@@ -3,18 +3,7 @@
 
 import { fsync } from './fsync.ts';
 import { drive, type Request } from './load.ts';
-import { script } from './process.ts';
-import {
-  checkAnswer,
-  checkRequest,
-  createKey,
-  echoRequest,
-  type Place,
-  SERVE,
-  settings,
-  start,
-  startEcho,
-} from './service.ts';
+import { echoAndCheck, type Place } from './service.ts';
 import { type Finding, millisecondsOf, type Study } from './study.ts';
 
 const WARM_UP_SECONDS = 3;
@@ -36,10 +25,7 @@ interface Round {
 }
 
 async function run(place: Place): Promise<Finding[]> {
-  const echo = echoRequest(await startEcho('lone-echo', 'echo.ts', place));
-  const server = await start('lone', script(...SERVE), await settings('lone', 'sqlite', place), place);
-  const check = checkRequest(server, (await createKey(server.url)).key);
-  await checkAnswer(check);
+  const { echo, check } = await echoAndCheck('lone', place);
   for (const request of [echo, check]) await drive(request, WARM_UP_SECONDS, place.folder);
   const rounds: Round[] = [];
   for (let round = 1; round <= ROUNDS; round++) {

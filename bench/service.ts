@@ -153,3 +153,12 @@ export async function administer(
   if (!response.ok) throw new Error(`POST ${what} answered ${response.status}: ${await response.text()}`);
   return (await response.json()) as { id: string; key: string };
 }
+
+/** An echo server and a service on SQLite, for studies that compare the two: what is asked of each. */
+export async function echoAndCheck(name: string, place: Place): Promise<{ echo: Request; check: Request }> {
+  const echo = echoRequest(await startEcho(`${name}-echo`, 'echo.ts', place));
+  const server = await start(name, script(...SERVE), await settings(name, 'sqlite', place), place);
+  const check = checkRequest(server, (await createKey(server.url)).key);
+  await checkAnswer(check);
+  return { echo, check };
+}
