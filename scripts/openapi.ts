@@ -12,7 +12,8 @@ import { answers } from './answers.ts';
 
 const WHO: Record<Access, string> = {
   public: 'anybody',
-  agent: 'key, session',
+  agent: 'key, session, token of a person',
+  door: 'key, session',
   key: 'key',
   own: 'any operator',
   view: 'viewer, approver, admin',

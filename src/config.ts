@@ -95,9 +95,13 @@ export function embeddedPath({
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : null;
 }
 
-export function listensOnLoopback(config: Config): boolean {
-  if (config.host === 'localhost') return true;
-  return ipaddr.isValid(config.host) && ipaddr.process(config.host).range() === 'loopback';
+export function listensOnLoopback({ host }: Config): boolean {
+  return isLoopback(host);
+}
+
+function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true;
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
 }
 
 /**
@@ -106,6 +110,15 @@ export function listensOnLoopback(config: Config): boolean {
  */
 export function targetRules(config: Config): { allowPrivate: boolean } {
   return { allowPrivate: config.allowPrivateNetworks ?? listensOnLoopback(config) };
+}
+
+/**
+ * Where the documents of OAuth clients may be. Strangers name those addresses, and a service that listens on loopback may
+ * well be behind a proxy, so that is no reason to allow private ones: only a public URL that is loopback itself is.
+ */
+export function documentRules({ allowPrivateNetworks, publicUrl }: Config): { allowPrivate: boolean } {
+  const host = publicUrl === null ? '' : new URL(publicUrl).hostname.replace(/^\[|\]$/g, '');
+  return { allowPrivate: allowPrivateNetworks ?? isLoopback(host) };
 }
 
 /**

@@ -2,7 +2,7 @@
 // what knows people. main.ts starts and stops the service.
 
 import pkg from '../package.json' with { type: 'json' };
-import { type Config, targetRules } from './config.ts';
+import { type Config, documentRules, targetRules } from './config.ts';
 import type { VerifierKey } from './core/checkpoint.ts';
 import type { Tracer } from './core/span.ts';
 import { SlackApi } from './guard/approvals/notify/slack-bot/api.ts';
@@ -100,7 +100,7 @@ export function createServices(
     targetRules: targetRules(config),
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
     signOn: signOn(config),
-    clientDocuments: new ClientDocuments(targetRules(config)),
+    clientDocuments: new ClientDocuments(documentRules(config)),
     slack: config.slackBotToken === null ? null : new SlackApi(config.slackApiUrl, config.slackBotToken),
     adminTokenHash: hashToken(adminToken),
     checkpointKey,

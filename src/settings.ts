@@ -180,7 +180,7 @@ export const SETTINGS = {
   allowPrivateNetworks: optional(
     'TOOLGATE_ALLOW_PRIVATE_NETWORKS',
     trueOrFalse,
-    'Whether webhooks and Connected Tools may be on private addresses. Default: only while listening on loopback.',
+    'Whether webhooks and Connected Tools may be on private addresses. Default: only while listening on loopback; documents of OAuth clients: only while the public URL is loopback.',
   ),
   ...SIGN_ON_SETTINGS,
   ...PEOPLE_SETTINGS,

@@ -25,6 +25,9 @@ export interface Principal {
   until?: number;
 }
 
+/** Whether it is an access token or one of the company's. */
+export const isPersonsToken = ({ until }: Principal): boolean => until !== undefined;
+
 export function unauthenticated(): GuardError {
   return new GuardError('unauthenticated', 'The key or session token is unknown, revoked or expired.');
 }

@@ -4,7 +4,7 @@
 
 import type { Config } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
-import { authenticate } from '../guard/credentials.ts';
+import { authenticate, isPersonsToken } from '../guard/credentials.ts';
 import { recognise, requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
 import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
 import type { Role } from '../store/operators.ts';
@@ -29,6 +29,8 @@ export function identify(
       return { kind: 'nobody' };
     case 'agent':
       return agent(services, request, anyKeyHeader ? carriedKey(request.headers) : null);
+    case 'door':
+      return atDoor(agent(services, request, anyKeyHeader ? carriedKey(request.headers) : null));
     case 'key':
       return keyOnly(services, request);
     case 'own':
@@ -46,6 +48,16 @@ function agent(services: Services, request: Request, carried: string | null): Wh
   if (known !== undefined) return { kind: 'agent', principal: known };
   const token = agentToken(services, carried ?? bearer(request));
   return services.principals.learn(token).then(principal => ({ kind: 'agent', principal }));
+}
+
+/** What clients get for a person, and the company's tokens, are for /mcp and /v1/check alone. */
+function atDoor(who: Who | Promise<Who>): Who | Promise<Who> {
+  if (who instanceof Promise) return who.then(atDoor);
+  if (who.kind !== 'agent' || !isPersonsToken(who.principal)) return who;
+  throw new GuardError(
+    'forbidden',
+    'A person’s token works on /mcp and /v1/check only. Here, use a key (tg_key_…) or a session token (tg_ses_…).',
+  );
 }
 
 /** Using the admin token for calls is a common mistake, so it gets a message of its own. */

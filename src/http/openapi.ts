@@ -21,6 +21,7 @@ const ADMINISTRATION = ['adminToken', 'signIn'];
 const SECURITY: Record<Access, string[]> = {
   public: [],
   agent: ['agentCredential'],
+  door: ['agentCredential'],
   key: ['key'],
   own: ADMINISTRATION,
   view: ADMINISTRATION,

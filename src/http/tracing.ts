@@ -12,7 +12,7 @@ const OTHER_METHOD = '_OTHER';
 
 /** Only what agents and gateways ask is traced. */
 export function isTraced({ access }: { access: Access }): boolean {
-  return access === 'agent' || access === 'key';
+  return access === 'agent' || access === 'door' || access === 'key';
 }
 
 /** Begins the span of a request; undefined if it is not traced and carries no trace. `path` is that of its route. */

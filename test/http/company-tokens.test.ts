@@ -77,6 +77,10 @@ test('a token acts for its person, on /v1/check and /mcp and nowhere else', asyn
   ] as const) {
     expect([path, (await service.request(method, path, { headers })).status]).toEqual([path, 401]);
   }
+  for (const path of ['/access/v1/evaluation', '/ext-authz/prod', '/v1/hooks/claude-code']) {
+    const refused = await service.json('POST', path, token, {});
+    expect([path, refused.headers.get('X-Toolgate-Error')]).toEqual([path, 'forbidden']);
+  }
 });
 
 test('a revoked session, a closed key and a removed person count at once, on every replica', async () => {

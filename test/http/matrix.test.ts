@@ -70,6 +70,7 @@ const resolve = { ...admin, 'approver signed in': 'in' } as const;
 const EXPECTED: Record<Access, Record<Credential, 'in' | 401 | 403>> = {
   public: Object.fromEntries(CREDENTIALS.map(each => [each, 'in'])) as Record<Credential, 'in'>,
   agent: { ...nobody, session: 'in', 'access token': 'in', key: 'in' },
+  door: { ...nobody, session: 'in', 'access token': 403, key: 'in' },
   key: { ...nobody, session: 403, 'access token': 403, key: 'in' },
   own: { ...resolve, 'viewer signed in': 'in', 'user signed in': 'in' },
   view: { ...resolve, 'viewer signed in': 'in' },

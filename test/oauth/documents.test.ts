@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { documentRules, loadConfig } from '../../src/config.ts';
 import { ClientDocuments, isDocumentUrl } from '../../src/guard/people/client-documents.ts';
 import type { Person } from '../operators/people.ts';
 import { need } from '../support/need.ts';
@@ -48,12 +49,12 @@ test('while strangers name slow addresses, well-known clients do not wait for th
   const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const documents = new ClientDocuments({ allowPrivate: true });
   const slow = Array.from({ length: 20 }, (_, n) =>
-    refusal(documents.find(`https://127.0.0.1:${silent.port}/${n}.json`)),
+    refusal(documents.find(`https://127.0.0.1:${silent.port}/${n}.json`, `${n}`)),
   );
   const another = `https://127.0.0.1:${silent.port}/another.json`;
-  expect(await refusal(documents.find(another))).toMatchObject({ code: 'overloaded' });
+  expect(await refusal(documents.find(another, 'another'))).toMatchObject({ code: 'overloaded' });
   const known = 'https://claude.ai/oauth/claude-code-client-metadata';
-  expect(await documents.find(known)).toMatchObject({ name: 'Claude Code' });
+  expect(await documents.find(known, 'another')).toMatchObject({ name: 'Claude Code' });
   silent.stop(true);
   await Promise.all(slow);
 });
@@ -76,11 +77,31 @@ test('an address in our own network is not asked', async () => {
     '[::1]',
     'metadata.google.internal',
   ]) {
-    const error = await refusal(documents.find(`https://${host}:${server.port}/client.json`));
+    const error = await refusal(documents.find(`https://${host}:${server.port}/client.json`, 'ann'));
     // The page must not say what is there.
     expect((error as Error).message).toBe('The document of this client cannot be read at its address.');
   }
   expect(requests).toEqual([]);
+});
+
+test('private addresses are allowed by the setting or a public URL of this machine, not by where we listen', () => {
+  const rules = (env: Record<string, string>) =>
+    documentRules(loadConfig({ TOOLGATE_HOST: '127.0.0.1', ...env }, tmpdir()).config).allowPrivate;
+  expect(rules({})).toBe(false);
+  expect(rules({ TOOLGATE_PUBLIC_URL: 'https://toolgate.example.com' })).toBe(false);
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    expect(rules({ TOOLGATE_PUBLIC_URL: `http://${host}:8787` })).toBe(true);
+  for (const set of ['true', 'false'])
+    for (const url of ['http://localhost:1', 'https://toolgate.example.com'])
+      expect(rules({ TOOLGATE_ALLOW_PRIVATE_NETWORKS: set, TOOLGATE_PUBLIC_URL: url })).toBe(set === 'true');
+});
+
+test('a person can make the service fetch a few documents a minute', async () => {
+  const documents = new ClientDocuments({ allowPrivate: false });
+  const find = (n: number, who: string) => refusal(documents.find(`https://127.0.0.1/${n}.json`, who));
+  for (let n = 0; n < 20; n++) expect(await find(n, 'ann')).toMatchObject({ code: 'invalid_input' });
+  expect(await find(20, 'ann')).toMatchObject({ code: 'rate_limited' });
+  expect(await find(20, 'bob')).toMatchObject({ code: 'invalid_input' });
 });
 
 const openssl = need(Bun.which('openssl') !== null, 'openssl on PATH, for a server of documents');
@@ -184,6 +205,19 @@ describe.skipIf(!openssl)('documents', () => {
     expect(sentBack(await authorize(service, faulty, person.cookie), at('/back'))['error']).toBe(
       'invalid_request',
     );
+  });
+
+  test('nothing is fetched for somebody who is not signed in', async () => {
+    for (const path of ['/anonymous.json', '/good.json']) {
+      const { status, headers } = await authorize(service, asking(at(path), { redirect_uri: at('/back') }));
+      expect([status, headers.get('location')]).toEqual([
+        303,
+        expect.stringMatching(/^\/dashboard\/sign-in\?continue=/),
+      ]);
+    }
+    expect(requests).not.toContain('/anonymous.json');
+    const wrong = await authorize(service, asking(at('/anonymous.json'), { redirect_uri: 'javascript:x' }));
+    expect(wrong.status).toBe(400);
   });
 
   test('a hostile one connects nothing and redirects nowhere', async () => {

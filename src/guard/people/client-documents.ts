@@ -1,12 +1,13 @@
 // Clients that describe themselves in a document on the web: its https address is their client_id. The document is fetched
-// like a webhook's target, from checked addresses only, and is limited in time and bytes. What it says is kept in memory
-// for as long as HTTP allows, within bounds.
+// like a webhook's target, from checked addresses only, and is limited in time and bytes, and only for somebody who is
+// signed in, a few times a minute. What it says is kept in memory for as long as HTTP allows, within bounds.
 
 import { GuardError } from '../../core/errors.ts';
 import { parseJsonBytes } from '../../core/json.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
 import { boundedBody } from '../outgoing/bounded-body.ts';
 import { PinnedFetch } from '../outgoing/pinned-fetch.ts';
+import { RateLimit } from '../rate-limit.ts';
 import { redirectFault } from './redirects.ts';
 
 export interface ClientDocument {
@@ -25,6 +26,8 @@ const KEPT_USUALLY_MS = 5 * MINUTE_MS;
 const KEPT_AT_MOST_MS = 24 * 60 * MINUTE_MS;
 const MAX_KEPT = 500;
 const MAX_AT_ONCE = 20;
+/** How many documents one person can make this process fetch. Who connects clients needs one at a time. */
+const FETCHES_PER_MINUTE = 20;
 
 /**
  * Copies of the documents of well-known clients, for when they cannot be fetched: some services have no way to the
@@ -68,16 +71,23 @@ export class ClientDocuments {
   readonly #now: () => number;
   readonly #kept = new Map<string, Kept>();
   readonly #underWay = new Map<string, Promise<ClientDocument>>();
+  readonly #fetches = new RateLimit(FETCHES_PER_MINUTE, null);
 
   constructor(rules: TargetRules, now = () => performance.now()) {
     this.#rules = rules;
     this.#now = now;
   }
 
-  /** Throws a GuardError for people if there is no such document, or it cannot be used. */
-  async find(url: string): Promise<ClientDocument> {
+  /**
+   * Throws a GuardError for people if there is no such document, or it cannot be used. `personId` is the operator for whom
+   * it is fetched.
+   */
+  async find(url: string, personId: string): Promise<ClientDocument> {
     const kept = this.#kept.get(url);
     if (kept !== undefined && kept.until > this.#now()) return kept.document;
+    const underWay = this.#underWay.get(url);
+    if (underWay !== undefined) return underWay;
+    await this.#fetches.admit(personId, this.#now());
     return this.#underWay.get(url) ?? this.#begin(url);
   }
 

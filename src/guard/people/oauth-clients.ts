@@ -20,6 +20,7 @@ import { type ClientDocuments, isDocumentUrl } from './client-documents.ts';
 import { OAuthError } from './oauth-error.ts';
 import { endOAuthSession } from './oauth-tokens.ts';
 import { isOnHostOf, isOpenRedirect, redirectFault, sameRedirect } from './redirects.ts';
+import type { SignedIn } from './sign-ins.ts';
 
 export interface OAuthClient {
   id: string;
@@ -78,10 +79,15 @@ function readableName(name: string): string {
   return clean === '' ? 'a client without a name' : clean;
 }
 
-/** The client with an id. Throws a GuardError for people if there is none. */
-export async function wantClient(deps: Deps, documents: ClientDocuments, id: string): Promise<OAuthClient> {
-  if (isDocumentUrl(id)) {
-    const { name, redirectUris } = await documents.find(id);
+/** The client with an id. Throws a GuardError for people if there is none. Without a person, no document is fetched. */
+export async function wantClient(
+  deps: Deps,
+  documents: ClientDocuments,
+  id: string,
+  person: SignedIn | null,
+): Promise<OAuthClient> {
+  if (person !== null && isDocumentUrl(id)) {
+    const { name, redirectUris } = await documents.find(id, person.operatorId);
     return { id, name: readableName(name), redirectUris, from: 'document' };
   }
   const client = isId(id) ? await adminsClient(deps, id) : registeredClient(deps, id);

@@ -50,7 +50,7 @@ const ERROR_HEADER = 'X-Toolgate-Error';
 
 /** What all routes of doors share. */
 export const DOOR = {
-  access: 'agent',
+  access: 'door',
   tag: 'agents and gateways',
   sheds: true,
   anyText: true,

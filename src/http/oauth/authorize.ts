@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
+import { isDocumentUrl } from '../../guard/people/client-documents.ts';
 import { mayRedirect, type OAuthClient, wantClient } from '../../guard/people/oauth-clients.ts';
 import {
   type CodeRequest,
@@ -14,7 +15,8 @@ import {
   wantConsent,
 } from '../../guard/people/oauth-codes.ts';
 import { OAuthError } from '../../guard/people/oauth-error.ts';
-import { isOpenRedirect } from '../../guard/people/redirects.ts';
+import { redirectFault } from '../../guard/people/redirects.ts';
+import type { SignedIn } from '../../guard/people/sign-ins.ts';
 import { requireOwnPage, signedInOperator } from '../auth.ts';
 import { fields } from '../body.ts';
 import { STATUS } from '../errors.ts';
@@ -89,16 +91,14 @@ async function ask(incoming: Incoming<unknown, Parameters>): Promise<Response> {
   const { services, request, query } = incoming;
   const { deps, config } = services;
   const { search } = new URL(request.url);
-  const { client, asked } = await wantAsking(services, query);
-  const fault = requestFault(asked, resourceOf(config));
   const person = await signedInOperator(services, request);
-  if (person === null) {
-    // A stranger's document must not make this service redirect whoever opens a link, so an error waits for the sign-in.
-    const known = client.from === 'admin' || isOpenRedirect(asked.redirectUri, config.oauthRedirects);
-    if (fault !== null && known) return backWith(services, asked, fault);
-    return toSignIn(incoming, PATH + search);
-  }
+  // A document is fetched only for somebody who is signed in: strangers must not choose where this service sends requests,
+  // nor make it redirect whoever opens a link.
+  if (person === null && needsDocument(query)) return toSignIn(incoming, PATH + search);
+  const { client, asked } = await wantAsking(services, query, person);
+  const fault = requestFault(asked, resourceOf(config));
   if (fault !== null) return backWith(services, asked, fault);
+  if (person === null) return toSignIn(incoming, PATH + search);
   const keys = await keysOpenTo(deps, person);
   const facts = {
     client,
@@ -120,7 +120,7 @@ async function decide(incoming: Incoming<z.output<typeof consent>, unknown>): Pr
   wantConsent(deps, person, body.request, body.consent);
   // The page was made from this request; everything is checked again, because clients and settings change.
   const query = parameters.parse(fields(new URLSearchParams(body.request)));
-  const { client, asked } = await wantAsking(services, query);
+  const { client, asked } = await wantAsking(services, query, person);
   const fault = requestFault(asked, resourceOf(config));
   if (fault !== null) return backWith(services, asked, fault);
   if (body.answer === 'deny')
@@ -129,24 +129,25 @@ async function decide(incoming: Incoming<z.output<typeof consent>, unknown>): Pr
   return back(services, asked, { code });
 }
 
+/** Whether the client can be known only by its document. A wrong form of its address is told without it. */
+const needsDocument = ({ client_id: id = '', redirect_uri: uri = '' }: Parameters): boolean =>
+  isDocumentUrl(id) && redirectFault(uri) === null;
+
 /** The client and what it asks for. Throws if it is not known, or may not be sent to its address. */
 async function wantAsking(
   { deps, config, clientDocuments, log }: Services,
   query: Parameters,
+  person: SignedIn | null,
 ): Promise<{ client: OAuthClient; asked: CodeRequest }> {
   const { client_id: id = '', redirect_uri: redirectUri = '' } = query;
   if (id === '') throw new GuardError('invalid_input', 'The request does not name its client (client_id).');
-  const client = await wantClient(deps, clientDocuments, id).catch(error => {
+  if (redirectFault(redirectUri) !== null) throw wrongRedirect();
+  const client = await wantClient(deps, clientDocuments, id, person).catch(error => {
     const { cause } = error as Error;
     if (cause !== undefined) log.debug({ err: cause }, 'the document of an OAuth client cannot be read');
     throw error;
   });
-  if (!mayRedirect(client, redirectUri, config.oauthRedirects)) {
-    throw new GuardError(
-      'invalid_input',
-      'The client asks to be sent to an address (redirect_uri) that it has not registered, or that is not allowed here.',
-    );
-  }
+  if (!mayRedirect(client, redirectUri, config.oauthRedirects)) throw wrongRedirect();
   const asked = {
     responseType: query.response_type,
     redirectUri,
@@ -156,6 +157,13 @@ async function wantAsking(
     resource: query.resource,
   };
   return { client, asked };
+}
+
+function wrongRedirect(): GuardError {
+  return new GuardError(
+    'invalid_input',
+    'The client asks to be sent to an address (redirect_uri) that it has not registered, or that is not allowed here.',
+  );
 }
 
 function backWith(services: Services, asked: CodeRequest, { error, message }: OAuthError): Response {
