@@ -5,7 +5,7 @@
 import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Transaction } from '../../store/db.ts';
-import { endRemoval, endRoleByClaim, markRemoved, removeIdentities } from '../../store/identities.ts';
+import { endRemoval, endRoleByClaim, markRemoved } from '../../store/identities.ts';
 import {
   findInvited,
   findOperator,
@@ -21,18 +21,16 @@ import {
   updateOperatorPassword,
   updateOperatorRole,
 } from '../../store/operators.ts';
-import { removePasskeys } from '../../store/passkeys.ts';
-import { removePersonSignIns } from '../../store/server-sign-ins.ts';
 import { removeSignIns } from '../../store/sign-ins.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators, keepAnAdmin } from './admins.ts';
-import { changeConnected } from './connections.ts';
 import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
 import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
 import { admitAttempt, forgetAccount, forgetFailures } from './throttle.ts';
+import { changeAccount } from './ways-in.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 const RESET_MS = 24 * 3_600_000;
@@ -142,18 +140,14 @@ export async function changeGroups(
 }
 
 /**
- * Ends their sign-ins, connections, passkeys and invitations too, at once. Single sign-on does not create the operator
- * again.
+ * Ends every way into their account too, at once. Their accounts at providers stay linked to the operator who is no more,
+ * so that single sign-on does not create them again.
  */
 export async function deleteOperator(deps: Deps, actor: Actor, id: string): Promise<void> {
-  await changeConnected(deps, id, async (tx, endConnections) => {
+  await changeAccount(deps, id, async (tx, endWaysIn) => {
     const operator = await wantOperator(tx, id);
     await keepAnAdmin(tx, operator);
-    await endConnections('The person was removed.');
-    await removeSignIns(tx, id, null);
-    await removeInvitations(tx, id);
-    await removePasskeys(tx, id);
-    await removePersonSignIns(tx, id);
+    await endWaysIn('The person was removed.', 'identities');
     await removeOperator(tx, id);
     await markRemoved(tx, operator, deps.now());
     const { email, role } = operator;
@@ -162,9 +156,8 @@ export async function deleteOperator(deps: Deps, actor: Actor, id: string): Prom
 }
 
 /**
- * Resets somebody who cannot sign in: it ends their password, passkeys, the link to their provider accounts, their
- * sign-ins, here and to servers, and their connections at once, and lets them choose a new password. `token` goes into
- * the link for that. It is shown only once.
+ * Resets somebody who cannot sign in, or whose account somebody else may have: it ends every way into the account at once,
+ * and lets them choose a new password. `token` goes into the link for that. It is shown only once.
  */
 export async function resetOperator(
   deps: Deps,
@@ -172,17 +165,11 @@ export async function resetOperator(
   id: string,
 ): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
   const token = newSecret();
-  return changeConnected(deps, id, async (tx, endConnections) => {
+  return changeAccount(deps, id, async (tx, endWaysIn) => {
     const { email } = await wantOperator(tx, id);
-    await endConnections('The person was reset.');
+    await endWaysIn('The person was reset.');
     const createdAt = deps.now();
     const expiresAt = createdAt + RESET_MS;
-    await updateOperatorPassword(tx, id, null);
-    await removeIdentities(tx, id);
-    await removePasskeys(tx, id);
-    await removeSignIns(tx, id, null);
-    await removePersonSignIns(tx, id);
-    await removeInvitations(tx, id);
     await forgetAccount(tx, email);
     await insertInvitation(tx, { hash: hashToken(token), operatorId: id, createdAt, expiresAt });
     await recordChange(tx, deps, actor, 'operator.reset', id, { email });

@@ -5,7 +5,6 @@
 import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
-import { removeIdentities } from '../../store/identities.ts';
 import {
   anyAdmin,
   findOperator,
@@ -13,22 +12,20 @@ import {
   insertOperator,
   insertSetupLink,
   type ListedOperator,
-  removeInvitations,
   removeSetupLinks,
   setupLinkStands,
   takeSetupLink,
   updateOperatorPassword,
   updateOperatorRole,
 } from '../../store/operators.ts';
-import { removeSignIns } from '../../store/sign-ins.ts';
 import { recordChange } from '../changes.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators } from './admins.ts';
-import { changeConnected } from './connections.ts';
 import { hashPassword, passwordFaults } from './passwords.ts';
 import { type Browser, newSecret, openSignIn } from './sign-ins.ts';
+import { changeAccount } from './ways-in.ts';
 
 /** A new one-time token, which invalidates earlier ones; null if there is an admin. */
 export async function offerSetup(deps: Deps): Promise<string | null> {
@@ -65,40 +62,34 @@ export async function setUpFirstAdmin(
   // The link is checked before the expensive hashing, which only the holder of a valid link may cause.
   await wantSetupLink(deps, input.token);
   const passwordHash = await hashPassword(input.password);
-  const personId = (await findOperatorCredential(deps.db, email))?.id ?? '';
-  return changeConnected(deps, personId, async (tx, endConnections) => {
+  const known = await findOperatorCredential(deps.db, email);
+  return changeAccount(deps, known?.id ?? '', async (tx, endWaysIn) => {
     if ((await anyAdmin(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
-    await endConnections('The person became the first admin.');
-    const operator = await makeAdmin(tx, deps, email, passwordHash);
-    await recordChange(tx, deps, 'system', 'operator.setup', operator.id, { email });
+    // Only the account whose connections are locked may be promoted.
+    if ((await findOperatorCredential(tx, email))?.id !== known?.id) throw changedMeanwhile();
+    // Whoever had the account before must not get the rights of an admin by it.
+    if (known !== null) await endWaysIn('The person became the first admin.');
+    const id = known?.id ?? (await insertAdmin(tx, deps, email));
+    await updateOperatorPassword(tx, id, passwordHash);
+    await updateOperatorRole(tx, id, 'admin');
+    await recordChange(tx, deps, 'system', 'operator.setup', id, { email });
+    const operator = (await findOperator(tx, id)) as ListedOperator;
     const { secret } = await openSignIn(tx, deps, operator, browser);
     return { operator, secret };
   });
 }
 
-/**
- * If an operator with this e-mail exists, they become the admin. All their earlier ways to sign in are removed, so that
- * none of them gives the rights of an admin.
- */
-async function makeAdmin(
-  tx: Transaction,
-  deps: Deps,
-  email: string,
-  passwordHash: string,
-): Promise<ListedOperator> {
-  const known = await findOperatorCredential(tx, email);
-  if (known === null) {
-    const operator = { id: newId(), email, role: 'admin' as const, createdAt: deps.now() };
-    await insertOperator(tx, operator, passwordHash);
-    return { ...operator, status: 'active', groups: [] };
-  }
-  const { id } = known;
-  await removeSignIns(tx, id, null);
-  await removeInvitations(tx, id);
-  await removeIdentities(tx, id);
-  await updateOperatorPassword(tx, id, passwordHash);
-  await updateOperatorRole(tx, id, 'admin');
-  return (await findOperator(tx, id)) as ListedOperator;
+async function insertAdmin(tx: Transaction, deps: Deps, email: string): Promise<string> {
+  const id = newId();
+  await insertOperator(tx, { id, email, role: 'admin', createdAt: deps.now() }, null);
+  return id;
+}
+
+function changedMeanwhile(): GuardError {
+  return new GuardError(
+    'conflict',
+    'The operator with this e-mail was made or removed meanwhile. Try again.',
+  );
 }
 
 async function setupGone(db: Queries): Promise<GuardError> {
