@@ -13,8 +13,14 @@ import {
   type RpcNotification,
   type RpcResponse,
 } from './protocol.ts';
-import { SignInFirst } from './sign-in.ts';
-import { type Hooks, MessageTooLarge, readUpstream, UpstreamError, type Wire } from './wire.ts';
+import {
+  type Hooks,
+  HttpStatusError,
+  MessageTooLarge,
+  readUpstream,
+  UpstreamError,
+  type Wire,
+} from './wire.ts';
 
 /** How much may wait for an upstream that reads nothing. Further requests are refused. */
 const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
@@ -40,6 +46,8 @@ export abstract class Duplex implements Wire {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #closed = false;
+  /** Whether it takes no further requests, and ends when those under way have. */
+  #ending = false;
   #untaken = 0;
   #untakenBytes = 0;
   #declining = 0;
@@ -48,13 +56,17 @@ export abstract class Duplex implements Wire {
   onNotification: (notification: RpcNotification) => void = () => {};
   onClosed: (reason: string) => void = () => {};
 
-  /** Writes one message's text to the channel; resolves once the other side has taken it. */
+  /**
+   * Writes one message's text to the channel; resolves once the other side has taken it. An UpstreamError says that this
+   * message was not taken, any other error that the channel is broken.
+   */
   protected abstract write(text: string): Promise<void>;
   /** Closes the channel. It is called once. */
   protected abstract end(): void;
 
   request(method: string, params: JsonObject, hooks: Hooks): Promise<RpcResponse> {
-    if (this.#closed) return Promise.reject(new UpstreamError('the upstream is gone', { unsent: true }));
+    if (this.#closed || this.#ending)
+      return Promise.reject(new UpstreamError('the upstream is gone', { unsent: true }));
     if (hooks.signal.aborted) return Promise.reject(new UpstreamError('the call was cancelled'));
     if (!this.#hasRoom)
       return Promise.reject(new UpstreamError('the upstream does not take what it was sent before'));
@@ -104,14 +116,14 @@ export abstract class Duplex implements Wire {
   }
 
   /** Ends the channel, which is of no more use, and rejects every request that waits. */
-  protected broken(why: string | SignInFirst): void {
+  protected broken(why: string): void {
     if (this.#closed) return;
     this.#closed = true;
     this.end();
-    const error = typeof why === 'string' ? new UpstreamError(why) : why;
+    const error = new UpstreamError(why);
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
-    this.onClosed(error.message);
+    if (!this.#ending) this.onClosed(error.message);
   }
 
   async #send(message: JsonObject): Promise<void> {
@@ -122,18 +134,42 @@ export abstract class Duplex implements Wire {
     try {
       await this.write(text);
     } catch (error) {
-      this.broken(error instanceof SignInFirst ? error : 'the upstream takes no messages');
+      if (error instanceof UpstreamError) this.#refused(message, error);
+      else this.broken('the upstream takes no messages');
     } finally {
       this.#untaken--;
       this.#untakenBytes -= bytes;
     }
   }
 
+  /**
+   * The upstream did not take one message, and only that one fails: the others may be running. Further requests get
+   * another channel, unless the refusal was about this message: 404 says that the upstream has forgotten our session.
+   */
+  #refused({ id, method }: JsonObject, error: UpstreamError): void {
+    const isOver = !(error instanceof HttpStatusError) || error.status === 404;
+    if (isOver && !this.#ending && !this.#closed) {
+      this.#ending = true;
+      this.onClosed(error.message);
+    }
+    if (method !== undefined && id !== undefined) this.#done(id as number)?.reject(error);
+    this.#endIfUnused();
+  }
+
   #answer(response: RpcResponse): void {
-    const waiting = this.#waiting.get(response.id as number);
-    if (waiting === undefined) return;
-    this.#waiting.delete(response.id as number);
-    waiting.resolve(response);
+    this.#done(response.id as number)?.resolve(response);
+  }
+
+  /** Takes the request out of those that wait. */
+  #done(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    this.#endIfUnused();
+    return waiting;
+  }
+
+  #endIfUnused(): void {
+    if (this.#ending && this.#waiting.size === 0) this.broken('the connection was closed');
   }
 
   /**
@@ -147,9 +183,8 @@ export abstract class Duplex implements Wire {
   }
 
   #cancel(id: number): void {
-    const waiting = this.#waiting.get(id);
+    const waiting = this.#done(id);
     if (waiting === undefined) return;
-    this.#waiting.delete(id);
     const why = { requestId: id, reason: 'cancelled by the client' };
     if (this.#hasRoom) this.#send(notificationMessage('notifications/cancelled', why));
     waiting.reject(new UpstreamError('the call was cancelled'));

@@ -49,6 +49,8 @@ export class HttpWire implements Wire {
   readonly #http: HttpClient;
   readonly #path: string;
   #sessionId: string | null = null;
+  /** Whether the upstream may have forgotten our session. */
+  #inDoubt = false;
   /** The headers of a usual call, and the session and version that they are for. */
   #usual: { sessionId: string | null; version: string | null; lines: string } | null = null;
   #nextId = 1;
@@ -113,7 +115,7 @@ export class HttpWire implements Wire {
 
   close(): void {
     this.#listening?.stop();
-    if (this.#sessionId === null) {
+    if (this.#sessionId === null || this.#inDoubt) {
       this.#http.close();
       return;
     }
@@ -168,8 +170,10 @@ export class HttpWire implements Wire {
     const text = body.toString('utf8');
     const message = asResponse(text);
     if (message !== null && message.id === id) return message;
-    if (!answer.ok && this.#forgotten(answer.status, text))
+    if (this.#sessionId !== null && answer.status === 404)
       throw new HttpStatusError(answer.status, { unsent: true });
+    if (this.#sessionId !== null && answer.status === 400 && /session/i.test(text.slice(0, 500)))
+      throw this.#doubted(answer.status);
     // An error from before the upstream read the request has no id. Any other answer must have ours.
     if (message !== null && message.id === null && message.error !== null) return message;
     if (!answer.ok) throw new HttpStatusError(answer.status);
@@ -186,10 +190,16 @@ export class HttpWire implements Wire {
     throw new UpstreamError('the upstream closed its stream without an answer');
   }
 
-  /** Whether the upstream has forgotten our session: it refused before anything ran, so the call may be sent again. */
-  #forgotten(status: number, text: string): boolean {
-    if (this.#sessionId === null) return false;
-    return status === 404 || (status === 400 && /session/i.test(text.slice(0, 500)));
+  /**
+   * Many servers answer like this when they have forgotten our session, for which the protocol has 404. But the call may
+   * have run, so it is not sent again; the next one opens a new session. Calls under way get their answers.
+   */
+  #doubted(status: number): UpstreamError {
+    this.#inDoubt = true;
+    this.close();
+    const error = new SessionInDoubt(status);
+    this.onClosed(error.message);
+    return error;
   }
 
   /** Refuses a request of the upstream: we offer it none. */
@@ -198,6 +208,14 @@ export class HttpWire implements Wire {
     const body = writeJson({ jsonrpc: '2.0', id, error });
     const answer = await this.#send('POST', body, AbortSignal.timeout(5000), {}).catch(() => null);
     await answer?.body.cancel();
+  }
+}
+
+/** The upstream refused a message and spoke of the session. */
+class SessionInDoubt extends HttpStatusError {
+  constructor(status: number) {
+    super(status);
+    this.message += ' and spoke of our session, so the next call opens a new one';
   }
 }
 

@@ -10,6 +10,7 @@ import { HttpStatusError, MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
 import type { HttpTarget } from './wire-http.ts';
 
 const POST_MS = 15_000;
+const NOT_TAKEN = 'the upstream takes no messages';
 
 export class SseWire extends Duplex {
   readonly #target: HttpTarget;
@@ -45,7 +46,10 @@ export class SseWire extends Duplex {
   protected async write(text: string): Promise<void> {
     const headers = { ...this.#target.headers, 'Content-Type': 'application/json', Accept: '*/*' };
     const url = this.#endpoint ?? this.#target.url;
-    const answer = await this.#send('POST', url, headers, text, AbortSignal.timeout(POST_MS));
+    const sending = this.#send('POST', url, headers, text, AbortSignal.timeout(POST_MS));
+    const answer = await sending.catch(error => {
+      throw error instanceof UpstreamError ? error : new UpstreamError(NOT_TAKEN, { cause: error });
+    });
     await answer.body.cancel();
     if (!answer.ok) throw new HttpStatusError(answer.status);
   }

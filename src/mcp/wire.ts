@@ -47,8 +47,10 @@ export class UpstreamError extends Error {
 
 /** The upstream answered a message with an HTTP status that is an error. */
 export class HttpStatusError extends UpstreamError {
+  readonly status: number;
   constructor(status: number, options?: { unsent?: boolean }) {
     super(`the upstream answered with HTTP status ${status}`, options);
+    this.status = status;
   }
 }
 

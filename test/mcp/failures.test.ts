@@ -116,6 +116,21 @@ for (const engine of all) {
       await upstream.stop();
     });
 
+    test('a 400 that speaks of a session is not followed by a second try; the next call opens a session', async () => {
+      const answers = [Response.json({ error: 'no seat in this session' }, { status: 400 })];
+      const upstream = new RecordingUpstream({ onCall: () => answers.pop() ?? { content: [] } });
+      const { key, keyId } = await service.newKey(ALLOW);
+      await connect(service, keyId, 'up', upstream.url);
+      const client = await LegacyClient.open(service, key);
+      expect(text(await client.call('up__echo'))).toContain('HTTP status 400');
+      expect(upstream.calls.length).toBe(1);
+      const initialized = upstream.of('initialize').length;
+      expect((await client.call('up__echo')).result.isError).toBeUndefined();
+      expect(upstream.calls.length).toBe(2);
+      expect(upstream.of('initialize').length).toBe(initialized + 1);
+      await upstream.stop();
+    });
+
     test('a connection cut in the middle of a call is not followed by a second try', async () => {
       const upstream = new RecordingUpstream({
         onCall: async () => {
@@ -165,7 +180,7 @@ test('an operator waits for a command that takes long to start; a caller gets an
 
 const starts = () => readFileSync(journal, 'utf8').split('pid ').length;
 
-test('server-everything restarted on its port serves the next call', async () => {
+test('server-everything restarted on its port serves the call after the one that it refuses', async () => {
   const service = await startService();
   let everything = await startEverything('streamableHttp');
   const { key, keyId } = await service.newKey(ALLOW);
@@ -174,7 +189,9 @@ test('server-everything restarted on its port serves the next call', async () =>
   expect(text(await client.call('up__echo', { message: 'one' }))).toContain('one');
   await everything.stop();
   everything = await startEverything('streamableHttp', everything.port);
-  expect(text(await client.call('up__echo', { message: 'two' }))).toContain('two');
+  // It refuses an unknown session with 400, which others answer to calls that ran.
+  expect(text(await client.call('up__echo', { message: 'two' }))).toContain('HTTP status 400');
+  expect(text(await client.call('up__echo', { message: 'three' }))).toContain('three');
   await everything.stop();
   await service.close();
 });

@@ -133,16 +133,22 @@ test('a call that is cancelled does not wait for the renewal of a sign-in', asyn
   expect(came).toEqual([]);
 });
 
-test('over SSE the stream and every message carry it, and a missing sign-in reaches all who wait', async () => {
+test('over SSE the stream and every message carry it, and a missing sign-in ends the wire after the calls under way', async () => {
   takes = header => (header === 'Bearer 1' ? refuses(401) : null);
   const wire = await SseWire.open(target(), new AbortController().signal);
   await wire.notify('notifications/initialized', {});
   await until('it was posted', () => came.length === 3);
   expect(came).toEqual(['GET Bearer 1', 'GET Bearer 2', 'POST Bearer 2']);
+  const enough = new AbortController();
+  const underWay = saidBy(wire.request('taken before', {}, hooks(enough.signal)));
+  await until('it was posted', () => came.length === 4);
   help = 'sign-in';
   takes = () => refuses(401);
   const waiting = ['one', 'two'].map(method => refusal(wire.request(method, {}, hooks())));
   for (const each of waiting) expect(await each).toBeInstanceOf(SignInFirst);
+  // Whoever is told to sign in calls again, so nobody may be told whose call runs.
+  enough.abort();
+  expect(await underWay).toBe('the call was cancelled');
   const unsigned = {
     ...signIn,
     header: async () => {

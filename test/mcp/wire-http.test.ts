@@ -152,7 +152,6 @@ describe('an answer as a stream', () => {
 describe('was surely not seen', () => {
   const UNSEEN: [status: number, text: string, unsent: boolean][] = [
     [404, 'Not found', true],
-    [400, 'Bad Request: no valid Session', true],
     [400, 'Bad Request', false],
     [500, 'the session store is down', false],
     [403, 'session', false],
@@ -167,6 +166,26 @@ describe('was surely not seen', () => {
       });
     });
   }
+
+  test('400 that speaks of a session: false; the wire is given up, and ends no call under way', async () => {
+    const wire = await initialized();
+    const slow = Promise.withResolvers<void>();
+    answer = async ({ id }) => {
+      await slow.promise;
+      return Response.json({ jsonrpc: '2.0', id, result: { n: 1 } });
+    };
+    const underWay = ask(wire);
+    await until('it arrived', () => heard.length === 2);
+    const reasons: string[] = [];
+    wire.onClosed = reason => reasons.push(reason);
+    answer = () => new Response('Bad Request: no valid Session', { status: 400 });
+    const refused = await refusal(ask(wire));
+    expect(refused).toMatchObject({ message: expect.stringContaining('HTTP status 400'), unsent: false });
+    expect(reasons).toEqual([(refused as Error).message]);
+    slow.resolve();
+    expect((await underWay).result).toEqual({ n: 1 });
+    expect(heard.map(each => each.method)).not.toContain('DELETE');
+  });
 
   test('by nobody who listens: true; by one that hangs up: false', async () => {
     const hangsUp = createServer(socket => socket.once('data', () => socket.destroy()));

@@ -130,12 +130,45 @@ describe('callers that wait get an error', () => {
     say(`data: ${'x'.repeat(17 * 1024 * 1024)}`);
     expect(await refusal(answer)).toMatchObject({ message: expect.stringContaining('too large') });
   });
+});
 
-  test('that a message was refused', async () => {
-    const wire = await opened();
-    taken = () => new Response('no', { status: 500 });
-    expect(await refusal(ask(wire))).toMatchObject({ message: 'the upstream takes no messages' });
+describe('a message that is refused', () => {
+  const answered = { n: 1 };
+  const first = `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: answered })}\n\n`;
+
+  for (const status of [400, 401, 413, 500])
+    test(`with ${status} fails alone, and the wire stays`, async () => {
+      const { wire, say } = await speaking();
+      const underWay = ask(wire);
+      await until('the call arrived', () => came.POST === 1);
+      taken = () => new Response('no', { status });
+      const message = `the upstream answered with HTTP status ${status}`;
+      expect(await refusal(ask(wire))).toMatchObject({ message, unsent: false });
+      taken = () => new Response(null, { status: 202 });
+      say(`event: message\n${first}`);
+      expect((await underWay).result).toEqual(answered);
+      const later = ask(wire);
+      say(`event: message\ndata: {"jsonrpc":"2.0","id":3,"result":{"n":3}}\n\n`);
+      expect((await later).result).toEqual({ n: 3 });
+      expect(came.GET).toBe(1);
+      wire.close();
+    });
+
+  test('with 404 fails alone; the wire takes no other, and ends after the calls under way', async () => {
+    const { wire, say } = await speaking();
+    const reasons: string[] = [];
+    wire.onClosed = reason => reasons.push(reason);
+    const underWay = ask(wire);
+    await until('the call arrived', () => came.POST === 1);
+    taken = () => new Response(null, { status: 404 });
+    const message = 'the upstream answered with HTTP status 404';
+    expect(await refusal(ask(wire))).toMatchObject({ message, unsent: false });
+    expect(reasons).toEqual([message]);
+    expect(await refusal(ask(wire))).toMatchObject({ unsent: true });
+    say(`event: message\n${first}`);
+    expect((await underWay).result).toEqual(answered);
     await until('its stream is gone', () => gone.GET === 1);
+    expect(reasons).toHaveLength(1);
   });
 });
 
