@@ -36,6 +36,7 @@ import { signedInOperator } from './auth.ts';
 import { fields } from './body.ts';
 import { STATUS } from './errors.ts';
 import { isoOrNull, isoTime, text, uuid, votes } from './fields.ts';
+import { requireSender } from './origin.ts';
 import { signedChallenge } from './passkey-fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 import { toSignIn } from './sign-in.ts';
@@ -237,7 +238,9 @@ async function insightOf(deps: Deps, { approval, votes }: Question): Promise<Ins
 async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>): Promise<Response> {
   const { services, request } = incoming;
   const token = incoming.params['token'] ?? '';
-  refuseForeignPages(request);
+  // Under `no-referrer` a form hides its origin, and over plain HTTP, except on loopback, Chromium sends no Sec-Fetch-Site
+  // either. Such a form is accepted: Lax cookies are not sent with forms of other sites, and it needs the link's token.
+  requireSender(services.config, request, 'own page', 'unnamed page', 'program');
   try {
     const operator = await signedInOperator(services, request);
     const approval = await resolveByLink(services.deps, token, answerIn(incoming), operator);
@@ -271,20 +274,6 @@ async function outcomePage(deps: Deps, token: string, before = false): Promise<R
   if (!before && question.ended === null) return votedPage(factsOf(question));
   if (before || (status !== 'approved' && status !== 'denied')) return gone(question);
   return resolvedPage(factsOf(question), status, grantExpiresAt);
-}
-
-/**
- * Refuses forms of other sites, by the headers in which browsers name a form's origin. Under `no-referrer` the origin
- * is hidden (`null`), and over plain HTTP, except on loopback, Chromium sends no Sec-Fetch-Site either. Such a request
- * is accepted: Lax cookies are not sent with other sites' forms, and a form needs the token of the link.
- */
-function refuseForeignPages(request: Request): void {
-  const origin = request.headers.get('origin');
-  const site = request.headers.get('sec-fetch-site');
-  if (site === 'same-origin' || site === 'none') return;
-  if (site === null && (origin === null || origin === 'null' || origin === new URL(request.url).origin))
-    return;
-  throw new GuardError('forbidden', 'Only the approval page itself may send this form.');
 }
 
 function wantsPage(request: Request): boolean {

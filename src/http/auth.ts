@@ -2,7 +2,6 @@
 // The prefix of a token says its kind, so that no kind works in place of another. Browsers send cookies by themselves,
 // so changes with a cookie are accepted only from pages of this service.
 
-import type { Config } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
 import { authenticate, isPersonsToken } from '../guard/credentials.ts';
 import { recognise, requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
@@ -10,6 +9,7 @@ import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
 import type { Role } from '../store/operators.ts';
 import { readCookie } from './cookie.ts';
 import { carriedKey } from './key-headers.ts';
+import { requireSender } from './origin.ts';
 import type { Route, Services, Who } from './route.ts';
 
 const NEEDED: Record<'own' | 'view' | 'resolve' | 'admin', Role> = {
@@ -85,7 +85,7 @@ async function keyOnly(services: Services, request: Request): Promise<Who> {
 async function operator(services: Services, request: Request, needed: Role): Promise<Who> {
   const cookie = request.headers.has('authorization') ? null : readCookie(services.config, request);
   if (cookie === null) return adminToken(services, request);
-  if (!SAFE_METHODS.includes(request.method)) requireOwnPage(services.config, request);
+  if (!SAFE_METHODS.includes(request.method)) requireSender(services.config, request, 'own page');
   const signedIn = await recognise(services.deps, cookie);
   if (signedIn === null) throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
   requireRole(signedIn, needed);
@@ -115,26 +115,6 @@ export async function signedInOperator(services: Services, request: Request): Pr
 }
 
 const SAFE_METHODS = ['GET', 'HEAD'];
-
-/** Throws unless the browser's headers say that the request comes from a page of this service. */
-export function requireOwnPage(config: Config, request: Request): void {
-  if (request.headers.get('sec-fetch-site') === 'same-origin') return;
-  const origin = request.headers.get('origin');
-  if (origin !== null && ownOrigins(config, request).includes(origin)) return;
-  throw new GuardError('forbidden', 'Only this service’s own pages may send this.');
-}
-
-/** The same for routes that programs may call too: a request without these headers does not come from a browser. */
-export function refuseForeignPage(config: Config, request: Request): void {
-  const { headers } = request;
-  if (headers.has('sec-fetch-site') || headers.has('origin')) requireOwnPage(config, request);
-}
-
-/** Behind a proxy the browser uses the public URL of the service. */
-function ownOrigins({ publicUrl }: Config, request: Request): string[] {
-  const asked = new URL(request.url).origin;
-  return publicUrl === null ? [asked] : [asked, new URL(publicUrl).origin];
-}
 
 const noBearer = (what: string): GuardError =>
   new GuardError('unauthenticated', `${what} Send it as "Authorization: Bearer <key>".`);

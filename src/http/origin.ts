@@ -1,6 +1,6 @@
-// Protects against pages that make a browser send requests to a service on its own machine (DNS rebinding). A request
-// must name a host of this service, and a request from a page must come from a page of this service. Routes with
-// `checksOrigin` check this before anything else about a request.
+// Protects against pages of other sites, for which browsers send requests, with cookies and to services on their own
+// machine (DNS rebinding). `senderOf` tells by the headers of a browser who has sent a request. Routes with `checksOrigin`
+// check it, and the host that the request names, before anything else; others say which senders they accept.
 
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
@@ -15,12 +15,30 @@ export function checkOrigin(request: Request, config: Config): void {
       'The Host header names another service. Set TOOLGATE_PUBLIC_URL to this one’s.',
     );
   }
+  requireSender(config, request, 'own page', 'program');
+}
+
+/** A page without a name hides its origin, or it is a person who has entered the address. */
+export type Sender = 'own page' | 'other page' | 'unnamed page' | 'program';
+
+export function requireSender(config: Config, request: Request, ...accepted: Sender[]): void {
+  if (!accepted.includes(senderOf(config, request)))
+    throw new GuardError('forbidden', 'Only this service’s own pages may send this.');
+}
+
+/** No page can set these headers itself. Browsers send `Sec-Fetch-Site` over https and to loopback. */
+export function senderOf(config: Config, request: Request): Sender {
+  const site = request.headers.get('sec-fetch-site');
   const origin = request.headers.get('origin');
-  if (origin === null || origin === own?.origin) return;
-  const page = URL.canParse(origin) ? new URL(origin) : null;
-  if (page === null || page.host !== host) {
-    throw new GuardError('forbidden', 'Requests from pages of other origins are refused.');
-  }
+  if (site === null && origin === null) return 'program';
+  const isNamed = origin !== null && origin !== 'null';
+  const own = isNamed ? ownUrl(config) : null;
+  // Behind a proxy that speaks https, a request names the origin of plain http, where anybody on the way can make pages.
+  if (isNamed && own?.protocol === 'https:' && origin !== own.origin) return 'other page';
+  if (site === 'same-origin') return 'own page';
+  if (site !== null) return site === 'none' ? 'unnamed page' : 'other page';
+  if (!isNamed) return 'unnamed page';
+  return origin === own?.origin || origin === new URL(request.url).origin ? 'own page' : 'other page';
 }
 
 /** Whether the Host header of a request names this service. */

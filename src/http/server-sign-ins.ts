@@ -6,9 +6,10 @@ import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
 import { requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
 import { findTool } from '../store/connected-tools.ts';
-import { requireOwnPage, signedInOperator } from './auth.ts';
+import { signedInOperator } from './auth.ts';
 import { readServerCookie, serverCookie } from './cookie.ts';
 import { STATUS } from './errors.ts';
+import { requireSender } from './origin.ts';
 import { type Incoming, type Route, route } from './route.ts';
 import { beginPage, closePage, failedPage } from './server-sign-in-page.ts';
 import { seeOther, toSignIn } from './sign-in.ts';
@@ -71,7 +72,7 @@ export const serverPageRoutes: Route[] = [
       const { services, request } = incoming;
       const operator = await signedInOperator(services, request);
       if (operator === null) return toSignIn(incoming, pathOf(incoming));
-      requireOwnPage(services.config, request);
+      requireSender(services.config, request, 'own page');
       const { tool, personId } = await admitted(incoming, operator);
       const { url, browser } = await services.serverSignIns.begin(tool, personId, {
         actor: `operator:${operator.email}`,

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
 import { wantSetupLink } from '../guard/people/setup.ts';
 import { settingUp, setUpFrom } from './admin/setup.ts';
-import { requireOwnPage } from './auth.ts';
 import { fit } from './body.ts';
 import { HOME } from './dashboard.ts';
+import { requireSender } from './origin.ts';
 import { type Incoming, type Route, route } from './route.ts';
 import { setupGonePage, setupPage } from './setup-page.ts';
 import { expected, refusal, seeOther } from './sign-in.ts';
@@ -53,7 +53,7 @@ export const setupPageRoutes: Route[] = [
 
 async function setUpByForm(incoming: Incoming<z.output<typeof form>, unknown>): Promise<Response> {
   const { services, request, body } = incoming;
-  requireOwnPage(services.config, request);
+  requireSender(services.config, request, 'own page');
   try {
     const { cookie } = await setUpFrom(incoming, fit(settingUp, body));
     return seeOther(HOME, { 'Set-Cookie': cookie });

@@ -11,11 +11,11 @@ import { adminExists } from '../guard/people/setup.ts';
 import { signOut } from '../guard/people/sign-ins.ts';
 import { passkeySignInFrom } from './admin/passkeys.ts';
 import { credentials, joinFrom, joining, signInFrom } from './admin/sign-ins.ts';
-import { requireOwnPage } from './auth.ts';
 import { fields } from './body.ts';
 import { cookieGone, readCookie } from './cookie.ts';
 import { HOME } from './dashboard.ts';
 import { asGuardError, STATUS } from './errors.ts';
+import { requireSender } from './origin.ts';
 import { signedChallenge } from './passkey-fields.ts';
 import { type Incoming, type Route, route, type Services } from './route.ts';
 import { type Complaint, joinPage, refusedPage, type SignInPage, signInPage } from './sign-in-page.ts';
@@ -42,7 +42,7 @@ export const signInPageRoutes: Route[] = [
     handle: async ({ services: { deps, config }, request }) => {
       const cookie = readCookie(config, request);
       if (cookie !== null) {
-        requireOwnPage(config, request);
+        requireSender(config, request, 'own page');
         await signOut(deps, cookie);
       }
       return seeOther('/dashboard/sign-in', { 'Set-Cookie': cookieGone(config) });
@@ -119,7 +119,7 @@ export const signInPageRoutes: Route[] = [
 
 async function signInByForm(incoming: Incoming<z.output<typeof form>, unknown>): Promise<Response> {
   const { services, request, body } = incoming;
-  requireOwnPage(services.config, request);
+  requireSender(services.config, request, 'own page');
   try {
     const { email, password } = body;
     const { cookie } = await signInFrom(incoming, { email, password });
@@ -132,7 +132,7 @@ async function signInByForm(incoming: Incoming<z.output<typeof form>, unknown>):
 
 async function passkeyByForm(incoming: Incoming<z.output<typeof passkeyForm>, unknown>): Promise<Response> {
   const { services, request, body } = incoming;
-  requireOwnPage(services.config, request);
+  requireSender(services.config, request, 'own page');
   try {
     const { cookie } = await passkeySignInFrom(incoming, body.response);
     return await signedIn(incoming, cookie);
@@ -152,7 +152,7 @@ async function signedIn(
 
 async function joinByForm(incoming: Incoming<z.output<typeof joining>, unknown>): Promise<Response> {
   const { services, request, body } = incoming;
-  requireOwnPage(services.config, request);
+  requireSender(services.config, request, 'own page');
   try {
     const { cookie } = await joinFrom(incoming, body);
     return seeOther(HOME, { 'Set-Cookie': cookie });

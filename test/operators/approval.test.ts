@@ -2,6 +2,7 @@
 // the return path kept on the server. browser.test.ts tests the same with a browser.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import net from 'node:net';
 import { ASK_ALL, type Asked, type Gate, openGate } from '../approvals/gate.ts';
 import { sql, until } from '../support/faults.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -151,6 +152,17 @@ for (const engine of await engines()) {
         expect(await location(next)).toBe('/dashboard');
     });
 
+    test.each(['/dashboard/..\\/evil.example', '/dashboard/%2e%2e\\/evil.example'])(
+      'the way back to %p does not lead to another site',
+      async path => {
+        const away = new URL(await locationOf(gate.service.url, path), gate.service.url);
+        const { email } = people.approver;
+        const next = away.searchParams.get('continue') ?? '';
+        const back = await submit({ email, password: PASSWORD, continue: next });
+        expect([away.pathname, back.headers.get('location')]).toEqual(['/dashboard/sign-in', '/dashboard']);
+      },
+    );
+
     test('a wrong password keeps the way back, and is said in place', async () => {
       const { email } = people.approver;
       const name = await redirected(await gate.ask(strict));
@@ -191,6 +203,21 @@ for (const engine of await engines()) {
       const head = await gate.service.request('HEAD', `/v1/approve/${asked.token}?action=approve`);
       expect([head.status, head.headers.get('location')]).toEqual([303, '/dashboard/sign-in']);
       expect(await sql(gate.service.databaseUrl, 'SELECT * FROM return_targets')).toHaveLength(rows.length);
+    });
+  });
+}
+
+/** Where a request for this very path is redirected to; other clients would tidy the path up. */
+function locationOf(url: string, path: string): Promise<string> {
+  const { hostname, port, host } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(Number(port), hostname, () =>
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+    );
+    socket.on('error', reject);
+    socket.on('data', data => {
+      socket.destroy();
+      resolve(/^location: (.*)$/im.exec(data.toString())?.[1]?.trim() ?? '');
     });
   });
 }

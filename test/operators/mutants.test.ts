@@ -17,7 +17,7 @@ const CASES: Record<string, Case> = {
   'changes from foreign pages': {
     patch: {
       file: 'src/http/auth.ts',
-      find: 'if (!SAFE_METHODS.includes(request.method)) requireOwnPage(services.config, request);',
+      find: "if (!SAFE_METHODS.includes(request.method)) requireSender(services.config, request, 'own page');",
       replace: '',
     },
     holds: async ({ service }) => {

@@ -136,6 +136,9 @@ test('behind https the cookie is bound to the host, and the public address count
     const cookie = cookieOf(reply);
     const body = { name: 'p', rules: [] };
     expect((await send(service, 'POST', '/admin/v1/policies', { cookie, headers }, body)).status).toBe(201);
+    // A page of plain http, which anybody on the network could make, is none of ours.
+    const insecure = { cookie, headers: { Origin: 'http://gate.example', Host: 'gate.example' } };
+    expect((await send(service, 'POST', '/admin/v1/policies', insecure, body)).status).toBe(403);
     // The name for plain http, which anybody on the network could set, is not taken here.
     const plain = cookie.replace('__Host-toolgate', 'toolgate_session');
     expect((await send(service, 'GET', '/admin/v1/me', { cookie: plain })).status).toBe(401);

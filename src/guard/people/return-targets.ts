@@ -1,6 +1,6 @@
 // The page that a person returns to after signing in. The path is kept on the server, and the browser has only a random
-// name for it. So no link can redirect anybody to another site, and the token of an approval does not appear in the
-// address bar.
+// name for it, so that the token of an approval does not appear in the address bar. A path that would lead to another site
+// is not given out.
 
 import { insertReturnTarget, removeOldReturnTargets, takeReturnTarget } from '../../store/sign-ins.ts';
 import type { Deps } from '../deps.ts';
@@ -8,6 +8,8 @@ import { hashToken } from '../secrets.ts';
 import { newSecret } from './sign-ins.ts';
 
 const LIFETIME_MS = 15 * 60_000;
+/** Stands for the address of the service, which a path does not depend on. */
+const OWN = 'https://toolgate.invalid';
 
 const about = (hash: string): string => `return target ${hash}`;
 
@@ -27,5 +29,15 @@ export async function keepReturnPath(deps: Deps, path: string): Promise<string> 
 export async function takeReturnPath(deps: Deps, name: string): Promise<string | null> {
   const hash = hashToken(name);
   const encrypted = await deps.db.transaction({}, tx => takeReturnTarget(tx, hash, deps.now()));
-  return encrypted === null ? null : deps.vault.decrypt(encrypted, about(hash));
+  const path = encrypted === null ? '' : deps.vault.decrypt(encrypted, about(hash));
+  return isOwnPath(path) ? path : null;
+}
+
+/**
+ * Whether a browser that is sent to this path stays on this service. A path with two slashes at its beginning names another
+ * host, and browsers read backslashes as slashes and skip tabs. So it is resolved as browsers do.
+ */
+export function isOwnPath(path: string): boolean {
+  if (!path.startsWith('/') || !URL.canParse(path, OWN)) return false;
+  return new URL(path, OWN).origin === OWN;
 }

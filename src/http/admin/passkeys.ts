@@ -15,9 +15,9 @@ import {
   rpOf,
 } from '../../guard/people/passkeys.ts';
 import { listPasskeys, type PasskeyRecord } from '../../store/passkeys.ts';
-import { refuseForeignPage } from '../auth.ts';
 import { cookieFor } from '../cookie.ts';
 import { iso, isoOrNull, isoTime, label } from '../fields.ts';
+import { requireSender } from '../origin.ts';
 import { browserOptions, madePasskey, signedChallenge, wantRp } from '../passkey-fields.ts';
 import { type Incoming, type Route, route, signedInOf } from '../route.ts';
 import { browserOf, me, signedInAnswer } from './sign-ins.ts';
@@ -174,7 +174,7 @@ export const passkeyRoutes: Route[] = [
       429: { description: 'Too many requests from your address.' },
     },
     handle: ({ services, request }) => {
-      refuseForeignPage(services.config, request);
+      requireSender(services.config, request, 'own page', 'program');
       return Response.json(beginPasskeySignIn(services.deps, wantRp(services, request)), noStore);
     },
   }),
@@ -194,7 +194,7 @@ export const passkeyRoutes: Route[] = [
       429: { description: 'Too many failed attempts.' },
     },
     handle: async incoming => {
-      refuseForeignPage(incoming.services.config, incoming.request);
+      requireSender(incoming.services.config, incoming.request, 'own page', 'program');
       const { operator, cookie } = await passkeySignInFrom(incoming, incoming.body.response);
       return signedInAnswer(operator, cookie);
     },

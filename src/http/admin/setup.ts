@@ -4,9 +4,9 @@
 import { z } from 'zod';
 import { setUpFirstAdmin } from '../../guard/people/setup.ts';
 import { ROLES } from '../../store/operators.ts';
-import { refuseForeignPage } from '../auth.ts';
 import { cookieFor } from '../cookie.ts';
 import { iso, isoTime, uuid } from '../fields.ts';
+import { requireSender } from '../origin.ts';
 import { type Incoming, type Route, route } from '../route.ts';
 import { browserOf } from './sign-ins.ts';
 
@@ -44,7 +44,7 @@ export const setupRoutes: Route[] = [
       },
     },
     handle: async incoming => {
-      refuseForeignPage(incoming.services.config, incoming.request);
+      requireSender(incoming.services.config, incoming.request, 'own page', 'program');
       const { operator, cookie } = await setUpFrom(incoming, incoming.body);
       return Response.json(
         { ...operator, createdAt: iso(operator.createdAt) },

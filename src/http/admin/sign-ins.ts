@@ -12,9 +12,9 @@ import {
   signOutEverywhere,
 } from '../../guard/people/sign-ins.ts';
 import { listSignIns } from '../../store/sign-ins.ts';
-import { refuseForeignPage, requireOwnPage } from '../auth.ts';
 import { cookieFor, cookieGone, readCookie } from '../cookie.ts';
 import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { requireSender } from '../origin.ts';
 import { actorOf, clientOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
 import { operator, role, showOperator } from './operators.ts';
 
@@ -95,7 +95,7 @@ export const signInRoutes: Route[] = [
       410: { description: 'The invitation is used, unknown or too old.' },
     },
     handle: async incoming => {
-      refuseForeignPage(incoming.services.config, incoming.request);
+      requireSender(incoming.services.config, incoming.request, 'own page', 'program');
       const { operator, cookie } = await joinFrom(incoming, incoming.body);
       const headers = { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
       return Response.json(showOperator(operator), { headers });
@@ -115,7 +115,7 @@ export const signInRoutes: Route[] = [
       429: { description: 'Too many failed attempts.' },
     },
     handle: async incoming => {
-      refuseForeignPage(incoming.services.config, incoming.request);
+      requireSender(incoming.services.config, incoming.request, 'own page', 'program');
       const { operator, cookie } = await signInFrom(incoming, incoming.body);
       return signedInAnswer(operator, cookie);
     },
@@ -130,7 +130,7 @@ export const signInRoutes: Route[] = [
     handle: async ({ services: { deps, config }, request }) => {
       const cookie = readCookie(config, request);
       if (cookie === null) return noContent(cookieGone(config));
-      requireOwnPage(config, request);
+      requireSender(config, request, 'own page');
       await signOut(deps, cookie);
       return noContent(cookieGone(config));
     },

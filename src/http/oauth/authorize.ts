@@ -17,9 +17,10 @@ import {
 import { OAuthError } from '../../guard/people/oauth-error.ts';
 import { redirectFault } from '../../guard/people/redirects.ts';
 import type { SignedIn } from '../../guard/people/sign-ins.ts';
-import { requireOwnPage, signedInOperator } from '../auth.ts';
+import { signedInOperator } from '../auth.ts';
 import { fields } from '../body.ts';
 import { STATUS } from '../errors.ts';
+import { requireSender } from '../origin.ts';
 import { type Incoming, type Route, route, type Services } from '../route.ts';
 import { seeOther, toSignIn } from '../sign-in.ts';
 import { consentPage, noKeyPage, unusablePage } from './consent-page.ts';
@@ -113,7 +114,7 @@ async function ask(incoming: Incoming<unknown, Parameters>): Promise<Response> {
 async function decide(incoming: Incoming<z.output<typeof consent>, unknown>): Promise<Response> {
   const { services, request, body } = incoming;
   const { deps, config } = services;
-  requireOwnPage(config, request);
+  requireSender(config, request, 'own page');
   const person = await signedInOperator(services, request);
   if (person === null)
     throw new GuardError('sign_in_required', 'Your sign-in has ended. Start again in your client.');
