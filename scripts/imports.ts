@@ -23,6 +23,7 @@ const MAY: Record<string, readonly string[]> = {
   'guard/outgoing': ['core', 'store', 'guard', 'guard/outgoing'],
   'guard/server-sign-ins': ['core', 'store', 'guard', 'guard/server-sign-ins', 'guard/outgoing'],
   'guard/log': ['core', 'store', 'guard', 'guard/log'],
+  'guard/rations': ['core', 'guard/rations'],
   demo: ['core', 'store', 'guard', 'demo'],
   doctor: [
     'core',

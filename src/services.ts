@@ -18,6 +18,7 @@ import { CompanyIssuer } from './guard/people/company-issuer.ts';
 import { CompanyTokens } from './guard/people/company-tokens.ts';
 import { Provider } from './guard/people/provider.ts';
 import { RateLimit } from './guard/rate-limit.ts';
+import { Rations } from './guard/rations/rations.ts';
 import { hashToken } from './guard/secrets.ts';
 import { ServerSignIns } from './guard/server-sign-ins/server-sign-ins.ts';
 import { Feed } from './http/feed.ts';
@@ -80,6 +81,7 @@ export function createServices(
       log.error({ err: error }, 'audit commit failed');
     },
   });
+  const rations = new Rations();
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const tracer = telemetry?.tracer ?? null;
   const mcp = createMcp(config, deps, checks, serverSignIns, metrics, log, tracer);
@@ -98,6 +100,7 @@ export function createServices(
     log,
     tracer,
     targetRules: targetRules(config),
+    rations,
     approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
     signOn: signOn(config),
     clientDocuments: new ClientDocuments(documentRules(config)),

@@ -1,31 +1,58 @@
-// Reads what a caller sent: with a size limit, parsed strictly and checked against a schema. A body that is too large
-// is refused by its declared length, or at the first byte past the limit. Texts that cannot be stored are refused too.
+// Reads what a caller sent: with a size limit, within the caller's ration, parsed strictly and checked against a schema. A
+// body that is too large is refused by its declared length, or at the first byte past the limit. Texts that cannot be
+// stored are refused too.
 
 import type { z } from 'zod';
 import { GuardError, type InputFault, invalidInput } from '../core/errors.ts';
 import { type Json, parseJsonBytes } from '../core/json.ts';
+import { type RequestRation, SMALL_BYTES } from '../guard/rations/rations.ts';
 
-export function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  const declared = request.headers.get('content-length');
-  if (declared === null) return readChunks(request, limit);
-  if (Number(declared) > limit) throw tooLarge(limit);
-  return request.bytes().catch(gone);
+/** What a body may be, and what it counts for. */
+export interface Bounds {
+  limit: number;
+  ration: RequestRation;
 }
 
-async function readChunks(request: Request, limit: number): Promise<Uint8Array> {
+/** The bytes of the body, once it is the caller's turn to have them worked on. */
+export function readBytes(request: Request, { limit, ration }: Bounds): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length');
+  if (declared === null) return inTurn(readChunks(request, limit, ration), ration);
+  const length = Number(declared);
+  if (length > limit) throw tooLarge(limit);
+  if (length <= SMALL_BYTES) return request.bytes().catch(gone);
+  ration.grow(length);
+  return inTurn(request.bytes().catch(gone), ration);
+}
+
+async function inTurn(body: Promise<Uint8Array>, ration: RequestRation): Promise<Uint8Array> {
+  const bytes = await body;
+  if (bytes.length > SMALL_BYTES) await ration.turn();
+  return bytes;
+}
+
+/**
+ * Reads what has come since the last turn of the event loop in one piece. A body that was sent in chunks of one byte was
+ * otherwise read byte by byte, which took twenty times as long as the same body in one chunk.
+ */
+async function readChunks(request: Request, limit: number, ration: RequestRation): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of request.body) {
-      size += chunk.length;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return Buffer.concat(chunks);
+      size += value.length;
       if (size > limit) throw tooLarge(limit);
-      chunks.push(chunk);
+      ration.grow(value.length);
+      chunks.push(value);
+      await new Promise(setImmediate);
     }
   } catch (error) {
+    reader.cancel().catch(() => {});
     gone(error);
   }
-  return Buffer.concat(chunks);
 }
 
 /**
@@ -58,10 +85,10 @@ export function wantForm(request: Request): void {
 
 export async function readForm(
   request: Request,
-  limit: number,
+  bounds: Bounds,
   read: (params: URLSearchParams) => Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  const bytes = await readBytes(request, limit);
+  const bytes = await readBytes(request, bounds);
   return read(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
 
@@ -86,7 +113,7 @@ export function isJson(request: Request): boolean {
  */
 export async function readJson(
   request: Request,
-  limit: number,
+  bounds: Bounds,
   {
     mayBeEmpty,
     maxValues,
@@ -95,7 +122,7 @@ export async function readJson(
 ): Promise<Json> {
   const type = request.headers.get('content-type');
   if (type !== null && !JSON_TYPE.test(type)) throw wrongType();
-  const bytes = await readBytes(request, limit);
+  const bytes = await readBytes(request, bounds);
   seen?.(bytes);
   if (bytes.length === 0 && mayBeEmpty) return {};
   if (type === null) throw wrongType();

@@ -73,10 +73,10 @@ function askedBy(incoming: Incoming<unknown, unknown>): ClientRequest {
   return { request, principal: agentOf(incoming), startedAt, span, confirm };
 }
 
-async function readBody({ services, request }: Incoming<unknown, unknown>): Promise<Json | Response> {
+async function readBody({ services, request, ration }: Incoming<unknown, unknown>): Promise<Json | Response> {
   if (!isJson(request))
     throw new GuardError('unsupported_media_type', 'Send the message as application/json.');
-  const bytes = await readBytes(request, services.config.mcpBodyLimit);
+  const bytes = await readBytes(request, { limit: services.config.mcpBodyLimit, ration });
   try {
     return parseJsonBytes(bytes);
   } catch (error) {

@@ -19,6 +19,7 @@ import type { ClientDocuments } from '../guard/people/client-documents.ts';
 import type { Provider } from '../guard/people/provider.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
 import type { RateLimit } from '../guard/rate-limit.ts';
+import type { Caller, Rations, RequestRation } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/services.ts';
@@ -41,6 +42,8 @@ export interface Services {
   /** Which addresses webhooks may have. */
   targetRules: TargetRules;
   approveLimit: RateLimit;
+  /** How much each caller may have at once. */
+  rations: Rations;
   /** Null if single sign-on is not configured. */
   signOn: Provider | null;
   /** The documents in which OAuth clients describe themselves. */
@@ -81,6 +84,8 @@ export interface Incoming<Body, Query> {
   /** The span of the request, if it is traced or carries a trace. */
   span: Span | undefined;
   who: Who;
+  /** What the request has of its caller's share until it is answered. */
+  ration: RequestRation;
   /** The server, which knows the address of a request and can change its time-out. */
   server: Bun.Server<undefined>;
   params: Record<string, string>;
@@ -195,6 +200,21 @@ export function clientOf({
 }: Pick<Incoming<unknown, unknown>, 'services' | 'request' | 'server'>): string {
   const peer = server.requestIP(request)?.address ?? '';
   return clientIp(peer, request.headers.get('x-forwarded-for'), services.config.trustedProxies);
+}
+
+/** For whose share a request counts. */
+export function callerOf(
+  incoming: Pick<Incoming<unknown, unknown>, 'services' | 'request' | 'server' | 'who'>,
+): Caller {
+  const { who } = incoming;
+  switch (who.kind) {
+    case 'agent':
+      return { name: `key ${who.principal.keyId}`, anonymous: false };
+    case 'operator':
+      return { name: who.actor, anonymous: false };
+    case 'nobody':
+      return { name: `address ${clientOf(incoming)}`, anonymous: true };
+  }
 }
 
 /** Lets an answer take longer: otherwise the server closes a connection that is silent for 10 s. */

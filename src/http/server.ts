@@ -6,14 +6,14 @@ import type { z } from 'zod';
 import { GuardError, overloaded } from '../core/errors.ts';
 import type { Span } from '../core/span.ts';
 import { identify } from './auth.ts';
-import { fields, fit, isForm, readForm, readJson, requireStorable, wantForm } from './body.ts';
+import { type Bounds, fields, fit, isForm, readForm, readJson, requireStorable, wantForm } from './body.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
 import { firstRoutes } from './first-routes.ts';
 import { nowherePages } from './nowhere.ts';
 import { challenge } from './oauth/metadata.ts';
 import { checkOrigin } from './origin.ts';
 import { OTHER_PATHS } from './other-paths.ts';
-import { clientOf, type Incoming, type Route, type Services } from './route.ts';
+import { callerOf, clientOf, type Incoming, type Route, type Services, type Who } from './route.ts';
 import { beginSpan, endSpan, isTraced } from './tracing.ts';
 
 /** No body may ever be larger. Each route has its own, smaller limit. */
@@ -155,6 +155,8 @@ class Desk {
     const startedAt = performance.now();
     let body: unknown;
     let span: Span | undefined;
+    let who: Who = { kind: 'nobody' };
+    const ration = services.rations.request(() => callerOf({ services, request, server, who }));
     this.underWay++;
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
@@ -163,11 +165,14 @@ class Desk {
         await services.approveLimit.admit(clientOf({ services, request, server }), services.deps.now());
       }
       const identified = identify(services, request, route);
-      const who = identified instanceof Promise ? await identified : identified;
+      who = identified instanceof Promise ? await identified : identified;
       const identifyMs = performance.now() - startedAt;
       if (services.tracer !== null && isTraced(route))
         span = beginSpan(services.tracer, route.path, request, startedAt);
-      if (route.body !== undefined) body = await readBody(services, route, request);
+      if (route.body !== undefined) {
+        const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
+        body = await readBody(services, route, request, { limit, ration });
+      }
       const query = route.query === undefined ? undefined : readQuery(route.query, request);
       // Reading the parameters is expensive in the runtime's router, so a path without any skips it.
       const params = route.path.includes(':') ? readParams(request) : NO_PARAMS;
@@ -179,6 +184,7 @@ class Desk {
         identifyMs,
         span,
         who,
+        ration,
         params,
         body,
         query,
@@ -194,6 +200,7 @@ class Desk {
       if (span !== undefined) endSpan(span, refused.status);
       return finished(route, refused);
     } finally {
+      ration.free();
       this.underWay--;
     }
   }
@@ -243,13 +250,17 @@ function preflight(allow: string): Response {
   return new Response(null, { status: 204, headers });
 }
 
-async function readBody(services: Services, route: Route, request: Request): Promise<unknown> {
-  const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
+async function readBody(
+  services: Services,
+  route: Route,
+  request: Request,
+  bounds: Bounds,
+): Promise<unknown> {
   if (route.form === 'only') wantForm(request);
   const value =
     route.form !== undefined && isForm(request)
-      ? await readForm(request, limit, typeof route.form === 'function' ? route.form : fields)
-      : await readJson(request, limit, {
+      ? await readForm(request, bounds, typeof route.form === 'function' ? route.form : fields)
+      : await readJson(request, bounds, {
           mayBeEmpty: route.bodyOptional ?? false,
           maxValues: route.maxValues,
           seen: bytes => route.signed?.(bytes, request, services),

@@ -8,7 +8,7 @@ import { answerPress, type Press } from '../guard/approvals/notify/slack-bot/ans
 import { placeOf } from '../guard/approvals/notify/slack-bot/api.ts';
 import { BUTTONS } from '../guard/approvals/notify/slack-bot/message.ts';
 import { isRecent, isSigned } from '../guard/signed-requests.ts';
-import { readBytes } from './body.ts';
+import { type Bounds, readBytes } from './body.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
 /** A report repeats the message with the button, and its encoding makes up to nine bytes of a character. */
@@ -36,12 +36,12 @@ export const slackRoutes: Route[] = [
   }),
 ];
 
-async function interact({ services, request }: Incoming<unknown, unknown>): Promise<Response> {
+async function interact({ services, request, ration }: Incoming<unknown, unknown>): Promise<Response> {
   const { deps, slack, config, log } = services;
   const { slackSigningSecret } = config;
   if (slack === null || slackSigningSecret === null)
     throw new GuardError('not_found', 'No Slack app is configured here.');
-  const body = await readSigned(request, slackSigningSecret, deps.now());
+  const body = await readSigned(request, { limit: BODY_BYTES, ration }, slackSigningSecret, deps.now());
   const press = pressIn(body, request.headers.has('x-slack-retry-num'));
   if (press !== null) {
     const answered = answerPress(deps, slack, press).catch(error =>
@@ -52,11 +52,16 @@ async function interact({ services, request }: Incoming<unknown, unknown>): Prom
   return new Response(null, { status: 200 });
 }
 
-async function readSigned(request: Request, secret: string, now: number): Promise<Uint8Array> {
+async function readSigned(
+  request: Request,
+  bounds: Bounds,
+  secret: string,
+  now: number,
+): Promise<Uint8Array> {
   const timestamp = request.headers.get('x-slack-request-timestamp') ?? '';
   const signature = request.headers.get('x-slack-signature') ?? '';
   if (!isRecent(timestamp, now)) throw unsigned();
-  const body = await readBytes(request, BODY_BYTES);
+  const body = await readBytes(request, bounds);
   if (!isSigned(secret, [`v0:${timestamp}:`, body], 'v0=', signature)) throw unsigned();
   return body;
 }

@@ -43,8 +43,9 @@ export const extAuthzRoutes: Route[] = PATHS.map(path =>
 const ids = new WeakMap<Request, Id>();
 
 async function answer(incoming: Incoming<unknown, unknown>): Promise<Response> {
-  const { services, request, params, identifyMs } = incoming;
-  const message = messageIn(request, await readBytes(request, services.config.checkBodyLimit));
+  const { services, request, params, identifyMs, ration } = incoming;
+  const bytes = await readBytes(request, { limit: services.config.checkBodyLimit, ration });
+  const message = messageIn(request, bytes);
   const id = message?.id ?? null;
   if (id !== null) ids.set(request, id);
   const wanted = wantedBy(serverOf(serverIn(request, params['server']), request), request, message);
