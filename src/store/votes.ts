@@ -26,6 +26,21 @@ export async function removeVote(db: Queries, { approvalId, operatorId }: VoteRe
   ]);
 }
 
+/**
+ * Takes back what an operator has voted on questions that are still open, signed or not, and the nonces for what they would
+ * sign next. Returns the approvals.
+ */
+export async function removeOpenVotes(db: Queries, operatorId: string): Promise<string[]> {
+  const open = `operator_id = $1 AND approval_id IN (SELECT id FROM approvals WHERE status = 'pending')`;
+  const removed = await db.all<{ approvalId: string }>(
+    `DELETE FROM approval_votes WHERE ${open} RETURNING approval_id AS "approvalId"`,
+    [operatorId],
+  );
+  await db.run(`DELETE FROM approval_proofs WHERE ${open}`, [operatorId]);
+  await db.run('DELETE FROM approval_nonces WHERE operator_id = $1', [operatorId]);
+  return removed.map(each => each.approvalId);
+}
+
 /** The votes for these approvals, oldest first. */
 export function listVotes(db: Queries, approvalIds: readonly string[]): Promise<VoteRecord[]> {
   if (approvalIds.length === 0) return Promise.resolve([]);

@@ -51,6 +51,11 @@ for (const engine of await engines()) {
     const listed = async (referenceId: string) =>
       (await gate.service.admin('GET', `/approvals/${referenceId}`)).body;
 
+    const reset = async (id: string) => {
+      const { resetUrl } = (await gate.service.admin('POST', `/operators/${id}/reset`)).body;
+      return new URL(resetUrl).searchParams.get('token') ?? '';
+    };
+
     test('a link serves each of them once, until the question is resolved', async () => {
       const { ann, ben, cy } = people;
       const { token, referenceId } = await gate.ask(key, 'refund', { args: { amount: 700 } });
@@ -167,6 +172,46 @@ for (const engine of await engines()) {
       const anew = { ...eve, id, cookie: await signedIn(gate.service, eve.email) };
       const again = (await resolve(twice.referenceId, anew, approve)).body;
       expect([again.status, again.votes.approved]).toEqual(['pending', [by(eve)]]);
+    });
+
+    test.each([
+      ['was reset', async (id: string) => void (await reset(id))],
+      ['was reset and has come back', async (id: string) => joinOperators(gate.service, await reset(id))],
+      [
+        'became a viewer',
+        (id: string) => gate.service.admin('PATCH', `/operators/${id}`, { role: 'viewer' }),
+      ],
+    ])(
+      'the vote of somebody who %s does not count, but what was approved before stays',
+      async (_, change) => {
+        const approve = { action: 'approve' };
+        const eve = await newPerson(gate.service, 'approver');
+        await gate.service.admin('PATCH', `/operators/${eve.id}`, { groups: ['finance'] });
+        const decided = await gate.ask(key, 'refund', { args: { for: eve.id } });
+        for (const who of [eve, people.cy]) await resolve(decided.referenceId, who, approve);
+        const { referenceId } = await gate.ask(key, 'refund');
+        expect((await resolve(referenceId, eve, approve)).body.votes.approved).toEqual([by(eve)]);
+        await change(eve.id);
+        const after = (await resolve(referenceId, people.ann, approve)).body;
+        expect([after.status, after.votes.approved]).toEqual(['pending', [by(people.ann)]]);
+        expect((await gate.service.check(key, 'prod', 'refund', { referenceId })).body.decision).toBe(
+          'pending',
+        );
+        expect((await resolve(referenceId, people.ben, approve)).body.status).toBe('approved');
+        const more = { args: { for: eve.id }, referenceId: decided.referenceId };
+        expect((await gate.service.check(key, 'prod', 'refund', more)).body.decision).toBe('allow');
+      },
+    );
+
+    test('a reset takes votes back at once, and whoever was reset may vote anew', async () => {
+      const eve = await newPerson(gate.service, 'approver');
+      await gate.service.admin('PATCH', `/operators/${eve.id}`, { groups: ['finance'] });
+      const { referenceId } = await gate.ask(key, 'refund');
+      await resolve(referenceId, eve, { action: 'approve' });
+      const cookie = await joinOperators(gate.service, await reset(eve.id));
+      expect((await listed(referenceId)).votes.approved).toEqual([]);
+      const anew = await resolve(referenceId, { ...eve, cookie }, { action: 'approve' });
+      expect(anew.body.votes.approved).toEqual([by(eve)]);
     });
 
     test('what a replica of an older version answered, which knows no groups, does not free a call', async () => {

@@ -100,7 +100,8 @@ async function admit(
 ): Promise<{ by: Actor | 'link'; operatorId: string | null }> {
   if (who === 'link') return { by: who, operatorId: null };
   const operator = who === 'admin' ? null : await findOperator(tx, who.operatorId);
-  if (who !== 'admin' && operator === null)
+  // Somebody who was reset meanwhile, or has not joined yet, has no sign-in.
+  if (who !== 'admin' && operator?.status !== 'active')
     throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
   const fault = answerFault(approval, operator === null ? 'admin' : { ...operator, operatorId: operator.id });
   if (fault !== null) throw fault;

@@ -102,10 +102,19 @@ export async function keepProof(
   { by, at }: { by: Actor; at: number },
 ): Promise<void> {
   if (!(await spendNonce(tx, given, at))) throw tooLate();
-  const passkey = await findPasskey(tx, proven.credentialId);
-  if (passkey?.operatorId !== proven.operatorId || passkey.publicKey !== proven.publicKey)
-    throw new GuardError('proof_needed', 'This passkey was removed. Answer with another one.');
   await insertProof(tx, { ...proven, by, at });
+  if (!(await hasItsPasskey(tx, proven)))
+    throw new GuardError('proof_needed', 'This passkey was removed. Answer with another one.');
+}
+
+/** Whether a vote is signed, with a passkey that its operator still has. */
+export async function hasItsPasskey(
+  tx: Transaction,
+  { approvalId, operatorId }: { approvalId: string; operatorId: string },
+): Promise<boolean> {
+  const proof = (await listProofs(tx, approvalId)).find(each => each.operatorId === operatorId);
+  const passkey = proof === undefined ? null : await findPasskey(tx, proof.credentialId);
+  return passkey?.operatorId === operatorId && passkey.publicKey === proof?.publicKey;
 }
 
 export function proofsOf(deps: Deps, { id }: ApprovalRecord): Promise<ProofRecord[]> {

@@ -10,6 +10,7 @@ import { insertVote, listVotes, removeVote, type VoteRecord } from '../../store/
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { mayAnswer } from './approvers.ts';
+import { hasItsPasskey } from './proofs.ts';
 
 /** Writes a vote and returns all votes that count. It throws if the operator has voted before. */
 export async function castVote(
@@ -32,8 +33,9 @@ export async function castVote(
 }
 
 /**
- * The votes of those who may still answer. Others are removed: somebody who was put out of the group must not decide, and
- * somebody who was removed and invited again must not count twice.
+ * The votes of those who may still answer, signed with passkeys that they still have. Others are removed: somebody who was
+ * put out of the group must not decide, and somebody who was removed and invited again must not count twice. Whoever is
+ * reset loses their votes at once (people/ways-in.ts).
  */
 async function standing(
   tx: Transaction,
@@ -42,8 +44,10 @@ async function standing(
 ): Promise<VoteRecord[]> {
   const counted: VoteRecord[] = [];
   for (const vote of votes) {
-    const operator = await findOperator(tx, vote.operatorId);
-    if (operator !== null && mayAnswer(approval, { ...operator, operatorId: operator.id }))
+    if (
+      (await isByApprover(tx, approval, vote)) &&
+      (approval.proof === null || (await hasItsPasskey(tx, vote)))
+    )
       counted.push(vote);
     else {
       await removeVote(tx, vote);
@@ -51,6 +55,12 @@ async function standing(
     }
   }
   return counted;
+}
+
+/** Whoever was reset by a replica of an older version has kept their vote, and cannot sign in. */
+async function isByApprover(tx: Transaction, approval: ApprovalRecord, vote: VoteRecord): Promise<boolean> {
+  const operator = await findOperator(tx, vote.operatorId);
+  return operator?.status === 'active' && mayAnswer(approval, { ...operator, operatorId: operator.id });
 }
 
 /** The votes that the approvals have. */

@@ -1,13 +1,16 @@
-// Ends every way into an account, together with a change of the operator whose account it is.
+// Ends every way into an account, together with a change of the operator whose account it is, and takes back its votes for
+// approvals that are still open: whoever has lost the account may have cast them.
 
 import type { Transaction } from '../../store/db.ts';
 import { removeIdentities } from '../../store/identities.ts';
 import { removeCodesOf } from '../../store/oauth.ts';
 import { removeInvitations, updateOperatorPassword } from '../../store/operators.ts';
 import { removePasskeys } from '../../store/passkeys.ts';
+import { changeMessages } from '../../store/posted-messages.ts';
 import { removePersonSignIns } from '../../store/server-sign-ins.ts';
 import { connectedKeys, revokeSessionsOf } from '../../store/sessions.ts';
 import { removeSignIns } from '../../store/sign-ins.ts';
+import { removeOpenVotes } from '../../store/votes.ts';
 import type { Deps } from '../deps.ts';
 import { keyLock } from '../locks.ts';
 import { changeOperators } from './admins.ts';
@@ -15,7 +18,8 @@ import { changeOperators } from './admins.ts';
 /**
  * Ends the person's password, passkeys, accounts at providers, invitations and reset links, sign-ins (here, and to servers),
  * and what they have connected. Once the transaction has committed, nothing of that lets anybody in, no check of
- * the person's sessions is allowed, and no code becomes a new session. `but` leaves the accounts at providers.
+ * the person's sessions is allowed, no code becomes a new session, and none of their votes decides about a call. What was
+ * approved before stays. `but` leaves the accounts at providers.
  */
 type End = (because: string, but?: 'identities') => Promise<void>;
 
@@ -58,4 +62,5 @@ async function endWaysIn(
   await removePersonSignIns(tx, id);
   await revokeSessionsOf(tx, id, deps.now(), because);
   await removeCodesOf(tx, id);
+  for (const approvalId of await removeOpenVotes(tx, id)) changeMessages(tx, approvalId, deps.now());
 }

@@ -130,7 +130,7 @@ export const operatorRoutes: Route[] = [
     tag,
     summary: 'Let an operator choose a new password',
     description:
-      'Their password, their passkeys, the link to their single sign-on accounts, their sign-ins and their connections end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
+      'Their password, their passkeys, the link to their single sign-on accounts, their sign-ins, their connections and their votes for open approvals end at once. `resetUrl` is shown in this answer only; it works once, within 24 hours.',
     answers: {
       200: {
         description: 'The operator, and the link to send them.',

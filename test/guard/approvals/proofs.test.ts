@@ -8,6 +8,7 @@ import type { ApprovalProofs } from '../../../src/core/resources.ts';
 import { beginAnswer, resolveByLink, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
+import { resetOperator } from '../../../src/guard/people/operators.ts';
 import type { SignedChallenge } from '../../../src/guard/people/passkey-responses.ts';
 import { beginAdding, finishAdding, removePasskey } from '../../../src/guard/people/passkeys.ts';
 import { openSignIn, type SignedIn } from '../../../src/guard/people/sign-ins.ts';
@@ -21,6 +22,7 @@ import {
 } from '../../../src/store/approvals.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertOperator, type Role, updateOperatorGroups } from '../../../src/store/operators.ts';
+import { removePasskeys } from '../../../src/store/passkeys.ts';
 import { listVotes } from '../../../src/store/votes.ts';
 import { approvalRecord, keyRecord, NOW, onEachEngine } from '../../store/stores.ts';
 import { Authenticator, type Oddities } from '../../support/authenticator.ts';
@@ -272,6 +274,27 @@ await onEachEngine(store => {
     const by = (await listProofs(store.db, id)).map(each => each.operatorId);
     expect(by.sort()).toEqual([ben.operatorId, cy.operatorId].sort());
     expect(await check(await shown(id))).toEqual([]);
+  });
+
+  test('a signature counts only while its passkey is there, until the question is answered', async () => {
+    const { ann, ben, cy } = people;
+    const removals: [string, (who: Person) => Promise<unknown>][] = [
+      ['reset', who => resetOperator(deps, 'admin', who.operatorId)],
+      ['reset by an older version', who => removePasskeys(store.db, who.operatorId)],
+      ['removed', who => removePasskey(deps, who, who.passkey.id)],
+    ];
+    for (const [how, remove] of removals) {
+      const dan = await person('dan');
+      const before = await asked({ votesNeeded: 2 });
+      for (const who of [dan, ann]) await approve(before.id, who);
+      const { id } = await asked({ votesNeeded: 2 });
+      await approve(id, dan);
+      await remove(dan);
+      expect([how, (await approve(id, ben)).status]).toEqual([how, 'pending']);
+      expect([how, (await approve(id, cy)).status]).toEqual([how, 'approved']);
+      expect(await check(await shown(id))).toEqual([]);
+      expect([await statusOf(before.id), await check(await shown(before.id))]).toEqual(['approved', []]);
+    }
   });
 
   test('whoever verifies offline finds out what was changed', async () => {
