@@ -1,17 +1,12 @@
-// Verifies the signed answers to an approval, offline, and says about each what is good and what is not. Nothing that the
-// service says is believed: what was signed is computed again from the call, the answer and the nonce. Whose public key it
-// is, no signature can say: for that, the reader compares fingerprints that they know from elsewhere.
+// Verifies the signed answers to an approval, offline, and says about each what is good and what is not. What was signed is
+// computed again from the call, the answer and the nonce; proof-record.ts compares the rest of what the service says. Whose
+// public key it is, no signature can say: for that, the reader compares fingerprints that they know from elsewhere.
 
 import { type Assertion, type AssertionFacts, examine, fingerprintOf } from './assertion.ts';
 import { normalEmail } from './email.ts';
+import { bad, emailOf, type Finding, good, isSamePerson, person, recordFindings } from './proof-record.ts';
 import type { ApprovalProofs } from './resources.ts';
 import { visible } from './visible.ts';
-
-export interface Finding {
-  /** Null: it was not checked. */
-  good: boolean | null;
-  text: string;
-}
 
 export interface CheckedProof {
   by: string;
@@ -20,8 +15,9 @@ export interface CheckedProof {
 }
 
 export interface Checked {
-  /** Whether nothing is wrong. */
+  /** Whether nothing is wrong. That the call was approved, only the status says. */
   good: boolean;
+  status: ApprovalProofs['status'];
   /** About the approval as a whole. */
   findings: Finding[];
   proofs: CheckedProof[];
@@ -41,33 +37,11 @@ export async function checkProofs(
   known: readonly KnownKey[],
 ): Promise<Checked> {
   const proofs = await Promise.all(given.proofs.map(proof => checkProof(given, proof, known)));
-  const findings = wholeFindings(given, referenceId, proofs);
+  const findings = recordFindings(given, referenceId);
+  if (new Set(proofs.map(each => each.fingerprint)).size < proofs.length)
+    findings.push(bad('One passkey has signed for several people.'));
   const all = [...findings, ...proofs.flatMap(each => each.findings)];
-  return { good: all.every(each => each.good !== false), findings, proofs };
-}
-
-function wholeFindings(
-  { referenceId, proof, status, votes, proofs }: ApprovalProofs,
-  wanted: string,
-  checked: readonly CheckedProof[],
-): Finding[] {
-  const found: Finding[] = [];
-  if (referenceId !== wanted)
-    found.push(bad(`These proofs are about the approval ${visible(referenceId)}, not about ${wanted}.`));
-  if (proof === null) found.push(bad('This approval needed no passkey, so nobody has signed it.'));
-  const signed = proofs.filter(each => each.action === 'approve');
-  if (status === 'approved' && proof !== null)
-    found.push(
-      signed.length >= votes.needed
-        ? good(`${people(votes.needed)} had to approve, and ${signed.length} signed.`)
-        : bad(`${people(votes.needed)} had to approve, but only ${signed.length} signed.`),
-    );
-  for (const { by } of votes.approved)
-    if (proof !== null && !signed.some(each => each.by === by))
-      found.push(bad(`${person(by)} approved, as the service says, but there is no signature of theirs.`));
-  if (new Set(checked.map(each => each.fingerprint)).size < checked.length)
-    found.push(bad('One passkey has signed for several people.'));
-  return found;
+  return { good: all.every(each => each.good !== false), status: given.status, findings, proofs };
 }
 
 async function checkProof(
@@ -99,7 +73,9 @@ async function checkProof(
   ];
   if (!facts.credential)
     findings.push(bad(`It names another passkey than the one of ${who} that is given with it.`));
-  if (action === 'approve' && !votes.approved.some(each => each.by === by))
+  if (proof.fingerprint !== fingerprint)
+    findings.push(bad(`It is said to be of the key ${visible(proof.fingerprint)}, and it is not.`));
+  if (action === 'approve' && !votes.approved.some(each => isSamePerson(each.by, by)))
     findings.push(bad(`${who} is none of those whose approval counted, as the service says.`));
   return { by, fingerprint, findings };
 }
@@ -120,16 +96,10 @@ function keyFinding(fingerprint: string, email: string, known: readonly KnownKey
       good: null,
       text: `Not checked: whose key this is. Compare it with the fingerprint on the account page of ${shown}, or give that with --key.`,
     };
-  const fits = known.some(
-    each => each.fingerprint === fingerprint && (each.email === null || each.email === normalEmail(email)),
-  );
-  return fits
-    ? good(`The public key is one that you gave for ${shown}.`)
+  const same = known.filter(each => each.fingerprint === fingerprint);
+  if (same.some(each => each.email === normalEmail(email)))
+    return good(`The public key is one that you gave for ${shown}.`);
+  return same.some(each => each.email === null)
+    ? good('The public key is one that you gave, without saying whose it is.')
     : bad(`The public key is none of those that you gave for ${shown}.`);
 }
-
-const good = (text: string): Finding => ({ good: true, text });
-const bad = (text: string): Finding => ({ good: false, text });
-const people = (count: number): string => (count === 1 ? '1 person' : `${count} people`);
-const emailOf = (by: string): string => by.replace(/^operator:/, '');
-const person = (by: string): string => visible(emailOf(by));

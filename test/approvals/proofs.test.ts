@@ -149,9 +149,22 @@ test('toolgate approvals verify: from the service, from a file, with known keys,
   expect(unsigned.err).toContain('has to be approved with a passkey');
   expect(unsigned.err).toContain(`/dashboard/approvals/${referenceId}`);
   expect((await toolgate('approvals', 'list')).out).toContain('0/2 (passkey)');
+  const verified = async (id: string) => {
+    const { code, err } = await toolgate('approvals', 'verify', id);
+    return [code, err];
+  };
+  const waiting = 'but the call is not approved: it is pending.\n';
+  expect(await verified(referenceId)).toEqual([2, `Nobody has signed an answer, ${waiting}`]);
   await approve(referenceId, ann);
+  expect(await verified(referenceId)).toEqual([2, `All signatures are good, ${waiting}`]);
   await approve(referenceId, ben);
   await approve(other.referenceId, ben);
+  const refused = await gate.ask(key, 'deploy', ARGS);
+  await toolgate('approvals', 'deny', refused.referenceId);
+  expect(await verified(refused.referenceId)).toEqual([
+    1,
+    'Nobody has signed an answer, but the call is not approved: it is denied.\n',
+  ]);
   const good = await toolgate('approvals', 'verify', referenceId, '--save', 'proofs.json');
   expect([good.code, good.err]).toEqual([0, 'All signatures are good.\n']);
   expect(good.out).toContain('prod__refund, asked ');
@@ -184,6 +197,8 @@ test('toolgate approvals verify: from the service, from a file, with known keys,
     ],
     ['another person’s', { proofs: [first, { ...second, publicKey: first.publicKey }] }, 'somebody else’s'],
     ['too few', { proofs: [first] }, 'only 1 signed'],
+    ['one person’s two', { proofs: [first, { ...second, by: first.by }] }, 'only 1 signed'],
+    ['none, of nobody', { proofs: [], votes: { needed: 0, approved: [] } }, '0 people had to approve'],
   ] as const) {
     const { code, out, err } = await changed(more);
     expect([what, code, out.includes(named), err]).toEqual([
@@ -194,8 +209,18 @@ test('toolgate approvals verify: from the service, from a file, with known keys,
     ]);
   }
   const json = JSON.parse((await toolgate(...file, 'proofs.json', '--json')).out);
-  expect(json).toMatchObject({ good: true, proofs: [{ by: `operator:${ann.email}` }, {}] });
-  for (const broken of [{ proofs: [{}] }, { votes: null }, { referenceId: 5 }, { proof: 'x' }])
+  expect(json).toMatchObject({
+    good: true,
+    status: 'approved',
+    proofs: [{ by: `operator:${ann.email}` }, {}],
+  });
+  for (const broken of [
+    { proofs: [{}] },
+    { votes: null },
+    { referenceId: 5 },
+    { proof: 'x' },
+    { status: 'done' },
+  ])
     expect((await changed(broken)).code).toBe(3);
   expect((await toolgate(...file, 'proofs.json', '--key', 'nonsense')).code).toBe(64);
   expect((await toolgate('approvals', 'verify', referenceId, '--save', 'no/such/folder')).code).toBe(3);

@@ -4,10 +4,12 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { APPROVAL_STATUSES, RESOLUTIONS, type Resolution } from '../../core/approval.ts';
 import { fingerprintOf } from '../../core/assertion.ts';
 import { normalEmail } from '../../core/email.ts';
 import { joinName } from '../../core/name.ts';
-import { type Checked, checkProofs, type Finding, type KnownKey } from '../../core/proof-check.ts';
+import { type Checked, checkProofs, type KnownKey } from '../../core/proof-check.ts';
+import type { Finding } from '../../core/proof-record.ts';
 import type { ApprovalProofs } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
@@ -28,7 +30,7 @@ interface VerifyOptions extends AdminOptions {
 
 export function verifyCommand(io: IO): Command {
   const what =
-    'Verify offline who signed an approval, for which call and which answer. Exit 0: all is good; 1: something is not; 3: cannot be read.';
+    'Verify offline who signed an approval, for which call and which answer. Exit 0: approved, and all is good; 1: something is not, or it was not approved; 2: it is pending; 3: cannot be read.';
   const examples = [
     `toolgate approvals verify ${REFERENCE}`,
     `toolgate approvals verify ${REFERENCE} --save proofs.json`,
@@ -49,8 +51,15 @@ export function verifyCommand(io: IO): Command {
     const checked = await checkProofs(given, referenceId, known);
     if (options.json) printJson(io, checked);
     else explain(io, given, checked);
-    if (!checked.good) io.exit(EXIT.failed);
+    const code = exitOf(checked);
+    if (code !== EXIT.ok) io.exit(code);
   });
+}
+
+/** As for `check`: only 0 means that the call may proceed. */
+function exitOf({ good, status }: Checked): number {
+  if (good && status === 'approved') return EXIT.ok;
+  return good && status === 'pending' ? EXIT.pending : EXIT.failed;
 }
 
 async function proofsFor(io: IO, referenceId: string, options: VerifyOptions): Promise<ApprovalProofs> {
@@ -94,7 +103,19 @@ function isProofs(value: unknown): value is ApprovalProofs {
     return false;
   const votes = value['votes'];
   const isProof = (each: unknown): boolean =>
-    texts(each, 'by', 'action', 'at', 'nonce', 'credentialId', 'publicKey', 'rpId', 'origin') &&
+    texts(
+      each,
+      'by',
+      'operatorId',
+      'at',
+      'nonce',
+      'credentialId',
+      'publicKey',
+      'fingerprint',
+      'rpId',
+      'origin',
+    ) &&
+    RESOLUTIONS.includes(each['action'] as Resolution) &&
     texts(each['response'], 'id') &&
     texts(each['response']['response'], 'clientDataJSON', 'authenticatorData', 'signature');
   return (
@@ -102,7 +123,9 @@ function isProofs(value: unknown): value is ApprovalProofs {
     typeof votes['needed'] === 'number' &&
     listOf(votes['approved'], each => texts(each, 'by', 'at')) &&
     listOf(value['proofs'], isProof) &&
-    [null, 'passkey'].includes(value['proof'] as null)
+    [null, 'passkey'].includes(value['proof'] as null) &&
+    APPROVAL_STATUSES.includes(value['status'] as ApprovalProofs['status']) &&
+    (value['resolvedAt'] === null || texts(value, 'resolvedAt'))
   );
 }
 
@@ -128,12 +151,14 @@ function explain(io: IO, given: ApprovalProofs, { good, findings, proofs }: Chec
     lines.push(...proof.findings.map(each => line(io, each)));
   });
   io.stdout.write(`${lines.join('\n')}\n`);
-  say(io, summary(good, proofs.length));
+  say(io, summary(good, status, proofs.length));
 }
 
-function summary(good: boolean, count: number): string {
+function summary(good: boolean, status: Checked['status'], count: number): string {
   if (!good) return 'Something is wrong: see the lines that begin with "bad".';
-  return count === 0 ? 'Nobody has signed an answer yet.' : 'All signatures are good.';
+  const signed = count === 0 ? 'Nobody has signed an answer' : 'All signatures are good';
+  if (status === 'approved') return `${signed}.`;
+  return `${signed}, but the call is not approved: it is ${status.replace('_', ' ')}.`;
 }
 
 function line(io: IO, { good, text }: Finding): string {

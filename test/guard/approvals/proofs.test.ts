@@ -2,7 +2,7 @@
 // is kept convinces somebody who does not ask the service (core/proof-check.ts).
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { statementText } from '../../../src/core/assertion.ts';
+import { fingerprintOf, statementText } from '../../../src/core/assertion.ts';
 import { type Checked, checkProofs, type KnownKey } from '../../../src/core/proof-check.ts';
 import type { ApprovalProofs } from '../../../src/core/resources.ts';
 import { beginAnswer, resolveByLink, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
@@ -99,15 +99,17 @@ await onEachEngine(store => {
       askedAt: iso(approval.createdAt),
       argsDigest: approval.argsDigest,
       status: approval.status,
-      resolvedAt: null,
+      resolvedAt: approval.resolvedAt === null ? null : iso(approval.resolvedAt),
       proof: approval.proof,
       votes: approvalVotes(approval, await listVotes(store.db, [id])),
-      proofs: (await listProofs(store.db, id)).map(each => ({
-        ...each,
-        at: iso(each.at),
-        fingerprint: '',
-        response: JSON.parse(each.response),
-      })),
+      proofs: await Promise.all(
+        (await listProofs(store.db, id)).map(async each => ({
+          ...each,
+          at: iso(each.at),
+          fingerprint: await fingerprintOf(each.publicKey),
+          response: JSON.parse(each.response),
+        })),
+      ),
     };
   }
   const wrong = ({ findings, proofs }: Checked) =>
@@ -325,6 +327,11 @@ await onEachEngine(store => {
     ];
     const part = (more: Partial<typeof first.response.response>) =>
       changed({ response: { ...first.response, response: { ...first.response.response, ...more } } });
+    const shouted = (proof: typeof first, { by, operatorId }: typeof first) => ({
+      ...proof,
+      operatorId,
+      by: by.replace(/(?<=:).*/, email => email.toUpperCase()),
+    });
     const WRONG: [string, ApprovalProofs, RegExp][] = [
       ['a changed signature', part({ signature: second.response.response.signature }), /not valid/],
       ['no signature', part({ signature: '' }), /not valid/],
@@ -343,6 +350,25 @@ await onEachEngine(store => {
       ['a vote without a signature', { ...good, proofs: [first] }, /only 1 signed/],
       ['one signature for two', { ...good, proofs: [first, { ...first, by: second.by }] }, /several people/],
     ];
+    const votes = (needed: number, approved = good.votes.approved) => ({
+      ...good,
+      votes: { needed, approved },
+    });
+    WRONG.push(
+      ['nobody needed, and nobody signed', { ...votes(0, []), proofs: [] }, /0 people/],
+      ['nobody needed', votes(0), /0 people/],
+      ['half a person needed', votes(0.5), /0.5 people/],
+      ['more needed', votes(3), /only 2 signed/],
+      ['fewer votes than needed', votes(2, good.votes.approved.slice(0, 1)), /fewer have approved/],
+      ['one who signed twice', { ...good, proofs: [first, { ...second, by: first.by }] }, /only 1 signed/],
+      ['one in two cases', { ...good, proofs: [first, shouted(second, first)] }, /only 1 signed/],
+      ['one with two names', changed({ operatorId: second.operatorId }), /are one operator/],
+      ['another fingerprint', changed({ fingerprint: second.fingerprint }), /and it is not/],
+      ['an end that was not', { ...good, resolvedAt: null }, /nobody has ended it/],
+      ['no end that was', { ...good, status: 'pending' }, /it has ended/],
+      ['a question that is over', { ...good, status: 'pending', resolvedAt: null }, /as many have approved/],
+      ['an approval in spite of a denial', changed({ action: 'deny' }), /one denial ends/],
+    );
     for (const [what, given, found] of WRONG) {
       const texts = await check(given);
       expect([what, texts.some(text => found.test(text))]).toEqual([what, true]);
