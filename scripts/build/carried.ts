@@ -25,16 +25,15 @@ export async function carried(): Promise<BunPlugin> {
 
 async function dashboard(): Promise<string> {
   const { script, style, assets } = await buildDashboard();
-  const files = [...assets].map(([name, { type, gzipped }]) => [
-    name,
-    type,
-    Buffer.from(gzipped).toString('base64'),
-  ]);
+  const base64 = async (blob: Blob) => Buffer.from(await blob.arrayBuffer()).toString('base64');
+  const files = await Promise.all(
+    Array.from(assets, async ([name, { type, gzipped }]) => [name, type, await base64(gzipped)]),
+  );
   return `const FILES = ${JSON.stringify(files)};
 export async function buildDashboard() {
   const assets = new Map(FILES.map(([name, type, text]) => {
     const gzipped = new Uint8Array(Buffer.from(text, 'base64'));
-    return [name, { type, gzipped, bytes: Bun.gunzipSync(gzipped) }];
+    return [name, { type, gzipped: new Blob([gzipped]), bytes: new Blob([Bun.gunzipSync(gzipped)]) }];
   }));
   return { script: ${JSON.stringify(script)}, style: ${JSON.stringify(style)}, assets };
 }

@@ -3,10 +3,11 @@
 
 import { join } from 'node:path';
 
+/** Answers share the bytes of a Blob. An array would be copied for each client that does not read. */
 export interface Asset {
   type: string;
-  bytes: Uint8Array<ArrayBuffer>;
-  gzipped: Uint8Array<ArrayBuffer>;
+  bytes: Blob;
+  gzipped: Blob;
 }
 
 export interface Dashboard {
@@ -44,5 +45,5 @@ export async function buildDashboard(): Promise<Dashboard> {
 }
 
 function assetOf(type: string, bytes: Uint8Array<ArrayBuffer>): Asset {
-  return { type, bytes, gzipped: Bun.gzipSync(bytes, { level: 9 }) };
+  return { type, bytes: new Blob([bytes]), gzipped: new Blob([Bun.gzipSync(bytes, { level: 9 })]) };
 }
