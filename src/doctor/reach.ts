@@ -54,7 +54,7 @@ function opened({ address }: Address, url: URL, signal: AbortSignal, ca: string 
   const to = { host: address, port: Number(url.port) || (isTls ? 443 : 80) };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket: Socket = isTls
-    ? connectTls({ ...to, ...named(targetHost(url)), ...(ca && { ca }) })
+    ? connectTls({ ...to, ...named(targetHost(url)), ...(ca && { ca }), rejectUnauthorized: true })
     : connectPlain(to);
   const stop = () => reject(Object.assign(new Error('too late'), { code: 'ETIMEDOUT' }));
   if (signal.aborted) stop();

@@ -259,6 +259,9 @@ class PostgresTransaction implements Transaction {
 
 export const unlimited = (server: Server): Connection => new Connection(server, { limits: false });
 
+/** The address asks for the certificate of the server to be verified. */
+const VERIFIED = /[?&]sslmode=verify-(?:ca|full)\b/;
+
 export function options({ url, pooling, patience }: Server): SQL.Options {
   return {
     url,
@@ -269,6 +272,8 @@ export function options({ url, pooling, patience }: Server): SQL.Options {
     idleTimeout: 0,
     maxLifetime: 0,
     bigint: true,
+    // This is set explicitly, because an environment variable could turn it off. With another mode it would be turned on.
+    ...(VERIFIED.test(url) && { tls: { rejectUnauthorized: true } }),
   };
 }
 

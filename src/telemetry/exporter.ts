@@ -118,6 +118,8 @@ export class Exporter<Item> {
         redirect: 'manual',
         // A compressed answer may be small on the way and fill the memory here.
         decompress: false,
+        // This is set explicitly, because an environment variable could turn it off.
+        tls: { rejectUnauthorized: true },
         signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopped.signal]),
       });
       // Nothing in the body matters, and it may be of any size.

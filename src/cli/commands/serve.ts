@@ -73,6 +73,7 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     const stop = stopOnSignals(running, log);
     link?.ready(running, () => stop('SIGTERM'));
     if (worker === undefined || worker === 1) {
+      if (['0', 'false'].includes(io.env['NODE_TLS_REJECT_UNAUTHORIZED'] ?? '')) log.warn(UNVERIFIED);
       const text = new TextEncoder();
       await running.welcome(async shown => {
         await io.stdout.send(text.encode(banner(io, running.url, shown)));
@@ -84,6 +85,10 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     process.exit(EXIT.failed);
   }
 }
+
+const UNVERIFIED =
+  'NODE_TLS_REJECT_UNAUTHORIZED is not obeyed: certificates of servers are verified. To trust an authority of your own, ' +
+  'name the file with its certificate in NODE_EXTRA_CA_CERTS';
 
 /** A Ctrl-C arrives twice: from the terminal, and passed on by the launcher. */
 const ECHO_MS = 500;

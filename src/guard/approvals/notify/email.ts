@@ -84,6 +84,8 @@ async function openTransport(server: Server, timeoutMs: number) {
     socketTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
+    // This is set explicitly, because an environment variable could turn it off. What the URL of the server says counts.
+    tls: { rejectUnauthorized: true },
   });
 }
 
