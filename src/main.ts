@@ -36,7 +36,7 @@ export interface Running {
    * link ends the one before.
    */
   welcome: (show: (welcome: Welcome) => Promise<void>) => Promise<void>;
-  /** Finishes the work in progress, then releases all resources. */
+  /** Finishes the work in progress, within the grace period, then releases all resources. */
   stop: () => Promise<void>;
 }
 
@@ -88,10 +88,12 @@ export async function start(
     const stop = async () => {
       // The store records first that the key was shown.
       await welcomed?.catch(() => {});
-      services.mcp.mcpSessions.close();
-      await services.feed.close();
-      await Promise.all([serving.stop(), grpc?.stop()]);
-      services.mcp.hub.close();
+      const { mcpSessions, hub } = services.mcp;
+      const stopped = serving.stop(config.stopGrace, () => hub.giveUp());
+      // These streams have no end of their own, so they would hold up the stop.
+      mcpSessions.endStreams();
+      await Promise.all([services.feed.close(), stopped, grpc?.stop()]);
+      hub.close();
       await services.mcp.outcomes.flush();
       await services.checks.drain();
       await background.stop();

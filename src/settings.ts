@@ -32,6 +32,12 @@ export const SETTINGS = {
     wholeNumber(1, 65535),
     'Port for ext_authz over gRPC (Envoy’s Authorization/Check), without encryption. Default: none.',
   ),
+  stopGrace: setting(
+    'TOOLGATE_STOP_GRACE',
+    '8s',
+    duration,
+    'How long a stop waits for calls under way; then they are given up, and their clients are told. Docker kills after 10 s unless told otherwise.',
+  ),
   host: setting('TOOLGATE_HOST', '127.0.0.1', host, 'Address to listen on; 0.0.0.0 for every interface.'),
   publicUrl: optional(
     'TOOLGATE_PUBLIC_URL',

@@ -18,12 +18,16 @@ import { beginSpan, endSpan, isTraced } from './tracing.ts';
 
 /** No body may ever be larger. Each route has its own, smaller limit. */
 const MAX_BODY = 128 * 1024 * 1024;
-const STOP_MS = 8000;
+/** How long a stop waits for the answers to requests that were given up. */
+const LAST_ANSWERS_MS = 1000;
 
 export interface Serving {
   port: number;
-  /** Refuses new requests, finishes those in progress and closes the listener. */
-  stop: () => Promise<void>;
+  /**
+   * Refuses new requests, finishes those in progress and closes the listener. `giveUp` is called when the grace period is
+   * over, and lets the requests that are left be answered at once.
+   */
+  stop: (graceMs: number, giveUp: () => void) => Promise<void>;
   /** The answer to a request to /ext-authz that came another way than by HTTP. */
   ask: (request: Request, server: string | null) => Promise<Response>;
 }
@@ -40,13 +44,15 @@ export function serve(services: Services, host: string, port: number, reusePort 
     fetch: request => desk.atNoPath(request),
     error: error => desk.refuse(null, error),
   });
-  const stop = async () => {
+  // The runtime counts a request until its answer is written, also if that is a stream.
+  const isBusy = () => desk.underWay > 0 || server.pendingRequests > 0;
+  const stop: Serving['stop'] = async (graceMs, giveUp) => {
     desk.close();
-    const end = performance.now() + STOP_MS;
-    // It waits at least once: requests that were sent before the stop may be unread in the sockets, and one turn of the
-    // event loop reads them.
-    do await Bun.sleep(5);
-    while (desk.underWay > 0 && performance.now() < end);
+    await untilIdle(isBusy, graceMs);
+    if (isBusy()) {
+      giveUp();
+      await untilIdle(isBusy, LAST_ANSWERS_MS);
+    }
     // The last answers still have to be written to their sockets.
     await Promise.race([server.stop(), Bun.sleep(50)]);
     await server.stop(true);
@@ -57,6 +63,14 @@ export function serve(services: Services, host: string, port: number, reusePort 
     return handler(Object.assign(request, { params }) as Bun.BunRequest, server);
   };
   return { port: server.port ?? port, stop, ask };
+}
+
+async function untilIdle(isBusy: () => boolean, ms: number): Promise<void> {
+  const end = performance.now() + ms;
+  // It waits at least once: requests that were sent before the stop may be unread in the sockets, and one turn of the
+  // event loop reads them.
+  do await Bun.sleep(5);
+  while (isBusy() && performance.now() < end);
 }
 
 const OVERLOADED = overloaded();

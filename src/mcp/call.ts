@@ -35,7 +35,7 @@ import { SignInFirst, signInFirst } from './sign-in.ts';
 import { type SignInAnswer, signInAnswer, takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
-import { UpstreamError } from './wire.ts';
+import { Stopping, UpstreamError } from './wire.ts';
 
 const METHOD = 'tools/call';
 
@@ -258,6 +258,8 @@ async function forward(
     const late = error instanceof UpstreamTimeout;
     if (call.cancel.signal.aborted && !late) {
       done('cancelled');
+      if (error instanceof Stopping)
+        throw new RpcError(CODES.internal, `The call was allowed, but ${error.message}.`);
       throw new CallCancelled(CODES.internal, 'The call was cancelled.');
     }
     if (error instanceof SignInFirst) {

@@ -10,6 +10,7 @@ import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts'
 import type { StdioServer } from '../server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
 import { isPersonal, type SignIn, signInTo } from './sign-in.ts';
+import { UnderWay } from './under-way.ts';
 import { UPSTREAM_CONDITIONS, Upstream, type UpstreamCondition } from './upstream.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 import { HttpWire } from './wire-http.ts';
@@ -54,6 +55,7 @@ export class Hub {
   readonly #personal = new Map<string, Upstream>();
   /** By key, and by key and person. */
   readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #requests = new UnderWay();
   readonly #idle: Timer;
 
   constructor(deps: Deps, settings: HubSettings) {
@@ -102,10 +104,20 @@ export class Hub {
     for (const listener of this.#listeners.get(name) ?? []) listener();
   }
 
+  /** Gives up the requests under way, and further ones: the service stops, and waits for none of them any longer. */
+  giveUp(): void {
+    this.#requests.giveUp();
+    // Calls that wait until somebody signs in go on, and find that out.
+    for (const listeners of this.#listeners.values()) for (const listener of [...listeners]) listener();
+  }
+
+  #all(): Upstream[] {
+    return [...[...this.#keys.values()].flatMap(({ upstreams }) => upstreams), ...this.#personal.values()];
+  }
+
   close(): void {
     clearInterval(this.#idle);
-    for (const { upstreams } of this.#keys.values()) for (const each of upstreams) each.close();
-    for (const each of this.#personal.values()) each.close();
+    for (const each of this.#all()) each.close();
     this.#keys.clear();
     this.#personal.clear();
   }
@@ -153,7 +165,7 @@ export class Hub {
     const limits = { connectMs: CONNECT_MS, patienceMs: PATIENCE_MS, startMs: this.#settings.upstreamStart };
     const signIn = signInTo(this.#settings.serverSignIns, tool, personId);
     const open = (row: ConnectedTool, signal: AbortSignal) => this.#open(row, signal, signIn);
-    return new Upstream(tool, open, this.#deps.now, changed, limits, signIn);
+    return new Upstream(tool, open, this.#deps.now, changed, limits, signIn, this.#requests);
   }
 
   async #open(tool: ConnectedTool, signal: AbortSignal, signIn: SignIn | null): Promise<Wire> {
@@ -217,8 +229,7 @@ export class Hub {
   /** How many upstreams of this replica are in each condition, those of single people included. */
   conditions(): Record<UpstreamCondition, number> {
     const counts = Object.fromEntries(UPSTREAM_CONDITIONS.map(each => [each, 0]));
-    const shared = [...this.#keys.values()].flatMap(({ upstreams }) => upstreams);
-    for (const { condition } of [...shared, ...this.#personal.values()]) counts[condition]!++;
+    for (const { condition } of this.#all()) counts[condition]!++;
     return counts as Record<UpstreamCondition, number>;
   }
 

@@ -43,6 +43,7 @@ export class McpSessions {
   /** The calls under way here, by MCP session and id. */
   readonly #calls = new Map<string, Cancellable>();
   readonly #found = new Map<string, Found>();
+  #endsStreams = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -101,6 +102,7 @@ export class McpSessions {
   stream(id: string, { keyId }: Principal, writer: EventWriter): void {
     this.#streams.get(id)?.writer.close();
     this.#streams.set(id, { keyId, writer });
+    if (this.#endsStreams) writer.close();
   }
 
   streamEnded(id: string, writer: EventWriter): void {
@@ -134,9 +136,10 @@ export class McpSessions {
     }
   }
 
-  close(): void {
+  /** Ends all streams, and every one that is still opened. */
+  endStreams(): void {
+    this.#endsStreams = true;
     for (const { writer } of this.#streams.values()) writer.close();
-    for (const { cancel } of this.#calls.values()) cancel.abort();
   }
 }
 

@@ -9,6 +9,7 @@ import { metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { type SignIn, SignInFirst } from './sign-in.ts';
 import { after, inSeconds, TimeLimit } from './time-limit.ts';
 import type { Trace } from './tracing.ts';
+import { UnderWay } from './under-way.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
 const BACKOFF_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000];
@@ -65,6 +66,7 @@ export class Upstream {
   readonly #onListChanged: () => void;
   readonly #limits: UpstreamLimits;
   readonly #signIn: SignIn | null;
+  readonly #requests: UnderWay;
   #wire: Wire | null = null;
   #opening: Promise<Wire> | null = null;
   #modern = false;
@@ -89,6 +91,7 @@ export class Upstream {
     onListChanged: () => void,
     limits: UpstreamLimits,
     signIn: SignIn | null = null,
+    requests: UnderWay = new UnderWay(),
   ) {
     this.tool = tool;
     this.#open = open;
@@ -96,6 +99,7 @@ export class Upstream {
     this.#onListChanged = onListChanged;
     this.#limits = limits;
     this.#signIn = signIn;
+    this.#requests = requests;
     this.#usedAt = now();
     this.health = { state: 'idle', error: null, since: now() };
   }
@@ -147,6 +151,7 @@ export class Upstream {
 
   /** Sends a request, and sends it again if the upstream surely never saw it (it had forgotten our session). */
   async request(method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
+    this.#requests.begin(asking.cancel);
     this.#underWay++;
     try {
       const { signal } = asking.cancel;
@@ -159,6 +164,7 @@ export class Upstream {
         return await this.#ask(await this.#soon(signal), method, params, asking);
       }
     } finally {
+      this.#requests.end(asking.cancel);
       this.#ended();
       this.#usedAt = this.#now();
     }

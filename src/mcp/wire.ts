@@ -54,6 +54,13 @@ export class HttpStatusError extends UpstreamError {
   }
 }
 
+/** The service stops, and could not wait until the request was answered. */
+export class Stopping extends UpstreamError {
+  constructor() {
+    super('the service is stopping: it is unknown whether the call ran to its end');
+  }
+}
+
 /** The upstream sent more than we accept. */
 export class MessageTooLarge extends UpstreamError {}
 

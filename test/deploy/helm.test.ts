@@ -209,7 +209,9 @@ describe.if(hasTool('helm'))('the chart', () => {
         });
     }
     const { terminationGracePeriodSeconds: grace, containers } = workloadOf(objects).spec.template.spec;
-    expect(grace - containers[0].lifecycle.preStop.sleep.seconds).toBe(15);
+    const { env } = environmentOf(objects, OUTSIDE);
+    const stopSeconds = SETTINGS.stopGrace.read(env['TOOLGATE_STOP_GRACE'] as string) / 1000;
+    expect(grace - containers[0].lifecycle.preStop.sleep.seconds - stopSeconds).toBe(15);
   });
 
   test('finds its store where the pod for a restore looks for it', () => {

@@ -32,6 +32,15 @@ test.each(FILES)('%s gives them values that are read', path => {
   }
 });
 
+test('whoever stops the service waits for the calls under way, and for what follows them', () => {
+  const seconds = SETTINGS.stopGrace.read(SETTINGS.stopGrace.fallback as string) / 1000 + 15;
+  const { services } = parse(read('compose.yaml'), { merge: true });
+  for (const name of ['toolgate', 'replica-1', 'replica-2'])
+    expect(Number.parseInt(services[name].stop_grace_period, 10)).toBeGreaterThanOrEqual(seconds);
+  const unit = /^TimeoutStopSec=(\d+)s$/m.exec(read('deploy/toolgate.service'));
+  expect(Number(unit?.[1])).toBeGreaterThanOrEqual(seconds);
+});
+
 describe('Dockerfile', () => {
   const text = read('Dockerfile');
 

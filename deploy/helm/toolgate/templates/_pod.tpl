@@ -8,6 +8,8 @@
 # A folder inside the volume, which Toolgate makes for itself alone: other users could enter the volume's own.
 - name: TOOLGATE_DATA_DIR
   value: /data/toolgate
+- name: TOOLGATE_STOP_GRACE
+  value: {{ printf "%ds" (int .Values.stopGraceSeconds) | quote }}
 {{- with include "toolgate.publicUrl" . }}
 - name: TOOLGATE_PUBLIC_URL
   value: {{ . | quote }}
@@ -72,7 +74,8 @@ spec:
   automountServiceAccountToken: false
   # A Service named toolgate would otherwise put TOOLGATE_PORT=tcp://… into the environment.
   enableServiceLinks: false
-  terminationGracePeriodSeconds: {{ add .Values.drainSeconds 15 }}
+  # The last 15 seconds are for what follows the calls: deliveries under way, the sealed log, telemetry.
+  terminationGracePeriodSeconds: {{ add .Values.drainSeconds .Values.stopGraceSeconds 15 }}
   securityContext:
     runAsNonRoot: true
     runAsUser: 8787
