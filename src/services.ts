@@ -32,6 +32,7 @@ import type { Upstream } from './mcp/upstream.ts';
 import { detailsFamilies } from './metrics/details.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { processFamilies } from './metrics/process.ts';
+import { rationFamilies } from './metrics/rations.ts';
 import { StoreReadings } from './metrics/readings.ts';
 import { telemetryFamilies } from './metrics/telemetry-drops.ts';
 import { upstreamFamilies } from './metrics/upstreams.ts';
@@ -85,7 +86,7 @@ export function createServices(
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const tracer = telemetry?.tracer ?? null;
   const mcp = createMcp(config, deps, checks, serverSignIns, metrics, log, tracer);
-  includeSources(metrics, deps, mcp.hub);
+  includeSources(metrics, deps, mcp.hub, rations);
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
     deps,
@@ -112,11 +113,12 @@ export function createServices(
 }
 
 /** What is not counted on the way, but known when somebody reads the metrics. */
-function includeSources(metrics: Metrics, deps: Deps, hub: Hub): void {
+function includeSources(metrics: Metrics, deps: Deps, hub: Hub, rations: Rations): void {
   const readings = new StoreReadings(deps);
   metrics.include(() => readings.families());
   metrics.include(() => upstreamFamilies(hub.conditions()));
   metrics.include(() => detailsFamilies(deps.details.figures));
+  metrics.include(() => rationFamilies(rations.held));
   metrics.include(() => processFamilies(VERSION));
 }
 
