@@ -49,6 +49,7 @@ const PROMISES: Record<string, string> = {
   P26: 'Every sealed entry is shipped, in order and at least once',
   P27: 'Nothing outside the store delays a check',
   P28: 'A shadow changes nothing, and what is recorded of it is the verdict of a version that was current',
+  P30: 'One caller never takes another’s share of time and memory',
 };
 
 /** The longest ones start first, so that none of them runs alone at the end. */
