@@ -303,8 +303,11 @@ export interface Answers {
         as: 'key' | 'person';
         clientId?: string;
         scopes?: string[];
+        trustedHosts?: string[];
         hasClientSecret: boolean;
       } | null;
+      redirectUri: string | null;
+      authorizationServer: string | null;
       signIn: {
         state: 'signed_in' | 'needed' | 'ended';
         as: string | null;
@@ -337,8 +340,11 @@ export interface Answers {
       as: 'key' | 'person';
       clientId?: string;
       scopes?: string[];
+      trustedHosts?: string[];
       hasClientSecret: boolean;
     } | null;
+    redirectUri: string | null;
+    authorizationServer: string | null;
     signIn: {
       state: 'signed_in' | 'needed' | 'ended';
       as: string | null;

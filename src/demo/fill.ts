@@ -229,6 +229,7 @@ async function addServer(
     headersEncrypted: null,
     oauthEncrypted: null,
     oauthAs: null,
+    authorizationServer: null,
     updatedAt: null,
     createdAt,
   };

@@ -36,6 +36,8 @@ export interface OAuthSettings {
   clientSecret?: string | undefined;
   /** All scopes to ask for; otherwise the server says which. */
   scopes?: string[] | undefined;
+  /** Hosts besides the issuer's own on which endpoints of its authorization server may be. */
+  trustedHosts?: string[] | undefined;
 }
 
 interface ConnectedToolInput {
@@ -59,7 +61,15 @@ export async function connectTool(
   const headersEncrypted = encryptHeaders(deps.vault, id, headers);
   const signIn = encryptOAuth(deps.vault, id, oauth);
   const times = { createdAt: deps.now(), updatedAt: null };
-  const tool: ConnectedTool = { ...rest, id, keyId, headersEncrypted, ...signIn, ...times };
+  const tool: ConnectedTool = {
+    ...rest,
+    id,
+    keyId,
+    headersEncrypted,
+    ...signIn,
+    authorizationServer: null,
+    ...times,
+  };
   try {
     await deps.db.transaction({}, async tx => {
       if ((await findKey(tx, keyId)) === null) throw noSuchKey();

@@ -72,6 +72,8 @@ function changed(deps: Deps, before: ConnectedTool, changes: ToolChanges): Conne
     target,
     ...(headers !== undefined && { headersEncrypted: encryptHeaders(deps.vault, id, headers) }),
     ...(oauth !== undefined && encryptOAuth(deps.vault, id, oauth)),
+    // Whoever enters the sign-in again, or another address, accepts the authorization server that comes with it.
+    ...((oauth !== undefined || target !== before.target) && { authorizationServer: null }),
     // Connections are opened anew because this differs, so it always does.
     updatedAt: Math.max(deps.now(), (updatedAt ?? 0) + 1),
   };

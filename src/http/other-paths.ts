@@ -93,6 +93,7 @@ export const OTHER_PATHS: readonly string[] = [
   '/dashboard/sign-in/oidc',
   '/dashboard/sign-in/oidc/callback',
   '/oauth/connect/:ticket',
+  '/oauth/callback/:toolId',
   '/oauth/callback',
   '/oauth/clients/:document',
   '/.well-known/oauth-protected-resource',

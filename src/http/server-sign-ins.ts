@@ -1,6 +1,7 @@
 // /oauth/connect, /oauth/callback and /oauth/clients: the pages on which people sign in to the servers of Connected Tools,
 // where those servers send them back to, and the document by which servers know us. A link to the first page works only
-// for the person whom it was made for, and for a key's own sign-in only for admins.
+// for the person whom it was made for, and for a key's own sign-in only for admins. Nobody leaves without having been
+// shown where to and what for.
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
@@ -38,21 +39,15 @@ export const serverPageRoutes: Route[] = [
     answers: {
       200: asPage('A page.'),
       303: { description: 'Redirects to the sign-in here, which leads back.' },
+      409: asPage('Nobody can sign in to the server.'),
       ...refusals,
     },
     refusal,
     handle: async incoming => {
-      const { services, request, params } = incoming;
+      const { services, request } = incoming;
       const operator = await signedInOperator(services, request);
       if (operator === null) return toSignIn(incoming, pathOf(incoming));
-      const { tool, keyName } = await admitted(incoming, operator);
-      return beginPage({
-        ticket: params['ticket'] ?? '',
-        serverName: tool.name,
-        host: new URL(tool.target).host,
-        keyName,
-        as: tool.oauthAs === 'key' ? null : operator.email,
-      });
+      return leave(incoming, operator, await admitted(incoming, operator), 200);
     },
   }),
   route({
@@ -62,9 +57,15 @@ export const serverPageRoutes: Route[] = [
     tag,
     summary: 'Go to the server’s own sign-in page',
     rateLimited: true,
+    body: z.strictObject({
+      // Only our own pages may send this, and their form has it.
+      shown: z.string().max(100).optional().meta({ description: 'What the page has shown.' }),
+    }),
+    bodyOptional: true,
+    form: true,
     answers: {
       303: { description: 'Redirects to the server.' },
-      409: asPage('Nobody can sign in to the server.'),
+      409: asPage('Nobody can sign in to the server, or it says something else now than the page has shown.'),
       ...refusals,
     },
     refusal,
@@ -73,42 +74,19 @@ export const serverPageRoutes: Route[] = [
       const operator = await signedInOperator(services, request);
       if (operator === null) return toSignIn(incoming, pathOf(incoming));
       requireSender(services.config, request, 'own page');
-      const { tool, personId } = await admitted(incoming, operator);
-      const { url, browser } = await services.serverSignIns.begin(tool, personId, {
+      const found = await admitted(incoming, operator);
+      const begun = await services.serverSignIns.begin(found.tool, found.personId, {
         actor: `operator:${operator.email}`,
         browser: readServerCookie(services.config, request),
+        shown: incoming.body.shown ?? null,
       });
-      return seeOther(url, { 'Set-Cookie': serverCookie(services.config, browser) });
+      if (begun === null) return leave(incoming, operator, found, 409);
+      return seeOther(begun.url, { 'Set-Cookie': serverCookie(services.config, begun.browser) });
     },
   }),
-  route({
-    method: 'GET',
-    path: '/oauth/callback',
-    access: 'public',
-    tag,
-    summary: 'Where servers send people back to',
-    description:
-      'Works once, in the browser that began, and for the person who began. Servers may add other parameters to the query.',
-    rateLimited: true,
-    query: z.looseObject({ state: z.string().max(200).default('') }),
-    answers: {
-      200: asPage('Signed in.'),
-      303: { description: 'Signed in for a key; redirects to its page on the dashboard.' },
-      ...refusals,
-    },
-    refusal,
-    handle: async ({ services, request }) => {
-      const { searchParams } = new URL(request.url);
-      const browser = readServerCookie(services.config, request);
-      const operator = await signedInOperator(services, request);
-      const { tool, personId } = await services.serverSignIns.finish(searchParams, browser, owner => {
-        if (operator === null)
-          throw new GuardError('forbidden', 'You are not signed in here any more. Sign in, and begin again.');
-        wantOwner(operator, owner);
-      });
-      return personId === null ? seeOther(`/dashboard/keys/${tool.keyId}`) : closePage(tool.name);
-    },
-  }),
+  callback('/oauth/callback/:toolId', 'Where the server of a Connected Tool sends people back to'),
+  // Replicas of the version before send people here.
+  { ...callback('/oauth/callback', 'Where servers sent people back to before'), unlisted: true },
   route({
     method: 'GET',
     path: '/oauth/clients/:document',
@@ -128,6 +106,56 @@ export const serverPageRoutes: Route[] = [
     },
   }),
 ];
+
+function callback(path: string, summary: string): Route {
+  return route({
+    method: 'GET',
+    path,
+    access: 'public',
+    tag,
+    summary,
+    description:
+      'Works once, in the browser that began, and for the person who began. Servers may add other parameters to the query.',
+    rateLimited: true,
+    query: z.looseObject({ state: z.string().max(200).default('') }),
+    answers: {
+      200: asPage('Signed in.'),
+      303: { description: 'Signed in for a key; redirects to its page on the dashboard.' },
+      ...refusals,
+    },
+    refusal,
+    handle: async ({ services, request, params }) => {
+      const { searchParams: answer } = new URL(request.url);
+      const browser = readServerCookie(services.config, request);
+      const operator = await signedInOperator(services, request);
+      const returned = { toolId: params['toolId'] ?? null, answer, browser };
+      const { tool, personId } = await services.serverSignIns.finish(returned, owner => {
+        if (operator === null)
+          throw new GuardError('forbidden', 'You are not signed in here any more. Sign in, and begin again.');
+        wantOwner(operator, owner);
+      });
+      return personId === null ? seeOther(`/dashboard/keys/${tool.keyId}`) : closePage(tool.name);
+    },
+  });
+}
+
+/** The page from which a person leaves. */
+async function leave(
+  { services, params }: Incoming<unknown, unknown>,
+  operator: SignedIn,
+  { tool, keyName, personId }: Awaited<ReturnType<typeof admitted>>,
+  status: 200 | 409,
+): Promise<Response> {
+  return beginPage({
+    ticket: params['ticket'] ?? '',
+    serverName: tool.name,
+    host: new URL(tool.target).host,
+    keyName,
+    as: personId === null ? null : operator.email,
+    way: await services.serverSignIns.look(tool, personId),
+    status,
+  });
+}
 
 const pathOf = ({ params }: Pick<Incoming<unknown, unknown>, 'params'>): string =>
   `/oauth/connect/${encodeURIComponent(params['ticket'] ?? '')}`;

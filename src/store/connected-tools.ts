@@ -18,13 +18,15 @@ export interface ConnectedTool {
   oauthEncrypted: string | null;
   /** For whom we sign in to the server; null if it wants no OAuth. */
   oauthAs: 'key' | 'person' | null;
+  /** The authorization server of the first sign-in, as JSON; null if nobody has signed in, or it may be another. */
+  authorizationServer: string | null;
   createdAt: number;
   /** When it was last changed; null if never. */
   updatedAt: number | null;
 }
 
 const COLUMNS = `id, key_id AS "keyId", name, transport, target, headers_sealed AS "headersEncrypted",
-  oauth_sealed AS "oauthEncrypted", oauth_as AS "oauthAs", created_at AS "createdAt", updated_at AS "updatedAt"`;
+  oauth_sealed AS "oauthEncrypted", oauth_as AS "oauthAs", authorization_server AS "authorizationServer", created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 export async function insertConnectedTool(tx: Transaction, tool: ConnectedTool): Promise<void> {
   await tx.run(
@@ -47,7 +49,7 @@ export async function insertConnectedTool(tx: Transaction, tool: ConnectedTool):
 export async function updateConnectedTool(tx: Transaction, tool: ConnectedTool): Promise<void> {
   await tx.run(
     `UPDATE connected_tools SET name = $2, target = $3, headers_sealed = $4, oauth_sealed = $5, oauth_as = $6,
-       updated_at = $7
+       updated_at = $7, authorization_server = $8
      WHERE id = $1`,
     [
       tool.id,
@@ -57,8 +59,13 @@ export async function updateConnectedTool(tx: Transaction, tool: ConnectedTool):
       tool.oauthEncrypted,
       tool.oauthAs,
       tool.updatedAt,
+      tool.authorizationServer,
     ],
   );
+}
+
+export async function pinAuthorizationServer(tx: Transaction, id: string, server: string): Promise<void> {
+  await tx.run('UPDATE connected_tools SET authorization_server = $2 WHERE id = $1', [id, server]);
 }
 
 export async function removeConnectedTool(tx: Transaction, id: string): Promise<void> {

@@ -18,6 +18,7 @@ import informedApprovals from './migrations/0015_informed_approvals.sql' with { 
 import people from './migrations/0016_people.sql' with { type: 'text' };
 import foresight from './migrations/0017_foresight.sql' with { type: 'text' };
 import watch from './migrations/0018_watch.sql' with { type: 'text' };
+import trust from './migrations/0019_trust.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: 'people', sql: people },
   { version: 17, name: 'foresight', sql: foresight },
   { version: 18, name: 'watch', sql: watch },
+  { version: 19, name: 'trust', sql: trust },
 ];
 
 const RETRY_MS = 1000;

@@ -76,6 +76,9 @@ describe.if(hasBrowser())('servers that want OAuth', () => {
       await button(page, 'Add').click();
       await page.getByText('sign in needed').waitFor();
       await button(page, 'Connect').click();
+      await page.getByRole('heading', { name: 'Sign in to a server' }).waitFor();
+      await expectUsable(page);
+      await button(page, `Go to ${new URL(upstream.issuer).host}`).click();
       await signInAt(page, 'ann');
       await page.waitForURL(`**/dashboard/keys/${keyId}**`);
       await page.getByText('signed in').waitFor();
@@ -122,6 +125,7 @@ describe.if(hasBrowser())('servers that want OAuth', () => {
         await page.goto('/dashboard/connections');
         await page.getByText('sign in needed').waitFor();
         await button(page, 'Connect').click();
+        await button(page, `Go to ${new URL(upstream.issuer).host}`).click();
         await signInAt(page, 'bea');
         await page.getByRole('heading', { name: 'Signed in' }).waitFor();
         await expectUsable(page);

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fieldsOf, form } from '../oauth/connect.ts';
 import { cookieOf, newPerson, OWN, type Person, send } from '../operators/people.ts';
 import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
@@ -58,13 +59,21 @@ async function connectTool(name: string, oauth: Record<string, unknown>): Promis
 
 const pathOf = (url: string): string => url.slice(service.url.length);
 
+/** Sends the form of our page, as it is shown to the person. */
+async function leave(person: Person, url: string): Promise<Reply> {
+  const page = await from(person, 'GET', pathOf(url));
+  const reply = await form(service, pathOf(url), fieldsOf(page), { Cookie: person.cookie, ...OWN });
+  said.push(reply.text, JSON.stringify([...reply.headers]));
+  return reply;
+}
+
 /** Begins on our page and signs in at the server; returns the path of the callback and the browser's cookie. */
 async function signInAt(
   person: Person,
   url: string,
   login: string,
 ): Promise<{ back: string; cookie: string }> {
-  const begun = await from(person, 'POST', pathOf(url));
+  const begun = await leave(person, url);
   expect(begun.status).toBe(303);
   const to = begun.headers.get('location') ?? '';
   expect(to).toStartWith(`${upstream.issuer}/auth?`);
@@ -124,16 +133,20 @@ test('an admin signs in for a key, once, in one browser; and signs out, at the s
     expect((await from(admin, method, '/oauth/connect/no-such-ticket')).status).toBe(410);
   }
   const page = await from(admin, 'GET', pathOf(body.url));
-  expect([page.status, page.text.includes('of-the-key')]).toEqual([200, true]);
+  expect(page.status).toBe(200);
+  // Whom they sign in to, where, and what for.
+  for (const words of ['of-the-key', new URL(upstream.url).host, `${upstream.issuer}/auth`, 'mcp:tools'])
+    expect(page.text).toContain(words);
+  const other = await form(service, pathOf(body.url), { shown: 'x' }, { Cookie: admin.cookie, ...OWN });
+  expect([other.status, other.text.includes('says something else now')]).toEqual([409, true]);
   const policy = page.headers.get('content-security-policy') ?? '';
   expect([policy.includes('form-action'), policy.includes("frame-ancestors 'none'")]).toEqual([false, true]);
   const foreign = { cookie: admin.cookie, headers: { 'Sec-Fetch-Site': 'cross-site' } };
   expect((await send(service, 'POST', pathOf(body.url), foreign)).status).toBe(403);
 
-  // In a browser in which the admin is signed in, it goes straight to the server.
+  // Also in a browser in which the admin is signed in, nobody leaves without that page.
   const straight = await from(admin, 'POST', `/admin/v1/keys/${keyId}/connected-tools/${toolId}/connect`);
-  expect(straight.body.url).toStartWith(`${upstream.issuer}/auth?`);
-  expect(cookieOf(straight)).toStartWith('toolgate_server=');
+  expect(straight.body.url).toBe(body.url);
 
   const { back, cookie } = await signInAt(admin, body.url, 'carol');
   for (const wrong of ['', 'toolgate_server=another', `${cookie.slice(0, -1)}!`])
@@ -181,14 +194,7 @@ test('people sign in for themselves: nobody with the link of another', async () 
   const server = { id: toolId, name: 'of-people', url: upstream.url, keyId, keyName: 'test' };
   expect(await servers(ann)).toEqual([{ ...server, signIn: needed }]);
 
-  const straight = await from(ann, 'POST', `/admin/v1/me/servers/${toolId}/connect`);
-  expect(straight.body.url).toStartWith(`${upstream.issuer}/auth?`);
-  // By another name of the service its cookie would not come back to the public address, so a page of ours leads there.
-  const elsewhere = await fetch(
-    `${service.url.replace('127.0.0.1', 'localhost')}/admin/v1/me/servers/${toolId}/connect`,
-    { method: 'POST', headers: { Cookie: ann.cookie, ...OWN } },
-  );
-  const body = (await elsewhere.json()) as { url: string };
+  const { body } = await from(ann, 'POST', `/admin/v1/me/servers/${toolId}/connect`);
   expect(body.url).toStartWith(`${service.url}/oauth/connect/`);
   for (const method of ['GET', 'POST'])
     for (const other of [bob, admin]) {
@@ -238,7 +244,7 @@ test('what the server answers with an error is said in plain words, unless anoth
   const answer = async (more: Record<string, string>) => {
     const { state, cookie } = await begin();
     const query = new URLSearchParams({ state, ...more });
-    const { status, text } = await from(admin, 'GET', `/oauth/callback?${query}`, cookie);
+    const { status, text } = await from(admin, 'GET', `/oauth/callback/${toolId}?${query}`, cookie);
     return [status, /<p class="soft">([^<]*)<\/p>/.exec(text)?.[1]];
   };
   const iss = upstream.issuer;
@@ -270,7 +276,7 @@ test('the document of our client is there for tools behind OAuth, and the settin
   const { body } = await from(null, 'GET', `/oauth/clients/${toolId}.json`);
   expect(body).toMatchObject({
     client_id: `${service.url}/oauth/clients/${toolId}.json`,
-    redirect_uris: [`${service.url}/oauth/callback`],
+    redirect_uris: [`${service.url}/oauth/callback/${toolId}`],
     token_endpoint_auth_method: 'none',
   });
   for (const wrong of ['no-such-tool.json', `${toolId}`, `${toolId}.json.json`, '.json'])

@@ -118,6 +118,7 @@ async function newPrincipal(): Promise<Principal> {
     headersEncrypted: null,
     oauthEncrypted: null,
     oauthAs: null,
+    authorizationServer: null,
     updatedAt: null,
     createdAt: NOW,
   };

@@ -36,6 +36,7 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
       headersEncrypted: null,
       oauthEncrypted: null,
       oauthAs: null,
+      authorizationServer: null,
       updatedAt: null,
       createdAt: now,
     }),

@@ -95,6 +95,7 @@ export function upstreamOn(
     headersEncrypted: null,
     oauthEncrypted: null,
     oauthAs: null,
+    authorizationServer: null,
     updatedAt: null,
     createdAt: 0,
   };

@@ -150,6 +150,7 @@ describe('the Connected Tools of a key', () => {
       headersEncrypted: null,
       oauthEncrypted: null,
       oauthAs: null,
+      authorizationServer: null,
       updatedAt: null,
       createdAt: now,
     };
@@ -276,6 +277,7 @@ describe('the Connected Tools of a key', () => {
         headersEncrypted: null,
         oauthEncrypted: null,
         oauthAs: null,
+        authorizationServer: null,
         updatedAt: null,
         createdAt: now,
       };

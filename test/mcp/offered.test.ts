@@ -48,6 +48,7 @@ async function offering(list: (channel: Channel) => Any = () => listed(ECHO), db
     headersEncrypted: null,
     oauthEncrypted: null,
     oauthAs: null,
+    authorizationServer: null,
     updatedAt: null,
     createdAt: NOW,
   };
@@ -150,6 +151,7 @@ test('a tool that is known, of an upstream that said of no change, is found with
     headersEncrypted: null,
     oauthEncrypted: null,
     oauthAs: null,
+    authorizationServer: null,
     updatedAt: null,
     createdAt: NOW,
   };

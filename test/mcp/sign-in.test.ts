@@ -462,7 +462,9 @@ test('a changed address ends the sign-ins at once, and no token reaches another 
   const stranger = new RecordingUpstream();
   const moved = await edit({ target: stranger.url });
   expect(textOf(await call(ann, 'renamed__echo'))).toMatch(TICKET);
-  expect(await refusal(signIns.finish(begun.answer, begun.browser, ANYBODY))).toMatchObject({ code: 'gone' });
+  expect(await refusal(signIns.finish({ toolId: tool.id, ...begun }, ANYBODY))).toMatchObject({
+    code: 'gone',
+  });
   // Somebody who still knows the address before gets nothing that was given for the new one.
   await edit({ target: tool.target });
   await signIn(signIns, tool, { personId: ann.personId });

@@ -43,6 +43,7 @@ function upstreamOn(
     headersEncrypted: null,
     oauthEncrypted: null,
     oauthAs: null,
+    authorizationServer: null,
     updatedAt: null,
     createdAt: 0,
   };

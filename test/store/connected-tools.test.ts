@@ -13,6 +13,7 @@ const tool = (id: string, keyId: string, name: string): tools.ConnectedTool => (
   headersEncrypted: id === 'c1' ? 'sealed' : null,
   oauthEncrypted: null,
   oauthAs: null,
+  authorizationServer: null,
   updatedAt: null,
   createdAt: NOW,
 });

@@ -375,6 +375,7 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
         oauthEncrypted: null,
         oauthAs: n % 50 === 0 ? 'person' : null,
         createdAt: 0,
+        authorizationServer: null,
         updatedAt: null,
       });
       const owned = { toolId: id, personId: `person-${n % 100}` };

@@ -15,6 +15,7 @@ interface OAuthOptions {
   clientId?: string;
   clientSecretStdin?: boolean;
   scopes?: string[];
+  trustedHosts?: string[];
 }
 
 interface AddOptions extends AdminOptions, OAuthOptions {
@@ -39,7 +40,8 @@ function withOAuth(made: Command): Command {
     )
     .option('--client-id <id>', 'for servers that register no clients: the id of your app there')
     .option('--client-secret-stdin', 'read that app’s secret from standard input; stored encrypted')
-    .option('--scopes <scope...>', 'what to ask the server for, if not what it says by itself');
+    .option('--scopes <scope...>', 'what to ask the server for, if not what it says by itself')
+    .option('--trusted-hosts <host...>', 'hosts besides the issuer’s that its authorization server may use');
 }
 
 export function addCommand(io: IO): Command {
@@ -99,14 +101,14 @@ async function oauthIn(io: IO, options: OAuthOptions): Promise<Record<string, un
   if (options.oauth !== undefined) return { auth: 'oauth', oauth: { as: options.oauth, ...settings } };
   if (Object.keys(settings).length > 0)
     throw usageError(
-      '--client-id, --client-secret-stdin and --scopes go with --oauth key or --oauth person.',
+      '--client-id, --client-secret-stdin, --scopes and --trusted-hosts go with --oauth key or --oauth person.',
     );
   return {};
 }
 
 async function oauthSettings(
   io: IO,
-  { clientId, clientSecretStdin, scopes }: OAuthOptions,
+  { clientId, clientSecretStdin, scopes, trustedHosts }: OAuthOptions,
 ): Promise<Record<string, unknown>> {
   const clientSecret = clientSecretStdin ? (await io.stdin.text()).trim() : undefined;
   if (clientSecret === '') throw usageError('Standard input holds no client secret.');
@@ -114,6 +116,7 @@ async function oauthSettings(
     ...(clientId === undefined ? {} : { clientId }),
     ...(clientSecret === undefined ? {} : { clientSecret }),
     ...(scopes === undefined ? {} : { scopes }),
+    ...(trustedHosts === undefined ? {} : { trustedHosts }),
   };
 }
 
@@ -134,7 +137,8 @@ export function editCommand(io: IO): Command {
   ];
   const what =
     'Change a Connected Tool. What is not named stays as it is, and so do the accepted definitions. Another address,\n' +
-    'another client id or another --oauth ends its sign-ins.';
+    'another client id or another --oauth ends its sign-ins. With --oauth, the next sign-in may be with another\n' +
+    'authorization server than the first one was.';
   const made = command('edit', what, examples)
     .argument('<key>', KEY)
     .argument('<tool>', 'the Connected Tool, by name or id')

@@ -13,7 +13,7 @@ import {
 } from '../../store/server-sign-ins.ts';
 import type { OAuthSettings } from '../connected-tools.ts';
 import type { Deps } from '../deps.ts';
-import type { Server } from './discovery.ts';
+import type { Server } from './endpoints.ts';
 import { readObject, type Step, Unanswered, unusable } from './requests.ts';
 
 const METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;

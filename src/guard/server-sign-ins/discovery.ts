@@ -5,20 +5,8 @@
 import type * as OAuth from 'oauth4webapi';
 import type { ConnectedTool } from '../../store/connected-tools.ts';
 import { type Challenge, readChallenge, readScopes } from './challenge.ts';
+import { type Server, wantOwnHost } from './endpoints.ts';
 import { readObject, type Step, unusable } from './requests.ts';
-
-/** What is used of an authorization server's metadata, checked. It is kept with the tokens that come from there. */
-export type Server = {
-  issuer: string;
-  authorization_endpoint: string;
-  token_endpoint: string;
-  registration_endpoint?: string;
-  revocation_endpoint?: string;
-  token_endpoint_auth_methods_supported?: string[];
-  scopes_supported?: string[];
-  authorization_response_iss_parameter_supported?: boolean;
-  client_id_metadata_document_supported?: boolean;
-};
 
 export interface Discovered {
   server: Server;
@@ -35,12 +23,13 @@ export async function discover(
   step: Step,
   { target, transport }: ConnectedTool,
   ownHeaders: Record<string, string>,
+  trustedHosts: readonly string[],
 ): Promise<Discovered> {
   await step.want(target, 'an address');
   const challenge = await challengeOf(step, target, transport, ownHeaders);
   const metadata = await resourceMetadata(step, target, challenge);
   if (metadata === null) {
-    const known = await findServer(library, step, new URL(target).origin);
+    const known = await findServer(library, step, new URL(target).origin, trustedHosts);
     if (known === null && !challenge.challenged) throw unusable('It does not ask for a sign-in.');
     const server = known ?? defaultServer(target);
     return { server, resource: withoutFragment(target), scopes: challenge.scopes };
@@ -49,7 +38,8 @@ export async function discover(
   if (typeof resource !== 'string' || !covers(resource, target))
     throw unusable('Its metadata is about another address than the one that is connected.');
   const issuer = Array.isArray(servers) ? servers[0] : new URL(target).origin;
-  const server = await findServer(library, step, await step.want(issuer, 'an authorization server'));
+  const asked = await step.want(issuer, 'an authorization server');
+  const server = await findServer(library, step, asked, trustedHosts);
   if (server === null) throw unusable('The authorization server that it names has no metadata.');
   return {
     server,
@@ -137,7 +127,12 @@ function withoutFragment(target: string): string {
   return target.split('#')[0] as string;
 }
 
-async function findServer(library: Library, step: Step, issuer: string): Promise<Server | null> {
+async function findServer(
+  library: Library,
+  step: Step,
+  issuer: string,
+  trustedHosts: readonly string[],
+): Promise<Server | null> {
   const url = new URL(issuer);
   if (url.search !== '' || url.hash !== '') throw unusable('It names an authorization server with a query.');
   const path = url.pathname.replace(/\/+$/, '');
@@ -151,7 +146,7 @@ async function findServer(library: Library, step: Step, issuer: string): Promise
         ];
   for (const place of places) {
     const found = await metadataAt(step, url.origin + place);
-    if (found !== null) return checked(library, step, url, found);
+    if (found !== null) return checked(library, step, url, found, trustedHosts);
   }
   return null;
 }
@@ -161,6 +156,7 @@ async function checked(
   step: Step,
   issuer: URL,
   found: Record<string, unknown>,
+  trustedHosts: readonly string[],
 ): Promise<Server> {
   let said: OAuth.AuthorizationServer;
   try {
@@ -170,15 +166,20 @@ async function checked(
   }
   if (!list(said.code_challenge_methods_supported).includes('S256'))
     throw unusable('Its authorization server does not support PKCE with S256.');
+  const endpoint = async (address: unknown, what: string): Promise<string> => {
+    const wanted = await step.want(address, what);
+    wantOwnHost(issuer, wanted, what, trustedHosts);
+    return wanted;
+  };
   const server: Server = {
     issuer: said.issuer,
-    authorization_endpoint: await step.want(said.authorization_endpoint, 'an authorization page'),
-    token_endpoint: await step.want(said.token_endpoint, 'a token endpoint'),
+    authorization_endpoint: await endpoint(said.authorization_endpoint, 'an authorization page'),
+    token_endpoint: await endpoint(said.token_endpoint, 'a token endpoint'),
   };
   if (said.registration_endpoint !== undefined)
-    server.registration_endpoint = await step.want(said.registration_endpoint, 'a registration endpoint');
+    server.registration_endpoint = await endpoint(said.registration_endpoint, 'a registration endpoint');
   if (said.revocation_endpoint !== undefined)
-    server.revocation_endpoint = await step.want(said.revocation_endpoint, 'a revocation endpoint');
+    server.revocation_endpoint = await endpoint(said.revocation_endpoint, 'a revocation endpoint');
   if (Array.isArray(said.token_endpoint_auth_methods_supported))
     server.token_endpoint_auth_methods_supported = list(said.token_endpoint_auth_methods_supported);
   if (Array.isArray(said.scopes_supported)) server.scopes_supported = readScopes(said.scopes_supported);

@@ -25,7 +25,7 @@ import { decryptTokens, type Kept, KeptTokens, SIGN_IN_AGAIN } from './kept-toke
 import { Requests } from './requests.ts';
 import { SignInNeeded } from './sign-in-needed.ts';
 import { revokeTokens } from './tokens.ts';
-import { type Beginner, Visits } from './visits.ts';
+import { type Beginner, type Returned, Visits, type Way } from './visits.ts';
 
 export { SignInNeeded };
 
@@ -153,25 +153,36 @@ export class ServerSignIns {
     return { state: 'signed_in', as: row.account, until: goesOn ? null : row.expiresAt, error: null };
   }
 
-  /** `url` is the server's page to send the person to, and `browser` is for their cookie. */
+  /** Where a sign-in would lead, for the page from which the person leaves. */
+  async look(tool: ConnectedTool, personId: string | null): Promise<Way> {
+    return this.#visits.look(tool, ownerOf(tool, personId));
+  }
+
+  /**
+   * `url` is the server's page to send the person to, and `browser` is for their cookie. Null if the server says something
+   * else now than it did for the page that the person has seen.
+   */
   async begin(
     tool: ConnectedTool,
     personId: string | null,
     by: Beginner,
-  ): Promise<{ url: string; browser: string }> {
+  ): Promise<{ url: string; browser: string } | null> {
     return this.#visits.begin(tool, ownerOf(tool, personId), this.addressesFor(tool.id), by);
   }
 
   /**
-   * Takes a visit that came back to the callback, once, in the browser that began it. `wantOwner` throws unless whoever is
-   * signed in here may sign in for this person, or for the key (null): somebody else may use the browser by now.
+   * Takes a visit that came back to its callback, once, in the browser that began it. `toolId` is the one in the callback's
+   * path; null for the callback that all tools had in common, to which visits lead that a replica of the version before
+   * began. `wantOwner` throws unless whoever is signed in here may sign in for this person, or for the key (null):
+   * somebody else may use the browser by now.
    */
   finish(
-    answer: URLSearchParams,
-    browser: string | null,
+    { toolId, ...returned }: Omit<Returned, 'redirectUri'> & { toolId: string | null },
     wantOwner: (personId: string | null) => void,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
-    return this.#visits.finish(answer, browser, wantOwner);
+    const redirectUri =
+      toolId === null ? `${this.#address}/oauth/callback` : this.addressesFor(toolId).redirectUri;
+    return this.#visits.finish({ ...returned, redirectUri }, wantOwner);
   }
 
   /** Signs out: forgets the tokens, and revokes them at the server as far as it lets us. */
@@ -221,7 +232,8 @@ export class ServerSignIns {
 
   addressesFor(toolId: string): Addresses {
     return {
-      redirectUri: `${this.#address}/oauth/callback`,
+      // Each tool has its own, so that a code that was given for one is never taken for another's.
+      redirectUri: `${this.#address}/oauth/callback/${toolId}`,
       document: `${this.#address}/oauth/clients/${toolId}.json`,
     };
   }

@@ -6,7 +6,7 @@ import { GuardError } from '../../core/errors.ts';
 import { visible } from '../../core/visible.ts';
 import { readScopes } from './challenge.ts';
 import { authentication, type Client } from './clients.ts';
-import type { Server } from './discovery.ts';
+import type { Server } from './endpoints.ts';
 import { readObject, type Step, Unanswered } from './requests.ts';
 
 type Library = typeof OAuth;

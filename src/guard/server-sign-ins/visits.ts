@@ -3,7 +3,7 @@
 
 import type * as OAuth from 'oauth4webapi';
 import { GuardError } from '../../core/errors.ts';
-import { type ConnectedTool, findTool } from '../../store/connected-tools.ts';
+import { type ConnectedTool, findTool, pinAuthorizationServer } from '../../store/connected-tools.ts';
 import { findKey } from '../../store/keys.ts';
 import { findOperator } from '../../store/operators.ts';
 import {
@@ -21,9 +21,10 @@ import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 import { listedScopes } from './challenge.ts';
 import { type Addresses, clientFor, forgetClient } from './clients.ts';
-import { discover } from './discovery.ts';
+import { type Discovered, discover } from './discovery.ts';
+import { pinOf, wantPinned } from './endpoints.ts';
 import { encryptTokens, tokensOf } from './kept-tokens.ts';
-import { type Requests, Unanswered, unusable } from './requests.ts';
+import { type Requests, type Step, Unanswered, unusable } from './requests.ts';
 import { Declined, type Exchange, exchangeCode, isUnknownClient, type Tokens } from './tokens.ts';
 
 /** How long a person may take at the server. */
@@ -33,6 +34,27 @@ export const VISIT_MS = 10 * 60_000;
 export interface Beginner {
   actor: Actor;
   /** The value of the browser's cookie, if it has one. */
+  browser: string | null;
+  /** What the page from which they leave has shown them (`Way.shown`); null if it is not known. */
+  shown: string | null;
+}
+
+/** Where a sign-in leads and what it asks for, for the page from which people leave. */
+export interface Way {
+  issuer: string;
+  /** The page to which the person is sent, without its query. */
+  page: string;
+  scopes: string[] | null;
+  /** Stands for all of it: the sign-in begins only if it is still the same. */
+  shown: string;
+}
+
+/** An answer that came to a callback. */
+export interface Returned {
+  /** The address to which it came, without its query. */
+  redirectUri: string;
+  answer: URLSearchParams;
+  /** The value of the browser's cookie. */
   browser: string | null;
 }
 
@@ -60,26 +82,48 @@ export class Visits {
     this.#library = library;
   }
 
-  /** `url` is the server's page to send the person to, and `browser` is for their cookie. */
+  /** Asks the server where a sign-in would lead, and for what. */
+  async look(tool: ConnectedTool, owner: string): Promise<Way> {
+    return (await reachable(() => this.#look(this.#requests.step(), tool, owner))).way;
+  }
+
+  async #look(
+    step: Step,
+    tool: ConnectedTool,
+    owner: string,
+  ): Promise<Pick<Discovered, 'server' | 'resource'> & { way: Way }> {
+    const { scopes: entered, trustedHosts = [] } = decryptOAuth(this.#deps.vault, tool);
+    const headers = decryptHeaders(this.#deps.vault, tool);
+    const found = await discover(await this.#library(), step, tool, headers, trustedHosts);
+    const { server, resource } = found;
+    wantPinned(tool, server);
+    const row = await findServerSignIn(this.#deps.db, tool.id, owner);
+    const scopes = entered ?? chosenScopes(found.scopes, moreFor(row), server.scopes_supported);
+    const { origin, pathname } = new URL(server.authorization_endpoint);
+    const page = origin + pathname;
+    const shown = hashToken(JSON.stringify([tool.target, pinOf(server), scopes]));
+    return { server, resource, way: { issuer: server.issuer, page, scopes, shown } };
+  }
+
+  /**
+   * `url` is the server's page to send the person to, and `browser` is for their cookie. Null if the server says something
+   * else now than it did for the page that the person has seen.
+   */
   async begin(
     tool: ConnectedTool,
     owner: string,
     addresses: Addresses,
-    { actor, browser: had }: Beginner,
-  ): Promise<{ url: string; browser: string }> {
+    { actor, browser: had, shown }: Beginner,
+  ): Promise<{ url: string; browser: string } | null> {
     const settings = decryptOAuth(this.#deps.vault, tool);
     const oauth = await this.#library();
     const step = this.#requests.step();
-    const { found, client } = await reachable(async () => {
-      const found = await discover(oauth, step, tool, decryptHeaders(this.#deps.vault, tool));
-      return {
-        found,
-        client: await clientFor(this.#deps, oauth, step, tool, settings, found.server, addresses),
-      };
-    });
-    const { server, resource } = found;
-    const row = await findServerSignIn(this.#deps.db, tool.id, owner);
-    const scopes = settings.scopes ?? chosenScopes(found.scopes, moreFor(row), server.scopes_supported);
+    const { server, resource, way } = await reachable(() => this.#look(step, tool, owner));
+    if (shown !== null && way.shown !== shown) return null;
+    const client = await reachable(() =>
+      clientFor(this.#deps, oauth, step, tool, settings, server, addresses),
+    );
+    const { scopes } = way;
     const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
     const browser = had !== null && /^[\w-]{43}$/.test(had) ? had : oauth.generateRandomState();
     const { redirectUri } = addresses;
@@ -124,12 +168,11 @@ export class Visits {
   }
 
   /**
-   * Takes a visit that came back to the callback, once, in the browser that began it. `wantOwner` throws unless whoever is
+   * Takes a visit that came back to its callback, once, in the browser that began it. `wantOwner` throws unless whoever is
    * signed in here may sign in for this person, or for the key (null): somebody else may use the browser by now.
    */
   async finish(
-    answer: URLSearchParams,
-    browser: string | null,
+    { redirectUri, answer, browser }: Returned,
     wantOwner: (personId: string | null) => void,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
     const deps = this.#deps;
@@ -145,6 +188,7 @@ export class Visits {
       );
     }
     const visit: Visit = JSON.parse(deps.vault.decrypt(taken, aboutVisit(hash)));
+    if (visit.redirectUri !== redirectUri) throw elsewhere();
     wantOwner(visit.personId === '' ? null : visit.personId);
     const oauth = await this.#library();
     const step = this.#requests.step();
@@ -169,6 +213,8 @@ export class Visits {
         throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
       if ((await findKey(tx, keyId))?.revokedAt !== null) throw noSuchTool();
       if (personId !== '' && (await findOperator(tx, personId)) === null) throw noSuchTool();
+      wantPinned(tool, server);
+      if (tool.authorizationServer === null) await pinAuthorizationServer(tx, toolId, pinOf(server));
       const signIn = {
         toolId,
         personId,
@@ -217,6 +263,14 @@ async function reachable<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof Declined) throw declined(error.code);
     throw unusable('Its answers cannot be understood.');
   }
+}
+
+/** A code for one Connected Tool must not reach another's token endpoint. */
+function elsewhere(): GuardError {
+  return new GuardError(
+    'forbidden',
+    'The answer came to the address of another Connected Tool, so it was not used. Begin again.',
+  );
 }
 
 function declined(code: string | null): GuardError {

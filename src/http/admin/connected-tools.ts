@@ -85,6 +85,22 @@ export const oauth = z
       .max(100)
       .optional()
       .meta({ description: 'All scopes to ask for. Without it, the server says which.' }),
+    trustedHosts: z
+      .array(
+        z
+          .string()
+          .max(260)
+          .regex(
+            /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
+            'must be a host, such as auth.example.com',
+          ),
+      )
+      .max(10)
+      .optional()
+      .meta({
+        description:
+          'Further hosts on which the endpoints of its authorization server may be. Without it, only on the host of its issuer.',
+      }),
   })
   .refine(given => given.clientSecret === undefined || given.clientId !== undefined, {
     path: ['clientSecret'],
@@ -129,9 +145,18 @@ export const shown = z.object({
       as: z.enum(['key', 'person']),
       clientId: z.string().optional(),
       scopes: z.array(z.string()).optional(),
+      trustedHosts: z.array(z.string()).optional(),
       hasClientSecret: z.boolean(),
     })
     .nullable(),
+  redirectUri: z
+    .string()
+    .nullable()
+    .meta({ description: 'Where an own app at the server has to redirect to; null without OAuth.' }),
+  authorizationServer: z.string().nullable().meta({
+    description:
+      'The issuer with which somebody first signed in. Another one is refused until `oauth` is entered again.',
+  }),
   signIn: signInState.nullable().meta({ description: 'The key’s sign-in; null if it has none of its own.' }),
   createdAt: isoTime,
   updatedAt: isoTime.nullable().meta({ description: 'When it was last changed.' }),
@@ -169,11 +194,18 @@ export async function show(
 async function showOAuth({ deps, serverSignIns }: Services, tool: ConnectedTool) {
   if (tool.oauthAs === null) {
     const auth = tool.headersEncrypted === null ? ('none' as const) : ('headers' as const);
-    return { auth, oauth: null, signIn: null };
+    return { auth, oauth: null, redirectUri: null, authorizationServer: null, signIn: null };
   }
   const { clientSecret, ...oauth } = decryptOAuth(deps.vault, tool);
   const signIn = tool.oauthAs === 'key' ? showSignIn(await serverSignIns.stateOf(tool, null)) : null;
-  return { auth: 'oauth' as const, oauth: { ...oauth, hasClientSecret: clientSecret !== undefined }, signIn };
+  const pinned = tool.authorizationServer;
+  return {
+    auth: 'oauth' as const,
+    oauth: { ...oauth, hasClientSecret: clientSecret !== undefined },
+    redirectUri: serverSignIns.addressesFor(tool.id).redirectUri,
+    authorizationServer: pinned === null ? null : (JSON.parse(pinned) as { issuer: string }).issuer,
+    signIn,
+  };
 }
 
 export const tag = 'connected tools';

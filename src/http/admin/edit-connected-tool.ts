@@ -19,7 +19,8 @@ const body = z
     }),
     oauth: oauth.optional().meta({
       description:
-        'Replaces all of it. A `clientSecret` that is left out stays, unless there is another `clientId`.',
+        'Replaces all of it. A `clientSecret` that is left out stays, unless there is another `clientId`. The next sign-in ' +
+        'may be with another authorization server than the first one was.',
     }),
   })
   .refine(given => Object.keys(given).length > 0, 'must change something');

@@ -1,6 +1,5 @@
-// Signing in to the servers of Connected Tools: for a key by an admin, and for people by themselves. From the dashboard it
-// goes straight to the server. Elsewhere, for example on the command line, the address that `connect` answers with is a
-// page of ours, which works in any browser in which that person is signed in here.
+// Signing in to the servers of Connected Tools: for a key by an admin, and for people by themselves. The address that
+// `connect` answers with is a page of ours, which works in any browser in which that person is signed in here.
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
@@ -16,9 +15,8 @@ import {
 } from '../../store/connected-tools.ts';
 import type { OpenKey } from '../../store/people.ts';
 import { listServerSignIns } from '../../store/server-sign-ins.ts';
-import { readServerCookie, serverCookie } from '../cookie.ts';
 import { isoOrNull, isoTime, list, uuid } from '../fields.ts';
-import { actorOf, holdOpen, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
+import { actorOf, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
 
 export const signInState = z.object({
   state: z.enum(['signed_in', 'needed', 'ended']),
@@ -36,7 +34,7 @@ export function showSignIn({ until, ...rest }: ServerSignInState): z.output<type
 const connect = z.object({
   url: z.string().meta({
     description:
-      'For a browser that is signed in here: the server’s page. Else a page of ours on which to begin, which can be used ' +
+      'A page of ours, for a browser in which that person is signed in here. It says where the sign-in leads, and can be used ' +
       'for at least an hour.',
   }),
 });
@@ -178,31 +176,12 @@ function noSuchServer(): GuardError {
   return new GuardError('not_found', 'There is no server with this id that you sign in to.');
 }
 
-/**
- * Where to go. A visit belongs to the browser that began it, by a cookie that comes back to the public address only, so
- * it begins here if this is that address and somebody is signed in.
- */
+/** A page of ours, which says where the sign-in leads before anybody goes there. */
 async function wayTo(
-  incoming: Incoming<unknown, unknown>,
+  { services }: Incoming<unknown, unknown>,
   tool: ConnectedTool,
   personId: string | null,
 ): Promise<Response> {
-  const { services, request } = incoming;
-  const { serverSignIns, config } = services;
-  const isHere = new URL(request.url).host === new URL(serverSignIns.address).host;
-  if (!isHere || incoming.who.kind !== 'operator' || incoming.who.signedIn === null)
-    return answer(await serverSignIns.ticket(tool, personId));
-  // The servers that have to be asked first may take long.
-  holdOpen(incoming);
-  const actor = actorOf(incoming);
-  const begun = await serverSignIns.begin(tool, personId, {
-    actor,
-    browser: readServerCookie(config, request),
-  });
-  return answer(begun.url, { 'Set-Cookie': serverCookie(config, begun.browser) });
-}
-
-function answer(url: string, headers: Record<string, string> = {}): Response {
-  const body: z.output<typeof connect> = { url };
-  return Response.json(body, { headers: { 'Cache-Control': 'no-store', ...headers } });
+  const body: z.output<typeof connect> = { url: await services.serverSignIns.ticket(tool, personId) };
+  return Response.json(body, { headers: { 'Cache-Control': 'no-store' } });
 }

@@ -99,6 +99,7 @@ for (const engine of await engines()) {
           headersEncrypted: null,
           oauthEncrypted: null,
           oauthAs: null,
+          authorizationServer: null,
           createdAt: NOW,
           updatedAt: null,
         });

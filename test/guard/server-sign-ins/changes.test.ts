@@ -18,7 +18,7 @@ import {
 import { NOW, onEachEngine } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { depsAt } from '../deps.ts';
-import { ANYBODY, BY, HERE, newOperator, newTool } from './signing-in.ts';
+import { ANYBODY, HERE, begin as leave, newOperator, newTool } from './signing-in.ts';
 import { StubServer } from './stub-server.ts';
 
 const stub = new StubServer();
@@ -35,10 +35,10 @@ await onEachEngine(store => {
     return signIns;
   };
   const begin = async (signIns: ServerSignIns, tool: ConnectedTool, personId: string | null = null) => {
-    const { url, browser } = await signIns.begin(tool, personId, BY);
+    const { url, browser } = await leave(signIns, tool, personId);
     const query = new URL(url).searchParams;
     const answer = new URLSearchParams({ code: 'c', state: query.get('state') ?? '' });
-    return { query, finish: () => signIns.finish(answer, browser, ANYBODY) };
+    return { query, finish: () => signIns.finish({ toolId: tool.id, answer, browser }, ANYBODY) };
   };
   const signIn = async (signIns: ServerSignIns, tool: ConnectedTool, personId: string | null = null) =>
     (await begin(signIns, tool, personId)).finish();

@@ -4,15 +4,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import type { OAuthSettings } from '../../../src/guard/connected-tools.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
+import { editTool } from '../../../src/guard/edit-tool.ts';
 import { readChallenge } from '../../../src/guard/server-sign-ins/challenge.ts';
 import { covers } from '../../../src/guard/server-sign-ins/discovery.ts';
+import { isSameHost } from '../../../src/guard/server-sign-ins/endpoints.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
-import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
+import { type ConnectedTool, findTool } from '../../../src/store/connected-tools.ts';
 import { countServerClients } from '../../../src/store/server-sign-ins.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { depsAt } from '../deps.ts';
-import { ANYBODY, BY, HERE, newTool, RULES } from './signing-in.ts';
+import { ANYBODY, begin, HERE, newTool, RULES } from './signing-in.ts';
 import { StubServer } from './stub-server.ts';
 
 let store: TestStore;
@@ -37,7 +39,7 @@ afterAll(async () => {
 const tool = (oauth?: OAuthSettings) => newTool(deps, stub.url, oauth);
 
 async function begun(at: ConnectedTool): Promise<{ query: URLSearchParams; page: string; browser: string }> {
-  const { url, browser } = await signIns.begin(at, null, BY);
+  const { url, browser } = await begin(signIns, at);
   const { origin, pathname, searchParams: query } = new URL(url);
   return { query, page: origin + pathname, browser };
 }
@@ -46,7 +48,7 @@ async function begun(at: ConnectedTool): Promise<{ query: URLSearchParams; page:
 async function signIn(at: ConnectedTool, more: Record<string, string> = {}): Promise<URLSearchParams> {
   const { query, browser } = await begun(at);
   const answer = new URLSearchParams({ code: 'c', state: query.get('state') ?? '', ...more });
-  await signIns.finish(answer, browser, ANYBODY);
+  await signIns.finish({ toolId: at.id, answer, browser }, ANYBODY);
   return query;
 }
 
@@ -55,13 +57,108 @@ async function faultOf(work: Promise<unknown>): Promise<string> {
   return `${error.code}: ${error.message.replace('It is not possible to sign in to this server. ', '')}`;
 }
 
-const faultFor = async (oauth?: OAuthSettings) => faultOf(signIns.begin(await tool(oauth), null, BY));
+const faultFor = async (oauth?: OAuthSettings) => faultOf(begin(signIns, await tool(oauth)));
 
 const redirect = () => Response.redirect('http://127.0.0.1:1/', 302);
 const endless = () => {
   const chunk = new Uint8Array(64 * 1024).fill(32);
   return new Response(new ReadableStream({ pull: controller => controller.enqueue(chunk) }));
 };
+
+describe('a server that leads to the sign-in of another service', () => {
+  const honest = new StubServer();
+  afterAll(() => honest.close());
+
+  test.each([
+    ['authorization_endpoint', 'an authorization page', '/authorize'],
+    ['token_endpoint', 'a token endpoint', '/token'],
+    ['registration_endpoint', 'a registration endpoint', '/register'],
+    ['revocation_endpoint', 'a revocation endpoint', '/revoke'],
+  ])('%s on another host than the issuer’s, unless an admin trusts that host', async (name, what, path) => {
+    stub.metadata = { [name]: honest.origin + path };
+    const { host } = new URL(honest.origin);
+    expect(await faultFor()).toStartWith(
+      `conflict: Its authorization server ${new URL(stub.origin).host} names ${what} on another host, ${host}.`,
+    );
+    expect(honest.asked).toEqual([]);
+    const { page } = await begun(await tool({ as: 'key', trustedHosts: [host] }));
+    expect(page).toBe(`${name === 'authorization_endpoint' ? honest.origin : stub.origin}/authorize`);
+    honest.reset();
+  });
+
+  test('hosts belong together if one is below the other, with the same scheme and port', () => {
+    const same = (a: string, b: string) => isSameHost(new URL(a), new URL(b));
+    expect(same('https://a.example/x', 'https://a.example/y')).toBe(true);
+    expect(same('https://cf.mcp.a.example', 'https://mcp.a.example')).toBe(true);
+    expect(same('https://a.example', 'https://login.a.example')).toBe(true);
+    for (const [a, b] of [
+      ['https://a.example', 'https://b.example'],
+      ['https://a.example', 'https://evil-a.example'],
+      ['https://one.a.example', 'https://two.a.example'],
+      ['https://a.example', 'http://a.example'],
+      ['https://a.example', 'https://a.example:8443'],
+      ['http://127.0.0.1:1', 'http://127.0.0.1:2'],
+      ['https://evil.internal', 'https://internal'],
+    ] as const)
+      expect([a, b, same(a, b)]).toEqual([a, b, false]);
+  });
+
+  test('a code is taken only at the callback of its own tool', async () => {
+    const [mine, other] = [await tool(), await tool()];
+    for (const toolId of [other.id, null]) {
+      const { query, browser } = await begun(mine);
+      const answer = new URLSearchParams({ code: 'c', state: query.get('state') ?? '' });
+      expect(query.get('redirect_uri')).toBe(`${HERE}/oauth/callback/${mine.id}`);
+      expect(await faultOf(signIns.finish({ toolId, answer, browser }, ANYBODY))).toMatch(/^forbidden: /);
+      // It works once, also if it came to the wrong place.
+      expect(await faultOf(signIns.finish({ toolId: mine.id, answer, browser }, ANYBODY))).toMatch(/^gone: /);
+    }
+    expect(stub.tokenRequests).toEqual([]);
+  });
+
+  test('another authorization server than that of the first sign-in, until an admin enters the sign-in again', async () => {
+    const at = await tool();
+    const now = async () => (await findTool(store.db, at.id)) as ConnectedTool;
+    // Until somebody has signed in, none is known.
+    const { query, browser } = await begun(at);
+    stub.issuerPath = '/second';
+    await signIn(await now());
+    expect(JSON.parse((await now()).authorizationServer ?? '')).toEqual({
+      issuer: `${stub.origin}/second`,
+      authorization_endpoint: `${stub.origin}/authorize`,
+      token_endpoint: `${stub.origin}/token`,
+    });
+    await signIn(await now());
+    const late = new URLSearchParams({ code: 'c', state: query.get('state') ?? '' });
+    expect(await faultOf(signIns.finish({ toolId: at.id, answer: late, browser }, ANYBODY))).toMatch(
+      /^conflict: It now names another authorization server/,
+    );
+    stub.metadata = { authorization_endpoint: `${stub.origin}/elsewhere` };
+    expect(await faultOf(begin(signIns, await now()))).toMatch(/^conflict: It now names other endpoints/);
+    stub.reset();
+    const sentence = `another authorization server, ${stub.origin}, than at the first sign-in, ${stub.origin}/second`;
+    expect(await faultOf(begin(signIns, await now()))).toContain(sentence);
+    await editTool(deps, 'admin', RULES, at.keyId, at.id, { name: 'renamed' });
+    expect(await faultOf(begin(signIns, await now()))).toContain(sentence);
+    await editTool(deps, 'admin', RULES, at.keyId, at.id, { oauth: { as: 'key' } });
+    await signIn(await now());
+    expect((await now()).authorizationServer).toContain(`"${stub.origin}"`);
+  });
+
+  test('whoever was shown something else does not leave', async () => {
+    const at = await tool();
+    const { shown, page } = await signIns.look(at, null);
+    expect(page).toBe(`${stub.origin}/authorize`);
+    const by = { actor: 'admin' as const, browser: null, shown };
+    for (const changed of [{ issuerPath: '/second' }, { challenge: 'Bearer scope="more"' }]) {
+      Object.assign(stub, changed);
+      expect(await signIns.begin(at, null, by)).toBeNull();
+      stub.reset();
+    }
+    expect(stub.registrations).toEqual([]);
+    expect(await signIns.begin(at, null, by)).not.toBeNull();
+  });
+});
 
 describe('what a server may not say', () => {
   const PRM = '/.well-known/oauth-protected-resource/mcp';
@@ -194,7 +291,7 @@ describe('what a server may not say', () => {
   test('a private address, where private addresses are not allowed', async () => {
     const careful = new ServerSignIns(deps, { allowPrivate: false });
     careful.servedAt(HERE);
-    expect(await faultOf(careful.begin(await tool(), null, BY))).toMatch(/^conflict: .* without https/);
+    expect(await faultOf(begin(careful, await tool()))).toMatch(/^conflict: .* without https/);
     expect(stub.asked).toEqual([]);
     expect(host()).toStartWith('127.0.0.1:');
   });
@@ -259,7 +356,7 @@ describe('which client we are', () => {
       {
         client_name: 'Toolgate',
         client_uri: HERE,
-        redirect_uris: [`${HERE}/oauth/callback`],
+        redirect_uris: [`${HERE}/oauth/callback/${at.id}`],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         application_type: 'native',
@@ -324,9 +421,7 @@ describe('which client we are', () => {
     expect(query.get('client_id')).toBe('my app');
     expect(stub.tokenRequests[0]?.headers.get('authorization')).toBe(`Basic ${btoa('my%20app:my%3Asecret')}`);
     stub.issuerPath = '/moved';
-    expect(await faultOf(signIns.begin(at, null, BY))).toMatch(
-      /^conflict: It now names another authorization/,
-    );
+    expect(await faultOf(begin(signIns, at))).toMatch(/^conflict: It now names another authorization/);
   });
 
   test.each([
@@ -434,13 +529,15 @@ describe('what of an answer is believed', () => {
     expect(Object.fromEntries(body)).toMatchObject({
       grant_type: 'authorization_code',
       code: 'c',
-      redirect_uri: `${HERE}/oauth/callback`,
+      redirect_uri: `${HERE}/oauth/callback/${at.id}`,
       resource: stub.url,
     });
     const { query: other, browser } = await begun(at);
     now += 10 * 60_000;
     const late = new URLSearchParams({ code: 'c', state: other.get('state') ?? '' });
-    expect(await faultOf(signIns.finish(late, browser, ANYBODY))).toMatch(/^gone: /);
+    expect(await faultOf(signIns.finish({ toolId: at.id, answer: late, browser }, ANYBODY))).toMatch(
+      /^gone: /,
+    );
   });
 
   test.each<[boolean | undefined, string | null, boolean]>([

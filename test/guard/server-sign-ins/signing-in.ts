@@ -12,7 +12,6 @@ import { Visitor } from '../../support/identity-provider.ts';
 
 export const HERE = 'http://127.0.0.1:9';
 export const RULES = { allowPrivate: true };
-export const BY = { actor: 'admin', browser: null } as const;
 /** Whoever is signed in may sign in for whomever. */
 export const ANYBODY = () => {};
 
@@ -34,14 +33,26 @@ export async function newOperator(deps: Deps): Promise<string> {
   return id;
 }
 
+/** Begins as the page does: what it shows is what the sign-in is for. */
+export async function begin(
+  signIns: ServerSignIns,
+  tool: ConnectedTool,
+  personId: string | null = null,
+): Promise<{ url: string; browser: string }> {
+  const { shown } = await signIns.look(tool, personId);
+  const begun = await signIns.begin(tool, personId, { actor: 'admin', browser: null, shown });
+  if (begun === null) throw new Error('the server says something else now');
+  return begun;
+}
+
 /** Goes to the server's pages and back; returns the answer that the callback gets, and the browser's cookie. */
 export async function visit(
   signIns: ServerSignIns,
   tool: ConnectedTool,
   { personId = null, login = 'ann' }: { personId?: string | null; login?: string } = {},
 ): Promise<{ answer: URLSearchParams; browser: string; url: string }> {
-  const { url, browser } = await signIns.begin(tool, personId, BY);
-  const back = await new Visitor('10.0.0.1').signInAt(url, login, `${HERE}/oauth/callback`);
+  const { url, browser } = await begin(signIns, tool, personId);
+  const back = await new Visitor('10.0.0.1').signInAt(url, login, `${HERE}/oauth/callback/${tool.id}`);
   return { answer: new URL(back).searchParams, browser, url };
 }
 
@@ -51,5 +62,5 @@ export async function signIn(
   who: { personId?: string | null; login?: string } = {},
 ): Promise<void> {
   const { answer, browser } = await visit(signIns, tool, who);
-  await signIns.finish(answer, browser, ANYBODY);
+  await signIns.finish({ toolId: tool.id, answer, browser }, ANYBODY);
 }

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
 import { patch } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
+import { Named } from '../../components/text.tsx';
 import type { ConnectedTool } from '../../resources.ts';
 import {
   AddressField,
@@ -54,13 +55,22 @@ export function Edit({ path, tool, onChanged }: EditProps) {
   );
 }
 
-function Remote({ of: { url, oauth, hasHeaders } }: { of: ConnectedTool }) {
+function Remote({ of: { url, oauth, redirectUri, authorizationServer, hasHeaders } }: { of: ConnectedTool }) {
   return (
     <>
       <AddressField value={url} />
-      <OAuthFields current={oauth} />
+      <OAuthFields current={oauth} redirect={redirectUri} />
       {oauth !== null && (
         <p class="hint">Another address, sign-in or client id ends the sign-ins that there are.</p>
+      )}
+      {authorizationServer !== null && (
+        <label class="check">
+          <input type="checkbox" name="anotherServer" />
+          <span>
+            Accept another authorization server at the next sign-in. The first one was with{' '}
+            <Named text={authorizationServer} />, and any other is refused.
+          </span>
+        </label>
       )}
       <HeadersField
         hint={
@@ -97,11 +107,12 @@ function oauthChanges(form: FormData, current: ConnectedTool['oauth']): Record<s
   const oauth = oauthIn(form);
   // The stored headers stay.
   if (oauth === null) return current === null ? {} : { auth: 'headers' };
-  return isSame(oauth, current) ? {} : { auth: 'oauth', oauth };
+  return isSame(oauth, current) && !form.has('anotherServer') ? {} : { auth: 'oauth', oauth };
 }
 
 function isSame(given: Record<string, unknown>, current: ConnectedTool['oauth']): boolean {
   if (current === null || 'clientSecret' in given) return false;
-  const parts = ({ as, clientId, scopes }: Record<string, unknown>) => JSON.stringify([as, clientId, scopes]);
+  const parts = ({ as, clientId, scopes, trustedHosts }: Record<string, unknown>) =>
+    JSON.stringify([as, clientId, scopes, trustedHosts]);
   return parts(given) === parts(current);
 }

@@ -74,7 +74,13 @@ const SIGN_INS = {
 } as const;
 type SignsIn = keyof typeof SIGN_INS;
 
-export function OAuthFields({ current = null }: { current?: ConnectedTool['oauth'] }) {
+interface OAuthFieldsProps {
+  current?: ConnectedTool['oauth'];
+  /** Where an app at the server has to redirect to; null before the server is added. */
+  redirect?: string | null;
+}
+
+export function OAuthFields({ current = null, redirect = null }: OAuthFieldsProps) {
   const [chosen, choose] = useState<SignsIn>(current?.as ?? 'none');
   return (
     <>
@@ -94,7 +100,7 @@ export function OAuthFields({ current = null }: { current?: ConnectedTool['oauth
           </select>
         )}
       </Field>
-      {chosen !== 'none' && <OwnApp current={current} />}
+      {chosen !== 'none' && <OwnApp current={current} redirect={redirect} />}
     </>
   );
 }
@@ -106,20 +112,24 @@ const WHO = {
 } as const;
 
 /** For servers that neither read our metadata document nor register clients. */
-function OwnApp({ current }: { current: ConnectedTool['oauth'] }) {
+function OwnApp({ current, redirect }: Required<OAuthFieldsProps>) {
   const { data } = useGet<Settings>('/settings');
   const publicUrl = data?.settings.find(each => each.name === 'publicUrl')?.value ?? null;
-  const redirect = `${(publicUrl ?? location.origin).replace(/\/+$/, '')}/oauth/callback`;
+  const all = `${(publicUrl ?? location.origin).replace(/\/+$/, '')}/oauth/callback`;
+  const isOpen = current?.clientId !== undefined || current?.trustedHosts !== undefined;
   return (
-    <details class="circumstances own-app" open={current?.clientId !== undefined}>
+    <details class="circumstances own-app" open={isOpen}>
       <summary>An app of your own, and scopes</summary>
       <div class="stack">
         <p class="soft">
           Most servers need none of this. Some, such as GitHub, register no clients: make an OAuth app there,
-          and enter its id and secret here. The app has to redirect to this address:
+          and enter its id and secret here.{' '}
+          {redirect === null
+            ? 'The app has to redirect to an address that begins like this. Edit shows the whole one, once the server is added:'
+            : 'The app has to redirect to this address:'}
         </p>
         <p class="cluster">
-          <code>{redirect}</code> <Copy text={redirect} label="Copy the address" wide />
+          <code>{redirect ?? all}</code> <Copy text={redirect ?? all} label="Copy the address" wide />
         </p>
         {data !== undefined && publicUrl === null && (
           <p class="hint">
@@ -162,6 +172,20 @@ function OwnApp({ current }: { current: ConnectedTool['oauth'] }) {
             />
           )}
         </Field>
+        <Field
+          label="Trusted hosts"
+          hint="With spaces between them: hosts besides its own that the authorization server may use, if it says that it does."
+        >
+          {ties => (
+            <input
+              {...ties}
+              name="trustedHosts"
+              autocomplete="off"
+              spellcheck={false}
+              defaultValue={current?.trustedHosts?.join(' ')}
+            />
+          )}
+        </Field>
       </div>
     </details>
   );
@@ -172,13 +196,16 @@ export function oauthIn(form: FormData): Record<string, unknown> | null {
   const as = textIn(form, 'oauth');
   if (as === 'none' || as === '') return null;
   const [clientId, clientSecret] = [textIn(form, 'clientId'), textIn(form, 'clientSecret')];
-  const scopes = textIn(form, 'scopes')
-    .split(/\s+/)
-    .filter(each => each !== '');
+  const words = (name: string) =>
+    textIn(form, name)
+      .split(/\s+/)
+      .filter(each => each !== '');
+  const [scopes, trustedHosts] = [words('scopes'), words('trustedHosts')];
   return {
     as,
     ...(clientId === '' ? {} : { clientId }),
     ...(clientSecret === '' ? {} : { clientSecret }),
     ...(scopes.length === 0 ? {} : { scopes }),
+    ...(trustedHosts.length === 0 ? {} : { trustedHosts }),
   };
 }
